@@ -1,45 +1,44 @@
-//! What polling and moving cost, in nanoseconds of virtual time.
+//! Costs of polling and moving, in nanoseconds of virtual time.
 
 use super::policy::Channel;
 
-/// Published costs where there are any; the others are ours and say so. Whole nanoseconds, so that
-/// virtual time is exact.
+/// Published costs where available; our own are marked. Whole nanoseconds keep virtual time exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollCosts {
-    /// Processes on a node (dual processors on the testbed).
+    /// Processes per node (dual processors on the testbed).
     pub processes_per_node: u64,
     /// Nodes.
     pub nodes: u64,
-    /// Looking at the flag of one RDMA connection.
+    /// Polling the flag of one RDMA connection.
     pub rdma_ns: u64,
-    /// Looking at the completion queue, whatever the connections.
+    /// Polling the completion queue, for any number of connections.
     pub completion_queue_ns: u64,
-    /// Looking at the counter of one peer in shared memory (with `turn_ns` the published
-    /// 60 ns for the one peer of the testbed; that it grows in proportion is ours).
+    /// Polling the counter of one peer in shared memory. With `turn_ns` this is the published 60 ns
+    /// for the testbed's only peer; the growth with the number of peers is ours.
     pub shared_per_peer_ns: u64,
-    /// A turn of the loop over the peers that finds nobody to look at: what is left of a poll of
-    /// shared memory for a process alone on its node (ours: a dozen cycles).
+    /// A turn of the polling loop without a peer: the cost of polling shared memory for a process
+    /// alone on its node (ours: a dozen cycles).
     pub turn_ns: u64,
-    /// Asking the kernel module.
+    /// Polling the kernel module.
     pub kernel_ns: u64,
-    /// From send to receive without polling: shared memory.
+    /// From send to receive through shared memory, without polling.
     pub shared_start_ns: u64,
-    /// The same: network, two transfers by DMA of "several microseconds"; 5 is ours.
+    /// From send to receive through the network, without polling: two DMA transfers of "several
+    /// microseconds"; 5 is ours.
     pub network_start_ns: u64,
-    /// The same: kernel module, trap and lock.
+    /// From send to receive through the kernel module, without polling: trap and lock.
     pub kernel_start_ns: u64,
     /// Mapping a page for the kernel module's copy.
     pub page_map_ns: u64,
-    /// Processor's time to give the NIC a message (ours).
+    /// Processor time to post a message to the NIC (ours).
     pub network_post_ns: u64,
-    /// Copying by the processor, bytes per microsecond (ours; chosen so that kernel module and
-    /// shared memory break even near the published 4 KiB).
+    /// Copy rate of the processor, bytes per microsecond (ours: kernel module and shared memory
+    /// break even near the published 4 KiB).
     pub copy_bytes_per_us: u64,
-    /// Moving by the NIC, bytes per microsecond (ours: the testbed's bus).
+    /// Transfer rate of the NIC, bytes per microsecond (ours: the testbed's bus).
     pub network_bytes_per_us: u64,
 }
 
-/// Bytes of a page.
 const PAGE_BYTES: u64 = 4096;
 
 impl Default for PollCosts {
@@ -64,8 +63,8 @@ impl Default for PollCosts {
 }
 
 impl PollCosts {
-    /// An empty poll of everything that belongs to the channel: network connections grow with the
-    /// processes of all other nodes, shared memory with the others of this one.
+    /// An empty poll of a whole channel. Network connections grow with the processes of all other
+    /// nodes, shared memory with the other processes of this one.
     pub fn poll_ns(&self, channel: Channel) -> u64 {
         let Self { processes_per_node, nodes, .. } = *self;
         match channel {
@@ -79,8 +78,8 @@ impl PollCosts {
         }
     }
 
-    /// From send to receive of a message, polling left out: shared memory copies twice, the
-    /// network's DMA engines work in a row.
+    /// Time from send to receive without polling. Shared memory copies twice; the network's DMA
+    /// engines work in sequence.
     pub fn moving_ns(&self, channel: Channel, bytes: u64) -> u64 {
         match channel {
             Channel::Network => self.network_start_ns + bytes * 1000 / self.network_bytes_per_us,
@@ -88,12 +87,13 @@ impl PollCosts {
         }
     }
 
-    /// The same for the kernel module: one copy, and every page of the message is mapped.
+    /// Time from send to receive through the kernel module without polling: one copy, and a mapping
+    /// of every page.
     pub fn kernel_moving_ns(&self, bytes: u64) -> u64 {
         self.kernel_start_ns + bytes.div_ceil(PAGE_BYTES) * self.page_map_ns + self.copy_ns(bytes)
     }
 
-    /// Copying once by the processor.
+    /// One copy by the processor.
     pub fn copy_ns(&self, bytes: u64) -> u64 {
         bytes * 1000 / self.copy_bytes_per_us
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn polls_cost_what_was_published() {
-        // On the published testbed: 14 connections to other nodes, one peer on this one.
+        // The published testbed: 14 connections to other nodes, one peer on this one.
         let costs = PollCosts::default();
         assert_eq!(costs.poll_ns(Channel::Network), 300 + 14 * 30);
         assert_eq!(costs.poll_ns(Channel::SharedMemory), 60);

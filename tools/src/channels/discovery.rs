@@ -1,5 +1,5 @@
-//! The message-discovery benchmark in virtual time: one peer on the node, one on another
-//! node, bursts from each in turn, and the time until the root has found each message.
+//! The message-discovery benchmark in virtual time. One peer on the node and one on another node
+//! send bursts in turn; the benchmark measures the time until the root finds each message.
 
 use std::collections::VecDeque;
 
@@ -9,25 +9,24 @@ use rand::{RngExt, SeedableRng};
 use super::costs::PollCosts;
 use super::policy::{Channel, PollingPolicy};
 
-/// Lengths of the bursts of a channel.
+/// Burst lengths of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bursts {
-    /// All the same.
+    /// Constant.
     Constant(u32),
-    /// At random from 1 to twice this less 1, all equally likely.
+    /// Uniform from 1 to twice this minus 1.
     Uniform(u32),
-    /// At random with this mean; a burst goes on with the same probability after each message.
+    /// Geometric with this mean: each message continues the burst with equal probability.
     Geometric(u32),
-    /// At random up to this; a burst of n messages or more has the probability 1 / n.
+    /// Heavy-tailed up to this: a burst has n messages or more with probability 1 / n.
     HeavyTailed(u32),
-    /// The two lengths in turn: the last burst never tells the next.
+    /// Two lengths in turn, so that the last burst never predicts the next.
     InTurn(u32, u32),
-    /// So many bursts of the one length, then as many of the other.
+    /// A number of bursts of one length, then as many of the other.
     Switching(u32, u32, u32),
 }
 
 impl Bursts {
-    /// The length of the n-th burst of a channel.
     fn draw(self, burst: u32, random: &mut ChaCha8Rng) -> u32 {
         let length =
             match self {
@@ -56,12 +55,12 @@ impl Bursts {
     }
 }
 
-/// Time between the messages of a burst, in nanoseconds; 0 is all at once.
+/// Time between messages of a burst, in nanoseconds; 0 is all at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// Always the same.
+    /// Constant.
     Constant(u64),
-    /// At random from 0 to twice this.
+    /// Uniform from 0 to twice this.
     Random(u64),
 }
 
@@ -74,20 +73,20 @@ impl Gap {
     }
 }
 
-/// A run of the benchmark.
+/// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Discovery {
-    /// Burst lengths by shared memory.
+    /// Burst lengths through shared memory.
     pub shared: Bursts,
-    /// Burst lengths by the network.
+    /// Burst lengths through the network.
     pub network: Bursts,
-    /// Pairs of bursts: one by shared memory, one by the network.
+    /// Pairs of bursts: one through shared memory, one through the network.
     pub pairs: u32,
-    /// Time between the messages of a burst.
+    /// Time between messages of a burst.
     pub gap: Gap,
-    /// What the root does with each message, the acknowledgement included.
+    /// The root's time per message, including the acknowledgement.
     pub handle_ns: u64,
-    /// Decides when bursts begin, and what is random.
+    /// Seed of the bursts' starts and all random values.
     pub seed: u64,
 }
 
@@ -105,24 +104,24 @@ impl Default for Discovery {
     }
 }
 
-/// What it gave. Times are means over the messages, from arrival to discovery.
+/// Result of a run. Times are means over the messages, from arrival to discovery.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Discovered {
     /// Messages of each channel.
     pub messages: u64,
-    /// By shared memory, in nanoseconds.
+    /// Mean through shared memory, in nanoseconds.
     pub shared_ns: f64,
-    /// By the network.
+    /// Mean through the network, in nanoseconds.
     pub network_ns: f64,
-    /// Of both.
+    /// Mean over both, in nanoseconds.
     pub mean_ns: f64,
     /// Polls that found nothing.
     pub empty_polls: u64,
 }
 
-/// Runs the benchmark. A burst begins some time after the one before was found: between nothing and
-/// twice the time in which the channel moves a short message, at random, so that nothing keeps step
-/// with the polls.
+/// Runs the benchmark. A burst begins at a random time after the discovery of the previous one, up
+/// to twice the channel's time for a short message, so that bursts never synchronize with the
+/// polls.
 ///
 /// # Complexity
 /// O(polls).
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn taking_turns_costs_both_polls_for_each_message() {
-        // All 200 are there at once: the k-th is found after k rounds of 60 + 720 ns, 100.5 on
+        // All 200 arrive at once: the root finds the k-th after k rounds of 60 + 720 ns, 100.5 on
         // average.
         let mean = mean_ns(PolicySpec::RoundRobin, &bursts(200));
         assert!((mean / (100.5 * 780.0) - 1.0).abs() < 0.01, "{mean}");
@@ -203,8 +202,8 @@ mod tests {
 
     #[test]
     fn the_dynamic_scheme_gains_what_was_published() {
-        // Up to -45 % at a burst of 200; ours -35 %, since the first h messages of a burst
-        // from the network are still looked for at the ratio of the burst before.
+        // The paper has up to -45 % at a burst of 200, ours -35 %: the policy looks for the first h
+        // messages of a network burst at the previous burst's ratio.
         let gain = 1.0
             - mean_ns(PolicySpec::Dynamic(10), &bursts(200))
                 / mean_ns(PolicySpec::RoundRobin, &bursts(200));
@@ -229,8 +228,8 @@ mod tests {
         mean(PolicySpec::RunLength) / PUBLISHED.map(mean).into_iter().fold(f64::INFINITY, f64::min)
     }
 
-    /// The claim about our policy: on any burst length at most 5 % behind the best of the three,
-    /// constant or random.
+    /// Claim of our policy: for any burst length, constant or random, at most 5 % behind the best
+    /// of the three.
     #[test]
     fn run_length_is_never_far_behind_the_best() {
         let costs = PollCosts::default();
@@ -254,7 +253,7 @@ mod tests {
                 Bursts::Switching(1, length, 10),
             ];
             for (bursts, gap) in kinds.into_iter().flat_map(|kind| gaps.map(|gap| (kind, gap))) {
-                // Short runs of random messages owe something to luck.
+                // Luck matters in short runs of random messages.
                 let pairs = match length {
                     ..=20 => 400,
                     21..=50 => 160,
@@ -267,8 +266,8 @@ mod tests {
         }
     }
 
-    /// The same on workloads made up at random: each channel has bursts of its own kind, and polls
-    /// and handling cost anything.
+    /// The claim on random workloads: random burst kinds per channel, and random costs of polls and
+    /// handling.
     #[test]
     fn run_length_is_never_far_behind_the_best_of_random_workloads() {
         for seed in 0..40 {

@@ -1,8 +1,7 @@
-//! The kernel-module-like channel: the sender exposes its buffer, and the receiver copies it once.
+//! A channel like a kernel module: the sender exposes its buffer, and the receiver copies it once.
 //!
-//! Asking the module costs a trap and a lock, whether it has something or not; that is why the main
-//! loop leaves it alone. Here the trap is a time that the poll spends, and the copy is the
-//! one from the sender's buffer into the receive's.
+//! Every poll costs a trap and a lock, so the main loop avoids this channel. Here the trap is a
+//! delay, and the copy goes from the sender's buffer to the receive's.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::packet::Packet;
 
-/// What the module holds: exposed buffers of all senders.
+/// Exposed buffers of all senders.
 type Exposed = Arc<Mutex<VecDeque<Packet>>>;
 
 /// The receiver's side.
@@ -20,22 +19,22 @@ pub struct KernelModule {
     trap: Duration,
 }
 
-/// A sender's side.
+/// The sender's side.
 #[derive(Debug)]
 pub struct KernelSender(Exposed);
 
 impl KernelModule {
-    /// A module whose every poll takes this long at least.
+    /// A module whose polls take at least `trap` each.
     pub fn new(trap: Duration) -> Self {
         Self { exposed: Exposed::default(), trap }
     }
 
-    /// A sender's side.
+    /// A sender's side of the module.
     pub fn connect(&self) -> KernelSender {
         KernelSender(self.exposed.clone())
     }
 
-    /// Traps, and takes the oldest exposed buffer if there is one.
+    /// Traps, and takes the oldest exposed buffer.
     pub fn poll(&mut self) -> Option<Packet> {
         let begin = Instant::now();
         while begin.elapsed() < self.trap {
@@ -44,14 +43,14 @@ impl KernelModule {
         self.exposed.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Messages that wait in the module.
+    /// Number of messages that wait in the module.
     pub fn waiting(&self) -> usize {
         self.exposed.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
 impl KernelSender {
-    /// Leaves the buffer with the module until the receiver asks for it.
+    /// Exposes the buffer until the receiver takes it.
     pub fn expose(&self, packet: Packet) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(packet);
     }

@@ -1,4 +1,4 @@
-//! Latency against the polling ratio (Figure 2 of the paper), in virtual time.
+//! Latency against polling ratio (Figure 2 of the paper), in virtual time.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -9,12 +9,11 @@ use super::policy::{Channel, PollingPolicy};
 /// Ratios of the figure.
 pub const RATIOS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// Change of latency within a node that was published for ratio, bytes: relative to taking turns.
+/// Published latency changes within a node, relative to polling in turn, by ratio and bytes.
 pub const PUBLISHED: [(u32, u64, f64); 3] = [(50, 4, -0.12), (50, 2048, -0.09), (1000, 4, -0.37)];
 
-/// Mean time from send to discovery of single messages that arrive by this channel while nothing
-/// else does: moving, and waiting for the poll that finds the message. `rounds` messages, each at a
-/// random moment of the polls.
+/// Mean time from send to discovery of single messages on an otherwise idle channel: transfer, and
+/// wait for the poll that finds the message. Sends `rounds` messages at random moments.
 ///
 /// # Complexity
 /// O(polls).
@@ -28,8 +27,7 @@ pub fn latency_ns(
 ) -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let moving = costs.moving_ns(channel, bytes);
-    // Twice the longest round of polls, so that a message meets each moment of it about equally
-    // often.
+    // Twice the longest round of polls, so that messages meet each moment of it equally often.
     let longest = u64::from(RATIOS[RATIOS.len() - 1]) * costs.poll_ns(Channel::SharedMemory);
     let quiet = 2 * (longest + costs.poll_ns(Channel::Network));
     let (mut now, mut sum) = (0, 0);
@@ -62,8 +60,7 @@ mod tests {
 
     #[test]
     fn taking_turns_waits_half_a_round() {
-        // A message waits for the end of the poll that comes next: on average half a round of 780
-        // ns.
+        // A message waits for the end of the next poll: on average half a round of 780 ns.
         let shared = latency(PolicySpec::RoundRobin, Channel::SharedMemory, 4);
         assert!((shared - (1200.0 + 4.0 + 390.0)).abs() < 15.0, "{shared}");
         let network = latency(PolicySpec::RoundRobin, Channel::Network, 4);
@@ -72,7 +69,7 @@ mod tests {
 
     #[test]
     fn shared_memory_gains_with_the_ratio_and_the_network_pays() {
-        // The sign of every published change.
+        // Compares the signs of all published changes.
         let change = |ratio, channel, bytes| {
             latency(PolicySpec::Static(ratio), channel, bytes)
                 / latency(PolicySpec::RoundRobin, channel, bytes)

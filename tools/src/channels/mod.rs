@@ -1,15 +1,14 @@
 //! Several channels, one matcher: which channel does a progress engine poll next?
 //!
 //! Messages reach a process through the NIC's completion queue, through shared memory from
-//! processes of its own node, and through a kernel module that copies large messages once.
-//! Polling each of them costs differently, and time spent on an empty channel delays what waits in
-//! another. `docs/channels.md` has the published facts and policies; [`RunLength`] is
-//! this project's own policy.
+//! processes of its node, and through a kernel module that copies large messages once. Poll costs
+//! differ, and time spent on an empty channel delays messages on another. `docs/channels.md` has
+//! the published facts and policies; [`RunLength`] is this project's own policy.
 //!
 //! - [`PollingPolicy`] and the policies; [`PolicySpec`] names them on the command line.
 //! - In virtual time: [`PollCosts`], [`discovery`], [`latency`], [`thresholds`].
-//! - For real: [`ProgressEngine`] with [`shared_memory`], [`kernel`] and [`network`] channels,
-//!   filled by threads.
+//! - On real threads: [`ProgressEngine`] with [`shared_memory`], [`kernel`] and [`network`]
+//!   channels.
 
 mod costs;
 pub mod discovery;

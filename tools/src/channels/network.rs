@@ -1,5 +1,5 @@
-//! The network channel: the emulated NIC's completion queue and bounce buffers, without its
-//! matching: here all channels share one matcher on the host.
+//! The network channel: the emulated NIC's completion queue and bounce buffers. The NIC does no
+//! matching here, because all channels share one matcher on the host.
 
 use dpa_model::{ConfigError, Data, Drain, Nic, NicConfig, Sender};
 use dpamatch_vocabulary::{CommId, Rank};
@@ -14,7 +14,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A wire with the queue and bounce buffers of this configuration.
+    /// A wire with this configuration's queue and bounce buffers.
     ///
     /// # Errors
     /// [`ConfigError`].
@@ -23,7 +23,7 @@ impl Network {
         Ok(Self { drain: Drain::new(nic.leader), sender: nic.sender })
     }
 
-    /// A process of another node.
+    /// A process on another node.
     pub fn connect(&self, rank: Rank, comm: CommId) -> RemotePeer {
         RemotePeer::new(rank, comm, self.sender.clone())
     }
@@ -33,7 +33,7 @@ impl Network {
         self.drain.next(|envelope, data| {
             let bytes = match data {
                 Data::Eager(bytes) => bytes.to_vec(),
-                // No peer sends so; the sender gets its buffer back.
+                // No peer uses rendezvous; dropping it returns the sender's buffer.
                 Data::Rendezvous(remote) => {
                     remote.read(&mut []);
                     Vec::new()

@@ -1,4 +1,4 @@
-//! Messages on their way through a channel, and those who send them.
+//! Messages in a channel, and their senders.
 
 use dpa_model::{SendError, Sender};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
@@ -6,19 +6,19 @@ use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 use super::kernel::KernelSender;
 use super::shared_memory::{FifoFull, FifoSender};
 
-/// A message as a channel delivers it.
+/// A message as delivered by a channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// How many messages its sender sent before it, on whatever channel.
+    /// Number of messages that its sender sent before, on any channel.
     pub sequence: u64,
     /// Communicator, source, tag.
     pub envelope: Envelope,
-    /// Its bytes.
+    /// Payload.
     pub payload: Vec<u8>,
 }
 
-/// A process of the receiver's node: short messages go through shared memory, longer ones through
-/// the kernel module.
+/// A process on the receiver's node. Short messages use shared memory, longer ones the kernel
+/// module.
 #[derive(Debug)]
 pub struct LocalPeer {
     rank: Rank,
@@ -30,7 +30,7 @@ pub struct LocalPeer {
 }
 
 impl LocalPeer {
-    /// A peer whose messages of `threshold` bytes and more take the kernel module.
+    /// A peer whose messages of at least `threshold` bytes use the kernel module.
     pub fn new(
         rank: Rank,
         comm: CommId,
@@ -56,7 +56,7 @@ impl LocalPeer {
     }
 }
 
-/// Why a process of another node cannot send.
+/// Why a process on another node cannot send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteSendError {
@@ -76,7 +76,7 @@ pub enum RemoteSendError {
 /// Bytes before the payload on the wire: the sequence number.
 pub(super) const HEADER_BYTES: usize = 8;
 
-/// A process of another node: everything goes through the NIC.
+/// A process on another node; it sends all messages through the NIC.
 #[derive(Debug)]
 pub struct RemotePeer {
     rank: Rank,

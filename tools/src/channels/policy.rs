@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::costs::PollCosts;
 use super::run_length::RunLength;
 
-/// What the main loop polls. The kernel module is not among them.
+/// A channel of the main loop, which excludes the kernel module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Channel {
     /// RDMA flags and completion queue.
@@ -16,7 +16,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The other one.
+    /// The other channel.
     pub fn other(self) -> Self {
         match self {
             Self::Network => Self::SharedMemory,
@@ -25,17 +25,16 @@ impl Channel {
     }
 }
 
-/// Decides which channel is polled next. The same objects serve the real progress engine and
-/// virtual time.
+/// Chooses the next channel to poll. The real progress engine and virtual time use one interface.
 pub trait PollingPolicy: fmt::Debug + Send {
     /// The channel to poll now.
     fn next(&mut self) -> Channel;
 
-    /// That poll found a message, or did not.
+    /// Reports a poll and whether it found a message.
     fn polled(&mut self, channel: Channel, found: bool);
 }
 
-/// Both in turn: the static scheme with ratio 1.
+/// Polls both in turn: the static scheme with ratio 1.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin(Ratio);
 
@@ -47,7 +46,7 @@ impl PollingPolicy for RoundRobin {
     fn polled(&mut self, _: Channel, _: bool) {}
 }
 
-/// Shared memory r times for each poll of the network.
+/// Polls shared memory r times for each poll of the network.
 #[derive(Clone, Debug)]
 pub struct StaticRatio {
     ratio: u32,
@@ -55,7 +54,7 @@ pub struct StaticRatio {
 }
 
 impl StaticRatio {
-    /// With this r, at least 1.
+    /// A policy with ratio r, at least 1.
     pub fn new(ratio: u32) -> Self {
         Self { ratio: ratio.max(1), turn: Ratio::default() }
     }
@@ -69,7 +68,7 @@ impl PollingPolicy for StaticRatio {
     fn polled(&mut self, _: Channel, _: bool) {}
 }
 
-/// The ratio follows the last h messages: of m from shared memory and n from the network it
+/// The ratio follows the last h messages: with m from shared memory and n from the network it
 /// becomes m / max(n, 1) + 1, rounded down.
 #[derive(Clone, Debug)]
 pub struct Dynamic {
@@ -82,7 +81,7 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
-    /// With this h, at least 1, and no ratio above `ratio_max`. The first ratio is 1.
+    /// A policy with history h, at least 1, and ratios up to `ratio_max`. The first ratio is 1.
     pub fn new(history: u32, ratio_max: u32) -> Self {
         let history = history.max(1);
         Self {
@@ -95,7 +94,7 @@ impl Dynamic {
         }
     }
 
-    /// The ratio now.
+    /// The present ratio.
     pub fn ratio(&self) -> u32 {
         self.ratio
     }
@@ -154,11 +153,11 @@ pub enum PolicySpec {
 const RATIO_MAX: u32 = 1000;
 
 impl PolicySpec {
-    /// The published policies with their best parameters, and ours.
+    /// The published policies with their best parameters, and our own.
     pub const USUAL: [Self; 4] =
         [Self::RoundRobin, Self::Static(50), Self::Dynamic(10), Self::RunLength];
 
-    /// A new policy; some know what polls cost.
+    /// Builds the policy; some use the poll costs.
     pub fn build(self, costs: &PollCosts) -> Box<dyn PollingPolicy> {
         match self {
             Self::RoundRobin => Box::new(RoundRobin::default()),
@@ -231,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_dynamic_ratio_is_that_of_the_formula() {
-        // With m of h messages from shared memory: m / n + 1, without a division by 0.
+        // m of h messages from shared memory give m / n + 1, without a division by 0.
         let ratio = |history: u32, shared: u32, ratio_max| {
             let mut policy = Dynamic::new(history, ratio_max);
             (0..shared).for_each(|_| policy.polled(SharedMemory, true));
@@ -240,14 +239,14 @@ mod tests {
         };
         assert_eq!([0, 5, 7, 9, 10].map(|shared| ratio(10, shared, 1000)), [1, 2, 3, 10, 11]);
         assert_eq!(ratio(10, 10, 4), 4);
-        // Nothing happens before h messages, and empty polls do not count.
+        // The ratio stays until h messages have come, and empty polls do not count.
         let mut policy = Dynamic::new(2, 1000);
         policy.polled(SharedMemory, true);
         policy.polled(SharedMemory, false);
         assert_eq!(policy.ratio(), 1);
         policy.polled(SharedMemory, true);
         assert_eq!((policy.ratio(), polls(&mut policy, 5).as_str()), (3, "sssns"));
-        // The counters start again: two messages of the network bring it back to 1.
+        // The counters restart: two network messages bring it back to 1.
         policy.polled(Network, true);
         policy.polled(Network, true);
         assert_eq!(policy.ratio(), 1);

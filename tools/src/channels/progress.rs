@@ -1,9 +1,9 @@
 //! The real progress engine: three channels, one matcher, one polling policy.
 //!
-//! `progress` polls what the policy says. The kernel module is polled outside that loop, and only
-//! when a message may be expected from it: when a receive is posted that a process of the
-//! node could send to, or when a message of such a process waits for one before it. Until then what
-//! lies in the module stays there.
+//! `progress` polls the channel that the policy chooses. It polls the kernel module outside that
+//! loop, and only while a message may come from it: while a receive is posted that accepts a
+//! process of the node, or while a message of such a process waits for an earlier one. Until then
+//! messages stay in the module.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -17,31 +17,31 @@ use super::reorder::Reorder;
 use super::shared_memory::SharedMemory;
 use dpamatch::engine::{Engine, MsgId, RecvId};
 
-/// A receive that ended.
+/// A completed receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
     /// The receive.
     pub recv: RecvId,
-    /// Its message; the payload is cut to the buffer's length.
+    /// Its message, with the payload cut to the buffer's length.
     pub packet: Packet,
 }
 
-/// How often each channel was polled, and how often in vain.
+/// Polls and empty polls of each channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PollCounts {
     /// Polls of the network.
     pub network: u64,
-    /// Of these, empty.
+    /// Empty polls of the network.
     pub network_empty: u64,
     /// Polls of shared memory.
     pub shared: u64,
-    /// Of these, empty.
+    /// Empty polls of shared memory.
     pub shared_empty: u64,
     /// Polls of the kernel module.
     pub kernel: u64,
-    /// Of these, empty.
+    /// Empty polls of the kernel module.
     pub kernel_empty: u64,
-    /// Messages that had to wait for one before them of the same sender.
+    /// Messages that waited for an earlier one of their sender.
     pub reordered: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct ProgressEngine<'a> {
     pub shared: SharedMemory,
     /// The kernel module.
     pub kernel: KernelModule,
-    /// The wire.
+    /// The network.
     pub network: Network,
     policy: Box<dyn PollingPolicy>,
     reorder: Reorder,
@@ -61,13 +61,13 @@ pub struct ProgressEngine<'a> {
     counts: PollCounts,
 }
 
-/// The matching engine and the data that belongs to its entries.
+/// The matching engine and the data of its entries.
 struct Matcher<'a> {
     engine: Box<dyn Engine + 'a>,
     posted: HashMap<RecvId, Posted>,
     unexpected: HashMap<MsgId, Packet>,
     completed: VecDeque<Completed>,
-    /// Receives posted that a process of the node could send to.
+    /// Posted receives that accept a process of the node.
     from_node: usize,
     posts: u64,
     arrivals: u64,
@@ -107,7 +107,7 @@ impl Matcher<'_> {
 }
 
 impl<'a> ProgressEngine<'a> {
-    /// An engine without peers yet.
+    /// An engine without peers.
     pub fn new(
         engine: Box<dyn Engine + 'a>,
         policy: Box<dyn PollingPolicy>,
@@ -135,12 +135,12 @@ impl<'a> ProgressEngine<'a> {
         }
     }
 
-    /// This rank is a process of the node.
+    /// Declares `rank` a process of the node.
     pub fn add_local(&mut self, rank: Rank) {
         self.local.insert(rank);
     }
 
-    /// Posts a receive with a buffer of this length.
+    /// Posts a receive with a buffer of `length` bytes.
     pub fn post(&mut self, comm: CommId, selector: Selector, length: usize) -> RecvId {
         let matcher = &mut self.matcher;
         let recv = RecvId(matcher.posts);
@@ -161,8 +161,8 @@ impl<'a> ProgressEngine<'a> {
         recv
     }
 
-    /// Polls once, and the kernel module as well if that found nothing and a message may be
-    /// expected from it. Returns whether a message was found.
+    /// Polls once; if that finds nothing and a message may come from the kernel module, polls it,
+    /// too. Returns whether it found a message.
     pub fn progress(&mut self) -> bool {
         let channel = self.policy.next();
         let packet = match channel {
@@ -198,22 +198,22 @@ impl<'a> ProgressEngine<'a> {
         true
     }
 
-    /// Whether a message may be expected from the kernel module.
+    /// Whether a message may come from the kernel module.
     pub fn expects_kernel(&self) -> bool {
         self.matcher.from_node > 0 || self.reorder.held() > 0
     }
 
-    /// The next receive that ended, in the order in which they ended.
+    /// The next completed receive, in order of completion.
     pub fn completed(&mut self) -> Option<Completed> {
         self.matcher.completed.pop_front()
     }
 
-    /// Messages without a receive so far; those in channels not counted.
+    /// Unexpected messages, without messages still in channels.
     pub fn unexpected(&self) -> usize {
         self.matcher.unexpected.len()
     }
 
-    /// What was polled so far.
+    /// The polls so far.
     pub fn counts(&self) -> PollCounts {
         self.counts
     }
@@ -258,17 +258,16 @@ mod tests {
         )
     }
 
-    /// Length and bytes of the message that a sender sends as its i-th.
+    /// Payload of a sender's i-th message.
     fn payload(sender: u32, i: u32) -> Vec<u8> {
-        // Every third message of a process of the node takes the kernel module.
+        // Every third message from the node is long enough for the kernel module.
         let length =
             if i.is_multiple_of(3) { THRESHOLD + i as usize % 100 } else { 8 + i as usize % 50 };
         vec![(sender + i) as u8; length]
     }
 
-    /// Four threads send by three channels, with every policy: each message is received once,
-    /// whole, and those of a sender in the order sent, although a third of them took another
-    /// channel.
+    /// Four threads send through three channels, under every policy. Each message arrives once,
+    /// complete, and in its sender's order, although a third of them use another channel.
     #[test]
     fn one_matcher_gets_everything_in_order_per_sender() {
         const MESSAGES: u32 = 600;
@@ -335,7 +334,7 @@ mod tests {
         engine.post(COMM, Selector::new(rank(9), tag(0)), 8);
         assert!((0..100).all(|_| !engine.progress()));
         assert_eq!((engine.counts().kernel, engine.kernel.waiting()), (0, 1));
-        // A receive that a process of the node can send to; too short, so the message is cut.
+        // A receive that accepts the node's process; the message is cut to its short buffer.
         let recv = engine.post(COMM, Selector::new(rank(1), TagSel::Any), 8);
         while !engine.progress() {}
         let completed = engine.completed().expect("a message");
@@ -349,7 +348,7 @@ mod tests {
         let mut peer = local(&mut engine, 1);
         peer.send(tag(1), vec![1; THRESHOLD]);
         peer.send(tag(2), vec![2; 8]);
-        // Nothing is posted, yet the second message may not be matched before the first is known.
+        // No receive is posted, but the second message must wait until the first is known.
         for _ in 0..50 {
             engine.progress();
         }

@@ -1,5 +1,4 @@
-//! Puts the messages of each sender back into the order sent: they may have taken
-//! different channels.
+//! Restores each sender's order: its messages may use different channels.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +8,7 @@ use super::packet::Packet;
 
 type SenderId = (CommId, Rank);
 
-/// Messages that came too early, by sender.
+/// Early messages by sender.
 #[derive(Debug, Default)]
 pub(super) struct Reorder {
     senders: HashMap<SenderId, Stream>,
@@ -18,13 +17,12 @@ pub(super) struct Reorder {
 
 #[derive(Debug, Default)]
 struct Stream {
-    /// Sequence number that comes next.
     next: u64,
     early: BTreeMap<u64, Packet>,
 }
 
 impl Reorder {
-    /// Takes a message in and hands out, in order, all that may be matched now.
+    /// Accepts a message and passes all messages that are now in order to `ready`.
     pub(super) fn take(&mut self, packet: Packet, mut ready: impl FnMut(Packet)) {
         let sender = (packet.envelope.comm, packet.envelope.source);
         let stream = self.senders.entry(sender).or_default();
@@ -37,7 +35,7 @@ impl Reorder {
         }
     }
 
-    /// Messages held back because one before them is missing.
+    /// Messages that wait for an earlier one.
     pub(super) fn held(&self) -> usize {
         self.held
     }

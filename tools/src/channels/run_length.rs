@@ -1,43 +1,42 @@
-//! Our own policy: it learns how runs of messages go on, and shares the polls accordingly.
+//! Our own policy: it learns how runs of messages continue, and shares the polls accordingly.
 //!
-//! A *run* is a stretch of messages from one channel, the *current* one. The policy knows what an
-//! empty poll of each channel costs and keeps four rules:
+//! A *run* is a sequence of messages from one channel, the *current* one. The policy knows each
+//! channel's cost of an empty poll and has four rules:
 //!
-//! 1. It counts what came next, the current channel again or the other one, in each of twelve
-//!    situations: by the current channel; whether its run is shorter than, as long as, or longer
-//!    than its last one; and whether it was polled in vain since the last message. The counts give
-//!    the odds that the run goes on. They age, so that other habits are learnt.
-//! 2. Right after a message the current channel is polled if the odds of finding the next one
-//!    there, for the time that the poll takes, are better than those of the other channel.
-//! 3. After that nobody knows when the next message comes, only from where, and polls are shared by
-//!    the square-root law: the likelier channel is polled as often between two polls of the other
-//!    as makes the mean wait shortest (`polls_between`). With even odds that is taking turns. The
-//!    law is that of visit frequencies in polling systems (Boxma, Levy and Weststrate, 1991). A
-//!    channel whose messages are found in batches counts by their mean length: what delays the
-//!    first message of a batch delays all of them.
-//! 4. No channel is left alone for longer than [`PATIENCE`] of its own polls cost: a stream without
-//!    end on one channel delays the other by that much at most, and costs the stream a share of 1 /
-//!    `PATIENCE` at most.
+//! 1. It counts whether the current channel or the other one came next, in each of twelve
+//!    situations: by current channel; by run length, shorter than, equal to or longer than the last
+//!    run; and by whether a poll has been in vain since the last message. The counts give the odds
+//!    that the run continues, and they age, to follow new habits.
+//! 2. Right after a message the policy polls the current channel if the odds of finding the next
+//!    message there, per poll time, are better than the other channel's.
+//! 3. After that only the likely channel of the next message is known, not its time. The
+//!    square-root law shares the polls: the likelier channel gets the number of polls between two
+//!    polls of the other that makes the mean wait shortest (`polls_between`). Even odds mean
+//!    polling in turn. The law is that of visit frequencies in polling systems (Boxma, Levy and
+//!    Weststrate, 1991). A channel with messages in batches counts by their mean length, because a
+//!    delay of the first message delays the whole batch.
+//! 4. No channel is neglected for longer than [`PATIENCE`] of its own polls cost. An endless stream
+//!    on one channel delays the other by at most that, and loses a share of at most 1 / `PATIENCE`.
 //!
-//! Bursts of constant length are found nearly without an empty poll once the odds are learnt; where
-//! lengths vary at random, the odds are what is to be known about them.
+//! With learnt odds, bursts of constant length need hardly any empty poll. For random lengths the
+//! odds are all the available information.
 
 use super::policy::{Channel, PollingPolicy};
 
-/// Rule 4, in polls of the channel left alone.
+/// Limit of rule 4, in polls of the neglected channel.
 pub const PATIENCE: u64 = 32;
 
-/// Messages after which the counts of a situation are halved.
+/// Messages after which a situation's counts are halved.
 const MEMORY: u32 = 128;
 
-/// Batches of a channel after which their counts are halved.
+/// Batches after which a channel's counts are halved.
 const BATCH_MEMORY: u64 = 32;
 
-/// Times that each way counts as seen before the first message: for rule 2, which risks one poll,
-/// and for rule 3, which lays down the polls of a whole wait.
+/// Initial count of each way: for rule 2, which risks one poll, and for rule 3, which decides the
+/// polls of a whole wait.
 const SEEN_BEFORE: [u32; 2] = [1, 4];
 
-/// How often the run went on, and how often it did not.
+/// How often the run continued, and how often it ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Odds {
     same: u32,
@@ -57,15 +56,14 @@ impl Odds {
         }
     }
 
-    /// The odds that the run goes on. Each way counts as seen `before` times before the first
-    /// message, so nothing is ever impossible, and few messages prove little.
+    /// The odds that the run continues. Each way starts with a count of `before`, so nothing is
+    /// ever impossible, and few messages prove little.
     fn of_same(self, before: u32) -> f64 {
         f64::from(self.same + before) / f64::from(self.other + before)
     }
 }
 
-/// Messages found one after the other, without a poll of their channel in vain between them: they
-/// waited together.
+/// Messages found in succession without an empty poll of their channel: they waited together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batches {
     messages: u64,
@@ -87,7 +85,7 @@ impl Batches {
     }
 }
 
-/// Length of a run beside that of the last one of its channel.
+/// Length of a run relative to its channel's last one.
 #[derive(Clone, Copy, Debug)]
 enum Length {
     Shorter,
@@ -98,28 +96,27 @@ enum Length {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct RunLength {
-    /// What an empty poll costs, by channel.
     cost_ns: [u64; 2],
-    /// Rule 1: by channel, by [`Length`], and by whether the channel was polled in vain.
+    /// Rule 1: by channel, by [`Length`], and by whether a poll of the channel was in vain.
     odds: [[[Odds; 2]; 3]; 2],
-    /// Where the last message came from.
+    /// Channel of the last message.
     current: Channel,
-    /// Messages of the run so far.
+    /// Messages of the present run.
     run: u64,
-    /// Length of the last run that ended, by channel.
+    /// Length of the last complete run, by channel.
     last_run: [u64; 2],
     /// Rule 3, by channel.
     batches: [Batches; 2],
-    /// Messages of the batch so far.
+    /// Messages of the present batch.
     batch: u64,
-    /// The current channel was polled in vain since the last message.
+    /// Whether a poll of the current channel was in vain since the last message.
     in_vain: bool,
-    /// The channel polled last, and how many times in a row.
+    /// The last polled channel, and its polls in a row.
     row: (Channel, u64),
 }
 
 impl RunLength {
-    /// For polls of these costs, each at least 1.
+    /// A policy for these poll costs, each at least 1.
     pub fn new(network_ns: u64, shared_ns: u64) -> Self {
         let mut cost_ns = [0; 2];
         cost_ns[Channel::Network as usize] = network_ns.max(1);
@@ -152,14 +149,14 @@ impl RunLength {
     }
 }
 
-/// Rule 3: how often a channel is polled between two polls of the other, if the odds are `odds` to
-/// 1 that the next message comes from it; its polls cost `cost`, those of the other `rare_cost`.
+/// Rule 3: polls of a channel between two polls of the other, if the next message comes from it
+/// with odds of `odds` to 1. Its polls cost `cost`, the other's `rare_cost`.
 ///
 /// A round of k polls and one of the other takes T = k cost + rare_cost. A message of the other
-/// channel waits T / 2 on average. A message of this one waits for no more than its own channel's
-/// polls, unless it arrives during the other's: then for the rest of that and one more, rare_cost /
-/// 2 + cost, with probability rare_cost / T. The mean of both, weighted by the odds, is least at T
-/// = sqrt(2 odds rare_cost (rare_cost / 2 + cost)).
+/// channel waits T / 2 on average. A message of this one waits only for its own channel's polls,
+/// unless it arrives during the other's: then for the rest of that and one more, rare_cost / 2 +
+/// cost, with probability rare_cost / T. The mean of both, weighted by the odds, is least at T =
+/// sqrt(2 odds rare_cost (rare_cost / 2 + cost)).
 fn polls_between(odds: f64, cost: f64, rare_cost: f64) -> u64 {
     let round = (2.0 * odds * rare_cost * (rare_cost / 2.0 + cost)).sqrt();
     ((round - rare_cost) / cost).round().max(1.0) as u64
@@ -224,7 +221,7 @@ mod tests {
     use super::*;
     use Channel::{Network, SharedMemory};
 
-    /// Polls needed to find these messages, all there from the start, in order of the runs.
+    /// Polls to find the messages of these runs in order, all present from the start.
     fn polls(policy: &mut RunLength, mut runs: Vec<(Channel, u64)>) -> u64 {
         let mut polls = 0;
         runs.reverse();
@@ -249,13 +246,12 @@ mod tests {
                 (0..count).flat_map(|_| [(SharedMemory, burst), (Network, burst)]).collect()
             };
             polls(&mut policy, runs(30));
-            // Rule 4 makes it look at shared memory after every third poll of the network in a row.
+            // Rule 4 polls shared memory after every third network poll in a row.
             let in_vain = polls(&mut policy, runs(10)) - 20 * burst;
             assert!(in_vain <= 10 * (burst / 3), "{burst}: {in_vain} empty polls");
         }
     }
 
-    /// Counts are halved when they are full: the odds of old habits fade.
     #[test]
     fn counts_age() {
         let mut odds = Odds::default();
@@ -278,8 +274,8 @@ mod tests {
         assert_eq!(batches.mean(), 3.0);
     }
 
-    /// Ten thousand bursts of two from each channel, then of five: after some hundred messages the
-    /// new habit is known as well as if there had been no other.
+    /// Ten thousand bursts of two from each channel, then of five. After some hundred messages the
+    /// policy knows the new habit as well as if it had never known another.
     #[test]
     fn a_new_habit_is_learnt() {
         let bursts = |burst: u64, count: u64| {
@@ -304,7 +300,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_alone_for_long() {
-        // Rule 4, whatever is found.
+        // Rule 4 holds for any found messages.
         for found in [0, SharedMemory as usize, 7] {
             let mut policy = RunLength::new(720, 60);
             let (mut alone_network, mut alone_shared) = (0, 0);

@@ -1,12 +1,11 @@
-//! The shared-memory channel: for each process of the node a FIFO and a counter.
+//! The shared-memory channel: a FIFO and a counter for each process of the node.
 //!
-//! The counter says how many messages were ever put in. An empty poll reads it and nothing else,
-//! which is what makes this channel cheap to poll; the FIFO's lock is taken only when there is
-//! something.
+//! The counter is the number of messages ever pushed. An empty poll only reads it, which makes this
+//! channel cheap to poll; a poll takes the FIFO's lock only for a message.
 //!
-//! One pair of orderings: the sender's `Release` increment after the FIFO's lock is released, and
-//! the receiver's `Acquire` load: who sees the counter sees the message. The lock alone would order
-//! the message, but a receiver that saw the count too early would find the FIFO empty.
+//! One pair of orderings: the sender's `Release` increment after unlocking the FIFO, and the
+//! receiver's `Acquire` load. A receiver that sees the count sees the message. The lock alone would
+//! order the message, but a receiver with an early count would find the FIFO empty.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{
@@ -19,7 +18,6 @@ use super::packet::Packet;
 
 #[derive(Debug, Default)]
 struct Fifo {
-    /// Messages ever put in.
     counter: AtomicU64,
     queue: Mutex<VecDeque<Packet>>,
     capacity: usize,
@@ -34,12 +32,12 @@ pub struct FifoSender(Arc<Fifo>);
 pub struct FifoFull(pub Packet);
 
 impl FifoSender {
-    /// Puts a message in.
+    /// Pushes a message.
     ///
     /// # Errors
     /// [`FifoFull`].
     pub fn try_send(&self, packet: Packet) -> Result<(), FifoFull> {
-        // A sender that panicked left a whole queue behind: push and pop do not panic half-way.
+        // Push and pop do not panic half-way, so a poisoned queue is whole.
         let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.len() == self.0.capacity {
             return Err(FifoFull(packet));
@@ -55,19 +53,19 @@ impl FifoSender {
 #[derive(Debug, Default)]
 pub struct SharedMemory {
     fifos: Vec<(Arc<Fifo>, u64)>,
-    /// Whose counter is read first: everybody gets a turn.
+    /// The counter to read first, for fairness.
     first: usize,
 }
 
 impl SharedMemory {
-    /// Opens a FIFO for a process of the node; it holds `capacity` messages, at least 1.
+    /// Opens a FIFO for a process of the node, with room for `capacity` messages, at least 1.
     pub fn connect(&mut self, capacity: usize) -> FifoSender {
         let fifo = Arc::new(Fifo { capacity: capacity.max(1), ..Fifo::default() });
         self.fifos.push((fifo.clone(), 0));
         FifoSender(fifo)
     }
 
-    /// Reads the counters, and takes a message of the first that has one.
+    /// Reads the counters, and takes a message of the first sender that has one.
     ///
     /// # Complexity
     /// O(processes).
@@ -116,9 +114,9 @@ mod tests {
         let full = send(0, 3).expect_err("two messages are all it holds");
         assert_eq!(full.0.sequence, 3);
         assert_eq!([poll(), poll(), poll()], [1, 10, 20].map(Some));
-        // The second has nothing more; its turn passes on.
+        // The second has no more messages; its turn passes on.
         assert_eq!([poll(), poll(), poll()], [Some(2), Some(21), None]);
-        // Each alone, whoever's turn it is.
+        // Each sender alone, in any order of turns.
         for sender in [1, 0, 2, 0, 0, 2, 1, 1] {
             assert!(send(sender, 30).is_ok());
             assert_eq!([poll(), poll()], [Some(30), None], "{sender}");

@@ -1,5 +1,5 @@
-//! From which length on a message takes another channel: by micro-benchmark and by the
-//! overlap metric, in virtual time.
+//! Message lengths from which another channel is faster: by micro-benchmark and by the overlap
+//! metric, in virtual time.
 
 use super::costs::PollCosts;
 use super::policy::Channel;
@@ -7,19 +7,19 @@ use super::policy::Channel;
 /// A way between two processes of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// Two copies.
+    /// Shared memory: two copies.
     SharedMemory,
-    /// One copy.
+    /// Kernel module: one copy.
     Kernel,
     /// Through the NIC and back.
     Network,
 }
 
 impl Way {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 3] = [Self::SharedMemory, Self::Kernel, Self::Network];
 
-    /// The word in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         ["shared_memory", "kernel", "network"][self as usize]
     }
@@ -33,11 +33,11 @@ impl Way {
         }
     }
 
-    /// What of it the processor of one side does itself while it sends one message and receives
-    /// one: copies, traps, descriptors. The rest is DMA.
+    /// Processor time of one side to send one message and receive one: copies, traps, descriptors.
+    /// DMA does the rest.
     pub fn processor_ns(self, costs: &PollCosts, bytes: u64) -> u64 {
         match self {
-            // A copy in and a copy out.
+            // Copies in and out.
             Self::SharedMemory => costs.shared_start_ns + 2 * costs.copy_ns(bytes),
             // The receiver copies, and traps for it.
             Self::Kernel => costs.kernel_moving_ns(bytes),
@@ -54,16 +54,16 @@ pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> O
     sizes.get(last_slower.map_or(0, |place| place + 1)).copied()
 }
 
-/// Time between two looks at the messages during the computation (published: Iprobe every 100 us).
+/// Time between two progress calls during the computation (published: Iprobe every 100 us).
 pub const PROBE_NS: u64 = 100_000;
 
-/// The overlap metric: total time over time of computation, 1 at best. Two processes of a
-/// node send to each other (Isend, Irecv), compute for `compute_ns` with a look at the messages
-/// every [`PROBE_NS`], and wait (Waitall).
+/// The overlap metric: total time over computation time, at best 1. Two processes of a node send to
+/// each other (Isend, Irecv), compute for `compute_ns` with a progress call every [`PROBE_NS`], and
+/// wait (Waitall).
 ///
-/// What the processor does itself is added to the computation. What the NIC does overlaps it; a
-/// message longer than `eager_max` must first be announced, and the NIC starts at the first look
-/// after that.
+/// The processor's own part adds to the computation, the NIC's part overlaps it. A message longer
+/// than `eager_max` must first be announced, and the NIC starts at the first progress call after
+/// that.
 pub fn overlap(costs: &PollCosts, way: Way, bytes: u64, eager_max: u64, compute_ns: u64) -> f64 {
     let processor = way.processor_ns(costs, bytes);
     let total = match way {
@@ -94,7 +94,7 @@ mod tests {
         // The kernel module is best from 4 KiB on.
         let costs = PollCosts::default();
         assert_eq!(threshold(&costs, Way::SharedMemory, Way::Kernel, &powers()), Some(4096));
-        // A dearer trap moves it up, one without end to never.
+        // A more expensive trap raises the threshold, an infinite one removes it.
         let dear = PollCosts { kernel_start_ns: 12_000, ..costs };
         assert!(threshold(&dear, Way::SharedMemory, Way::Kernel, &powers()) > Some(4096));
         let never = PollCosts { kernel_start_ns: u64::from(u32::MAX), ..costs };
@@ -112,7 +112,7 @@ mod tests {
             network < 1.01 && network < kernel && kernel < shared,
             "{shared} {network} {kernel}"
         );
-        // Too little computation to hide behind.
+        // Too little computation to overlap.
         assert!(overlap(&costs, Way::Network, 128 << 10, 8192, 10_000) > 10.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Cases of an experiment and what every engine did in them.
+//! Cases of an experiment with each engine's results.
 
 use super::Measurement;
 use crate::figure::Series;
@@ -8,22 +8,22 @@ use crate::workload::Workload;
 /// One stream of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
-    /// What it is, for tables: values of the sheet's keys.
+    /// Values of the sheet's keys.
     pub keys: Vec<Cell>,
-    /// What is run.
+    /// Workload.
     pub workload: Workload,
 }
 
 /// The results of an experiment, case by case.
 #[derive(Clone, Debug, Default)]
 pub struct Sheet {
-    /// Names of what tells cases apart.
+    /// Columns that identify a case.
     pub keys: Vec<&'static str>,
-    /// Cases and the engines' results, the baseline's first.
+    /// Cases with the engines' results, the baseline's first.
     pub rows: Vec<(Case, Vec<Measurement>)>,
 }
 
-/// A number of an engine's, seen beside the baseline's.
+/// A number of an engine, possibly relative to the baseline.
 pub(super) type Metric = fn(own: &Measurement, baseline: &Measurement) -> Option<f64>;
 
 pub(super) const STEPS: Metric = |own, _| own.steps_per_match();
@@ -34,7 +34,7 @@ pub(super) const MEMORY: Metric =
     |own, _| own.counter("memory_bytes_max").map(|bytes| bytes as f64);
 
 impl Sheet {
-    /// An empty one.
+    /// An empty sheet.
     pub fn new(keys: &[&'static str]) -> Self {
         Self { keys: keys.to_vec(), rows: Vec::new() }
     }
@@ -45,7 +45,7 @@ impl Sheet {
         first.iter().map(|measurement| measurement.engine.as_str()).collect()
     }
 
-    /// Everything, one engine of one case a row.
+    /// All results, one row per case and engine.
     pub fn data(&self, name: &str, title: &str) -> Table {
         let numbers = [
             "engine",
@@ -100,13 +100,13 @@ impl Sheet {
         table
     }
 
-    /// The cases that `keep` wants.
+    /// The cases for which `keep` holds.
     pub(super) fn filtered(&self, keep: impl Fn(&Case) -> bool) -> Self {
         let rows = self.rows.iter().filter(|(case, _)| keep(case)).cloned().collect();
         Self { keys: self.keys.clone(), rows }
     }
 
-    /// One number: a row for each case, a column for each engine.
+    /// One metric: a row per case, a column per engine.
     pub(super) fn pivot(&self, name: &str, title: impl Into<String>, metric: Metric) -> Table {
         let columns = self.keys.iter().copied().chain(self.engines());
         let mut table = Table::new(name, title, columns);
@@ -117,7 +117,7 @@ impl Sheet {
         table
     }
 
-    /// One line for each engine over the cases that `x` has a place for.
+    /// One line per engine over the cases with an `x`.
     pub(super) fn series(&self, x: impl Fn(&Case) -> Option<f64>, metric: Metric) -> Vec<Series> {
         let line = |i: usize, name: &str| {
             let point = |(case, all): &(Case, Vec<Measurement>)| {
@@ -129,7 +129,7 @@ impl Sheet {
         lines.filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// Whether anything was timed.
+    /// Whether any engine was timed.
     pub(super) fn timed(&self) -> bool {
         self.rows.iter().flat_map(|(_, all)| all).any(|measurement| !measurement.ns.is_empty())
     }

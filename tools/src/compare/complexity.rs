@@ -1,8 +1,8 @@
 //! Counted steps against the papers' formulas.
 //!
-//! Each case grows one queue from 256 to 4,096 entries and consumes it whole. The exponent is the
+//! Each case fills a queue with 256 to 4,096 entries and consumes it whole. The exponent is the
 //! slope of the steps per message on logarithmic axes, between the last two sizes: 1 for a walk
-//! over the queue, 0 for a search that does not feel its length.
+//! over the queue, 0 for a search independent of its length.
 
 use super::experiment::{Plan, Progress, Report, run_cases};
 use super::{Case, CompareError};
@@ -12,15 +12,14 @@ use crate::workload::{Order, Pattern, Workload};
 use dpamatch::engine::{GridThreshold, dimension_span};
 use dpamatch::registry::EngineOptions;
 
-/// Entries of the queue.
 const SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Buckets of UCX's table.
 const UCX_BUCKETS: f64 = 1021.0;
 
-/// A way to grow and consume a queue.
+/// A way to fill and consume a queue.
 struct Growth {
     name: &'static str,
-    /// Many senders with one message each, or one with all.
+    /// Many senders with one message each, or one sender.
     many: bool,
     order: Order,
     any: u32,
@@ -72,7 +71,7 @@ impl Growth {
         Workload { ranks, pending, order, any, early, seed, ..Pattern::Senders.usual() }
     }
 
-    /// Compares per message by the papers' formula for this engine, if it gives a number; and the
+    /// Compares per message by the papers' formula for this engine, if it gives a number, and the
     /// formula.
     fn formula(
         &self,
@@ -83,7 +82,7 @@ impl Growth {
         let n = f64::from(entries);
         let by_key = self.any == 0;
         let reverse = self.order == Order::Reverse;
-        // In reverse order a queue of m entries costs (m + 1) / 2 a message, forward 1.
+        // In reverse order a queue of m entries costs (m + 1) / 2 per message, forward 1.
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
         let doubling = {
             let bins = f64::from((2 * entries).next_power_of_two());
@@ -95,8 +94,8 @@ impl Growth {
                 let of_source = if self.many { 1.0 } else { n };
                 Some((queue(of_source), "entries of the source"))
             }
-            // Ranks 1 to n: the first segment has one rank less, what is beyond the last full one
-            // another few.
+            // Ranks 1 to n: the first segment lacks a rank, and the ranks after the last full
+            // segment form a shorter one.
             "4d" if by_key && self.many && options.grid == GridThreshold::Span => {
                 let span = dimension_span(entries + 1);
                 let sum: f64 =
@@ -104,21 +103,20 @@ impl Growth {
                 Some((sum / n, "entries of the segment"))
             }
             "4d" if by_key => Some((queue(n), "entries of the segment")),
-            // Of n entries in b bins, each has on average (n - 1) / b others in its bin, half of
-            // them still there.
+            // With n entries in b bins, each shares its bin with (n - 1) / b others on average,
+            // half of which are still there.
             "bins" if by_key && reverse && !options.grow_bins => Some((
                 1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0,
                 "1 + (n - 1) / 2 bins",
             )),
-            // Tables double when there are half as many entries as bins.
+            // Tables double when they have half as many entries as bins.
             "bins" if by_key && reverse => doubling,
             "optimistic-seq" if reverse => doubling,
-            // Its hash spreads keys that follow one another evenly.
+            // UCX's hash spreads consecutive keys evenly.
             "ucx" if by_key => Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries")),
             // The wildcard queue of receives, the global list of messages.
             "ucx" if reverse => Some((queue(n), "all (wildcard queue, global list)")),
-            // One queue for receives from any source; all heads or segments, older entries, for
-            // messages.
+            // One queue for wildcard receives; all heads or segments, older entries, for messages.
             "rank-array" | "4d" if reverse && self.early == 0 => {
                 Some((queue(n), "receives from any source"))
             }
@@ -144,7 +142,7 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
             cases.push(Case { keys, workload: growth.workload(entries, plan.seed) });
         }
     }
-    // Steps do not need rounds.
+    // Steps need no rounds.
     let untimed = Plan {
         engines: plan.engines.clone(),
         options: plan.options.clone(),

@@ -1,4 +1,4 @@
-//! Dedicated queues of collectives: how many there are, what they bring, what they cost.
+//! Dedicated queues of collectives: their number, benefit and cost.
 
 use super::experiment::{Plan, Progress, Report};
 use super::{Candidate, CompareError, Measurement, measure};
@@ -8,20 +8,19 @@ use crate::workload::{Order, Pattern, Workload};
 use dpamatch::engine::{DedicatedConfig, DedicatedEngine, ListEngine, dedicated_queue_cap};
 use dpamatch::registry::EngineOptions;
 
-/// Job sizes.
 const RANKS: [u32; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// Calls of a collective operation: the first is profiled. An allreduce has so few elements that it
-/// takes many.
+/// Calls of a collective operation, of which the first is profiled. An allreduce has so few
+/// elements that it needs more.
 const CALLS: u64 = 4;
 const ALLREDUCE_CALLS: u64 = 128;
-/// Queue counts that the paper prints: k, processes, queues.
+/// Published queue counts: k, processes, queues.
 const PRINTED: [(u32, u32, u64); 6] =
     [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256), (8, 2048, 360)];
-/// Printed speed-ups of MPI_Gather at k = 1.
+/// Published speed-ups of MPI_Gather at k = 1.
 const PRINTED_GATHER: [(u32, f64); 3] = [(1024, 1.5), (2048, 2.4), (4096, 5.4)];
 
-/// Overhead to search time that the paper prints for an application at three job sizes, and
-/// the pattern it is known by.
+/// Published ratio of overhead to search time for an application at three job sizes, and the
+/// application's typical pattern.
 struct Overhead {
     application: &'static str,
     pattern: Pattern,
@@ -135,7 +134,7 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     })
 }
 
-/// Both queues' counters of a name.
+/// Sum of a counter over both queues.
 fn both(measurement: &Measurement, name: &str) -> u64 {
     ["prq", "umq"]
         .into_iter()
@@ -143,7 +142,7 @@ fn both(measurement: &Measurement, name: &str) -> u64 {
         .sum()
 }
 
-/// What profiling, extraction and choosing queues cost, beside the searches.
+/// Cost of profiling, extracting parameters and choosing queues, compared with the searches.
 pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let EngineOptions { k, theta, .. } = plan.options;
     let (k_collective, k_partner) = (Some(k), Some(k));

@@ -1,4 +1,4 @@
-//! What can go wrong in a comparison.
+//! Errors of a comparison.
 
 use crate::workload::BadWorkload;
 use dpamatch::registry::BuildError;
@@ -11,23 +11,23 @@ pub enum CompareError {
     /// An engine cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Numbers make no workload.
+    /// Invalid numbers for a workload.
     #[error(transparent)]
     Workload(#[from] BadWorkload),
-    /// An engine gave a stream up.
+    /// An engine gave up on a stream.
     #[error("engine {engine}")]
     Run {
         /// The engine.
         engine: String,
-        /// Why.
+        /// Cause.
         source: RunError,
     },
-    /// An engine's results are not those of the list.
+    /// An engine's results differ from the list's.
     #[error("engine {engine} gives other results than {baseline} for {case}")]
     Differs {
         /// The engine.
         engine: String,
-        /// What it was compared with.
+        /// The baseline.
         baseline: String,
         /// The case.
         case: String,

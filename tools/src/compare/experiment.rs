@@ -1,4 +1,4 @@
-//! The experiments by name, what they are told and what they give.
+//! The experiments by name, with their inputs and results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,57 +13,57 @@ use dpamatch::registry::{EngineEntry, EngineOptions};
 /// An experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Experiment {
-    /// 4D's micro-benchmark: forward and reverse search, few and many messages of each sender.
+    /// 4D's micro-benchmark: forward and reverse search, few and many messages per sender.
     Search,
-    /// The same with a growing share of ANY_SOURCE.
+    /// 4D's micro-benchmark with a growing share of ANY_SOURCE.
     Any,
-    /// 4D's table of memory, and what the engines really take.
+    /// 4D's table of memory, and the engines' real memory.
     Memory,
     /// 4D's spans, thresholds and example.
     Spans,
     /// Dedicated queues of collectives against the cap.
     Queues,
-    /// Overhead of dedicated queues to their search time.
+    /// Overhead of dedicated queues relative to their search time.
     Overhead,
     /// Search behind entries that stay, one to 65,536 of them.
     Depth,
     /// Time per message at one depth.
     Rate,
-    /// What applications do.
+    /// Application patterns.
     Patterns,
     /// Counted steps against formulas.
     Complexity,
 }
 
-/// A word that names no experiment.
+/// An unknown experiment name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown experiment {0:?} (known: {known})", known = Experiment::ALL.map(Experiment::name).join(", "))]
 pub struct UnknownExperiment(pub String);
 
-/// What an experiment is told.
+/// Inputs of an experiment.
 #[derive(Debug)]
 pub struct Plan {
-    /// The engines, the list first: what all are compared with.
+    /// The engines, starting with the list, the baseline of all comparisons.
     pub engines: Vec<&'static EngineEntry>,
-    /// How they are built.
+    /// Options of the engines.
     pub options: EngineOptions,
-    /// Job sizes; none: each experiment's usual ones. `memory`, `spans`, `any`, `rate`, `depth` and
-    /// `complexity` have their own in any case.
+    /// Job sizes; empty for each experiment's default. `memory`, `spans`, `any`, `rate`, `depth`
+    /// and `complexity` always use their own.
     pub ranks: Vec<u32>,
-    /// Messages of each sender.
+    /// Messages per sender.
     pub pending: Vec<u32>,
     /// Entries that stay in the queue.
     pub depths: Vec<u32>,
-    /// Parts of the cap on dedicated queues in the experiment `queues`.
+    /// Divisors of the cap on dedicated queues in the experiment `queues`.
     pub k: Vec<u32>,
-    /// Timed rounds; 0: steps only, and the report is the same every time.
+    /// Timed rounds; 0 counts steps only, with a reproducible report.
     pub rounds: usize,
-    /// Seed of everything random.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Sizes that take less than two minutes altogether.
+    /// Sizes that take less than two minutes in total.
     pub fn usual(engines: Vec<&'static EngineEntry>) -> Self {
         Self {
             engines,
@@ -77,7 +77,7 @@ impl Plan {
         }
     }
 
-    /// The job sizes given, or else these.
+    /// The given job sizes, or else `usual`.
     pub(super) fn ranks_or(&self, usual: &[u32]) -> Vec<u32> {
         if self.ranks.is_empty() { usual.to_vec() } else { self.ranks.clone() }
     }
@@ -88,17 +88,17 @@ impl Plan {
     }
 }
 
-/// Is told how far an experiment is: the part that is done, from 0 to 1, and what comes next.
+/// Receives an experiment's progress: the finished part, from 0 to 1, and the next item.
 pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
 
-/// What an experiment gives.
+/// Result of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// For people.
+    /// Summary for people.
     pub summary: Vec<Table>,
-    /// Every number, for programs.
+    /// All numbers, for programs.
     pub data: Vec<Table>,
-    /// File names without ending, and figures.
+    /// Figures with their file names without extension.
     pub figures: Vec<(String, Figure)>,
 }
 
@@ -133,11 +133,10 @@ impl Experiment {
         }
     }
 
-    /// Runs it.
+    /// Runs the experiment.
     ///
     /// # Errors
-    /// [`CompareError`], of an engine that cannot be built or gives other results than the list as
-    /// well.
+    /// [`CompareError`], also if an engine's results differ from the list's.
     pub fn run(self, plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
         match self {
             Self::Search => senders::search(plan, progress),

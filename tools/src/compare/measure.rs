@@ -1,4 +1,4 @@
-//! One stream through several engines.
+//! Measures one stream on several engines.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -10,19 +10,18 @@ use dpamatch::engine::{Counter, Engine};
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Outcome, StreamMatcher, apply};
 
-/// What an engine has spent in a case before its rounds are cut short.
+/// An engine's time in a case before its rounds are cut short.
 const BUDGET: Duration = Duration::from_millis(700);
-/// Rounds go on until the engines have spent so much altogether, for each of them, or are ten times
-/// as many: a median of three short rounds would say little on a machine that does other things as
-/// well.
+/// Rounds go on until they have taken this time per engine in total, or have reached ten times
+/// their number. A median of three short rounds says little on a busy machine.
 const LEAST: Duration = Duration::from_millis(15);
 const MORE_ROUNDS: usize = 10;
-/// Longest stream that is kept for timing.
+/// Longest stream held in memory for timing.
 const TIMED_EVENTS: u64 = 4 << 20;
 
 /// An engine in a comparison.
 pub struct Candidate {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: String,
     make: Box<dyn Fn(Room) -> Result<Made, BuildError>>,
 }
@@ -32,7 +31,7 @@ enum Made {
     Stream(Box<dyn StreamMatcher>),
 }
 
-/// Entries that a case keeps at most: tables of fixed size are built for them.
+/// Most entries that a case keeps, for engines with fixed tables.
 #[derive(Clone, Copy, Debug, Default)]
 struct Room {
     receives: usize,
@@ -41,11 +40,11 @@ struct Room {
 }
 
 impl Room {
-    /// Entries for which the tables of an emulated NIC are enlarged at most.
+    /// Limit of the enlarged tables of an emulated NIC.
     const MOST: usize = 1 << 17;
 
-    /// The options with tables that hold the case, if tables may be that large. Consumed receives
-    /// keep their entries until the end of their block.
+    /// The options with tables that hold the case, up to the limit. Consumed receives keep their
+    /// entries until the end of their block.
     fn enlarge(self, options: &EngineOptions) -> EngineOptions {
         let mut options = options.clone();
         let nic = &mut options.nic;
@@ -76,12 +75,13 @@ impl Candidate {
         Self { name: entry.name.to_owned(), make: Box::new(make) }
     }
 
-    /// An engine that is in no registry.
+    /// An unregistered engine.
     pub fn new(name: impl Into<String>, make: impl Fn() -> Box<dyn Engine> + 'static) -> Self {
         Self { name: name.into(), make: Box::new(move |_| Ok(Made::Engine(make()))) }
     }
 
-    /// A new one for this workload: it knows the sizes of the communicators, and has `room`.
+    /// Builds an engine for this workload, which fixes the sizes of the communicators and needs
+    /// `room`.
     fn build(&self, workload: &Workload, room: Room) -> Result<Made, BuildError> {
         let mut made = (self.make)(room)?;
         if let Made::Engine(engine) = &mut made {
@@ -100,16 +100,16 @@ fn find(counters: &[Counter], name: &str) -> Option<u64> {
     counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
 }
 
-/// What one engine did in one case.
+/// Result of one engine in one case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// The engine's name.
     pub engine: String,
-    /// Everything it counted.
+    /// All counters.
     pub counters: Vec<Counter>,
-    /// Of those, what it counted while the queues were filled ([`Workload::filling`]).
+    /// The counters' values after the queues were filled ([`Workload::filling`]).
     pub filling: Vec<Counter>,
-    /// Receives and messages that were brought together.
+    /// Number of matches.
     pub matches: u64,
     /// Checksum of all results, in order.
     pub digest: u64,
@@ -118,24 +118,24 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// A counter by name, as it stood at the end.
+    /// Final value of a counter.
     pub fn counter(&self, name: &str) -> Option<u64> {
         find(&self.counters, name)
     }
 
-    /// How much a counter that only rises rose after the queues were filled.
+    /// Increase of a monotonic counter after the queues were filled.
     pub fn rise(&self, name: &str) -> Option<u64> {
         Some(self.counter(name)? - find(&self.filling, name).unwrap_or(0))
     }
 
-    /// Compares and hops of the searches of one queue, `prq` or `umq`, after the queues were
-    /// filled; `None` if the engine does not count them.
+    /// Compares and hops in searches of one queue, `prq` or `umq`, after the queues were filled;
+    /// `None` if the engine does not count them.
     pub fn steps_of(&self, queue: &str) -> Option<u64> {
         Some(self.rise(&format!("{queue}_attempts"))? + self.rise(&format!("{queue}_hops"))?)
     }
 
-    /// Compares and hops of all searches. The emulated NIC counts those of its own posted receives,
-    /// so it has an answer only if nothing was unexpected or fell back to the host.
+    /// Compares and hops of all searches. The emulated NIC counts only its own posted receives, so
+    /// it has a value only if no message was unexpected or fell back to the host.
     pub fn steps(&self) -> Option<u64> {
         if let Some(posted) = self.steps_of("prq") {
             return Some(posted + self.steps_of("umq")?);
@@ -156,7 +156,7 @@ impl Measurement {
         Some(self.steps()? as f64 / self.matches.max(1) as f64)
     }
 
-    /// How many times fewer steps than another engine.
+    /// Ratio of another engine's steps to this one's.
     pub fn fewer_steps_than(&self, other: &Self) -> Option<f64> {
         Some(other.steps()? as f64 / self.steps()?.max(1) as f64)
     }
@@ -166,7 +166,7 @@ impl Measurement {
         Summary::of(&self.ns).map(|summary| summary.median)
     }
 
-    /// How many times faster than another engine: median of the rounds that both made.
+    /// Speed-up over another engine: median over their common rounds.
     pub fn faster_than(&self, other: &Self) -> Option<f64> {
         let ratios: Vec<f64> =
             self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
@@ -174,16 +174,15 @@ impl Measurement {
     }
 }
 
-/// Runs the workload's first `limit` events through all candidates, the first of which is the
-/// baseline.
+/// Runs the workload's first `limit` events on all candidates, the first of which is the baseline.
 ///
-/// The counting run also compares the results. Then come `rounds` timed rounds over all candidates,
-/// or more if they are short; one that has spent more than 0.7 s sits the later rounds out, and
-/// streams of more than four million events are not timed. What fills the queues before the first
-/// search that can find something is not timed.
+/// A counting run also compares the results. Then come at least `rounds` timed rounds over all
+/// candidates. A candidate that has spent more than 0.7 s skips the later rounds, and streams of
+/// more than four million events are not timed. Timing starts at the first search that can find an
+/// entry.
 ///
 /// # Errors
-/// [`CompareError`]; `case` names the case in it.
+/// [`CompareError`], which names the `case`.
 pub fn measure(
     candidates: &[Candidate],
     workload: &Workload,
@@ -287,7 +286,7 @@ fn count(
     })
 }
 
-/// The time of the events behind those that fill the queues.
+/// Times the events after those that fill the queues.
 fn time(
     candidate: &Candidate,
     workload: &Workload,
@@ -315,7 +314,6 @@ mod tests {
         Workload { pending: 100, rounds: 5, ..Pattern::Depth.usual() }
     }
 
-    /// Filling the queue is no part of it.
     #[test]
     fn steps_are_those_of_the_searches() {
         let entry = registry::find("list").expect("a known name");
@@ -329,7 +327,6 @@ mod tests {
         assert_eq!(all[0].faster_than(&all[0]), Some(1.0));
     }
 
-    /// Bounds of the tables: at the most that is built for, and one entry beyond.
     #[test]
     fn tables_are_as_large_as_the_case_up_to_a_bound() {
         let options = EngineOptions::default();
@@ -348,7 +345,7 @@ mod tests {
         assert_eq!(built(5, Room::MOST + 1), usual);
     }
 
-    /// More receives than the NIC's usual table holds: all of them are matched on the NIC.
+    /// More receives than the default table of the NIC: it still matches all.
     #[test]
     fn a_long_queue_stays_on_the_nic() {
         let list = registry::find("list").expect("a known name");
@@ -363,7 +360,7 @@ mod tests {
         assert!(all[1].steps() >= Some(5) && all[1].ns_per_match() > Some(0.0));
     }
 
-    /// An engine with a receive that the others do not have.
+    /// An engine with an additional receive.
     #[test]
     fn other_results_end_the_comparison() {
         let list = Candidate::new("list", || Box::new(ListEngine::new()));
@@ -376,7 +373,7 @@ mod tests {
         assert_eq!(error.to_string(), "engine wrong gives other results than list for a case");
     }
 
-    /// The emulated NIC counts steps elsewhere, and says nothing where it does not count them all.
+    /// The emulated NIC counts steps elsewhere, and gives no number if it does not count them all.
     #[test]
     fn steps_of_the_emulated_nic() {
         let entry = registry::find("optimistic").expect("a known name");

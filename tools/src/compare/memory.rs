@@ -11,25 +11,23 @@ use dpamatch::engine::{
     paper_overhead_four_d,
 };
 
-/// Printed cells of the table: size of the communicator; array; 4D with 1, 100, 1,000 requests and
-/// with one of every rank.
+/// Published cells: communicator size; array; 4D with 1, 100, 1,000 requests and with one per rank.
 const PRINTED: [(u32, [&str; 5]); 3] = [
     (4_096, ["96.05KB", "176B", "752B", "6.06KB", "26.67KB"]),
     (65_536, ["1.5MB", "240B", "528B", "3.14KB", "194.3KB"]),
     (1_048_576, ["24MB", "368B", "512B", "1.81KB", "1.5MB"]),
 ];
-/// The cell that no sizes of the objects could give: it is printed 2.00 KB too large.
+/// A cell that no object sizes explain: printed 2.00 KB too large.
 const MISPRINT: &str = "26.67KB";
-/// Requests in the queue; the last column of the table is one of every rank.
+/// Requests in the queue; the table's last column has one per rank.
 const REQUESTS: [u32; 3] = [1, 100, 1000];
 
-/// Requests of the columns of the table.
 fn requests(size: u32) -> [u32; 4] {
     let [one, some, many] = REQUESTS;
     [one, some, many, size]
 }
 
-/// Most bytes that the engine held with one posted receive of each of the first ranks.
+/// Peak bytes of an engine with one posted receive for each of the first ranks.
 fn real_bytes(engine: &mut dyn Engine, size: u32, requests: u32) -> u64 {
     let comm = CommId(0);
     engine.set_comm_size(comm, size);
@@ -108,8 +106,7 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     })
 }
 
-/// Entries that a queue of a communicator holds when it becomes a grid: one more than the
-/// threshold.
+/// Entries at which a communicator's queue becomes a grid: the threshold plus one.
 fn threshold(size: u32) -> u64 {
     let mut engine = FourDEngine::new(GridThreshold::default(), Some(size));
     let mut entries = 0_u64;

@@ -7,21 +7,19 @@ use crate::figure::{Axis, Figure, Lines, Series};
 use crate::table::{Cell, Table};
 use crate::workload::{Order, Pattern, Workload};
 
-/// The two queues: their names, and the share of messages that comes before its receives.
+/// The two queues: name, and percentage of messages that arrive before their receives.
 const QUEUES: [(&str, u32); 2] = [("PRQ", 0), ("UMQ", 100)];
-/// Usual job sizes.
 const RANKS: [u32; 5] = [16, 64, 256, PAPER_RANKS, 2048];
 /// Job size of the paper's testbed.
 const PAPER_RANKS: u32 = 704;
-/// Speed-ups that the paper prints for 10 pending, reverse: array and 4D, PRQ then UMQ.
+/// Published speed-ups for 10 pending, reverse: array and 4D, PRQ then UMQ.
 const PAPER: [(&str, [f64; 2]); 2] = [("PRQ", [44.0, 32.0]), ("UMQ", [31.0, 27.0])];
-/// Ranks and messages of each of the experiment with ANY_SOURCE, and shares in percent.
+/// Ranks and messages per rank of the experiment with ANY_SOURCE, and its percentages.
 const ANY_RANKS: u32 = 256;
 const ANY_SHARES: [u32; 7] = [0, 10, 25, 50, 75, 90, 100];
-/// Messages in the queue when rates are measured.
+/// Queue length for rates.
 const RATE_DEPTH: u32 = 8192;
 
-/// A key of the case as text.
 fn key(case: &Case, i: usize) -> String {
     match &case.keys[i] {
         Cell::Text(text) => text.clone(),
@@ -31,7 +29,7 @@ fn key(case: &Case, i: usize) -> String {
     }
 }
 
-/// Job sizes, both queues, both orders.
+/// All job sizes, both queues, both orders.
 pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let mut cases = Vec::new();
     for (queue, early) in QUEUES {
@@ -50,7 +48,7 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     }
     let sheet = run_cases(plan, &["queue", "order", "pending", "ranks"], cases, progress)?;
     let most = plan.pending.iter().copied().max().unwrap_or(0);
-    // Forward search hardly depends on how many are pending.
+    // Forward search hardly depends on the number of pending messages.
     let shown = sheet
         .filtered(|case| case.workload.order == Order::Reverse || case.workload.pending == most);
     let steps = shown
@@ -74,7 +72,7 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     Ok(Report { summary, data: vec![sheet.data("search", "4D's micro-benchmark")], figures })
 }
 
-/// Ours beside the paper's numbers, at the paper's job size.
+/// Our numbers and the paper's, at the paper's job size.
 fn beside_paper(sheet: &Sheet) -> Table {
     let title = format!(
         "Reverse, 10 pending, {PAPER_RANKS} ranks, beside the paper: times better than the list"
@@ -97,8 +95,8 @@ fn beside_paper(sheet: &Sheet) -> Table {
     table
 }
 
-/// Speed-up in reverse order over the job size at the largest number of pending messages, the
-/// paper's beside it.
+/// Speed-up in reverse order over the job size, at the largest number of pending messages, with the
+/// paper's.
 fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figure {
     let pending = plan.pending.iter().copied().max().unwrap_or(0).to_string();
     let mut figure =
@@ -170,7 +168,7 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     Ok(Report { summary, data, figures: vec![("any".to_owned(), figure)] })
 }
 
-/// One depth, consumed forward and in reverse, from many senders and from one.
+/// One depth, forward and reverse, from many senders and from one.
 pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let mut cases = Vec::new();
     for (senders, ranks, pending) in [("many", RATE_DEPTH + 1, 1), ("one", 2, RATE_DEPTH)] {

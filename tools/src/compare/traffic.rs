@@ -9,10 +9,10 @@ use crate::workload::{Pattern, Workload};
 
 /// Searches at each depth.
 const SEARCHES: u64 = 64;
-/// Senders of the entries that stay, where they are many.
+/// Senders of the entries that stay, in the variant with many.
 const MANY: u32 = 1025;
 
-/// Search behind entries that stay, of one sender or of many.
+/// Search behind entries that stay, from one sender or from many.
 pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let mut cases = Vec::new();
     for (queue, early) in [("PRQ", 0), ("UMQ", 100)] {
@@ -58,7 +58,7 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
     Ok(Report { summary, data, figures: vec![("depth".to_owned(), figure)] })
 }
 
-/// The patterns with their usual numbers, but for job sizes given.
+/// The patterns with their default numbers, except given job sizes.
 pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let is_application = |pattern: &Pattern| !matches!(pattern, Pattern::Senders | Pattern::Depth);
     let mut cases = Vec::new();

@@ -1,20 +1,20 @@
 //! Axes and the labels of their ticks.
 
-/// How values are placed on an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Equal differences are equally long.
+    /// Linear.
     Linear,
-    /// Powers of ten are equally far apart.
+    /// Logarithmic, with ticks at powers of ten.
     Log,
-    /// Powers of two are equally far apart, and are the ticks.
+    /// Logarithmic, with ticks at powers of two.
     Powers,
 }
 
-/// What an axis shows, and how.
+/// An axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axis {
-    /// Beside it, with the unit.
+    /// Title with the unit.
     pub title: String,
     /// Its scale.
     pub scale: Scale,
@@ -36,7 +36,7 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Powers }
     }
 
-    /// Whether the value has a place on the axis.
+    /// Whether the scale can show `value`.
     pub(super) fn shows(&self, value: f64) -> bool {
         self.scale.shows(value)
     }
@@ -164,14 +164,14 @@ pub(super) fn label(value: f64) -> String {
     }
 }
 
-/// A number in a cell: three digits.
+/// A number in a cell, with three digits.
 pub(super) fn cell(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let unit = 10_f64.powi(magnitude - 2);
     label((value / unit).round() * unit)
 }
 
-/// A power of two by its exponent: exact below 10,000, above in units of 1,024 and 1,048,576.
+/// A power of two from its exponent: exact below 10,000, above in units of 1,024 and 1,048,576.
 pub(super) fn power_label(exponent: f64) -> String {
     let value = exponent.exp2();
     match exponent {
@@ -182,7 +182,7 @@ pub(super) fn power_label(exponent: f64) -> String {
     }
 }
 
-/// Without the noise behind the fourth digit.
+/// Formats without noise behind the fourth digit.
 fn plain(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let digits = usize::try_from(3 - magnitude).unwrap_or(0).min(12);

@@ -1,19 +1,17 @@
-//! A figure in words: for those who cannot see it.
+//! Describes a figure in words.
 
 use std::fmt::Write;
 
 use super::axis::cell;
 use super::{Figure, Panel};
 
-/// Series of a panel that are told one by one.
+/// Most series of a panel to describe one by one.
 const TOLD: usize = 8;
 
-/// Title, then each panel that has something to show: what is drawn over what, and from which value
-/// to which each series goes.
+/// The title, then for each panel its axes and the range of each series.
 pub(super) fn words(figure: &Figure) -> String {
     let mut text = String::new();
     for panel in figure.panels.iter().filter(|panel| panel.has_value()) {
-        // Writing into memory cannot fail.
         let _ = match panel {
             Panel::Lines(lines) => {
                 let series = lines.series.iter();
@@ -38,7 +36,7 @@ pub(super) fn words(figure: &Figure) -> String {
     text.trim_end().to_owned()
 }
 
-/// Names, each with its lowest and highest value.
+/// Names with their lowest and highest values.
 fn each<S: AsRef<str>, V: Iterator<Item = f64>>(
     series: impl ExactSizeIterator<Item = (S, V)>,
 ) -> String {

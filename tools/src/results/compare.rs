@@ -1,4 +1,4 @@
-//! Which figures of two documents differ.
+//! Compares the figures of two documents.
 
 use std::collections::HashMap;
 
@@ -8,36 +8,36 @@ use super::direction::Better;
 use super::document::{Document, Figure, Mismatch};
 use super::rank_sum::{Interval, ratio};
 
-/// When a difference is one.
+/// When a difference counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
-    /// Of the intervals, 0 to 1.
+    /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
-    /// Part of a figure that it may be worse by without being called worse than is allowed.
+    /// Permitted worsening, as a part of a figure.
     pub threshold: f64,
 }
 
-/// What became of a figure.
+/// Verdict on a figure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Verdict {
     /// It got worse.
     Worse,
-    /// It is another one, and nobody can say which is better.
+    /// Differs, without a better direction.
     Changed,
     /// It got better.
     Better,
-    /// It was measured too seldom to say.
+    /// Measured too few times.
     Unclear,
-    /// It is the same, or the interval holds "the same".
+    /// Equal, or the interval contains equality.
     NoChange,
 }
 
 impl Verdict {
-    /// All of them, the most urgent first.
+    /// All verdicts, the most urgent first.
     pub const ALL: [Self; 5] =
         [Self::Worse, Self::Changed, Self::Better, Self::Unclear, Self::NoChange];
 
-    /// In a word or two.
+    /// A word or two.
     pub fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -54,41 +54,41 @@ impl Verdict {
 pub struct Change {
     /// The table.
     pub table: String,
-    /// What the row is of.
+    /// Description of the row.
     pub of: String,
     /// The figure's name.
     pub figure: String,
-    /// In the first document; a median if there are rounds.
+    /// Value in the first document; a median if there are rounds.
     pub before: f64,
-    /// In the second.
+    /// Value in the second document.
     pub after: f64,
-    /// How many times larger the second is; none of a figure that is 0 somewhere.
+    /// The second value over the first; `None` if either is 0.
     pub ratio: Option<f64>,
-    /// Its interval, if the figure was measured in enough rounds.
+    /// The ratio's interval, if both documents have enough rounds.
     pub interval: Option<Interval>,
-    /// What became of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// Worse, and by more than the threshold whatever in the interval is true.
+    /// Whether it is worse by more than the threshold, for every ratio in the interval.
     pub beyond: bool,
 }
 
 /// Two documents side by side.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Comparison {
-    /// Figures in both, in the order of the first document.
+    /// Common figures, in the order of the first document.
     pub changes: Vec<Change>,
-    /// How many of them were measured in rounds, so that some seem to move by chance.
+    /// Number of figures with intervals, of which some seem to change by chance.
     pub with_intervals: usize,
-    /// Rows that only one of them has.
+    /// Rows in only one document.
     pub alone: [usize; 2],
-    /// What else differs: name, value in the first, value in the second.
+    /// Other differences: name, value in the first, value in the second.
     pub differs: Vec<(String, String, String)>,
 }
 
-/// Options that say where results go, or how they look.
+/// Options for the place or look of results.
 const OUTPUT: [&str; 5] = ["format", "save", "out", "pairs", "wide"];
 
-/// Compares documents of one command: rows with the same keys, figure by figure.
+/// Compares documents of one command, row by row by their keys, figure by figure.
 ///
 /// # Errors
 /// [`Mismatch`].
@@ -120,10 +120,10 @@ pub fn compare(before: &Document, after: &Document, rule: &Rule) -> Result<Compa
     if found.changes.is_empty() { Err(Mismatch::NothingInCommon) } else { Ok(found) }
 }
 
-/// What a row is of, in words, and its number among equal ones; the row.
+/// A row's description, its number among equal ones, and the row.
 type NumberedRow<'a> = ((String, usize), &'a Map<String, Value>);
 
-/// Rows by what they are of; equal ones are told apart by their number.
+/// Rows by description; a number distinguishes equal ones.
 fn numbered<'a>(
     rows: impl Iterator<Item = &'a Map<String, Value>>,
     keys: &[String],
@@ -135,7 +135,7 @@ fn numbered<'a>(
             Value::String(text) if text.is_empty() => None,
             Value::Bool(true) => Some(key.clone()),
             Value::String(text) => Some(text.clone()),
-            // A number alone would not say what it is.
+            // A number needs its key's name.
             other => Some(format!("{} {other}", key.replace('_', " "))),
         });
         let of = words.collect::<Vec<_>>().join(", ");
@@ -177,7 +177,7 @@ fn change(
         Some(_) => Verdict::Worse,
     };
     let Some((first, second)) = rounds(before).zip(rounds(after)) else {
-        // Counted, or computed without chance: any difference is one.
+        // Counts and computed values: any difference is real.
         if one != two {
             change.verdict = moved(two > one);
             let beyond = |ratio: f64| worse_by(ratio, figure.better) > rule.threshold;
@@ -210,7 +210,7 @@ fn change(
     Some(change)
 }
 
-/// By which part of itself a figure got worse; negative if it got better.
+/// Relative worsening of a figure; negative for an improvement.
 fn worse_by(ratio: f64, better: Option<Better>) -> f64 {
     match better {
         Some(Better::Higher) => 1.0 - ratio,
@@ -219,7 +219,7 @@ fn worse_by(ratio: f64, better: Option<Better>) -> f64 {
     }
 }
 
-/// Version, machine and options that are not the same.
+/// Differences in version, machine and options.
 fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)> {
     let shown = |value: Option<&Value>| match value {
         None | Some(Value::Null) => "none".to_owned(),

@@ -1,6 +1,6 @@
-//! Which way a figure is better, by its name.
+//! The better direction of a figure, by its name.
 
-/// The better way.
+/// The better direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -10,7 +10,7 @@ pub enum Better {
     Lower,
 }
 
-/// Rates, and how many times better than something else.
+/// Rates and improvement factors.
 const HIGHER: [&str; 4] = ["_per_s", "_per_us", "fewer_steps_than_list", "faster_than_list"];
 
 /// Times, work and memory.
@@ -30,7 +30,7 @@ const LOWER: [&str; 13] = [
     "memory_bytes_max",
 ];
 
-/// The better way of a figure with this name; `None` if it has none, such as a number of messages.
+/// The better direction of a figure; `None` for a neutral one, such as a number of messages.
 ///
 /// # Examples
 /// ```

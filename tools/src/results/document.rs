@@ -1,88 +1,88 @@
-//! A document of results, read back.
+//! Reads documents of results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::direction::Better;
 
-/// Which form of document this program writes and reads.
+/// The document format that this program writes and reads.
 pub const SCHEMA: &str = "dpamatch-results-1";
 
-/// What the rows of a table are.
+/// Description of a table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Descriptor {
-    /// The name of the array of rows in the results.
+    /// Name of the array of rows in the results.
     pub name: String,
-    /// What it is, in words.
+    /// Title.
     pub title: String,
-    /// What must be known to read it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Members that say what a row is of.
+    /// Members that identify a row.
     pub keys: Vec<String>,
-    /// Members that can be compared with those of another document.
+    /// Members that can be compared between documents.
     pub figures: Vec<Figure>,
 }
 
 /// A figure of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// The member's name. If the rows have a member of this name with `_rounds` behind it, the
-    /// figure was measured so many times.
+    /// The member's name. If the rows have a member with this name and `_rounds`, it holds the
+    /// figure's measured rounds.
     pub name: String,
-    /// Which way it is better, if there is one.
+    /// The better direction, if any.
     pub better: Option<Better>,
 }
 
 /// Results of a command.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Document {
-    /// The command's name and that of its subcommand.
+    /// The names of the command and subcommand.
     pub command: String,
-    /// As it was called.
+    /// The command line.
     pub command_line: String,
     /// Values of all its options.
     pub options: Map<String, Value>,
     /// The program's version.
     pub version: String,
-    /// Its commit, if that is known.
+    /// The program's commit, if known.
     pub commit: Option<String>,
-    /// Where it ran.
+    /// The machine it ran on.
     pub machine: Map<String, Value>,
-    /// What the tables in the results are.
+    /// Descriptions of the tables in the results.
     pub tables: Vec<Descriptor>,
     /// The results.
     pub results: Map<String, Value>,
 }
 
-/// Why a text is no document of results.
+/// Why a text is not a document of results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// It is something else.
+    /// Not JSON.
     #[error("no results of dpamatch: {0}")]
     Json(#[from] serde_json::Error),
-    /// It does not say its form.
+    /// Without a format.
     #[error("no results of dpamatch: there is no member \"schema\"")]
     NoSchema,
-    /// It has another form.
+    /// Of another format.
     #[error("has the form {found}; this program reads {SCHEMA}")]
     Schema {
-        /// Its form.
+        /// The format found.
         found: String,
     },
 }
 
-/// Two documents that cannot be compared.
+/// Why two documents cannot be compared.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// Of two commands.
+    /// They are of different commands.
     #[error("results of `{0}` and of `{1}` cannot be compared")]
     Commands(String, String),
-    /// There are no tables with figures.
+    /// They have no tables with figures.
     #[error("results of `{0}` have no figures to compare")]
     NoFigures(String),
-    /// No row of the one is in the other.
+    /// They have no common row.
     #[error("there is no row that both have: other scenarios, options or placements")]
     NothingInCommon,
 }
@@ -91,7 +91,7 @@ impl Document {
     /// Reads a document.
     ///
     /// # Errors
-    /// It is no JSON, no results, or of another form.
+    /// [`DocumentError`].
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
         let value: Value = serde_json::from_str(text)?;
         match value.get("schema").and_then(Value::as_str) {
@@ -108,7 +108,7 @@ impl Document {
     }
 }
 
-/// A column's heading as a name for programs: `us per block` is `us_per_block`, `gain %` is
+/// A column's heading as an identifier: `us per block` becomes `us_per_block`, `gain %` becomes
 /// `gain_percent`.
 pub fn snake_case(heading: &str) -> String {
     let words = heading.replace('%', " percent ").to_lowercase();

@@ -1,9 +1,8 @@
-//! Results as programs read them: what a document holds, and what moved between two of them.
+//! Results as programs read them: documents and the differences between two of them.
 //!
-//! The page `docs/results.md` describes the documents, `docs/schema/results-1.json` is their
-//! schema.
-//! [`Document`] reads one; [`compare`] says which figures of two documents differ, with an interval
-//! where they were measured in rounds.
+//! `docs/results.md` describes the documents; their schema is `docs/schema/results-1.json`.
+//! [`Document`] reads one. [`compare`] finds the figures that differ, with intervals for figures
+//! measured in rounds.
 
 mod compare;
 mod direction;

@@ -1,32 +1,30 @@
-//! How many times larger one sample is than another, with an interval.
+//! The ratio of two samples, with an interval.
 //!
-//! The estimate is that of Hodges and Lehmann: the median of all ratios of a value of the one to a
-//! value of the other. Its interval holds the ratios that the rank-sum test (Wilcoxon, Mann and
-//! Whitney) does not reject. Nothing is assumed of how the values are distributed, so a few rounds
-//! with an outlier do no harm; what it takes is that the rounds are independent.
+//! The Hodges-Lehmann estimate is the median ratio of a value of one sample to a value of the
+//! other. The interval holds the ratios that the rank-sum test (Wilcoxon, Mann and Whitney) does
+//! not reject. It assumes no distribution, so outliers do no harm, but rounds must be independent.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A ratio with its interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Its lower end.
+    /// Lower end.
     pub low: f64,
     /// The estimate.
     pub likely: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
 }
 
-/// Samples up to this size get the exact distribution, larger ones the normal one.
+/// Largest sample size with the exact distribution; above, the normal approximation.
 const EXACT: usize = 30;
 
-/// How many times larger the values of `after` are than those of `before`, with an interval of this
-/// confidence (0 to 1). The error is the estimate alone: there are too few values for an interval,
-/// four in each are enough for 95 %. Values must be positive.
+/// The ratio of `after` to `before`, with an interval of this confidence (0 to 1). Values must be
+/// positive. Four values in each sample are enough for 95 %.
 ///
 /// # Errors
-/// The estimate; not a number of nothing.
+/// With too few values for an interval, the estimate alone; NaN for an empty sample.
 ///
 /// # Complexity
 /// Time and memory grow with the product of both sizes.
@@ -52,8 +50,8 @@ pub fn ratio(before: &[f64], after: &[f64], confidence: f64) -> Result<Interval,
     }
 }
 
-/// The largest k with P(U < k) at most `tail`, where U is the rank sum's statistic of two samples
-/// of these sizes from one distribution.
+/// The largest k with P(U < k) at most `tail`. U is the rank-sum statistic of two samples of these
+/// sizes from one distribution.
 fn cut_off(m: usize, n: usize, tail: f64) -> usize {
     if m.max(n) > EXACT {
         let (m, n) = (m as f64, n as f64);
@@ -67,10 +65,10 @@ fn cut_off(m: usize, n: usize, tail: f64) -> usize {
     ways.iter().take_while(|&&ways| (below += ways, below <= tail * all).1).count()
 }
 
-/// How many of the orders of m and n values have each value of U: so many partitions of U into at
-/// most m parts of at most n each.
+/// The number of orders of m and n values for each value of U: the partitions of U into at most m
+/// parts of at most n each.
 fn ways(m: usize, n: usize) -> Vec<f64> {
-    // Built by parts: a column of height h holds partitions into parts up to h.
+    // Part by part: a column of height h holds partitions into parts up to h.
     let mut ways = vec![vec![0.0; m * n + 1]; m + 1];
     ways[0][0] = 1.0;
     for part in 1..=n {
@@ -87,8 +85,7 @@ fn ways(m: usize, n: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Every order of m and n values, and what U it has: how often one of the n stands before one
-    /// of the m.
+    /// Counts U over every order of m and n values: how often one of the n precedes one of the m.
     fn counted(m: usize, n: usize) -> Vec<f64> {
         let mut ways = vec![0.0; m * n + 1];
         let orders = (0..1_u32 << (m + n)).filter(|order| order.count_ones() as usize == m);
@@ -111,14 +108,14 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_tables() {
-        // Published critical values of U, two-sided 5 %: the largest that is rejected.
+        // Published critical values of U, two-sided 5 %: the largest rejected one.
         for (m, n, critical) in
             [(4, 4, 0), (5, 5, 2), (6, 6, 5), (7, 7, 8), (10, 10, 23), (5, 8, 6)]
         {
             assert_eq!(cut_off(m, n, 0.025), critical + 1, "{m} and {n}");
         }
         assert_eq!(cut_off(3, 3, 0.025), 0, "three are too few");
-        // The normal approximation goes on where the exact one ends.
+        // The normal approximation continues the exact distribution.
         let (exact, normal) = (cut_off(30, 30, 0.025), cut_off(31, 31, 0.025));
         assert_eq!(exact, 318);
         assert!((320..=345).contains(&normal), "{normal}");
@@ -145,7 +142,7 @@ mod tests {
         let Interval { low, likely, high } = ratio(&before, &after, 0.95).expect("enough");
         let powers = [low, likely, high].map(|ratio| (ratio.log2() * 1e6).round() / 1e6);
         assert_eq!(powers, [3.0, 13.0, 23.0]);
-        // Of an even number the one in the middle of both.
+        // For an even number, the middle of the two central ones.
         let even = ratio(&[1.0], &[2.0, 8.0], 0.95).expect_err("too few");
         assert!((even - 4.0).abs() < 1e-9, "{even}");
     }

@@ -1,4 +1,4 @@
-//! What MPI processes on the emulated NIC wrote about their matching: read, added up, shown.
+//! Reads, sums and shows the matching statistics of MPI processes on the emulated NIC.
 //!
 //! The libfabric provider writes one JSON object per endpoint when `DPAMATCH_STATS` names a folder.
 
@@ -13,26 +13,26 @@ use serde_json::Value;
 
 pub use tables::tables;
 
-/// Counts of one communicator, or of several together.
+/// Counts of one or several communicators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Use {
     /// Messages that arrived.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Those that came before their receive.
+    /// Messages that arrived before their receive.
     pub unexpected: u64,
     /// Receives.
     pub posts: u64,
-    /// Of these, for any source.
+    /// Receives for any source.
     pub posts_any_source: u64,
-    /// For any tag.
+    /// Receives for any tag.
     pub posts_any_tag: u64,
-    /// For both.
+    /// Receives for any source and tag.
     pub posts_any: u64,
-    /// Probes that the matcher answered.
+    /// Probes answered by the matcher.
     pub probes: u64,
-    /// Receives that were cancelled.
+    /// Cancelled receives.
     pub cancels: u64,
     /// Longest posted queue.
     pub posted_high: u64,
@@ -41,7 +41,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// Adds another's; of depths, the greater one.
+    /// Adds other counts; takes the maximum of depths.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         self.bytes += other.bytes;
@@ -65,82 +65,82 @@ impl Use {
 /// A communicator at one rank, or at all.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CommUse {
-    /// The library's number for it; `None` where all match bits are compared.
+    /// The library's number; `None` where the matcher compares all match bits.
     pub communicator: Option<u64>,
-    /// What its messages are for: `user`, `collective`, `control`, `unknown`.
+    /// Purpose of its messages: `user`, `collective`, `control`, `unknown`.
     pub kind: String,
     /// The counts.
     #[serde(flatten)]
     pub used: Use,
 }
 
-/// Lengths of the queues over time.
+/// Queue lengths over time.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Depth {
-    /// When the first column begins, in nanoseconds since 1970.
+    /// Start of the first column, in nanoseconds since 1970.
     pub begin_unix_ns: u64,
-    /// Nanoseconds of a column.
+    /// Nanoseconds per column.
     pub column_ns: u64,
     /// Longest posted queue, by column.
     pub posted: Vec<u64>,
-    /// Most unexpected messages.
+    /// Most unexpected messages, by column.
     pub unexpected: Vec<u64>,
-    /// Messages that arrived.
+    /// Messages that arrived, by column.
     pub messages: Vec<u64>,
 }
 
 /// One endpoint's statistics.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// The name of its file: rank and part of the identity.
+    /// Name of its file: rank and part of the identity.
     #[serde(skip_deserializing)]
     pub name: String,
-    /// What matched.
+    /// Name of the matcher.
     pub engine: String,
-    /// The MPI library, as its match bits tell.
+    /// The MPI library, recognized by its match bits.
     pub library: String,
-    /// By kind.
+    /// Counts by kind.
     pub kinds: BTreeMap<String, Use>,
-    /// By communicator and kind.
+    /// Counts by communicator and kind.
     pub communicators: Vec<CommUse>,
-    /// Over time.
+    /// Queue lengths over time.
     pub depth: Depth,
-    /// All else that was counted.
+    /// All other counters.
     #[serde(flatten)]
     pub counters: BTreeMap<String, Value>,
 }
 
 impl Endpoint {
-    /// A counter; 0 if this endpoint's matcher does not have it.
+    /// A counter; 0 if this endpoint's matcher lacks it.
     pub fn counter(&self, name: &str) -> u64 {
         self.counters.get(name).and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// The rank that the launcher told, if it did.
+    /// The rank, if the launcher gave one.
     pub fn rank(&self) -> Option<u32> {
         self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
     }
 }
 
-/// Why there are no statistics.
+/// Why statistics cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticsError {
     /// A file or folder cannot be read.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which.
+        /// Path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file holds no statistics.
+    /// A file without valid statistics.
     #[error("{}: {error}", path.display())]
     Content {
-        /// Which.
+        /// Path.
         path: PathBuf,
-        /// What is wrong.
+        /// The syntax error.
         error: serde_json::Error,
     },
 }

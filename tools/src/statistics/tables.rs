@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{CommUse, Endpoint, Use};
 use crate::table::{Cell, Column, Table};
 
-/// Rows of the table over time.
 const MOMENTS: u64 = 16;
 const KINDS: [&str; 4] = ["user", "collective", "control", "unknown"];
 
@@ -114,7 +113,7 @@ fn communicators(endpoints: &[Endpoint]) -> Table {
     table
 }
 
-/// Part of the run's time, in nanoseconds from its begin on, and the depths in it.
+/// The depths over time, by part of the run in nanoseconds from its start.
 fn depth(endpoints: &[Endpoint]) -> Table {
     let title = "Over time: the longest queues of any rank, and the messages of all";
     let columns = ["from_ms", "messages", "posted_high", "unexpected_high"];

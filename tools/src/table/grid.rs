@@ -1,72 +1,70 @@
-//! Columns side by side, in lines that are not too long.
+//! Columns side by side, within a line width.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
-/// Between two columns.
 const GAP: usize = 2;
-/// A last column of words may be broken into lines as short as this.
+/// Least width of a wrapped last column of words.
 const WORDS_MIN: usize = 30;
 
-/// Rows of texts under a header. The first column is words, to the left; the others are numbers, to
-/// the right, if nothing else is said.
+/// Rows of text under a header. By default the first column holds words, aligned left, and the
+/// others numbers, aligned right.
 ///
-/// Where a line has no room for all columns, some are left out, and a line below says which: first
-/// the extra ones, then those at the right. A last column of words is broken into lines instead.
+/// If a line has no room for all columns, the extra ones go first, then those at the right, and a
+/// line below names them. A last column of words is wrapped instead.
 #[derive(Clone, Debug)]
 pub struct Grid {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
-    /// Of each column, whether it is words.
+    /// Whether each column holds words.
     words: Vec<bool>,
-    /// Places of columns, the first to go first.
+    /// Extra columns, the first to go first.
     extra: Vec<usize>,
 }
 
 impl Grid {
-    /// No rows yet.
+    /// An empty grid.
     pub fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let header: Vec<String> = header.into_iter().map(Into::into).collect();
         let words = (0..header.len()).map(|i| i == 0).collect();
         Self { header, rows: Vec::new(), words, extra: Vec::new() }
     }
 
-    /// A column of this name, the last one if there are several.
+    /// Index of the last column with this name.
     fn place(&self, column: &str) -> Option<usize> {
         self.header.iter().rposition(|name| name == column)
     }
 
-    /// With words in this column.
+    /// Makes this column one of words.
     pub fn words(mut self, column: &str) -> Self {
         self.place(column).into_iter().for_each(|place| self.words[place] = true);
         self
     }
 
-    /// With numbers in this column.
+    /// Makes this column one of numbers.
     pub fn numbers(mut self, column: &str) -> Self {
         self.place(column).into_iter().for_each(|place| self.words[place] = false);
         self
     }
 
-    /// With columns that can be done without; that named first is the first to go.
+    /// Marks columns as dispensable, the first to go first.
     pub fn extra<'a, C: IntoIterator<Item = &'a str>>(mut self, columns: C) -> Self {
         let places = columns.into_iter().filter_map(|column| self.place(column));
         self.extra = places.collect();
         self
     }
 
-    /// One more row; cells that it lacks are empty.
+    /// Adds a row; missing cells are empty.
     pub fn push(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(row.into_iter().map(Into::into).collect());
     }
 
-    /// Width of a column.
     fn width(&self, place: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(place));
         let widths = cells.chain([&self.header[place]]).map(|cell| cell.chars().count());
         widths.max().unwrap_or(0)
     }
 
-    /// Columns for lines of this width, and those left out.
+    /// Columns that fit lines of this width, and the others.
     fn chosen(&self, width: usize) -> (Vec<usize>, Vec<usize>) {
         let mut shown: Vec<usize> = (0..self.header.len()).collect();
         let mut left_out = Vec::new();
@@ -93,7 +91,7 @@ impl Grid {
         (shown, left_out)
     }
 
-    /// The lines, none of them longer than `width` if that is possible; each ends with a line feed.
+    /// The lines, each ending with a line feed and not longer than `width` if possible.
     pub fn text(&self, width: usize) -> String {
         let (shown, left_out) = self.chosen(width);
         let mut table = comfy_table::Table::new();
@@ -131,8 +129,8 @@ impl Grid {
     }
 }
 
-/// The text with lines of so many columns at most, broken between words. What follows of a broken
-/// line is indented two more columns than its beginning. A word that is longer stays whole.
+/// Wraps text between words at `width` columns. Continuation lines are indented by two more
+/// columns. A longer word stays whole.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

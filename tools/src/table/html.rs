@@ -1,8 +1,8 @@
-//! Tables as a part of a page.
+//! Tables in HTML pages.
 
 use super::Table;
 
-/// Names come from files and traces: what XML cannot hold is replaced.
+/// Replaces characters that XML cannot hold; names come from files and traces.
 pub fn printable(text: &str) -> String {
     let allowed = |c: char| {
         if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { '\u{fffd}' } else { c }
@@ -10,7 +10,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(allowed).collect()
 }
 
-/// Text between tags or in quotes: nothing of it is markup.
+/// Escapes text between tags or in quotes.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -31,7 +31,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 impl Table {
-    /// For a page: a table of this class, in a frame that scrolls where the page is narrow.
+    /// A table of this class, in a frame that scrolls on narrow pages.
     pub fn html(&self, class: &str) -> String {
         let line = |tag: &str, texts: &mut dyn Iterator<Item = String>| {
             let cells: String =

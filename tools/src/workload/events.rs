@@ -8,20 +8,20 @@ use super::pattern::Key;
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::Event;
 
-/// Tags of elements whose receives are wild in source: messages that any receive may take need tags
-/// that no other receive has, or some receives would be left over.
+/// Tags of elements with wildcard sources. A message that any receive may take needs a tag of its
+/// own, or some receives would be left over.
 const WILD_TAGS: u32 = 1 << 30;
 
-/// Where the stream stands.
+/// Position in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// Entries that stay.
     Standing,
-    /// Messages that come before their receives.
+    /// Messages before their receives.
     Early,
     /// Receives of a group.
     Posts { start: u64 },
-    /// Messages that come after the group's receives.
+    /// Messages after the group's receives.
     Late { start: u64 },
 }
 
@@ -31,9 +31,9 @@ pub struct Events {
     workload: Workload,
     round: u64,
     phase: Phase,
-    /// Next place in the phase.
+    /// Next index in the phase.
     place: u64,
-    /// Elements of the round, of all communicators.
+    /// Elements of the round over all communicators.
     count: u64,
     receives: u64,
     messages: u64,
@@ -53,7 +53,7 @@ impl Events {
         }
     }
 
-    /// A random number that belongs to an element.
+    /// A random percentage of an element.
     fn percent(&self, what: u64, element: u64) -> u64 {
         mix(self.workload.seed ^ what << 60 ^ self.round << 32 ^ element) % 100
     }
@@ -66,7 +66,7 @@ impl Events {
         self.percent(2, element) < u64::from(self.workload.any)
     }
 
-    /// Elements of different communicators take turns.
+    /// Elements of different communicators alternate.
     fn comm_and_key(&self, element: u64) -> (CommId, Key) {
         let comms = u64::from(self.workload.comms);
         let (comm, i) = (element % comms, element / comms);
@@ -74,7 +74,7 @@ impl Events {
             Phase::Standing => self.workload.standing_key(i),
             _ => self.workload.key(self.round, i),
         };
-        // Collective operations have contexts of their own.
+        // Collective operations have their own contexts.
         (CommId(2 * comm as u32 + u32::from(key.coll.is_some())), key)
     }
 
@@ -115,7 +115,7 @@ impl Events {
         }
     }
 
-    /// The next element of `count` from `start` on, in order of arrival, that is early or not.
+    /// The next early or late element among `count` from `start` on, in arrival order.
     fn next_arrival(&mut self, start: u64, count: u64, early: bool) -> Option<Event> {
         let seed = mix(self.workload.seed ^ self.round << 32 ^ start);
         while self.place < count {
@@ -132,7 +132,7 @@ impl Events {
         (self.phase, self.place) = (phase, 0);
     }
 
-    /// Elements of the group that starts here.
+    /// Number of elements in the group that starts here.
     fn group(&self, start: u64) -> u64 {
         self.workload.group().min(self.count - start)
     }

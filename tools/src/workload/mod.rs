@@ -1,12 +1,11 @@
-//! Traffic of known patterns, as streams of events at one receiver: what the papers measure with,
-//! and what applications do, for up to 1,048,576 ranks.
+//! Traffic of known patterns as streams of events at one receiver: the papers' benchmarks and
+//! application patterns, for up to 1,048,576 ranks.
 //!
-//! A stream is made of rounds, a round of *elements*: a receive and the message that belongs to it.
-//! In each round some messages come early, before anything is posted, and so unexpected; then
-//! receives are posted in the order of the elements - all of them, or in groups - and after each
-//! group the rest of its messages arrives in the workload's order. Everything is computed from the
-//! number of the element, so a stream of any length takes constant memory, and the same
-//! [`Workload`] is the same stream on every machine.
+//! A stream consists of rounds of *elements*, each a receive and its message. In each round some
+//! messages come early, before any post, and so unexpected. Then receives are posted in element
+//! order, all at once or in groups, and after each group the rest of its messages arrives in the
+//! workload's order. Everything follows from the element's number, so a stream of any length takes
+//! constant memory, and a [`Workload`] gives one stream on every machine.
 //!
 //! | pattern | paper | elements of a round |
 //! |---|---|---|
@@ -33,7 +32,7 @@ pub use pattern::{Pattern, UnknownPattern};
 /// Most ranks of a workload: the largest job of the papers.
 pub const RANKS_MAX: u32 = 1 << 20;
 
-/// A pattern and its numbers. [`Pattern::usual`] has the usual ones.
+/// A pattern and its numbers. [`Pattern::usual`] has the defaults.
 ///
 /// # Examples
 /// ```
@@ -51,39 +50,39 @@ pub const RANKS_MAX: u32 = 1 << 20;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Workload {
-    /// Who sends what.
+    /// Communication pattern.
     pub pattern: Pattern,
     /// Processes of the job, 2 to [`RANKS_MAX`].
     pub ranks: u32,
     /// Rounds.
     pub rounds: u64,
-    /// Messages of each sender in a round, or what the pattern makes of it; at least 1.
+    /// Messages per sender and round, or the pattern's use of this number; at least 1.
     pub pending: u32,
-    /// Communicators that do the same at the same time, their elements taking turns.
+    /// Communicators with equal traffic, whose elements alternate.
     pub comms: u32,
-    /// Percentage of receives that take any source.
+    /// Percentage of receives for any source.
     pub any: u32,
-    /// Percentage of messages that arrive before their round's receives are posted.
+    /// Percentage of messages that arrive before their round's receives.
     pub early: u32,
-    /// The order in which messages arrive.
+    /// Arrival order of messages.
     pub order: Order,
     /// Length of a message.
     pub bytes: u64,
-    /// Seed of everything random.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
-/// Why numbers make no workload.
+/// A number out of range.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what} is {value}, must be {least} to {most}")]
 pub struct BadWorkload {
-    /// Which number.
+    /// Name of the number.
     pub what: &'static str,
-    /// What it is.
+    /// Value.
     pub value: u64,
-    /// Its least value.
+    /// Least valid value.
     pub least: u64,
-    /// Its greatest value.
+    /// Greatest valid value.
     pub most: u64,
 }
 
@@ -91,7 +90,7 @@ impl Workload {
     /// The stream.
     ///
     /// # Errors
-    /// [`BadWorkload`], naming the number that is out of its range.
+    /// [`BadWorkload`] for the number out of range.
     pub fn events(&self) -> Result<Events, BadWorkload> {
         let check = |what, value, least, most| match value {
             value if (least..=most).contains(&value) => Ok(()),
@@ -103,16 +102,14 @@ impl Workload {
         check("comms", u64::from(self.comms), 1, 4096)?;
         check("any", u64::from(self.any), 0, 100)?;
         check("early", u64::from(self.early), 0, 100)?;
-        // Tags of different elements must differ, and every element have its place in a random
-        // number.
+        // Elements need distinct tags, and an index in a random number.
         let elements = u128::from(self.ranks) * u128::from(self.pending) * u128::from(self.comms);
         check("ranks x pending x comms", u64::try_from(elements).unwrap_or(u64::MAX), 1, 1 << 30)?;
         Ok(Events::new(*self))
     }
 
-    /// Events at the beginning that only fill queues, where the pattern's point is what comes
-    /// after: receives that are posted, or messages that come early, all before the first search
-    /// that can find anything.
+    /// Number of initial events that only fill queues, in patterns that measure the searches after
+    /// them: posts or early messages before the first search that can find an entry.
     pub fn filling(&self) -> u64 {
         let comms = u64::from(self.comms);
         match self.pattern {
@@ -121,7 +118,7 @@ impl Workload {
         }
     }
 
-    /// The communicators in use, and their sizes.
+    /// The communicators with their sizes.
     pub fn comm_sizes(&self) -> impl Iterator<Item = (CommId, u32)> + use<> {
         let ranks = self.ranks;
         (0..2 * self.comms).map(move |comm| (CommId(comm), ranks))
@@ -147,7 +144,6 @@ mod tests {
         (list.stats().prq, list.stats().umq, left)
     }
 
-    /// Every receive has its message, with any share of wildcards and early messages.
     #[test]
     fn everything_is_matched() {
         for pattern in Pattern::ALL {
@@ -163,7 +159,7 @@ mod tests {
         }
     }
 
-    /// What forward and reverse search cost a list, in both queues.
+    /// Steps of forward and reverse search in a list, for both queues.
     #[test]
     fn steps_of_the_micro_benchmark() {
         let (n, base) = (99 * 5, Workload { pending: 5, ..small(Pattern::Senders) });
@@ -173,11 +169,10 @@ mod tests {
         }
         let depth = Workload { pending: 700, rounds: 3, ..Pattern::Depth.usual() };
         assert_eq!(run(depth).0.attempts, 3 * 701);
-        // As unexpected messages it is the receives that search.
+        // For unexpected messages the receives search.
         assert_eq!(run(Workload { early: 100, ..depth }).1.attempts, 3 * 701);
     }
 
-    /// The queues that the patterns are named after.
     #[test]
     fn queues_are_as_long_as_the_papers() {
         let ring = Workload { ranks: 256, early: 0, ..Pattern::Ring.usual() };
@@ -191,7 +186,7 @@ mod tests {
     fn a_million_ranks_are_seen_from_one() {
         let gather = Workload { ranks: RANKS_MAX, rounds: 1, ..Pattern::CollGather.usual() };
         let mut bins = BinEngine::new(BinCount::default());
-        // Only the start: what matters is that nothing of the size of the job is made first.
+        // Only the start: it must not need anything of the job's size.
         bins.run(&mut gather.events().expect("a workload").take(5_000), &mut |_| ())
             .expect("an engine");
         assert_eq!(bins.stats().prq.length, 5_000);
@@ -214,7 +209,7 @@ mod tests {
         assert!(message(large).starts_with("ranks x pending x comms is 4503599627370496, must be"));
     }
 
-    /// The stream of a workload must never change: results are quoted with it.
+    /// A workload's stream must never change: published results refer to it.
     #[test]
     fn lines_can_be_read_back_and_stay_the_same() {
         let mut checksum = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,25 +1,25 @@
-//! Orders that can be asked for any place at once, without keeping a list.
+//! Orders with random access, without stored lists.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The order in which messages arrive, against that in which their receives are posted.
+/// Arrival order of messages relative to the posting order of their receives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
-    /// As posted: the first entry of a queue is wanted each time.
+    /// Posting order: each search wants a queue's first entry.
     Forward,
-    /// The last entry is wanted each time.
+    /// Reverse posting order: each search wants a queue's last entry.
     Reverse,
     /// Random.
     Shuffled,
-    /// Random within neighbourhoods of [`NEAR`]: what processes in step with one another do.
+    /// Random within neighbourhoods of [`NEAR`], as of processes in step with one another.
     Near,
 }
 
 /// Size of a neighbourhood of [`Order::Near`].
 pub const NEAR: u64 = 16;
 
-/// A word that names no order.
+/// An unknown order name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown order {0:?} (known: forward, reverse, shuffled, near)")]
 pub struct UnknownOrder(pub String);
@@ -38,7 +38,7 @@ impl Order {
         }
     }
 
-    /// Which of `count` elements stands at `place`; a permutation for each seed.
+    /// The element at `place` of `count`; each seed gives a permutation.
     pub(super) fn at(self, place: u64, count: u64, seed: u64) -> u64 {
         debug_assert!(place < count);
         match self {
@@ -68,7 +68,7 @@ impl FromStr for Order {
     }
 }
 
-/// A number that looks random, the same for the same input everywhere (splitmix64's finalizer).
+/// Hashes a number, equally on every machine (splitmix64's finalizer).
 pub(super) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -76,8 +76,8 @@ pub(super) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Image of `place` under a random permutation of `0..count`: a Feistel network over the next power
-/// of four, repeated until it falls into the range, four times at most on average.
+/// Image of `place` under a random permutation of `0..count`. A Feistel network over the next power
+/// of four repeats until the result is in range, at most four times on average.
 fn permuted(place: u64, count: u64, seed: u64) -> u64 {
     let half = count.max(2).next_power_of_two().trailing_zeros().div_ceil(2);
     let mask = (1 << half) - 1;
@@ -118,7 +118,7 @@ mod tests {
         let order =
             |seed| (0..1000).map(|place| Order::Shuffled.at(place, 1000, seed)).collect::<Vec<_>>();
         assert_ne!(order(1), order(2));
-        // Of a random permutation about half of the neighbours rise.
+        // In a random permutation about half of the neighbours rise.
         let rising = order(1).windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((420..580).contains(&rising), "{rising}");
         assert_eq!((Order::Reverse.at(0, 9, 0), Order::Forward.at(3, 9, 0)), (8, 3));

@@ -1,4 +1,4 @@
-//! The patterns: who sends what to the receiver that we look at.
+//! The patterns: the messages to one receiver.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,54 +10,52 @@ use dpamatch::engine::{CollName, Collective};
 /// A communication pattern, as seen from one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pattern {
-    /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring
-    /// order, every message with a tag of its own, so that the order decides alone how deep a
-    /// search goes.
+    /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring order.
+    /// Every message has its own tag, so only the order determines the search depth.
     Senders,
-    /// Entries that are never matched, `pending` of them, from all senders in turn; behind them one
-    /// receive and its message per round.
+    /// `pending` entries from all senders in turn that never match; behind them one receive and its
+    /// message per round.
     Depth,
-    /// All send to rank 0, which takes them in the order of ranks, each sender's in the order sent.
+    /// All ranks send to rank 0, which receives by rising rank, and from each sender in order.
     Gather,
     /// Halo exchange on a square torus: eight neighbours.
     Halo2d,
     /// Halo exchange on a cubic torus: 26 neighbours.
     Halo3d,
     /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
-    /// 1 entries and the UMQ comes near that.
+    /// 1 entries, the UMQ nearly as many.
     Ring,
-    /// Radix sort: four receives are posted at a time while the messages of all ranks pile up. The
-    /// PRQ has four entries, the UMQ thousands.
+    /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ has
+    /// four entries, the UMQ thousands.
     Alltoall,
-    /// Adaptive mesh refinement: neighbours that change every four rounds, one message for each
-    /// block they share, and an allreduce in each round (MiniAMR has both kinds, mostly
-    /// collective elements).
+    /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one message
+    /// per shared block, and an allreduce (MiniAMR has both kinds, mostly collective elements).
     Amr,
     /// A linear MPI_Gather at its root.
     CollGather,
     /// A recursive-doubling MPI_Allreduce.
     Allreduce,
-    /// A linear MPI_Iallgather: all receives are posted at once, in ring order.
+    /// A linear MPI_Iallgather: all receives posted at once, in ring order.
     Iallgather,
 }
 
-/// A word that names no pattern.
+/// An unknown pattern name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown pattern {0:?} (known: {known})", known = Pattern::ALL.map(Pattern::name).join(", "))]
 pub struct UnknownPattern(pub String);
 
-/// What one element of a round - a receive and its message - is about.
+/// Identity of an element of a round, that is, of a receive and its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     pub(super) source: u32,
     pub(super) tag: u32,
-    /// The operation's name; `None` for point-to-point.
+    /// The collective operation; `None` for point-to-point.
     pub(super) coll: Option<&'static str>,
 }
 
-/// Blocks of an adaptive mesh that a neighbour can share with us.
+/// Neighbours of an adaptive mesh: the least number, and the number of possible values.
 const AMR_NEIGHBOURS: (u64, u64) = (6, 54);
-/// Rounds between two refinements.
+/// Rounds between refinements.
 const AMR_ROUNDS: u64 = 4;
 
 impl Pattern {
@@ -93,7 +91,7 @@ impl Pattern {
         }
     }
 
-    /// What it is, in one line.
+    /// A description in one line.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Senders => "4D's micro-benchmark: messages of all ranks, each with its own tag",
@@ -112,7 +110,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern with its usual numbers.
+    /// The pattern with its default numbers.
     pub fn usual(self) -> Workload {
         let usual = Workload {
             pattern: self,
@@ -157,7 +155,6 @@ impl FromStr for Pattern {
 }
 
 impl Workload {
-    /// Our own rank.
     fn receiver(&self) -> u32 {
         match self.pattern {
             Pattern::Senders | Pattern::Depth | Pattern::Gather | Pattern::CollGather => 0,
@@ -165,7 +162,7 @@ impl Workload {
         }
     }
 
-    /// Elements of a round in each communicator.
+    /// Elements per round and communicator.
     pub(super) fn elements(&self, round: u64) -> u64 {
         let (others, pending) = (u64::from(self.ranks - 1), u64::from(self.pending));
         match self.pattern {
@@ -179,13 +176,12 @@ impl Workload {
         }
     }
 
-    /// Entries of each communicator that are put into the queue before the first round and stay
-    /// there.
+    /// Entries per communicator that are queued before the first round and stay.
     pub(super) fn standing(&self) -> u64 {
         if self.pattern == Pattern::Depth { u64::from(self.pending) } else { 0 }
     }
 
-    /// Receives that are posted before the messages that belong to them arrive, at most.
+    /// Most receives posted before their messages arrive.
     pub(super) fn group(&self) -> u64 {
         if self.pattern == Pattern::Alltoall { 4 } else { u64::MAX }
     }
@@ -200,17 +196,17 @@ impl Workload {
         (least + mix(self.seed ^ (round / AMR_ROUNDS)) % spread) * u64::from(self.pending)
     }
 
-    /// What entry `i` of those that stay is about.
+    /// Key of the i-th entry that stays.
     pub(super) fn standing_key(&self, i: u64) -> Key {
         Key { source: 1 + (i % u64::from(self.ranks - 1)) as u32, tag: i as u32, coll: None }
     }
 
-    /// What element `i` of a round is about.
+    /// Key of the i-th element of a round.
     pub(super) fn key(&self, round: u64, i: u64) -> Key {
         let (ranks, pending) = (u64::from(self.ranks), u64::from(self.pending));
         let me = u64::from(self.receiver());
-        // Element i belongs to sender 1 + i / pending of the ring behind us, and is its message i %
-        // pending.
+        // Element i is message i % pending of sender 1 + i / pending in the ring behind the
+        // receiver.
         let (sender, nth) = (i / pending, i % pending);
         let behind = ((me + 1 + sender) % ranks) as u32;
         let p2p = |source, tag| Key { source, tag, coll: None };
@@ -247,12 +243,12 @@ impl Workload {
         (self.receiver() % span) ^ (1 << step)
     }
 
-    /// The rank of the `direction`th neighbour on a torus of two or three dimensions, as near to a
+    /// Rank of the `direction`th neighbour on a torus of two or three dimensions, as near to a
     /// square or cube as the number of ranks allows.
     fn neighbour(&self, dimensions: u32, direction: u64) -> u32 {
         let ranks = u64::from(self.ranks);
         let sides = sides(ranks, dimensions);
-        // Directions are the numbers of base 3 but for the middle one, which is ourselves.
+        // Directions are base-3 numbers except the middle one, the receiver itself.
         let middle = 3_u64.pow(dimensions) / 2;
         let mut direction = direction + u64::from(direction >= middle);
         let (mut rest, mut rank, mut stride) = (u64::from(self.receiver()), 0, 1);
@@ -269,7 +265,7 @@ impl Workload {
     }
 }
 
-/// Two or three factors of a number, as equal as possible; the last is the largest.
+/// Two or three factors of a number, as equal as possible, the largest last.
 fn sides(ranks: u64, dimensions: u32) -> Vec<u64> {
     let (mut rest, mut sides) = (ranks, Vec::new());
     for left in (1..=dimensions).rev() {
@@ -296,7 +292,7 @@ mod tests {
             (vec![4, 4, 4], vec![8, 8], vec![4, 3, 5])
         );
         let plane = Workload { ranks: 64, ..Pattern::Halo2d.usual() };
-        // We are rank 32 of 64: column 0 of row 4.
+        // The receiver is rank 32 of 64: column 0 of row 4.
         let ranks: Vec<u32> = (0..8).map(|direction| plane.neighbour(2, direction)).collect();
         assert_eq!(ranks, [31, 24, 25, 39, 33, 47, 40, 41]);
         let cube = Workload { ranks: 4096, ..Pattern::Halo3d.usual() };

@@ -45,7 +45,7 @@ fn rounds_give_an_interval_and_a_verdict() {
     assert_eq!(told(1.01), (Verdict::NoChange, false), "the interval holds 1");
     assert_eq!(told(2.0), (Verdict::Better, false));
     assert_eq!(told(0.5), (Verdict::Worse, true));
-    // Worse for sure, but perhaps by less than 5 %.
+    // Certainly worse, but perhaps by less than 5 %.
     assert_eq!(told(0.94), (Verdict::Worse, false));
     let half = one(rounds("NC", &FIVE), by(0.5));
     let interval = half.interval.expect("five rounds are enough");
