@@ -94,7 +94,7 @@ fn page(
     };
     let story = story(&setup, &sequence, args.block).map_err(wrong)?;
     if story.moments.is_empty() {
-        return Err(BadInput(format!("--block {}: there are not so many", args.block)).into());
+        return Err(BadInput(format!("--block {}: there are fewer blocks", args.block)).into());
     }
     let title = format!("Block {} in virtual time; the clock is the predicted card's", args.block);
     let story = story.titled(title, String::new(), false);
