@@ -34,7 +34,7 @@ impl Cell<'_> {
     }
 }
 
-/// The picture; `None` if there is nothing to show.
+/// The picture; `None` for an empty figure.
 pub(super) fn svg(figure: &Figure) -> Option<String> {
     let panels: Vec<&Panel> = figure.panels.iter().filter(|panel| panel.has_value()).collect();
     let names = names(&panels);

@@ -50,42 +50,42 @@ pub use panel::{Bars, Heat, Lines, Panel, Series, Style};
 /// Panels under one heading.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Above all panels.
+    /// Heading above all panels.
     pub title: String,
-    /// From left to right, then from top to bottom.
+    /// Panels from left to right, then from top to bottom.
     pub panels: Vec<Panel>,
-    /// Panels in a row.
+    /// Panels per row.
     pub columns: usize,
 }
 
 impl Figure {
-    /// A figure without panels yet, three in a row.
+    /// An empty figure, with three panels per row.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), panels: Vec::new(), columns: 3 }
     }
 
-    /// With one more panel.
+    /// Adds a panel.
     pub fn with(mut self, panel: impl Into<Panel>) -> Self {
         self.panels.push(panel.into());
         self
     }
 
-    /// The picture, or `None` if there is nothing to show.
+    /// The picture, or `None` for an empty figure.
     pub fn svg(&self) -> Option<String> {
         draw::svg(self)
     }
 
-    /// The numbers, one a line: `panel,series,x,y`. What `series` and `x` are in each kind of panel
-    /// is said there.
+    /// The numbers, one per line: `panel,series,x,y`. Each kind of panel documents its `series` and
+    /// `x`.
     pub fn csv(&self) -> String {
         data::csv(self)
     }
 
-    /// Writes `NAME.svg` and `NAME.csv` into the folder; nothing, and `false`, if there is nothing
-    /// to show.
+    /// Writes `NAME.svg` and `NAME.csv` into the folder. Returns `false` for an empty figure,
+    /// without writing.
     ///
     /// # Errors
-    /// Those of writing the files.
+    /// Writing the files fails.
     pub fn write(&self, folder: &Path, name: &str) -> io::Result<bool> {
         let Some(svg) = self.svg() else { return Ok(false) };
         fs::write(folder.join(format!("{name}.svg")), svg)?;

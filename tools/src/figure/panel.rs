@@ -5,15 +5,14 @@ use super::Axis;
 /// Most lines of a panel that are compared: more cannot be told apart.
 pub(super) const MOST_LINES: usize = 6;
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
     /// A line with a marker at each point.
     Line,
-    /// A dashed line without markers: not part of the comparison but a limit to it, a formula, or
-    /// what somebody else published.
+    /// A dashed line without markers, for limits, formulas and published values.
     Limit,
-    /// Horizontal from each point to the next, then up or down.
+    /// Horizontal from each point to the next, then vertical.
     Steps,
     /// Markers alone.
     Points,
@@ -22,13 +21,13 @@ pub enum Style {
 /// One line of a panel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// Its name in the legend; the same name is the same colour all over the figure.
+    /// Name in the legend; it determines the colour throughout the figure.
     pub name: String,
-    /// Horizontal and vertical place, from left to right.
+    /// Points from left to right.
     pub points: Vec<(f64, f64)>,
     /// Lowest and highest value at each point, or nothing: drawn as error bars.
     pub bounds: Vec<(f64, f64)>,
-    /// How it is drawn.
+    /// Style.
     pub style: Style,
 }
 
@@ -66,23 +65,23 @@ impl Series {
 /// Lines over a horizontal axis. In the CSV `x` and `y` are a point's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lines {
-    /// Above the panel.
+    /// Title above the panel.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis; from 0 if it is linear.
     pub y: Axis,
-    /// The lines, in the legend's order.
+    /// The lines, in legend order.
     pub series: Vec<Series>,
 }
 
 impl Lines {
-    /// A panel without lines yet.
+    /// A panel without lines.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, series: Vec::new() }
     }
 
-    /// With one more line.
+    /// Adds a line.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
@@ -109,22 +108,22 @@ impl Lines {
 /// Groups of bars. In the CSV `series` is the bar's name and `x` the group's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
-    /// Above the panel.
+    /// Title above the panel.
     pub title: String,
-    /// Below the groups.
+    /// Title below the groups.
     pub x_title: String,
     /// The vertical axis, linear.
     pub y: Axis,
     /// Names of the groups.
     pub groups: Vec<String>,
-    /// Name of each bar, and its value in each group.
+    /// Each bar's name, with its value in each group.
     pub series: Vec<(String, Vec<f64>)>,
-    /// Whether the bars of a group stand on one another.
+    /// Whether the bars of a group are stacked.
     pub stacked: bool,
 }
 
 impl Bars {
-    /// Groups without bars yet.
+    /// Groups without bars.
     pub fn new(
         title: impl Into<String>,
         x_title: impl Into<String>,
@@ -142,41 +141,41 @@ impl Bars {
         }
     }
 
-    /// The bars of a group on one another.
+    /// Stacks the bars of each group.
     pub fn stacked(mut self) -> Self {
         self.stacked = true;
         self
     }
 
-    /// With one more bar in each group.
+    /// Adds a bar to each group.
     pub fn with(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         self.series.push((name.into(), values.into_iter().collect()));
         self
     }
 }
 
-/// Values of a table as colours, light for little. In the CSV `series` is the row and `x` the
+/// A table of values as colours, light for small values. In the CSV `series` is the row and `x` the
 /// column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Heat {
-    /// Above the panel.
+    /// Title above the panel.
     pub title: String,
-    /// Below the columns.
+    /// Title below the columns.
     pub x_title: String,
-    /// Beside the rows.
+    /// Title beside the rows.
     pub y_title: String,
-    /// What the values are; beside the scale of colours.
+    /// Title of the colour scale.
     pub value_title: String,
     /// Names of the columns, from left to right.
     pub columns: Vec<String>,
     /// Name and values of each row, from top to bottom.
     pub rows: Vec<(String, Vec<f64>)>,
-    /// Whether equal ratios are equal steps of colour; values of 0 and less have none then.
+    /// Whether the colour scale is logarithmic; values of 0 and less then have no colour.
     pub logarithmic: bool,
 }
 
 impl Heat {
-    /// A table without rows and columns yet.
+    /// A table without rows and columns.
     pub fn new(
         title: impl Into<String>,
         x_title: impl Into<String>,
@@ -194,19 +193,19 @@ impl Heat {
         }
     }
 
-    /// With colours by the logarithm of the values.
+    /// Makes the colour scale logarithmic.
     pub fn logarithmic(mut self) -> Self {
         self.logarithmic = true;
         self
     }
 
-    /// With these columns.
+    /// Sets the columns.
     pub fn with_columns(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.columns = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With one more row.
+    /// Adds a row.
     pub fn with_row(
         mut self,
         name: impl Into<String>,
@@ -217,7 +216,7 @@ impl Heat {
     }
 }
 
-/// One of the kinds of panels.
+/// A panel of any kind.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Panel {
     /// Lines.
@@ -229,7 +228,7 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// Whether there is anything that can be shown.
+    /// Whether the panel has a value that it can show.
     pub(super) fn has_value(&self) -> bool {
         let finite =
             |(_, values): &(String, Vec<f64>)| values.iter().any(|value| value.is_finite());
@@ -243,7 +242,7 @@ impl Panel {
         }
     }
 
-    /// Names that the legend explains, in order.
+    /// Names for the legend, in order.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Lines(lines) => lines.series.iter().map(|series| series.name.as_str()).collect(),
