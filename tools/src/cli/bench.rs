@@ -259,7 +259,6 @@ impl Args {
         }
     }
 
-    /// The distinct points to measure.
     fn points(&self) -> Result<Vec<Point>, BadInput> {
         let nic = Peer::Nic { handlers: self.nic.handlers() };
         let mut points = Points { sizes: &self.sizes, all: Vec::new() };

@@ -84,7 +84,6 @@ fn beside(path: &Path) -> String {
     })
 }
 
-/// Opens a file for reading.
 pub(super) fn file(path: &Path) -> anyhow::Result<File> {
     let open = || {
         let file = File::open(path)?;

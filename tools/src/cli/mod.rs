@@ -160,7 +160,6 @@ fn parse(words: Vec<OsString>) -> Cli {
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Runs `bench` with its defaults.
 fn bare() -> anyhow::Result<()> {
     match parse(vec!["dpamatch".into(), "bench".into()]).command {
         Some(Command::Bench(args)) => bench::run(&args),

@@ -58,7 +58,6 @@ impl SpanArgs {
         if self.chrome.is_some() { self.spans as usize } else { 0 }
     }
 
-    /// Writes the trace if requested.
     fn write(&self, part: &Part) -> anyhow::Result<()> {
         let Some(path) = &self.chrome else { return Ok(()) };
         let name = || path.display().to_string();
@@ -78,7 +77,6 @@ pub(super) fn run(args: &HandlersArgs, common: &Common) -> anyhow::Result<()> {
     detail(&workload, args.handlers, &args.spans, common)
 }
 
-/// Writes a block as a page.
 fn page(
     workload: &Workload,
     args: &HandlersArgs,
