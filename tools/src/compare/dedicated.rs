@@ -157,12 +157,20 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
         "overhead/search, time",
         "overhead/search, printed",
     ];
-    let mut table = Table::new("overhead", "Overhead of dedicated queues to their search time, col-pnp", columns)
-        .keyed(3)
-        .measured(&["overhead_search_time"])
-        .note("Steps are counted: parameter sets looked up, ranks looked at, queues chosen, over compares and hops.")
-        .note("The printed ratios are those of whole applications; a pattern here is only what they are known by.")
-        .note("Times are single runs with two clock readings at each step, which weigh as much as a short search.");
+    let mut table = Table::new(
+        "overhead",
+        "Overhead of dedicated queues to their search time, col-pnp",
+        columns,
+    )
+    .keyed(3)
+    .measured(&["overhead_search_time"])
+    .note(
+        "Steps are counts: parameter sets, ranks and queue choices, divided by compares and hops.",
+    )
+    .note(
+        "The printed ratios cover whole applications; a row here runs only their typical pattern.",
+    )
+    .note("Times are single runs. Two clock readings per step cost as much as a short search.");
     for (i, Overhead { application, pattern, sizes }) in PRINTED_OVERHEADS.into_iter().enumerate() {
         progress(i as f64 / PRINTED_OVERHEADS.len() as f64, application);
         for ranks in plan.ranks_or(&sizes.map(|(ranks, _)| ranks)) {
