@@ -84,7 +84,7 @@ impl Rig {
         self.sender.try_send(envelope, &[7; BYTES], 0).expect("room in the completion queue");
     }
 
-    /// Checks that all blocks held `size` messages; returns the numbers of shared and of all blocks.
+    /// Checks that all blocks held `size` messages; returns the shared blocks and all blocks.
     pub(crate) fn shared_blocks(&self, size: usize) -> (u64, u64) {
         let counts = self.leader.monitor().counts();
         assert_eq!(counts.handlers.messages, counts.boundary.blocks * size as u64, "whole blocks");

@@ -296,8 +296,8 @@ impl HostPort {
     }
 
     /// From now on the slot of each receive stays its own after its end, until
-    /// [`free_slot`](Self::free_slot): a caller can keep what belongs to a receive under that number
-    /// ([`RequestId::slot`]).
+    /// [`free_slot`](Self::free_slot): a caller can keep what belongs to a receive under that
+    /// number ([`RequestId::slot`]).
     pub fn hold_slots(&mut self) {
         self.requests.hold();
     }
@@ -372,10 +372,10 @@ impl HostPort {
         event.or(other)
     }
 
-    /// Hands over the receives that have ended, until `each` returns `false` or another event comes,
-    /// which is returned. The last argument says whether the message had been unexpected. Faster
-    /// than [`poll`](Self::poll) where many come together: a receive does not pass through memory
-    /// as an event.
+    /// Hands over the receives that have ended, until `each` returns `false` or another event
+    /// comes, which is returned. The last argument says whether the message had been unexpected.
+    /// Faster than [`poll`](Self::poll) where many come together: a receive does not pass through
+    /// memory as an event.
     #[inline]
     pub fn drain(
         &mut self,
@@ -397,8 +397,8 @@ impl HostPort {
     }
 
     /// Buffer and message of the receive that holds this slot, if its end is the next thing that
-    /// the NIC reports; the slot is then free. Faster than [`drain_kept`](Self::drain_kept) where receives
-    /// are waited for in the order of their ends: nothing has to be kept.
+    /// the NIC reports; the slot is then free. Faster than [`drain_kept`](Self::drain_kept) where
+    /// receives are waited for in the order of their ends: nothing has to be kept.
     #[inline(always)]
     pub fn take_next(&mut self, slot: usize) -> Option<(Vec<u8>, Message)> {
         let Self { shared, requests, results_head, .. } = self;

@@ -2,8 +2,9 @@
 //! this crate.
 //!
 //! Every function returns a code; what went wrong stands in words in [`dpamatch_last_error`]. No
-//! panic gets out: the call returns [`DPAMATCH_ERR_INTERNAL`]. The endpoint stays usable, unless the
-//! emulated NIC itself panicked: that NIC has stopped, and calls return [`DPAMATCH_ERR_STOPPED`].
+//! panic gets out: the call returns [`DPAMATCH_ERR_INTERNAL`]. The endpoint stays usable, unless
+//! the emulated NIC itself panicked: that NIC has stopped, and calls return
+//! [`DPAMATCH_ERR_STOPPED`].
 //!
 //! - `code`: codes and words.
 //! - `endpoint`, `communicator`: created, driven, ended.
