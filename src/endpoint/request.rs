@@ -45,9 +45,9 @@ struct Row {
 }
 
 /// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
-/// ([`hold_slots`](dpa_model::HostPort::hold_slots)), and its buffer stays in that slot until it is collected; so nothing
-/// of a receive is moved but its message, and a steady number of them needs no allocation. A row is
-/// written only when its receive ends before somebody waits for it.
+/// ([`hold_slots`](dpa_model::HostPort::hold_slots)), and its buffer stays in that slot until it is
+/// collected; so nothing of a receive is moved but its message, and a steady number of them needs
+/// no allocation. A row is written only when its receive ends before somebody waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
