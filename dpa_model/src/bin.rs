@@ -17,6 +17,8 @@
 //! **Cost.** 20 bytes, as the paper counts (O29): five 32-bit words where the paper has a lock and
 //! two 64-bit pointers (O31).
 
+use core::ops::Index;
+
 use crate::Removal;
 use crate::block::Block;
 use crate::descriptor::{self, Descriptor, Link, state};
@@ -39,6 +41,15 @@ pub(crate) struct Bin {
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
+
+impl Index<BinId> for [Bin] {
+    type Output = Bin;
+
+    #[inline(always)]
+    fn index(&self, bin: BinId) -> &Bin {
+        &self[bin.index()]
+    }
+}
 
 /// The bin of a posted receive, without a look whether there is such a one.
 ///

@@ -9,6 +9,7 @@
 //! the early booking check may miss one (S16).
 
 use alloc::boxed::Box;
+use core::ops::Index;
 
 use crate::descriptor::{Descriptor, known};
 use crate::number::ReceiveId;
@@ -43,6 +44,15 @@ impl FarBits {
     #[cold]
     pub(crate) fn clear(&self) {
         self.0.iter().for_each(|word| word.store(0, Relaxed));
+    }
+}
+
+impl Index<ReceiveId> for [FarBits] {
+    type Output = FarBits;
+
+    #[inline(always)]
+    fn index(&self, receive: ReceiveId) -> &FarBits {
+        &self[receive.index()]
     }
 }
 

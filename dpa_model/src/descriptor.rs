@@ -20,6 +20,7 @@
 //! publication order everything that must be ordered.
 
 use alloc::boxed::Box;
+use core::ops::Index;
 
 use crate::number::{BinId, Label, ReceiveId, Sequence};
 use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
@@ -141,6 +142,15 @@ impl Descriptor {
     pub(crate) unsafe fn posted(&self) -> Posted {
         // SAFETY: D1: between the block's publication and its end nobody writes `posted`.
         unsafe { self.posted.read(|posted| *posted) }
+    }
+}
+
+impl Index<ReceiveId> for [Descriptor] {
+    type Output = Descriptor;
+
+    #[inline(always)]
+    fn index(&self, receive: ReceiveId) -> &Descriptor {
+        &self[receive.index()]
     }
 }
 

@@ -24,7 +24,8 @@
 //! | `unexpected`, `dropped` | the store of unexpected messages; messages that the program dropped |
 //! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
 //! | `communicator`, `region`, `buffers` | labels and room for bins; registered memory; rows of buffers |
-//! | `nic`, `config`, `memory`, `counters` | all of it as one object; options, memory budget, statistics |
+//! | `nic`, `shared`, `config` | builds the NIC and hands out its roles; what the roles share; options |
+//! | `memory`, `counters`, `number` | memory budget; statistics; a type for each kind of table number |
 //! | `sync`, `step`, `fault` | the one door to atomics; steps and seeded faults of model builds |
 //! | `ends` | host's end, wire's end and pool of threads: a port replaces this module |
 //!
@@ -93,6 +94,7 @@ mod progress;
 mod region;
 mod repost;
 mod ring;
+mod shared;
 mod sync;
 mod unexpected;
 

@@ -1,12 +1,6 @@
 //! The numbers by which the NIC's tables name what they hold: a type for each, so that one cannot
 //! stand for another.
 
-use core::ops::Index;
-
-use crate::bin::Bin;
-use crate::booking::FarBits;
-use crate::descriptor::Descriptor;
-
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident,)*) => {$(
         $(#[$doc])*
@@ -53,33 +47,6 @@ impl ReceiveId {
     /// The number for who listens to the steps; `None` for none.
     pub(crate) fn found(self) -> Option<u32> {
         (self != Self::NIL).then_some(self.0)
-    }
-}
-
-impl Index<ReceiveId> for [Descriptor] {
-    type Output = Descriptor;
-
-    #[inline(always)]
-    fn index(&self, receive: ReceiveId) -> &Descriptor {
-        &self[receive.index()]
-    }
-}
-
-impl Index<ReceiveId> for [FarBits] {
-    type Output = FarBits;
-
-    #[inline(always)]
-    fn index(&self, receive: ReceiveId) -> &FarBits {
-        &self[receive.index()]
-    }
-}
-
-impl Index<BinId> for [Bin] {
-    type Output = Bin;
-
-    #[inline(always)]
-    fn index(&self, bin: BinId) -> &Bin {
-        &self[bin.index()]
     }
 }
 

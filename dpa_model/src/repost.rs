@@ -39,10 +39,6 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 
 use crate::block::BlockInfo;
-use crate::descriptor::{known, state};
-use crate::matching::Scratch;
-use crate::nic::Shared;
-use crate::number::{ReceiveId, WorkerId};
 use crate::sync::{AcqRel, Acquire, AtomicU64, PlainCell, Relaxed, Release};
 use crate::{CommId, WildcardClass};
 
@@ -61,7 +57,7 @@ pub(crate) struct Left {
 impl Left {
     pub(crate) const NOTHING: Self = Self { comm: CommId(0), kind: 1 };
 
-    fn new(comm: CommId, class: WildcardClass, free: bool) -> Self {
+    pub(crate) fn new(comm: CommId, class: WildcardClass, free: bool) -> Self {
         Self { comm, kind: (class as u32) << 1 | u32::from(free) }
     }
 
@@ -104,7 +100,7 @@ impl Reposts {
 
     /// A worker's slice has ended. Says whether it was the last, and whether all messages of the
     /// block have a receive.
-    fn count(&self, block: &BlockInfo, unmatched: bool) -> Option<bool> {
+    pub(crate) fn count(&self, block: &BlockInfo, unmatched: bool) -> Option<bool> {
         step!(SliceCounted);
         let this = 1 + if unmatched { ONE_UNMATCHED } else { 0 };
         let sum = self.slices.fetch_add(this, weak!(SliceCountRelaxed, AcqRel)) + this;
@@ -114,7 +110,7 @@ impl Reposts {
     }
 
     /// Says that the block has ended; the last handler only.
-    fn tell(&self, block: u64) {
+    pub(crate) fn tell(&self, block: u64) {
         self.ended.store(block, weak!(EndedRelaxed, Release));
     }
 
@@ -129,6 +125,15 @@ impl Reposts {
         self.slices.load(Relaxed) <= ENDED
     }
 
+    /// Notes what became of the receive that a handler took.
+    ///
+    /// # Safety
+    /// The caller runs this handler, and has not counted its slice.
+    pub(crate) unsafe fn note(&self, handler: usize, left: Left) {
+        // SAFETY: the leader reads it only after the block's end (E1).
+        unsafe { self.left[handler].write(|slot| *slot = left) };
+    }
+
     /// What became of the receive that a handler took.
     ///
     /// # Safety
@@ -136,42 +141,5 @@ impl Reposts {
     pub(crate) unsafe fn left(&self, handler: usize) -> Left {
         // SAFETY: its handler wrote it before it counted its slice (E1).
         unsafe { self.left[handler].read(|left| *left) }
-    }
-}
-
-/// The end of a worker's slice, whose data has moved and whose receives `scratch` names.
-pub(crate) fn end_slice(
-    nic: &Shared,
-    reposts: &Reposts,
-    block: &BlockInfo,
-    worker: WorkerId,
-    scratch: &Scratch,
-) {
-    let ring = &nic.arrivals.queue(block.queue).ring;
-    let entries = ring.stretch(block.first, block.count);
-    let mut unmatched = false;
-    for handler in block.slice(worker) {
-        let receive = scratch.receives()[handler];
-        if receive == ReceiveId::NIL {
-            unmatched = true;
-            continue;
-        }
-        step!(Reposted { receive: receive.0 });
-        // SAFETY: the handler took it.
-        let descriptor = unsafe { known(&nic.receives, receive) };
-        // SAFETY: inside a block (D1).
-        let class = unsafe { descriptor.posted.peek() }.class;
-        // SAFETY: the entry was seen ready, and is not given back before this slice is counted.
-        let comm = unsafe { entries.peek(handler) }.envelope.comm;
-        let free = descriptor.state.load(Relaxed) == state::FREE || fault!(RepostedInChain);
-        // SAFETY: this worker runs the handler, and has not counted its slice.
-        unsafe { reposts.left[handler].write(|left| *left = Left::new(comm, class, free)) };
-    }
-    if let Some(all_matched) = reposts.count(block, unmatched) {
-        if all_matched {
-            step!(EntriesReleased);
-            ring.release(block.first + block.count as u64);
-        }
-        reposts.tell(block.number);
     }
 }

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::due::Due;
 use super::post_row::{PostRow, Tables, enter, is_post};
 use super::{Boundary, report};
 use crate::communicator::{Communicator, Home};
@@ -10,11 +11,11 @@ use crate::descriptor::{Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target, data};
-use crate::nic::Shared;
 use crate::number::{ReceiveId, StoredId};
 use crate::region::RegionKey;
 use crate::ring::Run;
-use crate::sync::{Peek, Relaxed};
+use crate::shared::Shared;
+use crate::sync::Relaxed;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
@@ -25,44 +26,6 @@ pub(super) struct Admitted {
     pub(super) any: bool,
     /// One could not be, because the completion ring is full.
     pub(super) held_up: bool,
-}
-
-/// The commands that are due, in their order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Due<'a> {
-    pub(super) nic: &'a Shared,
-    commands: Run<'a, Command>,
-    /// Commands that come before later arrivals have a higher stamp.
-    pub(super) until: u64,
-}
-
-impl<'a> Due<'a> {
-    #[inline(always)]
-    fn is(&self, place: usize) -> bool {
-        self.commands.stamp_if_ready(place).is_some_and(|stamp| stamp <= self.until)
-    }
-
-    /// A command that is due, read where it lies: copying it costs more than executing the
-    /// commonest one.
-    #[inline(always)]
-    fn look(&self, place: usize) -> Peek<'a, Command> {
-        // SAFETY: seen ready, and released only at the end of `admit`.
-        unsafe { self.commands.peek(place) }
-    }
-
-    /// The same; now it is executed.
-    #[inline(always)]
-    pub(super) fn begin(&self, place: usize) -> Peek<'a, Command> {
-        if fault!(CommandReleasedEarly) {
-            self.nic.commands.release(self.commands.position(place) + 1);
-        }
-        let command = self.look(place);
-        if fault!(CommandReleasedInUse) {
-            self.nic.commands.release(self.commands.position(place) + 1);
-        }
-        step!(CommandBegins);
-        command
-    }
 }
 
 impl Boundary {

@@ -5,8 +5,8 @@ use crate::block::BlockInfo;
 use crate::communicator::Home;
 use crate::config::{Order, UnexpectedFull};
 use crate::matching::find;
-use crate::nic::Shared;
 use crate::number::ReceiveId;
+use crate::shared::Shared;
 
 /// Entries that a single worker looks at before it begins with a block. Looking takes as long as
 /// the sender needs for the next message, so looking for a whole wide block would wait for its last

@@ -9,9 +9,9 @@ use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
-use crate::nic::Shared;
 use crate::number::{ReceiveId, StoredId};
 use crate::repost::{Left, Reposts};
+use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
 

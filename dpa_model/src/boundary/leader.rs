@@ -6,10 +6,9 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase, Published};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Scratch, Single, Slice, run};
-use crate::nic::Shared;
+use crate::matching::{Alone, Crew, Scratch, Single, Slice, end_slice, run};
 use crate::number::WorkerId;
-use crate::repost::end_slice;
+use crate::shared::Shared;
 
 /// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
 /// processor's cache.
@@ -113,7 +112,7 @@ impl Leader {
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         let Self { shared, boundary, scratch, .. } = self;
         let nic = &**shared;
-        if nic.seldom {
+        if nic.has_rare_options {
             if nic.options.unexpected_full == UnexpectedFull::BackPressure
                 && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
             {

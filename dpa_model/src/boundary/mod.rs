@@ -4,6 +4,7 @@
 
 mod admit;
 mod cut;
+mod due;
 mod finish;
 mod leader;
 mod post_row;
@@ -16,8 +17,8 @@ use alloc::boxed::Box;
 
 use crate::communicator::{BinRoom, Communicator};
 use crate::message::Completion;
-use crate::nic::Shared;
 use crate::number::{QueueId, ReceiveId};
+use crate::shared::Shared;
 use crate::unexpected::{FreeList, UnexpectedStore};
 use crate::{CommId, NicConfig, WildcardClass};
 

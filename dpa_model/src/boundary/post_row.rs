@@ -1,16 +1,16 @@
 //! Posts in a row of one communicator and class: each row is a loop without calls. What is not
 //! usual in it is left to the loop over single posts (`admit.rs`).
 
-use super::admit::Due;
+use super::due::Due;
 use crate::bin::{self, Bin};
 use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::{self, state};
 use crate::index::CommView;
 use crate::message::{Command, Completion, Message, Post};
-use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId};
 use crate::ring::Stretch;
+use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{FreeList, UnexpectedStore};
 use crate::{CommId, Envelope, WildcardClass};

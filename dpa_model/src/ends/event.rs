@@ -6,9 +6,9 @@ use core::fmt;
 
 use crate::CommId;
 use crate::message::Message;
-use crate::nic::{NicName, Shared};
 use crate::number::StoredId;
 use crate::region::RegionKey;
+use crate::shared::{NicName, Shared};
 
 /// A request that the NIC or the host's software is working on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

@@ -19,7 +19,7 @@ use super::event::{CommandQueueFull, Event, ForwardedRequest, RequestId, TakenMe
 use super::sender::Sender;
 use crate::completion_queue::CompletionQueue;
 use crate::message::{Command, Completion, HostAddress, Message, Post, Target};
-use crate::nic::{NicName, Shared};
+use crate::shared::{NicName, Shared};
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 
 /// The host's end; one thread at a time uses it.

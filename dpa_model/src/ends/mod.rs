@@ -9,7 +9,7 @@
 //! - `drain`: the completion queue emptied without matching, for measurements.
 //!
 //! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of
-//! `nic::Shared` and their entries (`message`), nowhere else.
+//! `shared::Shared` and their entries (`message`), nowhere else.
 
 mod drain;
 mod event;

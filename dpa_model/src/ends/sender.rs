@@ -7,9 +7,9 @@ use core::fmt;
 
 use crate::completion_queue::{Claims, CompletionQueue, NotReady};
 use crate::message::{INLINE_BYTES, Protocol, inline_words};
-use crate::nic::Shared;
 use crate::number::QueueId;
 use crate::region::{Ended, RegionKey};
+use crate::shared::Shared;
 use crate::sync::Wait;
 use crate::{CommId, Envelope, Hashes, Rank, Tag};
 

@@ -26,8 +26,8 @@ use crate::bin::Bin;
 use crate::block::{BlockInfo, Phase};
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted, state};
-use crate::nic::Shared;
 use crate::number::{ReceiveId, WorkerId};
+use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::{Path, Removal};
 

@@ -1,100 +1,16 @@
 //! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17,
 //! S8, S9, S25).
 
-use alloc::boxed::Box;
 use core::ops::Range;
 
-use super::BlockRun;
+use super::block_run::BlockRun;
 use super::crew::Crew;
 use super::detect::must_resolve;
+use super::group::{Alike, Group};
 use super::scratch::Scratch;
-use crate::block::Claim;
+use crate::FastPath;
 use crate::descriptor::{Descriptor, known};
-use crate::number::{Label, ReceiveId, Sequence};
-use crate::{CommId, FastPath};
-
-/// The handlers of one communicator in a block, seen from the lowest up (S25: the shift counts only
-/// these).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
-    comm: CommId,
-    /// Handlers so far.
-    count: u64,
-    /// Label, sequence and receive of the lowest handler's candidate.
-    label: Label,
-    sequence: Sequence,
-    receive: ReceiveId,
-    /// What all candidates so far have in common with it.
-    alike: Alike,
-    /// Behind the receive that the last fast path took: the next walk goes on from there.
-    cursor: ReceiveId,
-}
-
-/// What the candidates of a group have in common: what comes later has what comes before, too. In a
-/// word, because handlers copy groups, and a card stores no single bytes well.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u32)]
-enum Alike {
-    /// Nothing that counts.
-    Nothing,
-    /// The sequence (form c).
-    Sequence,
-    /// The receive (form b).
-    Receive,
-}
-
-impl Group {
-    pub(crate) const EMPTY: Self = Self {
-        comm: CommId(u32::MAX),
-        count: 0,
-        label: Label(0),
-        sequence: Sequence(Label(0)),
-        receive: ReceiveId::NIL,
-        alike: Alike::Nothing,
-        cursor: ReceiveId::NIL,
-    };
-
-    /// A group without handlers yet, of which `claim` will be the lowest.
-    #[inline(always)]
-    fn led_by(claim: &Claim) -> Self {
-        let has_candidate = claim.receive != ReceiveId::NIL;
-        Self {
-            comm: claim.comm,
-            count: 0,
-            label: claim.label,
-            sequence: claim.sequence,
-            receive: claim.receive,
-            alike: if has_candidate { Alike::Receive } else { Alike::Nothing },
-            cursor: claim.receive,
-        }
-    }
-
-    /// Whether that is the candidate of the lowest handler, so of this communicator and sequence.
-    #[inline(always)]
-    pub(crate) fn is_led_by(&self, candidate: ReceiveId) -> bool {
-        candidate == self.receive && candidate != ReceiveId::NIL
-    }
-
-    /// Adds so many handlers with that candidate.
-    #[inline(always)]
-    pub(crate) fn add_alike(&mut self, handlers: u64) {
-        self.count += handlers;
-    }
-
-    /// Adds the next handler of this communicator.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, claim: &Claim) {
-        self.count += 1;
-        let this = if claim.receive == ReceiveId::NIL || claim.sequence != self.sequence {
-            Alike::Nothing
-        } else if claim.receive != self.receive {
-            Alike::Sequence
-        } else {
-            Alike::Receive
-        };
-        self.alike = self.alike.min(this);
-    }
-}
+use crate::number::ReceiveId;
 
 /// Why a handler in conflict may not take the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,47 +21,6 @@ pub(crate) enum Refusal {
     SequenceEnded,
     /// The chain ends before.
     Exhausted,
-}
-
-/// The groups of a block; at most one per handler. The one that was used last is kept apart: most
-/// blocks have one communicator.
-#[derive(Debug)]
-pub(crate) struct Groups {
-    others: Box<[Group]>,
-    used: usize,
-}
-
-impl Groups {
-    pub(crate) fn new(handlers: usize) -> Self {
-        Self { others: (0..handlers).map(|_| Group::EMPTY).collect(), used: 0 }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    /// Makes `last`, the group of the handler before and [`Group::EMPTY`] at first, the group of
-    /// the next one, whose claim this is.
-    #[inline(always)]
-    pub(crate) fn enter(&mut self, last: &mut Group, claim: &Claim) {
-        if claim.comm != last.comm && !(fault!(FastCountsAllCommunicators) && last.count > 0) {
-            self.change(last, claim);
-        }
-    }
-
-    #[inline(never)]
-    fn change(&mut self, last: &mut Group, claim: &Claim) {
-        let place = |groups: &[Group], comm| groups.iter().position(|group| group.comm == comm);
-        if last.count > 0 {
-            let at = place(&self.others[..self.used], last.comm).unwrap_or(self.used);
-            self.used = self.used.max(at + 1);
-            self.others[at] = *last;
-        }
-        *last = match place(&self.others[..self.used], claim.comm) {
-            Some(at) => self.others[at],
-            None => Group::led_by(claim),
-        };
-    }
 }
 
 /// How far a row of handlers took the fast path.
@@ -160,7 +35,7 @@ pub(super) struct Row {
 /// Handlers take the fast path, as far as they come in a row and may. `group` is that of the first;
 /// the others are added to it as they are asked.
 #[inline(always)]
-pub(super) fn take_row<C: Crew>(
+pub(super) fn choose_row<C: Crew>(
     block: BlockRun<'_, C>,
     handlers: Range<usize>,
     conflict: usize,
@@ -174,12 +49,12 @@ pub(super) fn take_row<C: Crew>(
     let row = (block, handlers, conflict, group, scratch);
     match nic.options.fast_path {
         FastPath::Off => Row { next: row.1.start, refusal: Some(Refusal::Mixed) },
-        FastPath::Literal => take_row_if(row, |group, receive| {
+        FastPath::Literal => choose_row_if(row, |group, receive| {
             group.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
         }),
-        FastPath::Prefix => take_row_if(row, |group, _| group.alike == Alike::Receive),
+        FastPath::Prefix => choose_row_if(row, |group, _| group.alike == Alike::Receive),
         FastPath::Sequence => {
-            take_row_if(row, |group, _| group.alike >= Alike::Sequence || fault!(FastByAny))
+            choose_row_if(row, |group, _| group.alike >= Alike::Sequence || fault!(FastByAny))
         }
     }
 }
@@ -188,7 +63,7 @@ type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'
 
 /// `allowed` says whether a handler with this candidate, the last one added to the group, may.
 #[inline(always)]
-fn take_row_if<C: Crew>(
+fn choose_row_if<C: Crew>(
     (block, handlers, conflict, group, scratch): RowOf<'_, '_, C>,
     allowed: impl Fn(&Group, ReceiveId) -> bool,
 ) -> Row {
@@ -357,25 +232,5 @@ impl Group {
             }
         }
         Ok(current)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By its length the last handler of a group knows which receive is its own.
-    #[test]
-    fn a_group_counts_all_its_handlers() {
-        let claim = Claim { receive: ReceiveId(5), ..Claim::none(CommId(1)) };
-        let mut group = Group::led_by(&claim);
-        assert!(group.is_led_by(ReceiveId(5)) && !group.is_led_by(ReceiveId(6)));
-        group.add(&claim);
-        group.add_alike(3);
-        assert_eq!((group.count, group.alike), (4, Alike::Receive));
-        group.add(&Claim { receive: ReceiveId(6), ..claim });
-        assert_eq!((group.count, group.alike), (5, Alike::Sequence));
-        group.add(&Claim::none(CommId(1)));
-        assert_eq!((group.count, group.alike), (6, Alike::Nothing));
     }
 }

@@ -6,9 +6,12 @@
 //! runs it, and each is written once, over a [`Crew`]: the worker that runs a block alone, or one
 //! of several.
 
+mod block_run;
 mod crew;
 mod detect;
+mod end_slice;
 mod fast_path;
+mod group;
 mod protocol;
 mod resolve;
 mod scratch;
@@ -18,53 +21,16 @@ mod take;
 pub(crate) mod tests;
 
 pub(crate) use crew::{Alone, Crew, Single, Slice};
+pub(crate) use end_slice::end_slice;
 pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
+use self::block_run::BlockRun;
 use self::detect::NO_CONFLICT;
 use crate::CommId;
-use crate::block::{BlockInfo, Claim};
-use crate::message::Entry;
-use crate::nic::Shared;
-use crate::number::ReceiveId;
-use crate::ring::Stretch;
-use crate::sync::Peek;
-
-/// A block while a worker runs its part of it.
-#[derive(Clone, Copy, Debug)]
-struct BlockRun<'a, C> {
-    nic: &'a Shared,
-    info: &'a BlockInfo,
-    crew: C,
-    entries: Stretch<'a, Entry>,
-}
-
-impl<'a, C> BlockRun<'a, C> {
-    /// The message of a handler.
-    #[inline(always)]
-    fn entry(&self, handler: usize) -> Peek<'a, Entry> {
-        // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
-        unsafe { self.entries.peek(handler) }
-    }
-
-    /// What is to be known of a handler of this or a lower slice, whose candidate is `candidate`;
-    /// after the barrier. `comm`: its communicator, if it is known.
-    #[inline(always)]
-    fn claim(&self, handler: usize, comm: Option<CommId>, candidate: ReceiveId) -> Claim {
-        step!(ClaimRead {
-            message: comm.is_none().then(|| self.entries.position(handler)),
-            receive: candidate.found(),
-        });
-        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm);
-        if candidate == ReceiveId::NIL {
-            return Claim::none(comm);
-        }
-        // SAFETY: inside a block (D1).
-        let posted = unsafe { self.nic.receives[candidate].posted.peek() };
-        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
-    }
-}
+use crate::block::BlockInfo;
+use crate::shared::Shared;
 
 /// What the boundary may know of a slice's messages without looking at each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,10 +4,10 @@ use crate::Envelope;
 use crate::block::BlockInfo;
 use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, HostAddress, Message, Protocol};
-use crate::nic::Shared;
 use crate::number::StoredId;
 use crate::region::RegionKey;
 use crate::ring::Stretch;
+use crate::shared::Shared;
 use crate::unexpected::UnexpectedStore;
 
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the

@@ -3,18 +3,19 @@
 
 use core::ops::Range;
 
-use super::BlockRun;
+use super::block_run::BlockRun;
 use super::crew::Crew;
 use super::detect::must_resolve;
-use super::fast_path::{Group, Refusal, take_row};
+use super::fast_path::{Refusal, choose_row};
+use super::group::Group;
 use super::scratch::Scratch;
 use super::search::{key, usual_key};
 use super::take::Taking;
 use crate::descriptor::known;
 use crate::index::{CommView, Indexes, Oldest};
 use crate::message::{Entry, Protocol};
-use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId};
+use crate::shared::Shared;
 use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
@@ -95,7 +96,7 @@ pub(super) fn resolve_each<C: Crew>(
             continue;
         }
         matched += taking.take(scratch, from..handler, Path::Clean);
-        let row = take_row(block, handler..handlers.end, conflict, &mut group, scratch);
+        let row = choose_row(block, handler..handlers.end, conflict, &mut group, scratch);
         matched += taking.take(scratch, handler..row.next, Path::Fast);
         (from, handler) = (row.next, row.next);
         if let Some(refusal) = row.refusal {

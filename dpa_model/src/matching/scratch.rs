@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::fast_path::{Group, Groups};
+use super::group::{Group, Groups};
 use crate::booking::HandlerSet;
 use crate::number::ReceiveId;
 

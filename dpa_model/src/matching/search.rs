@@ -2,15 +2,15 @@
 
 use core::ops::Range;
 
-use super::BlockRun;
+use super::block_run::BlockRun;
 use super::crew::Crew;
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
 use crate::descriptor::state;
 use crate::index::{Candidate, CommView, Indexes, Key, Oldest, walked};
 use crate::message::Entry;
-use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId};
+use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 

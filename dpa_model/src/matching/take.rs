@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::BlockRun;
+use super::block_run::BlockRun;
 use super::crew::{Chained, Crew};
 use super::protocol::deliver;
 use super::resolve::SlowPath;

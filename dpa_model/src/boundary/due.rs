@@ -1,0 +1,44 @@
+//! The host's commands that are due.
+
+use crate::message::Command;
+use crate::ring::Run;
+use crate::shared::Shared;
+use crate::sync::Peek;
+
+/// The commands that are due, in their order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due<'a> {
+    pub(super) nic: &'a Shared,
+    pub(super) commands: Run<'a, Command>,
+    /// Commands that come before later arrivals have a higher stamp.
+    pub(super) until: u64,
+}
+
+impl<'a> Due<'a> {
+    #[inline(always)]
+    pub(super) fn is(&self, place: usize) -> bool {
+        self.commands.stamp_if_ready(place).is_some_and(|stamp| stamp <= self.until)
+    }
+
+    /// A command that is due, read where it lies: copying it costs more than executing the
+    /// commonest one.
+    #[inline(always)]
+    pub(super) fn look(&self, place: usize) -> Peek<'a, Command> {
+        // SAFETY: seen ready, and released only at the end of `admit`.
+        unsafe { self.commands.peek(place) }
+    }
+
+    /// The same; now it is executed.
+    #[inline(always)]
+    pub(super) fn begin(&self, place: usize) -> Peek<'a, Command> {
+        if fault!(CommandReleasedEarly) {
+            self.nic.commands.release(self.commands.position(place) + 1);
+        }
+        let command = self.look(place);
+        if fault!(CommandReleasedInUse) {
+            self.nic.commands.release(self.commands.position(place) + 1);
+        }
+        step!(CommandBegins);
+        command
+    }
+}

@@ -1,0 +1,49 @@
+//! A block while a worker runs its part of it: what every phase is given.
+
+use crate::CommId;
+use crate::block::{BlockInfo, Claim};
+use crate::message::Entry;
+use crate::number::ReceiveId;
+use crate::ring::Stretch;
+use crate::shared::Shared;
+use crate::sync::Peek;
+
+/// A block while a worker runs its part of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockRun<'a, C> {
+    pub(super) nic: &'a Shared,
+    pub(super) info: &'a BlockInfo,
+    pub(super) crew: C,
+    pub(super) entries: Stretch<'a, Entry>,
+}
+
+impl<'a, C> BlockRun<'a, C> {
+    /// The message of a handler.
+    #[inline(always)]
+    pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
+        // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
+        unsafe { self.entries.peek(handler) }
+    }
+
+    /// What is to be known of a handler of this or a lower slice, whose candidate is `candidate`;
+    /// after the barrier. `comm`: its communicator, if it is known.
+    #[inline(always)]
+    pub(super) fn claim(
+        &self,
+        handler: usize,
+        comm: Option<CommId>,
+        candidate: ReceiveId,
+    ) -> Claim {
+        step!(ClaimRead {
+            message: comm.is_none().then(|| self.entries.position(handler)),
+            receive: candidate.found(),
+        });
+        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm);
+        if candidate == ReceiveId::NIL {
+            return Claim::none(comm);
+        }
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { self.nic.receives[candidate].posted.peek() };
+        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
+    }
+}
