@@ -1,22 +1,22 @@
-//! Where messages arrive: the completion queues, and which sender fills which.
+//! The completion queues in which messages arrive, and the assignment of senders to them.
 //!
-//! MPI orders the messages of one sender, not those of different ones, so they need no common
-//! queue: each of the first senders has one for itself, and whoever finds none free shares the
-//! last. The leader takes block after block from one queue after the other; a message's number
-//! counts the messages of all queues in that order.
+//! MPI orders the messages of one sender, not messages of different ones, so senders need no common
+//! queue. Each of the first senders owns one; a sender that finds none free shares the last. The
+//! leader takes block after block from one queue after the other; a message's number counts the
+//! messages of all queues in that order.
 //!
-//! **State.** `taken`: bit q is set while a sender has queue q for itself; never that of the last
-//! queue. `in_use`: queues from this one on were never given to a sender, and need no look.
+//! **State.** `taken`: bit q is set while a sender owns queue q; the last queue's bit never is.
+//! `in_use`: queues from this one on never had a sender and need no check.
 //!
-//! **Invariant.** A1: of a queue other than the last at most one sender is alive.
+//! **Invariant.** A1: each queue but the last has at most one living sender.
 //!
 //! **Orderings.**
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
-//! | `give`: taken, Release | `take`: taken, Acquire | the last sender's `tail` and its entries, to the next one of that queue |
+//! | `give`: taken, Release | `take`: taken, Acquire | the last sender's `tail` and entries, to the queue's next sender |
 //!
-//! `in_use` is Relaxed: who reads an older value looks at the queue a little later.
+//! `in_use` is Relaxed: a reader of an older value finds the queue a little later.
 //!
 //! **Progress.** Lock-free; only when senders come and go.
 
@@ -56,12 +56,12 @@ impl Arrivals {
         }
     }
 
-    /// The queue for all that find no other.
+    /// The queue for senders that find none free.
     fn shared(&self) -> QueueId {
         QueueId(self.queues.len() - 1)
     }
 
-    /// A queue for a new sender.
+    /// Assigns a queue to a new sender.
     pub(crate) fn take(&self) -> (QueueId, Arc<CompletionQueue>) {
         let queue = self.choose();
         let queues = queue.0 as u64 + 1;
@@ -94,14 +94,14 @@ impl Arrivals {
         }
     }
 
-    /// The sender that took this queue has gone.
+    /// Takes the queue back from a sender that has gone.
     pub(crate) fn give(&self, queue: QueueId) {
         if queue != self.shared() {
             self.taken.fetch_sub(1 << queue.0, weak!(LeaveRelaxed, Release));
         }
     }
 
-    /// Only the first so many queues were ever given to a sender; at least 1.
+    /// Number of queues, counted from the first, that ever had a sender; at least 1.
     #[inline(always)]
     pub(crate) fn in_use(&self) -> usize {
         self.in_use.load(Relaxed) as usize
@@ -112,7 +112,7 @@ impl Arrivals {
         &self.queues[queue.0]
     }
 
-    /// A queue, to keep.
+    /// A shared handle of a queue.
     #[cfg(feature = "ends")]
     pub(crate) fn share(&self, queue: QueueId) -> Arc<CompletionQueue> {
         self.queues[queue.0].clone()

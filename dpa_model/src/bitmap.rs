@@ -1,16 +1,16 @@
-//! The partial barrier as one bitmap for all workers, as the paper has it (O12): a worker sets its
-//! bit when its slice has booked, and waits until the bits of all lower workers are set.
+//! The partial barrier as one bitmap for all workers, as in the paper (O12): a worker sets its bit
+//! when its slice has booked, and waits until the bits of all lower workers are set.
 //!
-//! An option of every build ([`Barrier::Bitmap`](crate::Barrier)). The other way, a progress word
-//! for each worker (see progress.rs), needs no read-modify-write; this one needs one look for all
+//! An option of every build ([`Barrier::Bitmap`](crate::Barrier)). The default, a progress word for
+//! each worker (see progress.rs), needs no read-modify-write; the bitmap needs one load for all
 //! lower workers.
 //!
-//! **State.** Two sets of bits. Shared blocks take them in turn, by their number.
+//! **State.** Two sets of bits, which shared blocks use alternately, by their number.
 //!
 //! **Invariants.** B1: when a block is published, all bits of its set are clear. B2: in a block
-//! only bits of its own set are set, each by its worker, once. B3: worker 0 clears the other set,
-//! after it has set its own bit. Nobody reads that set then: the block that used it has ended (K3),
-//! and the block that will use it is published by worker 0 later.
+//! each worker sets its bit once, in the block's own set. B3: worker 0 clears the other set after
+//! it has set its own bit. No worker reads that set then: the block that used it has ended (K3),
+//! and worker 0 publishes the block that will use it later.
 //!
 //! **Orderings.**
 //!
@@ -19,11 +19,11 @@
 //! | `set`: fetch_or, Release | `set`: the word before, Acquire; `are_set`: Acquire | candidates, bookings |
 //! | `clear_other`: Relaxed | the next block's readers, by `Block::publish` | nothing else |
 //!
-//! A read-modify-write carries on what the ones before it released, so a word that shows the bits
-//! of several workers publishes what all of them wrote.
+//! A read-modify-write continues the release sequence, so a word that shows the bits of several
+//! workers publishes what all of them wrote.
 //!
-//! **Cost.** One read-modify-write of a word that all workers share. It tells a worker of the first
-//! 64 whether it has to wait at all.
+//! **Cost.** One read-modify-write of a word that all workers share. Its result tells one of the
+//! first 64 workers whether it has to wait at all.
 
 use core::ops::Range;
 
@@ -38,7 +38,7 @@ const WORD: usize = 64;
 
 type Set = [AtomicU64; HANDLERS_MAX / WORD];
 
-/// Who has booked, in this block and in the one before or after it.
+/// The workers that have booked, in two consecutive blocks.
 #[derive(Debug)]
 pub(crate) struct Bitmap([CachePadded<Set>; 2]);
 
@@ -54,8 +54,8 @@ impl Bitmap {
         &self.0[block as usize % self.0.len()]
     }
 
-    /// Sets the worker's bit, and clears the set of the block before if it is worker 0. `true`: the
-    /// bits of the workers `awaited` are known to be set.
+    /// Sets the worker's bit; worker 0 also clears the set of the block before. `true`: the bits of
+    /// the workers `awaited` are known to be set.
     pub(crate) fn set(&self, block: u64, worker: WorkerId, awaited: Range<WorkerId>) -> bool {
         step!(BitSet { block });
         let (word, bit) = (worker.0 / WORD, 1 << (worker.0 % WORD));

@@ -2,24 +2,22 @@
 //! run its handlers (O1, O12, S1-S4).
 //!
 //! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
-//! with slices of one handler this is the paper's arrangement to the letter.
+//! with slices of one handler this is exactly the paper's arrangement.
 //!
-//! **State.** `published`: bits 0..12 the number of slices, bits 24.. the block's number; written
-//! by the leader (worker 0) to start a block that it shares with other workers. Where handlers end
-//! the block (see repost.rs), bits 12..24 have the number of slices, and bits 0..12 none: a worker
-//! with a slice needs no further look at who ends it. `progress[w]` (see
-//! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
-//! have booked and published their candidates, 2 = all are matched, 3 = all protocol work is done.
-//! Only worker w writes it, and it only grows, so it never has to be reset and no read-modify-write
-//! is needed. `bitmap`: where the options ask for it, phase 1 is told there in its place (see
-//! bitmap.rs).
+//! **State.** `published`: bits 0..12 hold the number of slices, bits 24.. the block's number. The
+//! leader (worker 0) writes it to start a block that it shares with other workers. If handlers end
+//! the block (see repost.rs), bits 12..24 hold the number of slices and bits 0..12 are 0, so one
+//! load also tells a worker who ends the block. `progress[w]` (see progress.rs): the block and
+//! phase that worker w has passed. Phase 1: all handlers of slice w have booked and published their
+//! candidates. Phase 2: all are matched. Phase 3: all protocol work is done. Only worker w writes
+//! its word, which only grows, so it needs neither a reset nor a read-modify-write. `bitmap`:
+//! replaces phase 1 if the options ask for it (see bitmap.rs).
 //!
 //! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
 //! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
-//! (partial barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only
-//! after phase 3 of every slice (block fence, S1), or after the last handler's word that the block
-//! has ended (repost.rs); so `info`, candidates and what was taken are never written while somebody
-//! reads them.
+//! (partial barrier: no worker waits for a higher one, O12). K3: the leader starts the next block
+//! only after phase 3 of every slice (block fence, S1), or after the last handler has ended the
+//! block (repost.rs). So `info`, candidates and taken receives are never written during a read.
 //!
 //! **Orderings.**
 //!
@@ -30,8 +28,8 @@
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
 //! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | what was taken, unlinked chains, the end of all reads |
 //!
-//! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest
-//! unfinished handler never waits, so there is no deadlock however few processors there are (S19).
+//! **Progress.** A worker blocks only on lower slices; at the end the leader blocks on all. The
+//! lowest unfinished handler never waits, so no number of processors can deadlock (S19).
 
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -49,42 +47,42 @@ const SLICE_BITS: u32 = 12;
 const SLICES: u64 = (1 << SLICE_BITS) - 1;
 const _: () = assert!(crate::HANDLERS_MAX <= SLICES as usize);
 
-/// What the leader says of a block that it starts.
+/// The word with which the leader starts a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Published(u64);
 
 impl Published {
-    /// The block's number, or what 40 bits hold of it: more blocks than any worker sleeps through.
+    /// The low 40 bits of the block's number: more blocks than any worker sleeps through.
     #[inline(always)]
     pub(crate) fn number(self) -> u64 {
         self.0 >> (2 * SLICE_BITS)
     }
 
-    /// Slices of a block that the leader ends.
+    /// Number of slices, if the leader ends the block.
     #[inline(always)]
     pub(crate) fn slices(self) -> usize {
         (self.0 & SLICES) as usize
     }
 
-    /// Slices of a block that its handlers end.
+    /// Number of slices, if the handlers end the block.
     pub(crate) fn reposting_slices(self) -> usize {
         (self.0 >> SLICE_BITS & SLICES) as usize
     }
 }
 
-/// What a block consists of.
+/// Description of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockInfo {
     pub(crate) number: u64,
-    /// The completion queue that the messages are in.
+    /// The completion queue that holds the messages.
     pub(crate) queue: QueueId,
-    /// Position of the first message there.
+    /// Position of the first message in that queue.
     pub(crate) first: u64,
-    /// Its number among the messages of all queues.
+    /// Number of the first message over all queues.
     pub(crate) arrival: u64,
-    /// Messages, at most N.
+    /// Number of messages, at most N.
     pub(crate) count: usize,
-    /// Workers that run it.
+    /// Number of workers that run the block.
     pub(crate) slices: usize,
     /// Position in the completion ring of the first message's result.
     pub(crate) results: u64,
@@ -94,14 +92,14 @@ impl BlockInfo {
     /// The handlers of a worker's slice.
     pub(crate) fn slice(&self, WorkerId(slice): WorkerId) -> Range<usize> {
         if self.slices == self.count {
-            // A handler each, as on a card, whose units divide slowly.
+            // One handler each needs no division, which is slow on a card.
             return slice..slice + 1;
         }
         slice * self.count / self.slices..(slice + 1) * self.count / self.slices
     }
 }
 
-/// How many messages a slice has at least, as a factor: a card's units divide slowly.
+/// Shortest slice, as a reciprocal factor: a card's units divide slowly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceMin(usize);
 
@@ -113,17 +111,17 @@ impl SliceMin {
         Self((1usize << Self::BITS).div_ceil(least))
     }
 
-    /// How many slices of that length a block of `count` messages has.
+    /// Number of slices in a block of `count` messages.
     #[inline(always)]
     pub(crate) fn slices_of(self, count: usize) -> usize {
         (count * self.0) >> Self::BITS
     }
 }
 
-/// What the others have to know of a handler that booked.
+/// A booking as other handlers see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// Its candidate, or `NIL`.
+    /// The candidate, or `NIL`.
     pub(crate) receive: ReceiveId,
     pub(crate) sequence: Sequence,
     pub(crate) comm: CommId,
@@ -141,14 +139,14 @@ impl Claim {
 pub(crate) struct Block {
     published: CachePadded<AtomicU64>,
     info: PlainCell<BlockInfo>,
-    /// The candidate of each handler, or `NIL`: all that a handler publishes (S3). Four bytes each,
-    /// so that detection reads few lines.
+    /// The candidate of each handler, or `NIL`: all that a handler publishes (S3). Four bytes each
+    /// keep the lines that detection reads few.
     candidates: Box<[PlainCell<ReceiveId>]>,
-    /// The receive that each handler took; `NIL`: unexpected, or for the host.
+    /// The receive that each handler took; `NIL` if the message is unexpected or for the host.
     taken: Box<[PlainCell<ReceiveId>]>,
     progress: Box<[CachePadded<Progress>]>,
     bitmap: Option<Bitmap>,
-    /// 1: a worker died of a panic, so waits may never end.
+    /// 1 after a worker's panic: waits may never end.
     broken: AtomicU64,
 }
 
@@ -166,15 +164,17 @@ impl Block {
         }
     }
 
-    /// Bytes that each handler takes.
+    /// Bytes for each handler.
     pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<ReceiveId>>();
 
-    /// Starts a block with the other workers; leader only, after the last block's end (K3).
+    /// Starts a shared block that the leader ends; leader only, after the end of the last block
+    /// (K3).
     pub(crate) fn publish(&self, info: BlockInfo) {
         self.publish_as(info, info.slices as u64);
     }
 
-    /// The same for a block that its handlers end.
+    /// Starts a shared block that its handlers end; leader only, after the end of the last block
+    /// (K3).
     pub(crate) fn publish_reposting(&self, info: BlockInfo) {
         self.publish_as(info, (info.slices as u64) << SLICE_BITS);
     }
@@ -187,12 +187,12 @@ impl Block {
             .store(info.number << (2 * SLICE_BITS) | slices, weak!(PublishRelaxed, Release));
     }
 
-    /// What was said of the last published block.
+    /// The word of the last published block.
     pub(crate) fn published(&self) -> Published {
         Published(self.published.load(weak!(PublishedRelaxed, Acquire)))
     }
 
-    /// The published block; for a worker whose slice it has.
+    /// The published block; only for a worker with a slice in it.
     ///
     /// # Safety
     /// `published` showed a block with a slice for the calling worker, which has not reached its
@@ -202,7 +202,7 @@ impl Block {
         unsafe { self.info.read(|info| *info) }
     }
 
-    /// Says that every handler of this worker's slice has passed `phase`.
+    /// Publishes that every handler of this worker's slice has passed `phase`.
     #[inline]
     pub(crate) fn reach(&self, worker: WorkerId, block: u64, phase: Phase) {
         let release = match phase {
@@ -214,8 +214,8 @@ impl Block {
         self.progress[worker.0].reach(block, phase, release);
     }
 
-    /// The partial barrier (O12): says that all handlers of this worker's slice have booked, and
-    /// waits until those of the workers `awaited` have; returns the failed polls.
+    /// The partial barrier (O12): publishes that all handlers of this worker's slice have booked,
+    /// and waits until all handlers of the workers `awaited` have. Returns the failed polls.
     pub(crate) fn pass_barrier(
         &self,
         worker: WorkerId,
@@ -258,7 +258,7 @@ impl Block {
     /// Polls until `reached`; returns the failed polls.
     ///
     /// # Panics
-    /// When another worker has died inside a block: what is waited for may never come.
+    /// If another worker has panicked inside a block: the awaited store may never come.
     #[inline(always)]
     pub(crate) fn poll_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
@@ -274,20 +274,18 @@ impl Block {
         u64::from(wait.failed_polls())
     }
 
-    /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of
-    /// waiting for ever.
+    /// Marks that a worker has panicked inside a block. Workers that wait for it panic, too.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.broken.store(1, Release);
     }
 
-    /// Publishes the candidate of a handler.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
     #[inline(always)]
     pub(crate) unsafe fn set_candidate(&self, handler: usize, receive: ReceiveId) {
-        // SAFETY: K2: others read it only after phase 1; the readers of the last block are done
+        // SAFETY: other workers read it only after phase 1 (K2); readers of the last block are done
         // (K3).
         unsafe { self.candidates[handler].write(|slot| *slot = receive) };
     }
@@ -302,7 +300,7 @@ impl Block {
         unsafe { self.candidates[handler].read(|receive| *receive) }
     }
 
-    /// Notes which receive a handler took.
+    /// Records the receive that a handler took.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 3.
@@ -312,7 +310,7 @@ impl Block {
         unsafe { self.taken[handler].write(|slot| *slot = receive) };
     }
 
-    /// Which receive a handler took; `NIL` if none.
+    /// The receive that a handler took; `NIL` if none.
     ///
     /// # Safety
     /// The caller is the leader after phase 3 of the handler's slice.

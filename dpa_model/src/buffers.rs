@@ -1,5 +1,5 @@
-//! A row of equal buffers: bounce buffers and unexpected buffers in NIC memory, staging buffers on
-//! the host (O19, O22).
+//! An array of equal buffers: bounce and unexpected buffers in NIC memory, staging buffers on the
+//! host (O19, O22).
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -8,7 +8,7 @@ use crate::sync::PlainCell;
 
 pub(crate) struct Buffers {
     memory: Box<[UnsafeCell<u8>]>,
-    /// Nothing in a plain build; under loom it makes unordered use of a buffer a reported race.
+    /// Empty in a plain build; under loom it makes unordered use of a buffer a reported race.
     guards: Box<[PlainCell<()>]>,
     size: usize,
 }
@@ -25,7 +25,7 @@ impl core::fmt::Debug for Buffers {
 
 impl Buffers {
     pub(crate) fn new(count: usize, size: usize) -> Self {
-        // Zeroed pages stay untouched until they are used.
+        // Zeroed pages stay untouched until their first use.
         let zeroed = Box::into_raw(alloc::vec![0u8; count * size].into_boxed_slice());
         Self {
             // SAFETY: the box is owned, and `UnsafeCell<u8>` has the layout of `u8`.
@@ -42,29 +42,29 @@ impl Buffers {
     /// Copies `bytes` to the start of a buffer.
     ///
     /// # Safety
-    /// No other thread uses this buffer now.
+    /// No other thread accesses this buffer during the call.
     ///
     /// # Panics
-    /// When `bytes` is longer than a buffer or there is no such buffer; the protocol stage checks
-    /// the length before.
+    /// If `bytes` is longer than a buffer or the buffer does not exist; the protocol stage checks
+    /// the length first.
     pub(crate) unsafe fn write(&self, buffer: usize, bytes: &[u8]) {
         assert!(bytes.len() <= self.size);
         let place = self.memory[buffer * self.size..][..self.size].as_ptr();
-        // SAFETY: `place` starts a region of `size` bytes inside `memory`, which is reached through
-        // UnsafeCell; the caller excludes every other access to it.
+        // SAFETY: `place` starts a region of `size` bytes inside `memory`, all of it in
+        // `UnsafeCell`; the caller excludes every other access to it.
         unsafe {
             self.guards[buffer].write(|()| ());
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), UnsafeCell::raw_get(place), bytes.len());
         }
     }
 
-    /// Looks at the first `length` bytes of a buffer.
+    /// Passes the first `length` bytes of a buffer to a closure.
     ///
     /// # Safety
     /// No thread writes this buffer during the call.
     ///
     /// # Panics
-    /// When `length` is longer than a buffer or there is no such buffer.
+    /// If `length` is longer than a buffer or the buffer does not exist.
     pub(crate) unsafe fn read<R>(
         &self,
         buffer: usize,
@@ -73,7 +73,8 @@ impl Buffers {
     ) -> R {
         assert!(length <= self.size);
         let place = self.memory[buffer * self.size..][..self.size].as_ptr();
-        // SAFETY: as in `write`, with shared access only.
+        // SAFETY: `place` starts a region of `size` bytes in `UnsafeCell`; the caller excludes
+        // writes.
         unsafe {
             self.guards[buffer].read(|()| ());
             look(core::slice::from_raw_parts(UnsafeCell::raw_get(place), length))

@@ -1,8 +1,8 @@
-//! Where the rings between host, wire and card lie, for a host that is another program: it fills
-//! and reads their slots itself, in the layout that message.rs fixes.
+//! Addresses of the rings between host, wire and card, for a host that is another program. It fills
+//! and reads their slots itself, in the layout of message.rs.
 //!
-//! A slot is 64 bytes: an entry of 56, and a word whose bit 0 is the owner bit and whose other bits
-//! are the stamp (see ring.rs).
+//! A slot has 64 bytes: an entry of 56, and a word whose bit 0 is the owner bit and whose other
+//! bits are the stamp (see ring.rs).
 
 use crate::Leader;
 use crate::number::QueueId;
@@ -14,9 +14,9 @@ use crate::ring::Ring;
 pub struct RingPlace {
     /// Address of the first slot.
     pub slots: u64,
-    /// Slots: a power of two.
+    /// Number of slots, a power of two.
     pub depth: u64,
-    /// Address of the word that counts the positions which the consumer has given back.
+    /// Address of the word that counts the positions which the consumer has released.
     pub head: u64,
 }
 
@@ -24,11 +24,11 @@ pub struct RingPlace {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct BusMap {
-    /// What the host asks; the card gives positions back.
+    /// Commands from the host; the card releases positions.
     pub commands: RingPlace,
-    /// The first completion queue, which the wire fills; the card gives positions back.
+    /// The first completion queue, which the wire fills; the card releases positions.
     pub arrivals: RingPlace,
-    /// What the card tells; the host gives positions back.
+    /// Completions from the card; the host releases positions.
     pub completions: RingPlace,
 }
 
@@ -41,8 +41,8 @@ impl<T: Copy + Default> Ring<T> {
 }
 
 impl Leader {
-    /// Where this NIC's rings lie, as long as it lives. Whoever uses them takes the place of the
-    /// host's end and of the one sender: those must not be used.
+    /// Addresses of this NIC's rings, valid while it lives. Their user replaces the host's end and
+    /// the one sender, which must not be used at the same time.
     pub fn bus(&self) -> BusMap {
         BusMap {
             commands: self.shared.commands.place(),
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_ring_has_its_place() {
-        // Small, for Miri.
+        // Small enough for Miri.
         let config = NicConfig {
             command_queue: 8,
             completion_queue: 64,

@@ -1,4 +1,4 @@
-//! What the NIC keeps of a communicator, and the room for its bins (O24, S10, S11, S20).
+//! The NIC's state of a communicator, and the allocation of its bins (O24, S10, S11, S20).
 
 use alloc::boxed::Box;
 
@@ -13,11 +13,11 @@ use crate::{ClassSet, WildcardClass};
 /// Where a communicator's new receives and unmatched messages go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Home {
-    /// Nobody created it, or it got no tables: everything is for the host.
+    /// Not created, or without tables: everything is for the host.
     Absent,
     /// The NIC matches it.
     Nic,
-    /// The host matches what the NIC's own queues do not (S20).
+    /// The host matches what does not fit the NIC's own queues (S20).
     Fallback,
 }
 
@@ -35,39 +35,40 @@ pub(crate) struct Communicator {
     pub(crate) posted: [u32; 4],
     /// Unexpected messages on the NIC.
     pub(crate) unexpected: u32,
-    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by
-    /// naming this number.
+    /// Posts and arrivals sent on to the host so far. The host names this number when it hands the
+    /// communicator back.
     pub(crate) forwarded: u64,
 }
 
 /// Labels and sequences of a communicator's receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels {
-    /// Label of the next receive (S10: only those that enter the posted queue count).
+    /// Label of the next receive (S10: only receives that enter the posted queue count).
     next: Label,
     /// Place of the last receive in its sequence (S11).
     place: u32,
-    /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
+    /// [`Target::packed`] of the last labelled receive; `NO_TARGET` starts a new sequence.
     last: u64,
 }
 
 impl Labels {
     const NEW: Self = Self { next: Label(0), place: 0, last: NO_TARGET };
 
-    /// Label and place in its sequence of a receive of this class that enters the posted queue now.
+    /// Label and place in its sequence for a receive of this class that now enters the posted
+    /// queue.
     #[inline(always)]
     pub(crate) fn next(&mut self, class: WildcardClass, target: &Target) -> (Label, u32) {
         let target = target.packed(class);
         let label = self.next;
         self.next = label.plus(1);
-        // A sequence of 2^32 receives is followed by another: no place comes twice in one.
+        // Place 2^32 begins a new sequence, so no place comes twice in one.
         let place = self.place.wrapping_add(1);
         self.place = if self.last == target { place } else { 0 };
         self.last = target;
         (label, self.place)
     }
 
-    /// The next receive begins a sequence (S11, cancel).
+    /// Makes the next receive begin a sequence (S11, cancel).
     pub(crate) fn end_sequence(&mut self) {
         self.last = NO_TARGET;
     }
@@ -76,18 +77,18 @@ impl Labels {
 pub(crate) const COMMUNICATOR_BYTES: usize =
     size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
 
-/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild
-/// one is stored as 0.
+/// A value that no receive packs to: all bits set would be rank and tag 2^31 - 1, both wild, but
+/// wild ones are stored as 0.
 const NO_TARGET: u64 = u64::MAX;
 
 impl Communicator {
-    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to
-    /// the host before.
+    /// A communicator with empty tables. `forwarded` continues the count of what was sent to the
+    /// host.
     pub(crate) fn new(home: Home, allowed: ClassSet, view: CommView, forwarded: u64) -> Self {
         Self { home, allowed, linked: LINKED_ALWAYS, view, ..Self::absent(forwarded) }
     }
 
-    /// No communicator, but still the count of what was sent to the host.
+    /// No communicator; keeps only the count of what was sent to the host.
     pub(crate) fn absent(forwarded: u64) -> Self {
         Self {
             home: Home::Absent,
@@ -101,7 +102,7 @@ impl Communicator {
         }
     }
 
-    /// Nothing of it is on the NIC.
+    /// Whether the NIC holds neither receives nor messages of the communicator.
     pub(crate) fn is_empty(&self) -> bool {
         self.posted == [0; 4] && self.unexpected == 0
     }
@@ -115,8 +116,8 @@ struct Extent {
 
 const EXTENT_BYTES: usize = size_of::<Extent>();
 
-/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation
-/// after set-up.
+/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. Allocates no
+/// memory after set-up.
 #[derive(Debug)]
 pub(crate) struct BinRoom {
     extents: Box<[Extent]>,
@@ -133,8 +134,8 @@ impl BinRoom {
         }
     }
 
-    /// Room for a communicator with `bins` bins per table; `None` if there is none.
-    /// O(communicators).
+    /// Allocates the bins of a communicator with `bins` bins per table; `None` if no gap is large
+    /// enough. O(communicators).
     pub(crate) fn take(&mut self, bins: u32) -> Option<BinId> {
         if self.used == self.extents.len() {
             return None;
@@ -158,7 +159,7 @@ impl BinRoom {
         Some(BinId(first))
     }
 
-    /// Gives room back.
+    /// Frees the bins that begin at `first`.
     pub(crate) fn give(&mut self, BinId(first): BinId) {
         if let Some(place) =
             self.extents[..self.used].iter().position(|extent| extent.first == first)
@@ -220,7 +221,7 @@ mod tests {
         let after_cancel = next(&mut labels, &five);
         assert_eq!(after_cancel, (Label(4), 0), "no later receive joins the sequence");
         assert_eq!(next(&mut labels, &five), (Label(5), 1));
-        // A sequence of 2^32 receives is followed by another: no place comes twice in one.
+        // Place 2^32 begins a new sequence, so no place comes twice in one.
         labels.place = u32::MAX - 1;
         assert_eq!(next(&mut labels, &five).1, u32::MAX);
         assert_eq!(next(&mut labels, &five).1, 0);

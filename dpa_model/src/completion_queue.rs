@@ -1,26 +1,26 @@
-//! One completion queue with its bounce buffers: where senders put messages and handlers find them
-//! (O19, O20).
+//! One completion queue with its bounce buffers: senders put messages in, handlers read them (O19,
+//! O20).
 //!
 //! Entry `p` owns bounce buffer `p mod bounce_buffers`, so a buffer needs no allocation: a message
 //! that does not fit in its entry may be placed at `p` once entry `p - bounce_buffers` has been
-//! consumed. A full queue or a buffer still in use is receiver-not-ready for the sender; nothing is
-//! ever dropped (S21).
+//! consumed. A full queue or a buffer still in use makes the receiver not ready for the sender; no
+//! message is ever dropped (S21).
 //!
-//! **A sender with a queue of its own needs no read-modify-write.** It counts positions by itself
-//! ([`Claims`]), and stores `tail` now and then for those who look how full the queue is, and when
-//! it leaves. On x86 a locked instruction would wait until the entry before has left the store
-//! buffer, and even a plain store to another line between two entries costs as much as half an
-//! entry. Senders that share a queue claim by compare-and-exchange.
+//! **A sender with its own queue needs no read-modify-write.** It counts positions by itself
+//! ([`Claims`]). It stores `tail` now and then, for readers of the queue's fill level, and when it
+//! leaves. On x86 a locked instruction would wait until the previous entry has left the store
+//! buffer; even a plain store to another line between two entries costs as much as half an entry.
+//! Senders that share a queue claim by compare-and-exchange.
 //!
-//! **Nobody starves.** Where there are fewer buffers than entries, short messages could keep the
-//! queue so full that a longer one never finds its buffer. So a sender that finds none notes how
-//! far the queue was filled then; until the head has passed that point, short messages leave the
-//! entries without a buffer alone, too: from their next look at the head on, which comes after a
-//! queue's length at most. If the sender does not come back, that is all it costs.
+//! **No sender starves.** With fewer buffers than entries, short messages could keep the queue so
+//! full that a longer one never finds its buffer. So a sender that finds none records how far the
+//! queue was filled then. Until the head has passed that point, short messages leave the entries
+//! without a buffer alone, too. They do so from their next load of the head on, which comes after
+//! at most a queue's length. If the sender does not come back, this costs nothing more.
 //!
-//! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it
-//! saw (see ring.rs), and a queue changes hands as arrivals.rs says. Bounce buffers travel under
-//! their entry's owner bit, and come back with `head`.
+//! **Orderings.** `tail` is only a counter (Relaxed): the head that a claim saw makes it safe (see
+//! ring.rs), and arrivals.rs orders a queue's change of owner. Bounce buffers travel under their
+//! entry's owner bit, and come back with `head`.
 
 use crossbeam_utils::CachePadded;
 
@@ -38,24 +38,24 @@ pub(crate) struct CompletionQueue {
     reserved: CachePadded<AtomicU64>,
     /// Positions from the head on that have a bounce buffer of their own.
     with_buffer: u64,
-    /// Several senders may fill it.
+    /// Whether several senders may fill the queue.
     shared: bool,
 }
 
-/// What one sender knows of its queue.
+/// A sender's local view of its queue.
 #[derive(Debug)]
 pub(crate) struct Claims {
-    /// The next position; in a shared queue as last seen.
+    /// The next position; in a shared queue, as last seen.
     tail: u64,
     /// The queue's head as last seen.
     head: u64,
-    /// Positions below need no look, and `tail` is not stored at them: for a message in its entry,
-    /// for one with a bounce buffer. 0 in a shared queue.
+    /// Positions below need no check, and `tail` is not stored at them: for a message in its entry,
+    /// for a message with a bounce buffer. 0 in a shared queue.
     sure: [u64; 2],
 }
 
 impl Claims {
-    /// The next position for a message in its entry, where that needs no look at the queue.
+    /// The next position for a message in its entry, if it needs no check of the queue.
     #[inline(always)]
     pub(crate) fn next_sure(&mut self) -> Option<u64> {
         let position = self.tail;
@@ -66,7 +66,7 @@ impl Claims {
     }
 }
 
-/// How many positions a sender claims in its own queue before it stores `tail`.
+/// Positions that a sender claims in its own queue between two stores of `tail`.
 const STORE_EVERY: u64 = 64;
 
 /// Why a message cannot be placed now.
@@ -93,41 +93,39 @@ impl CompletionQueue {
         }
     }
 
-    /// What a sender knows that begins to fill this queue.
+    /// The claims of a sender that begins to fill this queue.
     pub(crate) fn claims(&self) -> Claims {
         Claims { tail: self.tail.load(Relaxed), head: 0, sure: [0; 2] }
     }
 
-    /// The sender with these claims fills the queue no more.
+    /// Ends the claims of a sender that leaves this queue.
     pub(crate) fn leave(&self, claims: &Claims) {
         if !self.shared && !fault!(TailKept) {
             self.tail.store(claims.tail, Relaxed);
         }
     }
 
-    /// Positions claimed so far; up to [`STORE_EVERY`] less where a sender has the queue for
-    /// itself. Relaxed: whoever must know that a sender's last claim is counted orders itself after
-    /// its end.
+    /// Positions claimed so far; up to [`STORE_EVERY`] too few if one sender owns the queue.
+    /// Relaxed: a caller that needs a sender's last claim must order itself after that sender's
+    /// end.
     pub(crate) fn claimed(&self) -> u64 {
         self.tail.load(Relaxed)
     }
 
-    /// Messages put on their way, as far as [`claimed`](Self::claimed) and the head tell, and how
-    /// many of them are dealt with.
+    /// Messages sent and messages consumed, as far as [`claimed`](Self::claimed) and the head show.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let dealt_with = self.ring.head();
         (self.claimed().max(dealt_with), dealt_with)
     }
 
-    /// Whether no message waits.
+    /// Whether no message waits in the queue.
     pub(crate) fn is_empty(&self) -> bool {
         let (claimed, dealt_with) = self.counts();
-        // What is not counted yet shows in the entries.
+        // Uncounted claims show in the entries.
         let waits = self.ring.stamp_if_ready(dealt_with).is_some();
         claimed == dealt_with && !waits && self.ring.head() == dealt_with
     }
 
-    /// The bounce buffer of an entry.
     #[inline(always)]
     pub(crate) fn bounce_buffer(&self, position: u64) -> usize {
         (position % self.bounce.count() as u64) as usize
@@ -139,7 +137,7 @@ impl CompletionQueue {
         self.check(claims, false)
     }
 
-    /// Takes the next position for this sender.
+    /// Claims the next position for this sender.
     #[inline(always)]
     pub(crate) fn claim(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
         let position = claims.tail;
@@ -150,7 +148,7 @@ impl CompletionQueue {
         Ok(position)
     }
 
-    /// The same with other senders, or where it is not sure that there is room.
+    /// Claims by compare-and-exchange in a shared queue, or after a check for room in an own one.
     #[inline(never)]
     fn claim_anew(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
         self.see_tail(claims);
@@ -172,7 +170,7 @@ impl CompletionQueue {
         }
     }
 
-    /// Finds out the next position, unless the sender counts by itself.
+    /// Loads the next position, unless the sender counts by itself.
     fn see_tail(&self, claims: &mut Claims) {
         if self.shared {
             claims.tail = self.tail.load(Relaxed);
@@ -196,8 +194,9 @@ impl CompletionQueue {
         Err(if full { NotReady::Queue } else { NotReady::BounceBuffer })
     }
 
-    /// The same as far as the head was seen: a tail older than that is below any limit. Messages
-    /// without a bounce buffer leave the entries without one alone while another waits for one.
+    /// Whether the last seen head allows the next position; a tail older than it is below any
+    /// limit. While a longer message waits for a bounce buffer, short ones leave the entries
+    /// without one alone.
     fn allows(&self, claims: &mut Claims, bounced: bool) -> bool {
         let with_buffer = claims.head + self.with_buffer;
         let reserved = self.reserved.load(Relaxed) > claims.head;
@@ -265,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Short messages keep a queue with two buffers full, one longer message waits; with one sender
-    /// for both or one for each.
+    /// Short messages keep a queue with two buffers full while one longer message waits, with one
+    /// sender for both and with one for each.
     #[test]
     fn short_messages_leave_room_for_a_longer_one() {
         for shared in [false, true] {
@@ -277,22 +276,22 @@ mod tests {
             (0..8).for_each(|position| assert_eq!(claim(false), Ok(position)));
             assert_eq!(claim(true), Err(NotReady::Queue));
             for head in 1..7 {
-                // As fast as the queue is emptied, a short message would take the place.
+                // A short message would take the place as fast as the queue is emptied.
                 queue.ring.release(head);
                 assert_eq!(claim(false), Err(NotReady::BounceBuffer));
                 assert_eq!(claim(true), Err(NotReady::BounceBuffer));
             }
             queue.ring.release(7);
             assert_eq!(claim(true), Ok(8));
-            // The head has to pass what was there when a buffer was last missed; then all is free
-            // again.
+            // The head has to pass the entries that were there when a buffer was last missed; then
+            // all are free again.
             queue.ring.release(8);
             (9..16).for_each(|position| assert_eq!(claim(false), Ok(position)));
             assert_eq!(claim(false), Err(NotReady::Queue));
         }
     }
 
-    /// What a short message may do without a look is taken back when a longer one fails.
+    /// A longer message that fails ends the positions that short ones may claim unchecked.
     #[test]
     fn a_longer_message_that_fails_stops_the_sender_of_both() {
         let queue = queue(8, 2, false);

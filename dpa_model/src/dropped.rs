@@ -1,12 +1,11 @@
-//! Messages that a matched probe took and nobody will receive: what held them was dropped.
+//! Messages that a matched probe took and that will never be received: their handle was dropped.
 //!
-//! **State.** `head` and `next[entry]`: a list of entries of the unexpected store, in which an
-//! entry is at most once. Any thread puts one in; the host's port takes them all out and tells the
-//! NIC.
+//! **State.** `head` and `next[entry]`: a list of entries of the unexpected store, each in it at
+//! most once. Any thread pushes an entry; the host's port takes the whole list and informs the NIC.
 //!
 //! **Orderings.** `put`: head, Release -> `take_all`: Acquire publishes the links. **Progress.**
-//! Lock-free. Nothing is ever taken out but everything, so an entry seen as head stays the head
-//! until the exchange or the exchange fails.
+//! Lock-free. Only the whole list is ever taken, so an entry seen as head stays the head until the
+//! exchange, or the exchange fails.
 
 use alloc::boxed::Box;
 
@@ -29,7 +28,7 @@ impl Dropped {
         }
     }
 
-    /// Puts an entry in.
+    /// Pushes an entry.
     pub(crate) fn put(&self, entry: StoredId) {
         let mut head = self.head.load(Relaxed);
         loop {
@@ -41,17 +40,17 @@ impl Dropped {
         }
     }
 
-    /// Whether there is any.
+    /// Whether the list has entries.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.head.load(Relaxed) != StoredId::NIL.0
     }
 
-    /// Takes all out, and hands each over.
+    /// Takes all entries and passes each to `each`.
     pub(crate) fn take_all(&self, mut each: impl FnMut(StoredId)) {
         let mut current = StoredId(self.head.swap(StoredId::NIL.0, Acquire));
         while current != StoredId::NIL {
-            // Read first: `each` may put it in again.
+            // The link is read first: `each` may push the entry again.
             let next = StoredId(self.next[current.index()].load(Relaxed));
             each(current);
             current = next;

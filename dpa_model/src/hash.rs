@@ -10,11 +10,11 @@ use crate::{Rank, Tag, WildcardClass};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Hashes {
-    /// Of source and tag, for I0.
+    /// The hash of source and tag, for I0.
     pub both: u32,
-    /// Of the tag, for I1 (any source).
+    /// The hash of the tag, for I1 (any source).
     pub tag: u32,
-    /// Of the source, for I2 (any tag).
+    /// The hash of the source, for I2 (any tag).
     pub source: u32,
 }
 
@@ -25,8 +25,7 @@ impl Hashes {
         Self { both: both(source.get(), tag.get()), tag: one(tag.get()), source: one(source.get()) }
     }
 
-    /// Sets all three, each as soon as it is known: a loop that sends has no register to spare for
-    /// them.
+    /// Sets each hash as soon as it is computed: a sending loop has no register to spare for them.
     #[inline(always)]
     pub(crate) fn set(&mut self, source: Rank, tag: Tag) {
         self.both = both(source.get(), tag.get());
@@ -34,7 +33,7 @@ impl Hashes {
         self.source = one(source.get());
     }
 
-    /// Only the value that the index of `class` uses.
+    /// Computes only the hash that the index of `class` uses.
     #[inline(always)]
     pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
         match class {
@@ -45,7 +44,7 @@ impl Hashes {
         }
     }
 
-    /// The value that the index of `class` uses; 0 for the list I3.
+    /// The hash that the index of `class` uses; 0 for the list I3.
     #[inline]
     pub fn of_class(&self, class: WildcardClass) -> u32 {
         match class {

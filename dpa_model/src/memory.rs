@@ -1,4 +1,4 @@
-//! What the NIC's tables cost: the paper's formula and the real sizes (O29-O31).
+//! Memory of the NIC's tables: the paper's formula and the real sizes (O29-O31).
 
 use core::fmt;
 
@@ -26,7 +26,7 @@ pub struct FootprintLine {
     pub count: u64,
     /// Bytes of one entry.
     pub bytes_each: u64,
-    /// Whether it lies in NIC memory (or in host memory).
+    /// Whether the table lies in NIC memory (otherwise in host memory).
     pub on_nic: bool,
 }
 
@@ -52,7 +52,7 @@ pub const fn paper_bytes(bins: u64, receives: u64) -> u64 {
     3 * bins * BIN_BYTES as u64 + receives * DESCRIPTOR_BYTES as u64
 }
 
-// The numbers that the paper prints: 7.5 KiB for 3 x 128 bins, 512 KiB for 8,192 receives, and O30.
+// Numbers printed in the paper: 7.5 KiB for 3 x 128 bins, 512 KiB for 8,192 receives, and O30.
 const _: () = assert!(paper_bytes(128, 0) == 7_680);
 const _: () = assert!(paper_bytes(0, 8_192) == 524_288);
 const _: () = assert!(paper_bytes(2_048, 0) == 122_880);
@@ -151,7 +151,7 @@ impl Footprint {
             .saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
     }
 
-    /// What a search of one communicator walks: descriptors and its bins; the part that should stay
+    /// Bytes that a search of one communicator walks: its descriptors and bins, which should stay
     /// in the cache.
     pub fn search_bytes(&self) -> u64 {
         let bins = bins_of_communicator(self.bins as usize) as u64;
@@ -202,13 +202,12 @@ mod tests {
     use super::*;
     use crate::ConfigError;
 
-    /// Bytes of one entry, table by table, written down by hand: a table's size is its entries and
-    /// what else is kept for each of them.
+    /// Bytes of one entry in each table, by hand: an entry and all that is kept beside it.
     #[test]
     fn every_table_is_counted_to_the_byte() {
         let config = NicConfig { eager_limit: 100, regions: 5, workers: 3, ..NicConfig::default() };
         let bins = 16 * (3 * 2048 + 1);
-        // A free list has four bytes for every entry that it can hold.
+        // A free list has four bytes for each entry that it can hold.
         let expected = [
             ("receive descriptors", 1024, 64, true),
             ("bookings of handlers from 64 on", 0, 24, true),
@@ -217,14 +216,14 @@ mod tests {
             ("chains of unexpected messages", bins, 8, true),
             ("unexpected messages", 4096, 128 + 4, true),
             ("unexpected buffers", 1024, 100 + 4, true),
-            // Its own state, what handlers see of it, and its run of bins.
+            // The communicator's state, the view that handlers see, and its run of bins.
             ("communicators", 16, 72 + 12 + 8, true),
             ("completion queues", 4 * 1024, 64, true),
             ("bounce buffers", 4 * 1024, 100, true),
             ("command queue", 1024, 64, true),
             // Candidate, taken receive, 18 counters in whole lines.
             ("block and counters, per handler", 32, 4 + 4 + 192, true),
-            // Receive, what stood before it, a group of the fast path.
+            // Receive, its predecessor in the chain, a group of the fast path.
             ("workers' notes, per handler", 3 * 32, 4 + 4 + 40, true),
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
         let options = crate::Options { repost: Repost::Handlers, ..config.options };
         let reposts = Footprint::of(&NicConfig { options, ..config });
-        // What became of a receive, of each handler; and two words in lines of their own.
+        // The state of each handler's receive, and two words in lines of their own.
         assert_eq!(reposts.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 384);
     }
 

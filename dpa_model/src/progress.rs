@@ -1,13 +1,13 @@
-//! How far one worker has come: the word that the partial barrier, the slow path and the block
-//! fence wait for.
+//! The progress of one worker: the word on which the partial barrier, the slow path and the block
+//! fence wait.
 //!
-//! **State.** One word, block number * 4 + phase. Its worker writes it, and it only grows.
+//! **State.** One word, block number * 4 + phase. Only its worker writes it, and it only grows.
 //!
-//! **Under loom** it is a word per phase, each with the block's number. Whoever waits for a phase
-//! then sees its end by that phase's own store alone, where the one word may also show a later
-//! store of the same worker, which publishes more. So the words allow every behaviour of the one
-//! word and some weaker ones; and no model has to explore which of several equally good values
-//! ended each wait: that made up nine tenths of all executions.
+//! **Under loom** each phase has a word of its own with the block's number. A waiter for a phase
+//! then sees only that phase's own store. The one word may also show a later store of the worker,
+//! which publishes more. So the separate words allow every behaviour of the one word and some
+//! weaker ones. And no model has to explore which of several equally good values ended a wait: that
+//! made up nine tenths of all executions.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -36,18 +36,18 @@ type Words = [AtomicU64; 3];
 
 #[cfg(not(dpamatch_loom))]
 impl Progress {
-    /// Before the first block.
+    /// The progress before the first block.
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// Says that the worker has passed `phase` of a block.
+    /// Publishes that the worker has passed `phase` of a block.
     #[inline(always)]
     pub(crate) fn reach(&self, block: u64, phase: Phase, release: Ordering) {
         self.0.store(block << PHASE_BITS | phase as u64, release);
     }
 
-    /// Whether it has passed `phase` of that block.
+    /// Whether the worker has passed `phase` of that block.
     #[inline(always)]
     pub(crate) fn has_reached(&self, block: u64, phase: Phase, acquire: Ordering) -> bool {
         self.0.load(acquire) >= (block << PHASE_BITS | phase as u64)

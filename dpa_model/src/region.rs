@@ -1,26 +1,27 @@
 //! Registered sender memory and the emulator's RDMA read engine (O21).
 //!
-//! A rendezvous message carries a key; after the match the NIC (or, after a fallback, the host)
-//! reads the sender's buffer through the key and then reports the end (FIN) in the region's state,
+//! A rendezvous message carries a key. After the match the NIC (or, after a fallback, the host)
+//! reads the sender's buffer through the key. It then reports the end (FIN) in the region's state,
 //! on which the sender waits.
 //!
-//! **State.** Bits 0..8 status, bits 8.. generation; every way ends in `FREE` with the next one.
+//! **State.** Bits 0..8 status, bits 8.. generation; every path ends in `FREE` with the next
+//! generation.
 //!
 //! | status | means | left by |
 //! |---|---|---|
-//! | `EXPOSED` | nobody has read the buffer yet | the reader; the sender to `ABANDONED`; once the NIC has stopped the sender to `UNREAD` |
+//! | `EXPOSED` | not read yet | the reader; the sender to `ABANDONED`; once the NIC has stopped the sender to `UNREAD` |
 //! | `READING` | the host reads it; the NIC reads without this step | the host; the sender to `ABANDONED` |
-//! | `READ`, `UNREAD` | the message was received, or given up | the sender, who takes the buffer |
-//! | `ABANDONED` | the sender does not want the buffer back | the reader, who frees it |
+//! | `READ`, `UNREAD` | the message was received, or given up | the sender, which takes the buffer |
+//! | `ABANDONED` | the sender does not want the buffer back | the reader, which frees it |
 //!
-//! **Growth.** Whether a send can start must not depend on receives (MPI 4.1, section 3.5), so a
-//! sender that finds every region in use adds as many as there are, in its own time and in host
-//! memory. The NIC never adds any. Regions stay where they are until the NIC's end.
+//! **Growth.** Whether a send can start must not depend on receives (MPI 4.1, section 3.5). So a
+//! sender that finds every region in use doubles their number, in its own time and in host memory.
+//! The NIC never adds regions. Regions keep their place until the NIC's end.
 //!
-//! **Invariants.** G1: a region is in the list of free ones exactly while it is `FREE`; who takes
-//! it off that list owns it. G2: a buffer is read by one reader, the one that has the message, and
-//! is moved or freed only after that reader's end, or by the sender once no reader can come. G3:
-//! `chunks[k]` is written once, before any region of it is in the list.
+//! **Invariants.** G1: a region is in the free list exactly while it is `FREE`; the thread that
+//! takes it off the list owns it. G2: one reader, the one that has the message, reads a buffer; the
+//! buffer is moved or freed only after that reader's end, or by the sender once no reader can come.
+//! G3: `chunks[k]` is written once, before any of its regions is in the list.
 //!
 //! **Orderings.**
 //!
@@ -28,11 +29,11 @@
 //! |---|---|---|
 //! | `register`: `EXPOSED`, Release | `read`: Acquire | the bytes |
 //! | end of reading: state, Release | `take`: Acquire | that the bytes are no longer read |
-//! | `free`: list, Release | `take_free`: Acquire | the region, its successor, its chunk; every change of the list is a read-modify-write, so also what was put in before |
+//! | `free`: list, Release | `take_free`: Acquire | the region, its successor, its chunk; every change of the list is a read-modify-write, so earlier releases as well |
 //! | `grow`: growth, Release | `grow`: Acquire | the chunks before |
 //!
-//! **Progress.** Lock-free, but `register` fails while another sender adds regions; all that the
-//! NIC calls is lock-free.
+//! **Progress.** Lock-free, but `register` fails while another sender adds regions; every function
+//! that the NIC calls is lock-free.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,12 +49,12 @@ const UNREAD: u64 = 4;
 const ABANDONED: u64 = 5;
 const STATUS_BITS: u32 = 8;
 
-/// Low bits of the list's head that name a region; above them is a number that grows with every
-/// change, so that a head that was seen is never seen again.
+/// Low bits of the list's head that name a region. The bits above hold a number that grows with
+/// every change, so no head recurs.
 const INDEX_BITS: u32 = 24;
 /// No region.
 const END: u64 = (1 << INDEX_BITS) - 1;
-/// Most regions at a time: 64 GiB of messages that are longer than a page.
+/// Most regions at a time: 64 GiB of messages longer than a page.
 pub(crate) const REGIONS_MAX: usize = 1 << (INDEX_BITS - 1);
 
 #[derive(Debug)]
@@ -66,10 +67,10 @@ struct Region {
 
 #[derive(Debug)]
 pub(crate) struct Regions {
-    /// Chunk 0 is made with the NIC, chunk k has as many regions as all before it together.
+    /// Chunk 0 is made with the NIC; chunk k has as many regions as all chunks before it together.
     chunks: Box<[PlainCell<Box<[Region]>>]>,
     first_bits: u32,
-    /// Bit 0: a sender is adding a chunk. Above: how many there are.
+    /// Bit 0: a sender is adding a chunk. Above: number of chunks.
     growth: AtomicU64,
     free: AtomicU64,
     /// Regions added by senders.
@@ -94,12 +95,12 @@ impl RegionKey {
     }
 }
 
-/// How a region ended for its sender.
+/// How a region ended, as its sender sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Ended {
     /// A receive has the data.
     Read(Vec<u8>),
-    /// Nobody received the message.
+    /// The message was not received.
     Unread(Vec<u8>),
 }
 
@@ -119,7 +120,7 @@ impl Regions {
         Self::up_to(REGIONS_MAX, count)
     }
 
-    /// `count` to begin with, `most` in the end; both are rounded up to a power of two.
+    /// `count` regions at first, at most `most`; both are rounded up to a power of two.
     fn up_to(most: usize, count: usize) -> Self {
         let first_bits = count.next_power_of_two().ilog2();
         let chunks = most.next_power_of_two().ilog2() - first_bits + 1;
@@ -134,11 +135,12 @@ impl Regions {
         regions
     }
 
-    /// The region of that number, which is the one that a key or the list named (G3).
+    /// The region with this number, which a key or the list named (G3).
     fn region(&self, region: RegionId) -> &Region {
         let rest = region.0 >> self.first_bits;
         let chunk = (u32::BITS - rest.leading_zeros()) as usize;
-        // SAFETY: G3: nobody writes the chunk any more, and whoever named the region acquired it.
+        // SAFETY: G3: the chunk is written no more, and the caller acquired it with the region's
+        // number.
         let regions = unsafe { self.chunks[chunk].read(|regions| core::ptr::from_ref(&**regions)) };
         // SAFETY: the chunk stays where it is as long as `self` lives.
         let regions = unsafe { &*regions };
@@ -150,7 +152,7 @@ impl Regions {
         if chunk == 0 { 0 } else { 1 << (self.first_bits as usize + chunk - 1) }
     }
 
-    /// Exposes a buffer; gives it back while another sender adds regions, or if there are too many.
+    /// Exposes a buffer. Returns it while another sender adds regions, or if there are too many.
     pub(crate) fn register(&self, bytes: Vec<u8>) -> Result<RegionKey, Vec<u8>> {
         let index = loop {
             match self.take_free() {
@@ -161,16 +163,16 @@ impl Regions {
         };
         let region = self.region(index);
         let generation = ((region.state.load(Relaxed) >> STATUS_BITS) + 1) & u64::from(u32::MAX);
-        // SAFETY: G1: this thread owns the region; Acquire in `take_free` ordered it after whoever
-        // used it last.
+        // SAFETY: G1: this thread owns the region; Acquire in `take_free` ordered it after the last
+        // owner.
         unsafe { region.bytes.write(|slot| *slot = bytes) };
         let key = RegionKey::new(index, generation);
         region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
         Ok(key)
     }
 
-    /// Looks at the exposed bytes, as the NIC does: without saying so first. `None`: the sender has
-    /// its buffer back.
+    /// Passes the exposed bytes to a closure, for the NIC: without the step `READING`. `None`: the
+    /// sender has taken its buffer back.
     ///
     /// # Safety
     /// The NIC has not stopped, the caller has the message, and ends the region afterwards.
@@ -184,23 +186,23 @@ impl Regions {
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
-        // SAFETY: the caller is the one reader, and while the NIC runs nobody else ends the region
-        // (G2).
+        // SAFETY: the caller is the only reader, and while the NIC runs no other thread ends the
+        // region (G2).
         Some(unsafe { region.bytes.read(|bytes| look(bytes)) })
     }
 
-    /// The NIC's FIN: the sender may have its buffer back. What it no longer wants is freed.
+    /// The NIC's FIN: gives the buffer back to the sender, or frees it if the sender abandoned it.
     pub(crate) fn finish(&self, key: RegionKey) {
         self.end(key, READ);
     }
 
-    /// The message will not be received: its sender is told so.
+    /// Reports to the sender that its message will not be received.
     pub(crate) fn give_up(&self, key: RegionKey) {
         self.end(key, UNREAD);
     }
 
-    /// Looks at the exposed bytes, as the host does, also after the NIC's end, and ends the region.
-    /// `None`: the sender has its buffer back.
+    /// Passes the exposed bytes to a closure, for the host, which may outlive the NIC, and ends the
+    /// region. `None`: the sender has taken its buffer back.
     pub(crate) fn read_on_host<R>(
         &self,
         key: RegionKey,
@@ -213,8 +215,7 @@ impl Regions {
         if seen != Ok(exposed) && seen != Err(abandoned) {
             return None;
         }
-        // SAFETY: READING keeps the sender away, and what is abandoned is left by this reader only
-        // (G2).
+        // SAFETY: READING keeps the sender away, and only this reader leaves ABANDONED (G2).
         let result = unsafe { region.bytes.read(|bytes| look(bytes)) };
         self.end(key, READ);
         Some(result)
@@ -253,15 +254,15 @@ impl Regions {
         if state != key.state(READ) && state != key.state(UNREAD) {
             return None;
         }
-        // SAFETY: these are only left by the one holder of the key, this caller; the reader's end
-        // was acquired (G2).
+        // SAFETY: only the one holder of the key, this caller, leaves these states; it acquired the
+        // reader's end (G2).
         let bytes = unsafe { region.bytes.write(core::mem::take) };
         region.state.store(key.state(FREE), Relaxed);
         self.free(key.region(), key.region());
         Some(if state == key.state(READ) { Ended::Read(bytes) } else { Ended::Unread(bytes) })
     }
 
-    /// The sender no longer wants the buffer back.
+    /// Gives up the sender's claim to its buffer.
     pub(crate) fn abandon(&self, key: RegionKey) {
         let region = self.region(key.region());
         let mut seen = region.state.load(Relaxed);
@@ -275,7 +276,7 @@ impl Regions {
         self.take(key);
     }
 
-    /// Takes a buffer back that nobody has begun to read.
+    /// Takes back a buffer that no reader has begun to read.
     ///
     /// # Safety
     /// The NIC has stopped, or the message was not sent.
@@ -291,8 +292,8 @@ impl Regions {
         let mut head = self.free.load(Acquire);
         while head & END != END {
             let region = RegionId((head & END) as u32);
-            // Read before the exchange, so it may be that of another life of the region; the
-            // exchange then fails.
+            // The link is read before the exchange and may belong to another life of the region;
+            // the exchange then fails.
             let next = RegionId(self.region(region).next.load(Relaxed));
             match self.free.compare_exchange(head, follow(head, next), Acquire, Acquire) {
                 Ok(_) => return Some(region),
@@ -302,7 +303,7 @@ impl Regions {
         None
     }
 
-    /// Puts regions `first` to `last`, which are linked to each other, on the list.
+    /// Puts regions `first` to `last`, linked to each other, on the list.
     fn free(&self, first: RegionId, last: RegionId) {
         let mut head = self.free.load(Relaxed);
         loop {
@@ -315,7 +316,7 @@ impl Regions {
         }
     }
 
-    /// Adds a chunk. `false`: another sender is doing so, or there are too many.
+    /// Adds a chunk. `false`: another sender is adding one, or there are too many.
     fn grow(&self) -> bool {
         let seen = self.growth.load(Relaxed);
         let chunk = (seen >> 1) as usize;
@@ -333,8 +334,8 @@ impl Regions {
             bytes: PlainCell::new(Vec::new()),
         };
         let regions = (first..first + count).map(region).collect();
-        // SAFETY: bit 0 of `growth` makes this thread the only one that writes a chunk, and no
-        // region of this one is known to anybody (G3).
+        // SAFETY: bit 0 of `growth` makes this thread the only writer of a chunk, and no thread
+        // knows a region of this one yet (G3).
         unsafe { self.chunks[chunk].write(|place| *place = regions) };
         self.free(RegionId(first), RegionId(first + count - 1));
         if chunk > 0 {
@@ -354,9 +355,9 @@ fn follow(head: u64, RegionId(next): RegionId) -> u64 {
 mod tests {
     use super::*;
 
-    /// What the NIC does with a message.
+    /// Reads a message as the NIC does.
     fn receive(regions: &Regions, key: RegionKey) -> Option<Vec<u8>> {
-        // SAFETY: there is no NIC that could have stopped, and one reader.
+        // SAFETY: the test has no NIC that could stop, and one reader.
         let bytes = unsafe { regions.read(key, <[u8]>::to_vec) };
         regions.finish(key);
         bytes

@@ -1,16 +1,15 @@
-//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does
-//! (O20).
+//! A bounded queue whose entries carry their own ready mark, like a NIC's completion queue (O20).
 //!
-//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host
-//! (completion ring). Positions count from 0 and never wrap; the slot is the position modulo the
-//! depth.
+//! It serves three times: sender to NIC (completion queue), host to NIC (command queue) and NIC to
+//! host (completion ring). Positions count from 0 and never wrap; the slot is the position modulo
+//! the depth.
 //!
-//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a
-//! position is 1 on the first pass over the ring and flips on each pass, so the consumer reads no
-//! index of the producer: the line that brings the entry also says that it is there.
+//! **State.** `Slot::state`: bit 0 is the owner bit, bits 1.. are the stamp. The expected owner bit
+//! of a position is 1 on the first pass over the ring and flips on each pass. So the consumer reads
+//! no index of the producer: the cache line that brings the entry also brings its mark.
 //!
 //! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`.
-//! R2: `head` only grows, and passes a position only after its entry was read for the last time.
+//! R2: `head` only grows, and passes a position only after the last read of its entry.
 //!
 //! **Orderings.**
 //!
@@ -34,7 +33,7 @@ struct Slot<T> {
     state: AtomicU64,
 }
 
-/// What bit 0 of a filled slot is on the pass that holds `position`.
+/// The owner bit of a filled slot on the pass that holds `position`.
 #[inline(always)]
 fn owner_bit(position: u64, depth: u64) -> u64 {
     if fault!(OwnerBitConstant) { 1 } else { u64::from(position & depth == 0) }
@@ -42,7 +41,7 @@ fn owner_bit(position: u64, depth: u64) -> u64 {
 
 impl<T> Slot<T> {
     /// # Safety
-    /// As for [`Ring::fill`].
+    /// The safety contract of [`Ring::fill`] applies.
     #[inline(always)]
     unsafe fn fill(&self, stamp: u64, owner_bit: u64, write: impl FnOnce(&mut T)) {
         let ready = stamp << 1 | owner_bit;
@@ -84,7 +83,7 @@ impl<T: Copy + Default> Ring<T> {
         self.depth
     }
 
-    /// Addresses of the slots and of the head, for another program.
+    /// Addresses of the slots and of the head, for a host that is another program.
     #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
     pub(crate) fn addresses(&self) -> (u64, u64) {
         let head = core::ptr::from_ref::<AtomicU64>(&self.head);
@@ -107,28 +106,27 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Writes the entry at `position` and hands it over.
     ///
-    /// # Safety
-    /// The caller claimed `position`: nobody else fills it, and `position - head() < depth()` was
-    /// seen (R1).
+    /// The caller claimed `position` after it saw `position - head() < depth()` (R1), and is its
+    /// only writer.
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
         unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
     }
 
-    /// The stamp of the entry at `position` if it is there. Only meaningful at
-    /// `head() .. head() + depth()`.
+    /// The stamp of the entry at `position`, if the entry is ready. Only meaningful at `head() ..
+    /// head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
         let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
         (state & 1 == owner_bit(position, self.depth)).then_some(state >> 1)
     }
 
-    /// Looks at the entry at `position`.
+    /// Passes the entry at `position` to a closure.
     ///
     /// # Safety
-    /// The entry was seen ready (`stamp_if_ready`, here or in a thread that then handed over to
-    /// this one), and `release` has not passed it.
+    /// This thread, or one that then handed over to it, saw the entry ready (`stamp_if_ready`), and
+    /// `release` has not passed it.
     #[inline(always)]
     pub(crate) unsafe fn read<R>(&self, position: u64, look: impl FnOnce(&T) -> R) -> R {
         // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away
@@ -136,21 +134,21 @@ impl<T: Copy + Default> Ring<T> {
         unsafe { self.slot(position).entry.read(look) }
     }
 
-    /// The entry at `position`, for as long as it is not released.
+    /// Borrows the entry at `position`.
     ///
     /// # Safety
-    /// As for `read`, for as long as the [`Peek`] lives.
+    /// The safety contract of `read` holds for as long as the [`Peek`] lives.
     #[inline(always)]
     pub(crate) unsafe fn peek(&self, position: u64) -> Peek<'_, T> {
-        // SAFETY: as in `read`.
+        // SAFETY: the caller keeps the entry ready and unreleased while the `Peek` lives.
         unsafe { self.slot(position).entry.peek() }
     }
 
-    /// The entry at `position` if it is there. Only meaningful as
-    /// [`stamp_if_ready`](Self::stamp_if_ready).
+    /// Borrows the entry at `position`, if it is ready. Only meaningful at `head() .. head() +
+    /// depth()`.
     ///
     /// # Safety
-    /// `release` does not pass the entry as long as the [`Peek`] lives.
+    /// `release` does not pass the entry while the [`Peek`] lives.
     #[inline(always)]
     pub(crate) unsafe fn peek_if_ready(&self, position: u64) -> Option<Peek<'_, T>> {
         let slot = self.slot(position);
@@ -158,23 +156,23 @@ impl<T: Copy + Default> Ring<T> {
         if state & 1 != owner_bit(position, self.depth) {
             return None;
         }
-        // SAFETY: seen ready; the caller's promise.
+        // SAFETY: the entry is ready, and the caller keeps `release` behind it.
         Some(unsafe { slot.entry.peek() })
     }
 
-    /// The positions from `first` on, for a loop that keeps what it needs of the ring in registers.
+    /// The positions from `first` on, for a loop that keeps the ring's fields in registers.
     #[inline(always)]
     pub(crate) fn run(&self, first: u64) -> Run<'_, T> {
         Run { slots: &self.slots, depth: self.depth, first }
     }
 
-    /// Positions from `first` on before the slots begin anew.
+    /// Number of positions from `first` to the end of the slots.
     #[inline(always)]
     pub(crate) fn until_end(&self, first: u64) -> usize {
         (self.depth - (first & (self.depth - 1))) as usize
     }
 
-    /// So many positions from `first` on, whose slots lie side by side: no more than
+    /// A stretch of positions from `first` on with adjacent slots. Its length is at most
     /// [`until_end`](Self::until_end).
     #[inline(always)]
     pub(crate) fn stretch(&self, first: u64, count: usize) -> Stretch<'_, T> {
@@ -183,14 +181,14 @@ impl<T: Copy + Default> Ring<T> {
         Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
     }
 
-    /// Gives back every position below `head`; consumer only.
+    /// Releases every position below `head`; consumer only.
     #[inline(always)]
     pub(crate) fn release(&self, head: u64) {
         self.head.store(head, weak!(HeadReleaseRelaxed, Release));
     }
 }
 
-/// Positions in a row, counted from the first.
+/// Consecutive positions, indexed from the first.
 #[derive(Debug)]
 pub(crate) struct Run<'a, T> {
     slots: &'a [Slot<T>],
@@ -207,7 +205,7 @@ impl<T> Clone for Run<'_, T> {
 impl<T> Copy for Run<'_, T> {}
 
 impl<'a, T> Run<'a, T> {
-    /// The position of the run's place `index`.
+    /// The position at `index` of the run.
     #[inline(always)]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64
@@ -216,18 +214,18 @@ impl<'a, T> Run<'a, T> {
     #[inline(always)]
     fn slot(&self, index: usize) -> &'a Slot<T> {
         let index = (self.position(index) & (self.depth - 1)) as usize;
-        // SAFETY: as in `Ring::slot`.
+        // SAFETY: the depth is a power of two, and the mask keeps the index below it.
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    /// As [`Ring::stamp_if_ready`].
+    /// The stamp of the entry at `index`, if the entry is ready.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
         let state = self.slot(index).state.load(weak!(ReadyRelaxed, Acquire));
         (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
     }
 
-    /// The places from `index` to `end` whose slots lie side by side.
+    /// The places from `index` to `end` with adjacent slots.
     #[inline(always)]
     pub(crate) fn stretch(&self, index: usize, end: usize) -> Stretch<'a, T> {
         let first = self.position(index);
@@ -237,10 +235,10 @@ impl<'a, T> Run<'a, T> {
         Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
     }
 
-    /// As [`Ring::peek`].
+    /// Borrows the entry at `index`.
     ///
     /// # Safety
-    /// As there.
+    /// The safety contract of [`Ring::peek`] applies.
     #[inline(always)]
     pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
         // SAFETY: the caller's promise.
@@ -248,7 +246,7 @@ impl<'a, T> Run<'a, T> {
     }
 }
 
-/// Positions in a row whose slots lie side by side, for a loop over a block.
+/// Consecutive positions with adjacent slots, for a loop over a block.
 #[derive(Debug)]
 pub(crate) struct Stretch<'a, T> {
     slots: &'a [Slot<T>],
@@ -265,13 +263,12 @@ impl<T> Clone for Stretch<'_, T> {
 impl<T> Copy for Stretch<'_, T> {}
 
 impl<'a, T> Stretch<'a, T> {
-    /// Its places.
     #[inline(always)]
     pub(crate) fn places(&self) -> core::ops::Range<usize> {
         0..self.slots.len()
     }
 
-    /// The position of the stretch's place `index`.
+    /// The position at `index` of the stretch.
     #[inline(always)]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64
@@ -286,21 +283,21 @@ impl<'a, T> Stretch<'a, T> {
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    /// Whether the entry at place `index` is there; `false` behind the stretch.
+    /// Whether the entry at `index` is ready; `false` past the end.
     #[inline(always)]
     pub(crate) fn is_ready(&self, index: usize) -> bool {
         let slot = self.slots.get(index);
         slot.is_some_and(|slot| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit)
     }
 
-    /// As [`Ring::stamp_if_ready`]; `None` behind the stretch, too.
+    /// The stamp of the entry at `index`, if the entry is ready; `None` past the end.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
         let state = self.slots.get(index)?.state.load(weak!(ReadyRelaxed, Acquire));
         (state & 1 == self.owner_bit).then_some(state >> 1)
     }
 
-    /// How many entries in a row are there.
+    /// Number of ready entries at the beginning of the stretch.
     #[inline(always)]
     pub(crate) fn ready(&self) -> usize {
         let count = |owner_bit| {
@@ -308,30 +305,30 @@ impl<'a, T> Stretch<'a, T> {
                 |slot: &&Slot<T>| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == owner_bit;
             self.slots.iter().take_while(ready).count()
         };
-        // A loop for each: with a constant it takes half as many instructions.
+        // Two loops: a constant owner bit halves the instructions.
         if self.owner_bit == 1 { count(1) } else { count(0) }
     }
 
-    /// Brings the line of an entry near, here or behind the stretch.
+    /// Prefetches the line of an entry, which may lie past the end.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         crate::sync::prefetch(self.slots.as_ptr().wrapping_add(index));
     }
 
-    /// As [`Ring::peek`].
+    /// Borrows the entry at `index`.
     ///
     /// # Safety
-    /// As there; `index` is a place of the stretch.
+    /// `index` is a place of the stretch, and the safety contract of [`Ring::peek`] applies.
     #[inline(always)]
     pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
         // SAFETY: the caller's promise.
         unsafe { self.slot(index).entry.peek() }
     }
 
-    /// As [`Ring::fill`], with stamp 0.
+    /// Writes the entry at `index` with stamp 0.
     ///
     /// # Safety
-    /// As there; `index` is a place of the stretch.
+    /// `index` is a place of the stretch, and the safety contract of [`Ring::fill`] applies.
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, index: usize, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.

@@ -19,8 +19,8 @@ pub(crate) use virtual_time::{AtomicU32, AtomicU64};
 
 pub(crate) use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
-/// Memory that several threads reach without atomics, ordered by a release/acquire pair which the
-/// caller names.
+/// Memory that several threads access without atomics; the caller names the release/acquire pair
+/// that orders them.
 ///
 /// Under loom an access that no pair orders is reported as a data race.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl<T> PlainCell<T> {
         Self(Inner::new(value))
     }
 
-    /// Looks at the value.
+    /// Passes the value to a closure.
     ///
     /// # Safety
     /// No thread writes this cell during the call: every write happens before it or after it.
@@ -50,12 +50,12 @@ impl<T> PlainCell<T> {
         // SAFETY: the pointer is valid while `self` is; the caller excludes concurrent writes.
         return look(unsafe { &*self.0.get() });
         #[cfg(dpamatch_loom)]
-        // SAFETY: as above; loom checks it.
+        // SAFETY: the pointer is valid while `self` is, and the caller excludes concurrent writes;
+        // loom checks it.
         self.0.with(|value| look(unsafe { &*value }))
     }
 
-    /// The value, for longer than one closure. Under loom a write while the [`Peek`] lives is
-    /// reported.
+    /// Borrows the value beyond one closure. Loom reports a write while the [`Peek`] lives.
     ///
     /// # Safety
     /// No thread writes this cell while the [`Peek`] lives.
@@ -64,7 +64,7 @@ impl<T> PlainCell<T> {
         Peek::new(self)
     }
 
-    /// Changes the value.
+    /// Passes the value to a closure that may change it.
     ///
     /// # Safety
     /// No other thread reads or writes this cell during the call.
@@ -74,17 +74,18 @@ impl<T> PlainCell<T> {
         // SAFETY: the pointer is valid while `self` is; the caller excludes every other access.
         return change(unsafe { &mut *self.0.get() });
         #[cfg(dpamatch_loom)]
-        // SAFETY: as above; loom checks it.
+        // SAFETY: the pointer is valid while `self` is, and the caller excludes every other access;
+        // loom checks it.
         self.0.with_mut(|value| change(unsafe { &mut *value }))
     }
 }
 
-/// A look at a [`PlainCell`] that lasts as long as this lives.
+/// A borrow of a [`PlainCell`].
 #[derive(Debug)]
 #[cfg(not(dpamatch_loom))]
 pub(crate) struct Peek<'a, T>(&'a T);
 
-/// A look at a [`PlainCell`] that lasts as long as this lives; loom sees its beginning and its end.
+/// A borrow of a [`PlainCell`], of which loom sees the beginning and the end.
 #[derive(Debug)]
 #[cfg(dpamatch_loom)]
 pub(crate) enum Peek<'a, T> {
@@ -96,12 +97,12 @@ pub(crate) enum Peek<'a, T> {
 impl<'a, T> Peek<'a, T> {
     #[inline(always)]
     fn new(cell: &'a PlainCell<T>) -> Self {
-        // SAFETY: the pointer is valid while `cell` is; whoever called `peek` excludes concurrent
+        // SAFETY: the pointer is valid while `cell` is; the caller of `peek` excludes concurrent
         // writes.
         Self(unsafe { &*cell.0.get() })
     }
 
-    /// A look at what nobody ever writes.
+    /// A borrow of a value that is never written.
     #[inline(always)]
     pub(crate) fn constant(value: &'a T) -> Self {
         Self(value)
@@ -135,7 +136,7 @@ impl<T> core::ops::Deref for Peek<'_, T> {
 
     fn deref(&self) -> &T {
         match self {
-            // SAFETY: whoever called `peek` keeps the cell alive and excludes writes; loom checks
+            // SAFETY: the caller of `peek` keeps the cell alive and excludes writes; loom checks
             // the latter.
             Self::Cell(cell) => unsafe { cell.deref() },
             Self::Constant(value) => value,
@@ -143,11 +144,10 @@ impl<T> core::ops::Deref for Peek<'_, T> {
     }
 }
 
-/// One wait for something another thread does: spins, then yields, then sleeps in growing steps.
+/// A wait for another thread: spins, then yields, then sleeps in growing steps.
 ///
-/// Sleeping keeps more workers than processors slow but never stuck (S19). Nobody has to wake a
-/// sleeper, so the other side pays nothing: a sleep ends by itself after at most
-/// [`Wait::LONGEST_SLEEP_US`].
+/// Sleeping keeps more workers than processors slow but never stuck (S19). A sleep ends by itself
+/// after at most [`Wait::LONGEST_SLEEP_US`], so the other side pays for no wake-up.
 #[derive(Debug, Default)]
 pub struct Wait {
     failed_polls: u32,
@@ -166,7 +166,7 @@ impl Wait {
         Self::default()
     }
 
-    /// How often [`Wait::pause`] was called.
+    /// Number of calls of [`Wait::pause`].
     pub fn failed_polls(&self) -> u32 {
         self.failed_polls
     }
@@ -192,16 +192,16 @@ impl Wait {
         core::hint::spin_loop();
         #[cfg(dpamatch_firmware)]
         // SAFETY: waits for an interrupt that always pends and is never taken; it may also do
-        // nothing. Emulators that run harts in turn let another one run.
+        // nothing. Emulators that run harts in turn let another hart run.
         unsafe {
             core::arch::asm!("wfi", options(nomem, nostack, preserves_flags));
         }
     }
 
     /// Call after each poll that failed. Under loom a failed poll ends the exploration of this
-    /// branch: it has no effect after its last look, so another branch in which that look comes
-    /// later covers it; without this two waiters would alternate for ever. So whatever is polled
-    /// must do what others can see before its last look, and look again if it did.
+    /// branch. The poll has no effect after its last load, so a branch in which that load comes
+    /// later covers it; otherwise two waiters would alternate for ever. So a poll must make its
+    /// stores visible before its last load, and load again if it stored.
     #[cfg(dpamatch_loom)]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
@@ -224,19 +224,19 @@ impl Wait {
     }
 }
 
-/// A statistic with one writer and readers that may see an old value. Never part of the algorithm,
-/// so never modelled.
+/// A statistic with one writer, whose readers may see an old value. It is never part of the
+/// algorithm, so never modelled.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(core::sync::atomic::AtomicU64);
 
 impl Counter {
-    /// Adds; only one thread may add to a counter at a time, so no read-modify-write is needed.
+    /// Adds without a read-modify-write; only one thread may add at a time.
     #[inline(always)]
     pub(crate) fn add(&self, amount: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
-    /// Adds from any of several threads.
+    /// Adds from several threads.
     #[inline]
     pub(crate) fn add_shared(&self, amount: u64) {
         self.0.fetch_add(amount, Relaxed);
@@ -256,7 +256,7 @@ impl Counter {
     }
 }
 
-/// Hands out numbers, each once: a 64-bit counter does not come round.
+/// Hands out each number once: a 64-bit counter never wraps.
 #[derive(Debug)]
 pub(crate) struct Unique(core::sync::atomic::AtomicU64);
 
@@ -270,7 +270,7 @@ impl Unique {
     }
 }
 
-/// Asks the processor to bring the line at `place` near; a hint without effect on the result.
+/// Prefetches the line at `place`; a hint without effect on the result.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
