@@ -22,9 +22,10 @@
 use alloc::boxed::Box;
 use core::ops::Index;
 
+use crate::WildcardClass;
+use crate::host_address::HostAddress;
 use crate::number::{BinId, Label, ReceiveId, Sequence};
 use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
-use crate::{HostAddress, WildcardClass};
 
 /// Life of a descriptor, see the file's page.
 pub(crate) mod state {
@@ -158,7 +159,7 @@ impl Index<ReceiveId> for [Descriptor] {
 ///
 /// # Safety
 /// The number came out of a chain, the free list or a candidate of this table, and is not `NIL`:
-/// only [`FreeList::full`](crate::unexpected::FreeList::full) makes numbers, those of the table.
+/// only [`FreeList::full`](crate::free_list::FreeList::full) makes numbers, those of the table.
 #[inline(always)]
 pub(crate) unsafe fn known(receives: &[Descriptor], receive: ReceiveId) -> &Descriptor {
     debug_assert!(receive.index() < receives.len());

@@ -20,9 +20,10 @@
 //! | `matching` | the algorithm: search, book, detect, resolve, consume, deliver |
 //! | `boundary` | between two blocks: admit commands, cut the next block, finish the last one |
 //! | `block`, `bitmap`, `repost`, `progress` | the block, its partial barrier as words or as a bitmap, its end by handlers |
-//! | `descriptor`, `booking`, `bin`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
-//! | `unexpected`, `dropped` | the store of unexpected messages; messages that the program dropped |
+//! | `descriptor`, `booking`, `bin`, `hash`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
+//! | `unexpected`, `free_list`, `dropped` | the store of unexpected messages; free places of a table; messages that the program dropped |
 //! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
+//! | `host_address`, `bus` | the address of a user's buffer; the map for a host on the other side of a bus |
 //! | `communicator`, `region`, `buffers` | labels and room for bins; registered memory; rows of buffers |
 //! | `nic`, `shared`, `config` | builds the NIC and hands out its roles; what the roles share; options |
 //! | `memory`, `counters`, `number` | memory budget; statistics; a type for each kind of table number |
@@ -83,7 +84,9 @@ mod descriptor;
 mod dropped;
 #[cfg(feature = "ends")]
 mod ends;
+mod free_list;
 mod hash;
+mod host_address;
 mod index;
 mod matching;
 mod memory;
@@ -134,4 +137,3 @@ pub use sync::Wait;
 pub use sync::virtual_time;
 
 pub(crate) use counters::HandlerCounters;
-pub(crate) use message::HostAddress;

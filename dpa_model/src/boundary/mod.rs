@@ -3,6 +3,7 @@
 //! of it.
 
 mod admit;
+mod commands;
 mod cut;
 mod due;
 mod finish;
@@ -16,10 +17,13 @@ pub use leader::{Leader, Round, Worker};
 use alloc::boxed::Box;
 
 use crate::communicator::{BinRoom, Communicator};
+use crate::descriptor::{Posted, state};
+use crate::free_list::FreeList;
 use crate::message::Completion;
 use crate::number::{QueueId, ReceiveId};
 use crate::shared::Shared;
-use crate::unexpected::{FreeList, UnexpectedStore};
+use crate::sync::Relaxed;
+use crate::unexpected::UnexpectedStore;
 use crate::{CommId, NicConfig, WildcardClass};
 
 /// What only the boundary touches. The part of the NIC that workers and both ends see, too, is an
@@ -112,6 +116,32 @@ impl Boundary {
         let view = self.comms[comm.0 as usize].view;
         // SAFETY: as in `set_view`.
         unsafe { nic.views[comm.0 as usize].write(|slot| slot.follow(&view)) };
+    }
+
+    /// Makes a consumed receive free again, if that has not been done; between blocks, when no
+    /// handler can stand on it (S17).
+    fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
+        let descriptor = &nic.receives[receive];
+        // SAFETY: the boundary (D1).
+        let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
+        if descriptor.state.load(Relaxed) == state::CONSUMED {
+            step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
+            nic.bins[bin].unlink::<false>(&nic.receives, receive, &ReceiveId::NIL);
+        }
+        self.free_receives.give(receive);
+        self.count_left(nic, comm, class, 1);
+    }
+
+    /// So many more receives of this class are posted.
+    #[inline(always)]
+    fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
+        nic.boundary_counters.posted_high.raise(self.free_receives.used() as u64);
+        let control = &mut self.comms[comm.0 as usize];
+        control.posted[class as usize] += count;
+        if count > 0 && control.posted[class as usize] == count {
+            control.view.insert(class);
+            self.set_classes(nic, comm);
+        }
     }
 
     /// So many receives of this class are no longer posted.

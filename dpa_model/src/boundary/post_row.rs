@@ -6,13 +6,14 @@ use crate::bin::{self, Bin};
 use crate::booking::Bookings;
 use crate::communicator::Labels;
 use crate::descriptor::{self, state};
+use crate::free_list::FreeList;
 use crate::index::CommView;
 use crate::message::{Command, Completion, Message, Post};
 use crate::number::{BinId, ReceiveId};
 use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
-use crate::unexpected::{FreeList, UnexpectedStore};
+use crate::unexpected::UnexpectedStore;
 use crate::{CommId, Envelope, WildcardClass};
 
 /// Whether a command posts a receive of this class in this communicator.

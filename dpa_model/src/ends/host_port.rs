@@ -18,7 +18,8 @@ use self::requests::Requests;
 use super::event::{CommandQueueFull, Event, ForwardedRequest, RequestId, TakenMessage};
 use super::sender::Sender;
 use crate::completion_queue::CompletionQueue;
-use crate::message::{Command, Completion, HostAddress, Message, Post, Target};
+use crate::host_address::HostAddress;
+use crate::message::{Command, Completion, Message, Post, Target};
 use crate::shared::{NicName, Shared};
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 

@@ -3,7 +3,8 @@
 use crate::Envelope;
 use crate::block::BlockInfo;
 use crate::descriptor::Posted;
-use crate::message::{Completion, Entry, HostAddress, Message, Protocol};
+use crate::host_address::HostAddress;
+use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::StoredId;
 use crate::region::RegionKey;
 use crate::ring::Stretch;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::lent::Lent;
 use crate::ends::event::RequestId;
-use crate::message::HostAddress;
+use crate::host_address::HostAddress;
 use crate::{CommId, Selector};
 
 #[derive(Debug)]

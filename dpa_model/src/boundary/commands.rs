@@ -1,0 +1,254 @@
+//! The host's commands other than posts.
+
+use super::Boundary;
+use super::admit::{link_for, receive_stored};
+use super::post_row::{Tables, enter};
+use crate::communicator::{Communicator, Home};
+use crate::config::BINS_MAX;
+use crate::descriptor::state;
+use crate::index::CommView;
+use crate::message::{Command, Completion, Post, Protocol, Target};
+use crate::number::{ReceiveId, StoredId};
+use crate::region::RegionKey;
+use crate::shared::Shared;
+use crate::sync::Relaxed;
+use crate::unexpected::{UnexpectedStore, classes_allowed};
+use crate::{CommId, Hints, WildcardClass};
+
+impl Boundary {
+    /// Every command but the commonest.
+    #[inline(never)]
+    pub(super) fn execute(&mut self, nic: &Shared, command: Command) {
+        match command {
+            Command::None
+            | Command::Post(_)
+            | Command::HandBack { .. }
+            | Command::Return(_)
+            | Command::Discard { .. } => {}
+            Command::Cancel { request, comm, target } => self.cancel(nic, request, comm, &target),
+            Command::Probe { request, comm, target, take } => {
+                self.probe(nic, request, comm, &target, take)
+            }
+            Command::Receive { request, entry, buffer, capacity } => {
+                let Self { unexpected, results_tail, .. } = self;
+                receive_stored(nic, unexpected, results_tail, (request, buffer, capacity), entry);
+            }
+            Command::Create { request, comm, bins, hints } => {
+                self.create(nic, request, comm, bins, hints)
+            }
+            Command::Free { request, comm } => self.free(nic, request, comm),
+        }
+    }
+
+    /// Gives the memory of a message back that is in no chain any more and nobody will receive.
+    #[cold]
+    pub(super) fn discard(&mut self, nic: &Shared, entry: StoredId) {
+        let held = self.unexpected.entry(entry);
+        if held.protocol == Protocol::Rendezvous {
+            nic.regions.give_up(RegionKey(held.payload[0]));
+        }
+        self.unexpected.free(entry);
+    }
+
+    /// Looks for the receive in the one chain where it can be.
+    fn cancel(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target) {
+        let Some(control) =
+            self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            self.count_forwarded(comm);
+            return self.report(nic, Completion::CancelForwarded { request, comm });
+        };
+        let bin = control.view.bin(target.class, target.hash);
+        let mut current = nic.bins[bin].head();
+        while current != ReceiveId::NIL {
+            step!(LinkRead { receive: current.0 });
+            let descriptor = &nic.receives[current];
+            // SAFETY: the boundary (D1).
+            if unsafe { descriptor.posted() }.request == request
+                && descriptor.state.load(Relaxed) == state::POSTED
+            {
+                break;
+            }
+            current = descriptor.next.get();
+        }
+        if current == ReceiveId::NIL {
+            let result = match control.home {
+                Home::Fallback => {
+                    self.count_forwarded(comm);
+                    Completion::CancelForwarded { request, comm }
+                }
+                _ => Completion::TooLate { request },
+            };
+            return self.report(nic, result);
+        }
+        if !fault!(CancelKeepsSequence) {
+            self.split_sequence(nic, comm, current);
+        }
+        nic.receives[current].state.store(state::CONSUMED, Relaxed);
+        self.recycle(nic, comm, current);
+        nic.boundary_counters.cancelled.add(1);
+        self.report(nic, Completion::Cancelled { request });
+    }
+
+    /// A cancel leaves a gap in the labels: the later receives of its sequence become another
+    /// sequence (S11).
+    fn split_sequence(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
+        self.comms[comm.0 as usize].labels.end_sequence();
+        // SAFETY: the boundary (D1).
+        let cancelled = unsafe { nic.receives[receive].posted() };
+        let mut began = None;
+        let mut current = nic.receives[receive].next.get();
+        while current != ReceiveId::NIL {
+            let descriptor = &nic.receives[current];
+            // SAFETY: the boundary (D1).
+            let later = unsafe { descriptor.posted() };
+            if later.sequence() != cancelled.sequence() {
+                break;
+            }
+            let place = later.label.since(*began.get_or_insert(later.label)) as u32;
+            // SAFETY: no block is running.
+            unsafe { descriptor.posted.write(|posted| posted.place = place) };
+            current = descriptor.next.get();
+        }
+    }
+
+    fn probe(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target, take: bool) {
+        let Some(control) =
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            return self.report(nic, Completion::ProbeForwarded { request, take });
+        };
+        if !control.allowed.contains(target.class) {
+            return self.report(nic, Completion::Refused { request });
+        }
+        let home = control.home;
+        let found = match control.unexpected {
+            0 => None,
+            _ => find_stored(&mut self.unexpected, control, target),
+        };
+        let Some(found) = found else {
+            let result = match home {
+                Home::Fallback => Completion::ProbeForwarded { request, take },
+                _ => Completion::ProbedNone { request },
+            };
+            return self.report(nic, result);
+        };
+        let message = self.unexpected.entry(found).message;
+        if take && !fault!(ProbeKeepsTaken) {
+            let control = &mut self.comms[comm.0 as usize];
+            control.unexpected -= 1;
+            unlink_stored(&mut self.unexpected, control, target, found);
+        }
+        let result = match take {
+            true => Completion::ProbedTaken { entry: found, request, message },
+            false => Completion::Probed { request, message },
+        };
+        self.report(nic, result);
+    }
+
+    fn create(&mut self, nic: &Shared, request: u64, comm: CommId, bins: u32, hints: Hints) {
+        let known =
+            self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
+        let fits = known && (1..=BINS_MAX as u32).contains(&bins);
+        let base = if fits { self.room.take(bins) } else { None };
+        let Some(base) = base else {
+            nic.boundary_counters.fallback_tables.add(1);
+            return self.report(nic, Completion::Created { request, offloaded: false });
+        };
+        let control = &mut self.comms[comm.0 as usize];
+        let forwarded = control.forwarded;
+        // Messages that came before the communicator are with the host: it has to hand them back
+        // first.
+        let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
+        let view = CommView::new(base, bins, hints.allow_overtaking);
+        *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
+        self.set_view(nic, comm);
+        self.report(nic, Completion::Created { request, offloaded: true });
+    }
+
+    fn free(&mut self, nic: &Shared, request: u64, comm: CommId) {
+        let Some(control) =
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            return self.report(nic, Completion::Freed { request, busy: false });
+        };
+        if !control.is_empty() {
+            return self.report(nic, Completion::Freed { request, busy: true });
+        }
+        let base = control.view.base;
+        *control = Communicator::absent(control.forwarded);
+        self.room.give(base);
+        self.set_view(nic, comm);
+        self.report(nic, Completion::Freed { request, busy: false });
+    }
+
+    /// Ends a fallback if the host has seen everything that was sent on to it, and the receives
+    /// that it still holds fit (S20). They are younger than all that is on the NIC, and have looked
+    /// at its messages.
+    pub(super) fn hand_back(&mut self, nic: &Shared, comm: CommId, forwarded: u64, receives: u32) {
+        let free = self.free_receives.count();
+        self.taking_back = false;
+        if let Some(control) = self.comms.get_mut(comm.0 as usize)
+            && control.home == Home::Fallback
+            && (control.forwarded == forwarded || fault!(HandBackUnchecked))
+            && free > receives as usize
+        {
+            control.home = Home::Nic;
+            self.taking_back = true;
+            nic.boundary_counters.resumed.add(1);
+            return self.report(nic, Completion::Resumed { comm });
+        }
+        self.report(nic, Completion::Declined { comm });
+    }
+
+    /// A receive that came with the last offer.
+    pub(super) fn take_back(&mut self, nic: &Shared, post: &Post) {
+        if !self.taking_back {
+            return;
+        }
+        let free = self.free_receives.take();
+        debug_assert!(free.is_some(), "there were enough when the offer was taken");
+        if let Some(receive) = free {
+            let (comm, Target { class, hash, .. }) = (post.comm, post.target);
+            let control = &mut self.comms[comm.0 as usize];
+            let bin = control.view.bin(class, hash);
+            let tables = Tables::of(nic);
+            let collided = enter(tables, post, class, bin, receive, &mut control.labels);
+            nic.boundary_counters.collisions.add(u64::from(collided));
+            self.count_entered(nic, comm, class, 1);
+        }
+    }
+}
+
+/// The oldest unexpected message of a communicator that the target accepts.
+fn find_stored(
+    store: &mut UnexpectedStore,
+    control: &mut Communicator,
+    target: &Target,
+) -> Option<StoredId> {
+    link_for(store, control, target.class);
+    let bin = control.view.bin(target.class, target.hash);
+    match target.class {
+        WildcardClass::Exact => store.find::<0>(bin, target),
+        WildcardClass::AnySource => store.find::<1>(bin, target),
+        WildcardClass::AnyTag => store.find::<2>(bin, target),
+        WildcardClass::Any => store.find::<3>(bin, target),
+    }
+}
+
+/// Takes a message that was found by this target out of its chains.
+fn unlink_stored(
+    store: &mut UnexpectedStore,
+    control: &Communicator,
+    target: &Target,
+    entry: StoredId,
+) {
+    let Communicator { view, linked, .. } = control;
+    let bin = view.bin(target.class, target.hash);
+    match target.class {
+        WildcardClass::Exact => store.unlink::<0>(view, *linked, entry, bin),
+        WildcardClass::AnySource => store.unlink::<1>(view, *linked, entry, bin),
+        WildcardClass::AnyTag => store.unlink::<2>(view, *linked, entry, bin),
+        WildcardClass::Any => store.unlink::<3>(view, *linked, entry, bin),
+    }
+}

@@ -1,0 +1,60 @@
+//! The free places of a table: of receives, stored messages or buffers. Only the boundary takes and
+//! gives.
+
+use alloc::boxed::Box;
+
+/// A pile of free places of one table; last freed, first used, so that the lines in use stay few.
+#[derive(Debug)]
+pub(crate) struct FreeList<Id> {
+    free: Box<[Id]>,
+    count: usize,
+}
+
+impl<Id: Copy + From<u32>> FreeList<Id> {
+    pub(crate) fn full(count: usize) -> Self {
+        Self { free: (0..count as u32).rev().map(Id::from).collect(), count }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Id> {
+        self.count = self.count.checked_sub(1)?;
+        Some(self.free[self.count])
+    }
+
+    /// The places that [`take`](Self::take) will give, one after the other.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> impl Iterator<Item = Id> {
+        self.free[..self.count].iter().rev().copied()
+    }
+
+    /// Takes the next `count` of them.
+    #[inline(always)]
+    pub(crate) fn take_all(&mut self, count: usize) {
+        self.count -= count;
+    }
+
+    #[inline]
+    pub(crate) fn give(&mut self, place: Id) {
+        self.free[self.count] = place;
+        self.count += 1;
+    }
+
+    /// Gives all of them back, the last first: `take` then hands them out in the order of
+    /// `places`.
+    #[inline]
+    pub(crate) fn give_all(&mut self, places: &[Id]) {
+        let free = &mut self.free[self.count..self.count + places.len()];
+        for (free, place) in free.iter_mut().zip(places.iter().rev()) {
+            *free = *place;
+        }
+        self.count += places.len();
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.free.len() - self.count
+    }
+}

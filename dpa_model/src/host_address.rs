@@ -1,0 +1,107 @@
+//! The address of a user's buffer, and how the NIC writes to it.
+
+/// Elsewhere (a DPA, for one) an unaligned store is eight stores of a byte.
+const UNALIGNED_IS_ONE_ACCESS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// Address of a host buffer that the NIC may write until it reports the request complete.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub(crate) struct HostAddress(*mut u8);
+
+// SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at
+// that time.
+unsafe impl Send for HostAddress {}
+// SAFETY: as above.
+unsafe impl Sync for HostAddress {}
+
+impl HostAddress {
+    pub(crate) const fn none() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    pub(crate) fn new(start: *mut u8) -> Self {
+        Self(start)
+    }
+
+    /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
+    ///
+    /// # Safety
+    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or
+    /// writes until the caller reports the request complete.
+    #[inline(always)]
+    pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
+        let length = bytes.len().min(capacity as usize);
+        if length == 8 {
+            // SAFETY: both sides hold at least 8 bytes.
+            unsafe { self.put_word(bytes.as_ptr()) };
+        } else {
+            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the
+            // target; a user buffer never overlaps NIC memory or another request's buffer.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, length) };
+        }
+    }
+
+    /// The same for the payload of an entry, of which `length` bytes are the message's, without a
+    /// call: a loop keeps its registers.
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[inline(always)]
+    pub(crate) unsafe fn put_inline(self, capacity: u32, payload: &[u64; 3], length: u32) {
+        let count = length.min(capacity) as usize;
+        let from = payload.as_ptr().cast::<u8>();
+        if count == 8 {
+            // SAFETY: both sides hold at least 8 bytes.
+            return unsafe { self.put_word(from) };
+        }
+        let count = count.min(size_of_val(payload));
+        let mut at = 0;
+        // SAFETY: as in `put`; the source has 24 bytes, and all parts together are `count`.
+        unsafe {
+            // The parts of a binary number, the largest first.
+            if count & 16 != 0 {
+                self.put_part::<16>(from, &mut at);
+            }
+            if count & 8 != 0 {
+                self.put_part::<8>(from, &mut at);
+            }
+            if count & 4 != 0 {
+                self.put_part::<4>(from, &mut at);
+            }
+            if count & 2 != 0 {
+                self.put_part::<2>(from, &mut at);
+            }
+            if count & 1 != 0 {
+                self.put_part::<1>(from, &mut at);
+            }
+        }
+    }
+
+    /// The next so many bytes, from `at` on.
+    ///
+    /// # Safety
+    /// Both sides hold them, and do not overlap.
+    #[inline(always)]
+    unsafe fn put_part<const BYTES: usize>(self, from: *const u8, at: &mut usize) {
+        // SAFETY: the caller's promise.
+        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), BYTES) };
+        *at += BYTES;
+    }
+
+    /// Eight bytes, the commonest size.
+    ///
+    /// # Safety
+    /// Both sides hold as many, and do not overlap.
+    #[inline(always)]
+    unsafe fn put_word(self, from: *const u8) {
+        // SAFETY: the caller's promise; both begin at multiples of 8 where that is asked for.
+        unsafe {
+            let (from, to) = (from.cast::<u64>(), self.0.cast::<u64>());
+            if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {
+                to.write_unaligned(from.read_unaligned());
+            } else {
+                to.write(from.read());
+            }
+        }
+    }
+}
