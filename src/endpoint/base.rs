@@ -1,4 +1,4 @@
-//! The endpoint itself: built, driven, ended; and what it learns from its NIC.
+//! The endpoint: construction, progress, shutdown, and the handling of the NIC's reports.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::runner::Runner;
 use crate::engine::{MsgId, RecvId};
 use crate::host::{Software, SoftwareStats};
 
-/// What the NIC answers to a call that waits for an answer; there is at most one such call.
+/// The NIC's answer to a call that waits for one. At most one such call is under way.
 #[derive(Debug)]
 pub(super) enum Answer {
     Probed { found: Option<Message>, taken: Option<TakenMessage> },
@@ -32,12 +32,13 @@ pub(super) enum Answer {
 
 /// A process's receiving side with an emulated NIC of its own.
 ///
-/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still
-/// posted end with their buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
+/// Dropping it stops the NIC after the current block and joins its threads. The buffers of receives
+/// that are still posted are freed, and senders get
+/// [`SendError::Stopped`](crate::SendError::Stopped).
 #[derive(Debug)]
 pub struct Endpoint {
-    // First, so that it is dropped first: once nobody runs the NIC, the port may free the buffers
-    // it lent.
+    // The first field, so that it is dropped first: the port may free the buffers it lent only once
+    // the NIC has stopped running.
     runner: Runner,
     pub(super) port: HostPort,
     pub(super) software: Software,
@@ -45,28 +46,28 @@ pub struct Endpoint {
     pub(super) driver: Arc<Driver>,
     pub(super) requests: Requests,
     pub(super) comm_ids: CommIds,
-    /// Bins per table of a communicator that asks for no other number.
+    /// Default number of bins per table of a communicator.
     pub(super) bins: u32,
-    /// Tells this endpoint's handles from those of others.
+    /// The endpoint's unique number: every handle carries the number of its endpoint.
     pub(super) name: u64,
     answer: Option<Answer>,
     /// The probe under way, for the log.
     pub(super) probing: Option<(CommId, Selector, bool)>,
-    /// Whether the order is logged: asked for each receive.
+    /// Whether the endpoint logs the order. A field because each receive reads it.
     logs: bool,
     log: Vec<LogEntry>,
     pin_failures: Vec<PinFailure>,
 }
 
-/// Most events that one call of `progress` takes in, so that it ends even if senders never pause.
+/// Most events that one call of `progress` handles, so that it returns even if senders never pause.
 const EVENTS_MAX: usize = 1024;
 
 static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
 
 impl Endpoint {
-    /// Builds the NIC and starts whoever runs it (`MPI_Init`, MPI 4.1, section 11.2.1).
+    /// Builds the NIC and starts its threads, if it has any (`MPI_Init`, MPI 4.1, section 11.2.1).
     ///
-    /// A refused pinning is no error, see [`pin_failures`](Self::pin_failures).
+    /// A worker that the system does not pin is no error; see [`pin_failures`](Self::pin_failures).
     ///
     /// # Errors
     /// [`EndpointError`].
@@ -101,17 +102,17 @@ impl Endpoint {
         })
     }
 
-    /// Workers that could not be pinned as asked; a warning only.
+    /// The workers that the system did not pin as configured. They run all the same.
     pub fn pin_failures(&self) -> &[PinFailure] {
         &self.pin_failures
     }
 
-    /// The NIC's counters and those of the fallback.
+    /// The counters of the NIC and of the software fallback.
     pub fn counts(&self) -> (Counts, SoftwareStats) {
         (self.port.monitor().counts(), self.software.stats())
     }
 
-    /// Reads the NIC's counters from elsewhere while it runs.
+    /// A handle that reads the NIC's counters from any thread while the NIC runs.
     pub fn monitor(&self) -> Monitor {
         self.port.monitor()
     }
@@ -121,40 +122,40 @@ impl Endpoint {
         self.eager_limit
     }
 
-    /// Whether the NIC has stopped, which it only does by itself when one of its threads panicked.
+    /// Whether the NIC has stopped. It does so by itself only when one of its threads panicked.
     pub fn is_stopped(&self) -> bool {
         self.port.is_stopped()
     }
 
-    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To
-    /// be called now and then, because the log only grows; the space is kept.
+    /// Moves the order log so far to the end of `into`. The log is empty unless `options.log_order`
+    /// is set. Call this regularly: the log grows until it is drained.
     pub fn drain_order_log(&mut self, into: &mut Vec<LogEntry>) {
         into.append(&mut self.log);
     }
 
-    /// Lets things go on without waiting: runs a round of the NIC with
-    /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether
+    /// Makes progress without waiting: runs a round of the NIC with
+    /// [`Drive::Caller`](super::Drive::Caller), and handles the NIC's reports. Returns whether
     /// anything happened.
     pub fn progress(&mut self) -> bool {
         let worked = self.drive();
         self.take_in() || worked
     }
 
-    /// Runs the NIC, if that is the caller's business. Returns whether anything happened.
+    /// Runs a round of the NIC if it has no threads of its own. Returns whether anything happened.
     #[inline]
     pub(super) fn drive(&mut self) -> bool {
         self.driver.note();
         self.runner.drive()
     }
 
-    /// Whether a receive that the NIC has ended concerns nobody else: a log needs every event, and
-    /// what is in software may have to wait for one.
+    /// Whether the end of a receive concerns neither the log, which needs every event, nor the
+    /// software fallback, which may wait for it.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         !self.logs && self.software.is_quiet()
     }
 
-    /// Takes in what the NIC has reported. Returns whether there was anything.
+    /// Handles the NIC's reports. Returns whether there were any.
     pub(super) fn take_in(&mut self) -> bool {
         let mut left = EVENTS_MAX;
         while left > 0 {
@@ -182,7 +183,7 @@ impl Endpoint {
         left < EVENTS_MAX
     }
 
-    /// Polls and makes progress until `ready` gives something.
+    /// Polls and makes progress until `ready` returns a value.
     pub(super) fn wait_until<R>(
         &mut self,
         ready: impl FnMut(&mut Self) -> Option<R>,
@@ -190,7 +191,8 @@ impl Endpoint {
         self.wait_until_or(ready, |_| None)
     }
 
-    /// The same, or until `first` does, which looks before what the NIC reports is taken in.
+    /// Polls and makes progress until `ready` or `first` returns a value. `first` runs before the
+    /// NIC's reports are handled.
     pub(super) fn wait_until_or<R>(
         &mut self,
         mut ready: impl FnMut(&mut Self) -> Option<R>,
@@ -201,7 +203,8 @@ impl Endpoint {
             if let Some(result) = ready(self) {
                 return Ok(result);
             }
-            // Asked before the last look: what the NIC reported before it stopped is then seen.
+            // Read before the last poll, which then sees all that the NIC reported before it
+            // stopped.
             let stopped = self.is_stopped();
             let worked = self.drive();
             if let Some(result) = first(self) {
@@ -230,9 +233,9 @@ impl Endpoint {
         self.wait_until(|endpoint| endpoint.answer.take())
     }
 
-    /// Waits until everything that the NIC had reported or decided before this call is known here.
+    /// Waits until the endpoint has handled everything that the NIC decided before this call.
     pub(super) fn flush(&mut self) -> Result<(), Stopped> {
-        // The answer to a cancel of nothing takes its place behind all of that.
+        // The answer to a cancel of no receive comes after all earlier reports.
         self.command(|port| port.cancel(RequestId::NONE, 0))?;
         self.answer().map(|_| ())
     }
@@ -257,7 +260,7 @@ impl Endpoint {
             Event::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
             Event::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
             Event::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
-            // A cancel that came too late says nothing that the receive's own result does not say.
+            // After a late cancel the receive's own result says everything.
             _ => {}
         }
     }
@@ -276,8 +279,8 @@ impl Endpoint {
                 matched: None,
             },
             Event::Received { request, message, late: true, .. } => {
-                // Without a selector it received what a matched probe had taken: no event of
-                // matching.
+                // Without a selector the receive took a matched probe's message, which is no
+                // matching event.
                 let Some((comm, selector)) = self.describe(request) else { return };
                 LogEntry::Post {
                     recv: recv(request),
@@ -311,14 +314,14 @@ impl Endpoint {
         self.log.push(entry);
     }
 
-    /// Communicator and selector of a receive whose slot is its own still.
+    /// Communicator and selector of a receive that still holds its slot.
     fn describe(&self, request: RequestId) -> Option<(CommId, Selector)> {
         let (comm, selector) = self.port.describe_slot(request.slot())?;
         Some((comm, selector?))
     }
 
     /// # Panics
-    /// When `name` is another endpoint's: handles only mean something where they were made.
+    /// When `name` is another endpoint's: a handle is valid only where it was made.
     #[inline]
     pub(super) fn check_own(&self, name: u64) {
         assert_eq!(name, self.name, "the handle belongs to another endpoint");
@@ -383,7 +386,7 @@ mod tests {
         assert_eq!(endpoint.send(&mut peer, tag, b""), Err(SendError::Stopped));
         assert_eq!(endpoint.probe(&comm, SourceSel::Any, TagSel::Any), Err(RecvError::Stopped));
         assert_eq!(endpoint.wait_send(request), Err((SendError::Stopped, vec![1, 2])));
-        // Posts still fit in the command queue; what is waited for tells.
+        // Posts still fit in the command queue, so the wait reports the stop.
         let late = post(&mut endpoint).map_err(|error| match error {
             PostError::Stopped(_) => RecvError::Stopped,
             other => panic!("{other}"),
@@ -400,14 +403,14 @@ mod tests {
 
     #[test]
     fn progress_tells_of_a_receive_that_has_ended() {
-        // By itself, and as an event of the log.
+        // Without the log, and with it.
         for log_order in [false, true] {
             let mut config = EndpointConfig { drive: Drive::threads(), ..Default::default() };
             config.nic.options.log_order = log_order;
             let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
             let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
             let mut peer = endpoint.sender(&comm, Default::default());
-            // What the communicator's begin has left to do ends with the first.
+            // The first round also finishes the creation of the communicator.
             for _ in 0..2 {
                 let posted = endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
                 let request = posted.expect("posted");
@@ -422,7 +425,7 @@ mod tests {
         }
     }
 
-    /// What was kept for a communicator in software goes with it.
+    /// Freeing a communicator frees its memory in the software fallback.
     #[test]
     fn software_gives_back_what_a_communicator_had() {
         let nic = NicConfig { receives: 1, ..NicConfig::default() };

@@ -1,14 +1,13 @@
-//! Taking receives back, or no longer caring about them.
+//! Cancelling receives, and releasing their requests.
 
 use super::base::Endpoint;
 use super::error::Stopped;
 use super::request::RecvRequest;
 
 impl Endpoint {
-    /// Asks for a receive to be cancelled: `MPI_Cancel` (MPI 4.1, section 3.8.4). Either the
-    /// receive ends as [`Cancelled`](super::RecvError::Cancelled), or a message had come first and
-    /// it ends with that one, never both; waiting for it tells which. A receive that has ended
-    /// stays as it is.
+    /// Cancels a receive: `MPI_Cancel` (MPI 4.1, section 3.8.4). The receive ends as
+    /// [`Cancelled`](super::RecvError::Cancelled), or with a message that came first; its result
+    /// says which. A receive that has already ended stays as it is.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -17,11 +16,11 @@ impl Endpoint {
     /// When the request belongs to another endpoint.
     ///
     /// # Complexity
-    /// O(1) here; on the NIC a search of one chain.
+    /// O(1) on the host. The NIC searches one chain.
     pub fn cancel(&mut self, request: &RecvRequest) -> Result<(), Stopped> {
         self.check_own(request.endpoint);
         self.wait_until(|endpoint| {
-            // Asked anew each time: progress may have ended it.
+            // Checked on each try: progress may have ended the receive.
             if !endpoint.requests.is_active(request) {
                 return Some(());
             }
@@ -30,8 +29,8 @@ impl Endpoint {
         })
     }
 
-    /// Gives a request up: `MPI_Request_free` (MPI 4.1, section 3.7.3). The receive stays posted
-    /// and will take a message; then its buffer is freed.
+    /// Releases a request: `MPI_Request_free` (MPI 4.1, section 3.7.3). The receive stays posted
+    /// until it takes a message, which frees its buffer.
     ///
     /// # Panics
     /// When the request belongs to another endpoint.

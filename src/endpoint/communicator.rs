@@ -1,5 +1,5 @@
-//! Communicators: created with hints, on the NIC where they fit, and freed when nothing of them is
-//! left.
+//! Creating communicators with hints, and freeing them once they are idle. A communicator is on the
+//! NIC if it fits there.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// The number by which messages name it; used again after it was freed.
+    /// The number by which messages name it. A later communicator may reuse it.
     pub fn id(&self) -> CommId {
         self.id
     }
@@ -84,8 +84,9 @@ impl Endpoint {
         self.create_comm_with_bins(hints, self.bins)
     }
 
-    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables.
-    /// More than the NIC can have is no error: software then matches the communicator.
+    /// Creates a communicator whose three hash tables have `bins` bins each; see
+    /// [`create_comm`](Self::create_comm). If the NIC cannot have that many, software matches the
+    /// communicator.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -116,18 +117,17 @@ impl Endpoint {
         CommSender::new(self.port.sender(), self.driver.clone(), comm, source)
     }
 
-    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations
-    /// end first; here the communicator comes back as busy instead.
+    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI first completes pending
+    /// operations; this function returns the communicator as busy instead.
     ///
     /// # Errors
-    /// [`FreeError::Busy`] while senders, receives or messages of it are left;
-    /// [`FreeError::Stopped`].
+    /// [`FreeError::Busy`] while it has senders, receives or messages; [`FreeError::Stopped`].
     ///
     /// # Panics
     /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
-    /// Waits until the messages that were on their way are matched, of other communicators as well.
+    /// Waits until the NIC has matched or stored every message sent so far, in any communicator.
     pub fn free_comm(&mut self, mut comm: Communicator) -> Result<(), FreeError> {
         self.check_own(comm.endpoint);
         let busy = |comm, reason| Err(FreeError::Busy { comm, reason });
@@ -135,7 +135,7 @@ impl Endpoint {
         if receives > 0 {
             return busy(comm, BusyReason::Receives(receives));
         }
-        // `get_mut` also makes what the last sender sent visible here.
+        // `get_mut` also makes the last sender's messages visible to this thread.
         if Arc::get_mut(&mut comm.lease).is_none() {
             return busy(comm, BusyReason::Handles);
         }
@@ -159,8 +159,8 @@ impl Endpoint {
         }
     }
 
-    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not
-    /// get on, because unexpected memory is full (back-pressure).
+    /// Waits until everything sent so far has been matched or stored. `false` if the NIC stands
+    /// still because unexpected memory is full (back-pressure).
     fn let_arrive(&mut self) -> bool {
         let sent = self.port.sent();
         let (_, mut arrived) = self.port.arrivals();
@@ -181,5 +181,5 @@ impl Endpoint {
     }
 }
 
-/// Polls after which a queue that does not move is taken to be blocked: some tens of milliseconds.
+/// Polls without progress after which a queue counts as blocked: some tens of milliseconds.
 pub(super) const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 100;

@@ -22,15 +22,15 @@ impl Endpoint {
         requests.into_iter().map(|request| self.wait(request)).collect()
     }
 
-    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place,
-    /// which then holds `None`, and its result. `None` if no request is left (`MPI_UNDEFINED`). Of
-    /// several that have ended it takes the first.
+    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Returns its index and
+    /// its result, and leaves `None` at the index. Returns `None` if no request is left
+    /// (`MPI_UNDEFINED`). If several have ended, it takes the first.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
     ///
     /// # Complexity
-    /// Each look is as that of [`test_some`](Self::test_some).
+    /// Each poll costs as much as [`test_some`](Self::test_some).
     pub fn wait_any(
         &mut self,
         requests: &mut [Option<RecvRequest>],
@@ -53,8 +53,8 @@ impl Endpoint {
         }))
     }
 
-    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section
-    /// 3.7.5). Appends to `results`, and returns how many.
+    /// Collects all receives that have ended, with their indices: `MPI_Testsome` (MPI 4.1, section
+    /// 3.7.5). Appends them to `results` and returns how many.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
@@ -72,7 +72,7 @@ impl Endpoint {
         self.collect(requests, results, stopped)
     }
 
-    /// Collects what has ended; everything, if the NIC had `stopped` before the last look.
+    /// Collects the receives that have ended, or all of them if the NIC had `stopped` before.
     fn collect(
         &mut self,
         requests: &mut [Option<RecvRequest>],
@@ -99,14 +99,14 @@ impl Endpoint {
     }
 
     /// Waits until at least one of the receives has ended and collects all that have:
-    /// `MPI_Waitsome` (MPI 4.1, section 3.7.5). Appends to `results`, and returns how many; 0 if no
-    /// request is left (`MPI_UNDEFINED`).
+    /// `MPI_Waitsome` (MPI 4.1, section 3.7.5). Appends them to `results` and returns how many; 0
+    /// if no request is left (`MPI_UNDEFINED`).
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
     ///
     /// # Complexity
-    /// Each look is as that of [`test_some`](Self::test_some).
+    /// Each poll costs as much as [`test_some`](Self::test_some).
     pub fn wait_some(
         &mut self,
         requests: &mut [Option<RecvRequest>],

@@ -1,4 +1,4 @@
-//! What an endpoint is built from.
+//! The configuration of an endpoint.
 
 use dpa_model::NicConfig;
 
@@ -7,14 +7,13 @@ use crate::registry::Fallback;
 /// Who runs the emulated NIC.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Drive {
-    /// The calling thread, inside the endpoint's calls: no other thread, and nothing happens
-    /// between calls. `NicConfig::workers` does not matter then.
+    /// The calling thread runs it inside the endpoint's calls, and nothing happens between them.
+    /// `NicConfig::workers` has no effect.
     #[default]
     Caller,
     /// `NicConfig::workers` threads.
     Threads {
-        /// Processors for the workers, by number: worker w is pinned to entry w, round and round.
-        /// Empty: not pinned.
+        /// Processor numbers: worker w is pinned to entry w modulo the length. Empty: no pinning.
         pin_to: Vec<usize>,
     },
 }
@@ -26,13 +25,13 @@ impl Drive {
     }
 }
 
-/// What an endpoint is built from.
+/// The configuration of an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EndpointConfig {
-    /// The NIC. Its `options.order` is not used: an endpoint always lets the NIC give the order.
+    /// The NIC. `options.order` has no effect: in an endpoint the NIC always chooses the order.
     pub nic: NicConfig,
     /// Who runs it.
     pub drive: Drive,
-    /// The software engine that takes over what does not fit on the NIC.
+    /// The software engine that matches what does not fit on the NIC.
     pub fallback: Fallback,
 }

@@ -1,4 +1,4 @@
-//! The thread that uses an endpoint, so that a sender can tell that it waits for its own thread.
+//! The thread that drives an endpoint. A sender on that thread must not wait for the NIC.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,7 +13,7 @@ thread_local! {
 pub(super) struct Driver(AtomicU64);
 
 impl Driver {
-    /// The calling thread uses the endpoint.
+    /// Records that the calling thread uses the endpoint.
     #[inline]
     pub(super) fn note(&self) {
         let here = here();
@@ -22,7 +22,7 @@ impl Driver {
         }
     }
 
-    /// Whether the calling thread was the last to use it.
+    /// Whether the calling thread was the last to use the endpoint.
     pub(super) fn is_here(&self) -> bool {
         self.0.load(Relaxed) == here()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, with the buffer handed back wherever the endpoint has it.
+//! The errors of an endpoint. They carry the caller's buffer whenever the endpoint has it.
 
 use std::{fmt, io};
 
@@ -28,7 +28,7 @@ impl std::error::Error for Stopped {}
 pub enum EndpointError {
     /// No NIC can be built from the configuration.
     Config(ConfigError),
-    /// The system gave no thread.
+    /// The system could not start a thread.
     Thread(io::Error),
 }
 
@@ -170,14 +170,14 @@ impl From<Stopped> for RecvError {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum BusyReason {
-    /// Senders or persistent receives of it exist.
+    /// It has senders or persistent receives.
     Handles,
-    /// Receives have not ended, or their results were not collected.
+    /// It has receives that have not ended, or whose results were not collected.
     Receives(
         /// How many.
         usize,
     ),
-    /// Unexpected messages are left, or on their way.
+    /// Unexpected messages are stored or in flight.
     Messages,
 }
 
@@ -197,9 +197,9 @@ impl std::error::Error for BusyReason {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FreeError<C = Communicator> {
-    /// It is in use.
+    /// The communicator is in use.
     Busy {
-        /// The communicator, as usable as before.
+        /// The communicator, still usable.
         comm: C,
         /// What keeps it.
         reason: BusyReason,

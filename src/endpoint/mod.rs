@@ -1,10 +1,10 @@
 //! The host API: an endpoint with its own emulated NIC, communicators, receives, probes and
 //! senders.
 //!
-//! An [`Endpoint`] is one MPI process's receiving side. It owns a NIC and whoever runs it
+//! An [`Endpoint`] is one MPI process's receiving side. It owns a NIC and the NIC's threads
 //! ([`Drive`]); one thread at a time calls it. [`CommSender`]s stand for the other processes and
-//! may be used from any thread. Where an MPI call exists for something, the method names it with
-//! the section of MPI 4.1.
+//! work from any thread. Each method names the MPI call it corresponds to, with the section of MPI
+//! 4.1.
 //!
 //! | MPI | here |
 //! |---|---|
@@ -20,12 +20,12 @@
 //! | many sources, several threads | [`Shards`] |
 //! | `MPI_REQUEST_NULL` | `None` in place of a [`RecvRequest`] |
 //!
-//! **Buffers.** A receive's buffer moves in when the receive is posted and comes back when it ends,
-//! in whatever way: received, truncated, cancelled, refused. Only a NIC that stopped by itself
-//! keeps the buffers it held.
+//! **Buffers.** A receive's buffer moves in when the receive is posted and comes back when the
+//! receive ends: received, truncated, cancelled or refused. Only a NIC that stopped by itself keeps
+//! the buffers it held.
 //!
-//! **Progress.** With [`Drive::Caller`] the NIC runs inside the calls of the endpoint and not
-//! otherwise; with [`Drive::Threads`] it has threads of its own. Every call that waits polls
+//! **Progress.** With [`Drive::Caller`] the NIC runs only inside the calls of the endpoint; with
+//! [`Drive::Threads`] it has threads of its own. Every call that waits polls
 //! ([`Wait`](crate::Wait)), and ends with an error when the NIC has stopped.
 //!
 //! ```

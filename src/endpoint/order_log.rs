@@ -6,7 +6,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
 
-/// One event in the order of matching, with its result. Messages are named by their arrival number.
+/// One event in the order of matching, with its result. A message's name is its arrival number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LogEntry {
     /// A receive was posted.
@@ -49,15 +49,15 @@ pub enum LogEntry {
     },
 }
 
-/// A log that an engine does not follow.
+/// The first entry of a log on which an engine disagrees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mismatch {
-    /// Place in the log.
+    /// Index in the log.
     pub index: usize,
     /// The entry.
     pub entry: LogEntry,
-    /// The partner that the engine gives it: a message for a post or probe, a receive for an
-    /// arrival, the receive itself for a cancel that succeeds.
+    /// The partner that the engine found: a message for a post or probe, a receive for an arrival,
+    /// the receive itself for a cancel that succeeds.
     pub engine: Option<u64>,
 }
 
@@ -72,8 +72,7 @@ impl std::error::Error for Mismatch {}
 
 /// Feeds the log's events to `engine` and compares every result.
 ///
-/// A log that begins with an endpoint, or at a moment when both its queues were empty, is followed
-/// by an empty engine.
+/// The log starts with both queues empty, and so must the engine.
 ///
 /// # Errors
 /// The first [`Mismatch`].

@@ -11,8 +11,8 @@ use super::request::RecvRequest;
 use super::status::{Received, Status};
 
 /// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start.
-/// Dropped while it is active, it leaves its receive posted, as a dropped [`RecvRequest`]
-/// does; dropped while inactive, it is simply gone (`MPI_Request_free`).
+/// Dropping it (`MPI_Request_free`) leaves an active receive posted, as dropping a [`RecvRequest`]
+/// does.
 #[derive(Debug)]
 pub struct PersistentRecv {
     endpoint: u64,
@@ -59,8 +59,8 @@ impl Endpoint {
 }
 
 impl PersistentRecv {
-    /// Posts the receive: `MPI_Start` (MPI 4.1, section 3.9). One that is active already stays as
-    /// it is.
+    /// Posts the receive: `MPI_Start` (MPI 4.1, section 3.9). A receive that is already active
+    /// stays as it is.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -107,10 +107,10 @@ impl PersistentRecv {
         Some(self.keep_buffer(result))
     }
 
-    /// Waits for the receive that was started: `MPI_Wait`. `None` when it is inactive.
+    /// Waits for the started receive: `MPI_Wait`. `None` when it is inactive.
     ///
     /// # Errors
-    /// As [`test`](Self::test).
+    /// The errors of [`test`](Self::test).
     ///
     /// # Panics
     /// When it belongs to another endpoint; it then stays as it was.
@@ -120,8 +120,8 @@ impl PersistentRecv {
         Some(self.keep_buffer(result))
     }
 
-    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`].
-    /// Nothing happens when it is inactive.
+    /// Cancels the started receive: `MPI_Cancel`; see [`Endpoint::cancel`]. Does nothing when it is
+    /// inactive.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -129,7 +129,7 @@ impl PersistentRecv {
         self.request.as_ref().map_or(Ok(()), |request| endpoint.cancel(request))
     }
 
-    /// Whether it was started and its result not collected.
+    /// Whether the receive is active: started, and its result not collected.
     pub fn is_active(&self) -> bool {
         self.request.is_some()
     }

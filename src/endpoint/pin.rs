@@ -1,16 +1,16 @@
-//! A thread that could not be bound to its processor. Pinning is never needed, so a refusal is only
-//! reported.
+//! A thread that the system did not pin to its processor. The endpoint works without pinning, so
+//! this is reported and is no error.
 
 use std::fmt;
 
-/// A worker that could not be pinned; it runs wherever the system puts it.
+/// A worker that the system did not pin. It runs on any processor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PinFailure {
-    /// Which worker.
+    /// Number of the worker.
     pub worker: usize,
     /// The processor it was meant for.
     pub processor: usize,
-    /// What the system says.
+    /// The system's error message.
     pub reason: String,
 }
 

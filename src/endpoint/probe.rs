@@ -10,9 +10,8 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 
 /// A message that a matched probe took out of matching (`MPI_Message`), to be received with
-/// [`Endpoint::mrecv`] or [`Endpoint::imrecv`]. Dropped instead, it is lost: its memory is given
-/// back, and a sender that waits for it gets
-/// [`SendError::NotReceived`](crate::SendError::NotReceived).
+/// [`Endpoint::mrecv`] or [`Endpoint::imrecv`]. Dropping it loses the message and frees its memory;
+/// a sender that waits for it gets [`SendError::NotReceived`](crate::SendError::NotReceived).
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
@@ -32,15 +31,14 @@ fn whole(message: &Message) -> Status {
     Status::new(message, message.length as usize)
 }
 
-/// Rounds that a probe lets the NIC do first, so that it sees what was sent before, as far as the
-/// NIC keeps up.
+/// Rounds of the NIC before a probe, so that the probe sees earlier messages if the NIC keeps up.
 const ROUNDS_BEFORE: usize = 64;
 
 impl Endpoint {
     /// The oldest unexpected message that a receive with this source and tag would take, if there
     /// is one: `MPI_Iprobe` (MPI 4.1, section 3.8.1). The message stays.
     ///
-    /// A message that was just sent may not be seen yet; if this is repeated, it will be.
+    /// A probe may miss a message that was just sent; a later one finds it.
     ///
     /// # Errors
     /// [`RecvError::WildcardExcluded`] (with an empty buffer), [`RecvError::Stopped`].
@@ -49,7 +47,7 @@ impl Endpoint {
     /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
-    /// One command to the NIC and its answer; there, a search of one chain.
+    /// One command to the NIC and its answer. The NIC searches one chain.
     pub fn iprobe(
         &mut self,
         comm: &Communicator,
@@ -65,7 +63,7 @@ impl Endpoint {
     /// 3.8.1). The message stays.
     ///
     /// # Errors
-    /// As [`iprobe`](Self::iprobe).
+    /// The errors of [`iprobe`](Self::iprobe).
     ///
     /// # Panics
     /// When the communicator belongs to another endpoint.
@@ -80,11 +78,11 @@ impl Endpoint {
         Ok(whole(&message))
     }
 
-    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1,
+    /// Takes the oldest unexpected message that fits out of matching: `MPI_Improbe` (MPI 4.1,
     /// section 3.8.2).
     ///
     /// # Errors
-    /// As [`iprobe`](Self::iprobe).
+    /// The errors of [`iprobe`](Self::iprobe).
     ///
     /// # Panics
     /// When the communicator belongs to another endpoint.
@@ -100,11 +98,11 @@ impl Endpoint {
         Ok(found.and_then(|(message, taken)| self.matched(message, taken)))
     }
 
-    /// As [`probe`](Self::probe), but takes the message out of matching: `MPI_Mprobe` (MPI 4.1,
-    /// section 3.8.2).
+    /// Waits for an unexpected message that fits and takes it out of matching: `MPI_Mprobe` (MPI
+    /// 4.1, section 3.8.2).
     ///
     /// # Errors
-    /// As [`iprobe`](Self::iprobe).
+    /// The errors of [`iprobe`](Self::iprobe).
     ///
     /// # Panics
     /// When the communicator belongs to another endpoint.
@@ -208,7 +206,7 @@ impl Endpoint {
             if let Some(found) = self.look(comm, selector, take)? {
                 return Ok(found);
             }
-            // An answer is no progress, a message is.
+            // Only a new message counts as progress, an answer does not.
             let arrived = self.port.arrivals().1;
             if self.progress() || arrived != seen {
                 wait = dpa_model::Wait::new();

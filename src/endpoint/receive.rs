@@ -1,4 +1,4 @@
-//! Receives: posted, tested, waited for one at a time.
+//! Posting receives, and testing or waiting for one at a time.
 
 use dpa_model::{Message, RequestId};
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
@@ -22,9 +22,9 @@ impl Endpoint {
     /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
-    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a
-    /// search of one unexpected chain.
-    // Always: as a call it would take the buffer, and give the handle, in memory.
+    /// O(1) on the host, with an allocation only when more receives are posted than ever before.
+    /// The NIC searches one unexpected chain.
+    // Inlined: a call would pass the buffer and the handle through memory.
     #[inline(always)]
     pub fn post_recv(
         &mut self,
@@ -59,8 +59,9 @@ impl Endpoint {
         self.wait(request)
     }
 
-    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is
-    /// then `None`, and a `None` never has a result. Makes progress if the receive has not ended.
+    /// Returns the result of a receive that has ended, and sets `request` to `None`: `MPI_Test`
+    /// (MPI 4.1, section 3.7.3). A `None` never has a result. Makes progress if the receive has not
+    /// ended.
     ///
     /// # Errors
     /// [`RecvError`], inside the result.
@@ -96,14 +97,14 @@ impl Endpoint {
     ///
     /// # Panics
     /// When the request belongs to another endpoint.
-    // Always: as a call it would hand each result over in memory.
+    // Inlined: a call would pass each result through memory.
     #[inline(always)]
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
         let kept = if self.requests.any_ended() { self.take_message(&request) } else { None };
         match kept.or_else(|| self.take_next(&request)) {
             Some((buffer, message)) => received(buffer, &message),
-            // By number: a handle would pass through memory.
+            // The index stays in a register; the handle would not.
             None => self.wait_longer(request.index),
         }
     }
@@ -120,7 +121,7 @@ impl Endpoint {
         )?
     }
 
-    /// Buffer and message of a receive whose end the NIC reports next: past the table.
+    /// Buffer and message of a receive, if its end is the NIC's next report. Bypasses the table.
     #[inline(always)]
     fn take_next(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
         if !self.is_plain() {
@@ -129,14 +130,14 @@ impl Endpoint {
         self.port.take_next(request.index as usize)
     }
 
-    /// Buffer and message of a receive whose end was taken in.
+    /// Buffer and message of a receive whose end the table has recorded.
     #[inline(always)]
     fn take_message(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
         let &message = self.requests.take(request)?;
         Some((self.port.free_slot(request.index as usize)?, message))
     }
 
-    /// The result of a receive whose end was taken in. The caller drops its handle.
+    /// The result of a receive whose end the table has recorded. The caller drops its handle.
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
         if let Some((buffer, message)) = self.take_message(request) {
             return Some(received(buffer, &message));
@@ -167,7 +168,7 @@ impl Endpoint {
         Ok(self.handle(index))
     }
 
-    /// The same where the command queue is full.
+    /// Posts a receive once the full command queue has room again.
     #[cold]
     #[inline(never)]
     fn post_later(
@@ -180,7 +181,7 @@ impl Endpoint {
         let selector = Selector { source, tag };
         let mut waiting = Some(buffer);
         let posted = self.wait_until(|endpoint| {
-            // There is a buffer: only a post that succeeds keeps it, and then the wait ends.
+            // The buffer is present: only a successful post keeps it, and that ends the wait.
             match endpoint.port.post(comm, selector, waiting.take()?, 0) {
                 Ok(id) => Some(id),
                 Err((_, buffer)) => {

@@ -6,8 +6,8 @@ use dpa_model::Message;
 ///
 /// There is one handle per receive. `test` and the calls for several requests take
 /// `Option<RecvRequest>` and leave `None`, the counterpart of `MPI_REQUEST_NULL`, when they hand
-/// out the result. A handle that is just dropped leaves the receive in place: it will still match,
-/// and its buffer is freed with the endpoint; see [`Endpoint::release`](super::Endpoint::release).
+/// out the result. Dropping a handle leaves the receive posted: it still matches, and its buffer is
+/// freed with the endpoint. See also [`Endpoint::release`](super::Endpoint::release).
 #[derive(PartialEq, Eq, Hash, Debug)]
 #[must_use = "the receive's result and buffer are collected through its handle"]
 pub struct RecvRequest {
@@ -23,13 +23,13 @@ pub(super) enum Ended {
     Refused(Vec<u8>),
 }
 
-/// Where a receive stands.
+/// State of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
-    /// No more is known here than in the port's slot: the receive has not ended, or there is none.
+    /// The receive has not ended, or the row is free; the port's slot knows.
     #[default]
     Plain,
-    /// It has not ended, and nobody waits for the result.
+    /// It has not ended, and the program has released its handle.
     Released,
     /// The NIC has ended it: the row has the message, the port's slot the buffer.
     Received,
@@ -37,25 +37,25 @@ enum State {
     Other,
 }
 
-/// What is kept of a receive.
+/// The table's row of a receive.
 #[derive(Debug, Default)]
 struct Row {
     message: Message,
     state: State,
 }
 
-/// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
-/// ([`hold_slots`](dpa_model::HostPort::hold_slots)), and its buffer stays in that slot until it is
-/// collected; so nothing of a receive is moved but its message, and a steady number of them needs
-/// no allocation. A row is written only when its receive ends before somebody waits for it.
+/// All receives of an endpoint. A receive has the row with the number of the port's slot that it
+/// holds ([`hold_slots`](dpa_model::HostPort::hold_slots)), and its buffer stays in that slot until
+/// it is collected. So only the message of a receive moves, and a steady number of receives needs
+/// no allocation. A row is written only when its receive ends before the program waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
-    /// By row: results that the port's slot does not have.
+    /// By row: results that are not in the port's slot.
     others: Vec<Option<Ended>>,
     /// Receives that have ended and were not collected.
     ended: usize,
-    /// Slots of receives that have ended and were released before.
+    /// Slots of released receives that have ended since.
     gone: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl Requests {
         self.gone.reserve(self.rows.len());
     }
 
-    /// A receive has taken a message; its buffer is in the port's slot.
+    /// Records that a receive took a message; its buffer is in the port's slot.
     #[inline(always)]
     pub(super) fn receive(&mut self, slot: usize, message: &Message) {
         let row = &mut self.rows[slot];
@@ -97,7 +97,7 @@ impl Requests {
         }
     }
 
-    /// A receive has ended; its buffer is no longer in the port's slot.
+    /// Records that a receive ended otherwise; its buffer is no longer in the port's slot.
     pub(super) fn end(&mut self, slot: usize, ended: Ended) {
         let Some(row) = self.rows.get_mut(slot) else { return };
         if row.state == State::Plain {
@@ -118,7 +118,7 @@ impl Requests {
         self.gone.push(slot);
     }
 
-    /// The slot of a receive that has ended and was released before, once each.
+    /// The slot of a released receive that has ended since. Returns each slot once.
     #[inline]
     pub(super) fn gone(&mut self) -> Option<usize> {
         self.gone.pop()
@@ -135,8 +135,7 @@ impl Requests {
         matches!(self.rows[request.index as usize].state, State::Received | State::Other)
     }
 
-    /// The message, if that is how the receive has ended; the row is then free, and the port's slot
-    /// has the buffer.
+    /// The message of a receive that got one. Frees the row; the buffer is in the port's slot.
     #[inline(always)]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<&Message> {
         let row = &mut self.rows[request.index as usize];
@@ -148,8 +147,8 @@ impl Requests {
         Some(&row.message)
     }
 
-    /// The result of a receive that has ended otherwise; the row is then free, and so may be its
-    /// slot.
+    /// The result of a receive that ended without a message. Frees the row, and its slot may be
+    /// free, too.
     pub(super) fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {
         let slot = request.index as usize;
         let ended = self.others[slot].take()?;
@@ -158,7 +157,7 @@ impl Requests {
         Some(ended)
     }
 
-    /// Nobody wants the result any more, which is not there yet.
+    /// Marks a receive that has not ended as released: its result will be dropped.
     pub(super) fn release(&mut self, request: &RecvRequest) {
         self.rows[request.index as usize].state = State::Released;
     }

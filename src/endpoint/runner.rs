@@ -1,4 +1,4 @@
-//! Whoever runs an endpoint's NIC: the calling thread or a pool of threads.
+//! What runs an endpoint's NIC: the calling thread or a pool of threads.
 
 use std::io;
 use std::mem;
@@ -21,7 +21,8 @@ pub(super) enum Runner {
     Broken,
 }
 
-/// Stops the NIC when a panic unwinds through it: no later call enters its half-moved state.
+/// Stops the NIC when a panic unwinds through it, so that no later call enters an inconsistent
+/// state.
 struct StopOnPanic<'a>(&'a mut Runner);
 
 impl Drop for StopOnPanic<'_> {
@@ -31,7 +32,7 @@ impl Drop for StopOnPanic<'_> {
 }
 
 impl Runner {
-    /// Starts what `drive` asks for, and says which workers could not be pinned.
+    /// Starts the NIC as `drive` says. Returns the workers that the system did not pin.
     pub(super) fn start(
         drive: &Drive,
         leader: Leader,
@@ -56,7 +57,7 @@ impl Runner {
         let count = workers.len() + 1;
         let (report, reports) = mpsc::channel();
         let pool = Pool::start(leader, workers, move |worker| {
-            // Nobody listens any more if another worker died meanwhile.
+            // Fails if the receiver is gone because another worker panicked.
             let _ = report.send(prepare(worker));
         })?;
         // The channel closes early only when all threads have ended.

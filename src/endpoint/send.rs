@@ -12,8 +12,8 @@ use super::error::Stopped;
 
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
-/// Every clone may send from its own thread; the messages of one clone arrive in the order sent,
-/// while those of different clones may overtake each other. Messages up to
+/// Every clone may send from its own thread. The messages of one clone arrive in the order sent;
+/// messages of different clones may overtake each other. Messages up to
 /// [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones go
 /// by rendezvous: the NIC reads the sender's buffer once a receive matches (O21).
 ///
@@ -27,7 +27,7 @@ pub struct CommSender {
     sender: Sender,
     comm: CommId,
     source: Rank,
-    /// Who uses the endpoint.
+    /// The thread that last used the endpoint.
     driver: Arc<Driver>,
     /// Keeps the communicator from being freed.
     _lease: Arc<()>,
@@ -43,17 +43,17 @@ impl CommSender {
         Self { sender, comm: comm.id, source, driver, _lease: comm.lease.clone() }
     }
 
-    /// The rank that its messages come from.
+    /// The source rank of its messages.
     pub fn rank(&self) -> Rank {
         self.source
     }
 
-    /// Longest message that is sent eagerly, in bytes.
+    /// Length of the longest eager message, in bytes.
     pub fn eager_limit(&self) -> usize {
         self.sender.eager_limit()
     }
 
-    /// Whether this sender puts hashes in the headers (O26); without them the NIC computes.
+    /// Sets whether this sender puts hashes in the headers (O26); otherwise the NIC computes them.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.sender.set_inline_hashes(on);
     }
@@ -67,8 +67,8 @@ impl CommSender {
         Envelope { comm: self.comm, source: self.source, tag }
     }
 
-    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message
-    /// above the eager limit are copied into a buffer of their own.
+    /// Sends if the receiver is ready. The caller may reuse `bytes` at once: a message above the
+    /// eager limit is copied into a buffer of its own.
     ///
     /// # Errors
     /// [`SendError`].
@@ -111,7 +111,7 @@ impl CommSender {
         }
     }
 
-    /// As [`isend`](Self::isend), if the receiver is ready.
+    /// Sends a buffer without copying it, if the receiver is ready; see [`isend`](Self::isend).
     ///
     /// # Errors
     /// [`SendError`], with the buffer.
@@ -130,11 +130,11 @@ impl CommSender {
     }
 
     /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2).
-    /// The buffer comes back through the request: at once if it was sent eagerly, else when the
-    /// receiver has read it.
+    /// The request returns the buffer: at once if the message was eager, else when the receiver has
+    /// read it.
     ///
     /// # Errors
-    /// As for [`send`](Self::send), with the buffer.
+    /// The errors of [`send`](Self::send), with the buffer.
     pub fn isend(
         &mut self,
         tag: Tag,
@@ -143,7 +143,7 @@ impl CommSender {
         self.until_ready(buffer, |sender, buffer| sender.try_isend(tag, buffer))
     }
 
-    /// As [`issend`](Self::issend), if the receiver is ready.
+    /// Sends by rendezvous if the receiver is ready; see [`issend`](Self::issend).
     ///
     /// # Errors
     /// [`SendError`], with the buffer.
@@ -161,7 +161,7 @@ impl CommSender {
     /// request ends only when a receive has matched and read the buffer.
     ///
     /// # Errors
-    /// As [`isend`](Self::isend).
+    /// The errors of [`isend`](Self::isend).
     pub fn issend(
         &mut self,
         tag: Tag,
@@ -192,12 +192,12 @@ impl CommSender {
 #[derive(Debug, Default)]
 struct Standstill {
     wait: Wait,
-    /// Messages that the NIC had dealt with.
+    /// Messages that the NIC had handled at the last try.
     seen: u64,
 }
 
 impl Standstill {
-    /// Call after each try that failed.
+    /// Pauses after a failed try.
     fn pause(&mut self, sender: &CommSender) -> Result<(), SendError> {
         let now = sender.sender.dealt_with();
         if now != self.seen {
@@ -210,26 +210,26 @@ impl Standstill {
     }
 }
 
-/// A message whose buffer is on its way back to its sender. Dropped, the message is still
-/// delivered, and the buffer freed afterwards.
+/// A sent message whose buffer will come back to the sender. If it is dropped, the message is still
+/// delivered, and the buffer is freed afterwards.
 #[derive(Debug)]
 pub struct SendRequest(State);
 
 #[derive(Debug)]
 enum State {
-    /// Sent eagerly: the buffer is free again. `None`: handed out.
+    /// Sent eagerly: the buffer is free for reuse. `None`: already returned.
     Copied(Option<Vec<u8>>),
     /// The receiver reads it.
     Exposed(dpa_model::SendRequest),
 }
 
 impl SendRequest {
-    /// The buffer if it may be used again: `MPI_Test` (MPI 4.1, section 3.7.3). `None` while it may
-    /// not, and after it was handed out.
+    /// Returns the buffer once it is free for reuse: `MPI_Test` (MPI 4.1, section 3.7.3). `None`
+    /// before that, and after it was returned.
     ///
     /// # Errors
-    /// [`SendError::Stopped`] if the endpoint went away first, [`SendError::NotReceived`] if it
-    /// gave the message up; inside the result, with the buffer.
+    /// [`SendError::Stopped`] if the endpoint stopped first, [`SendError::NotReceived`] if it
+    /// dropped the message; inside the result, with the buffer.
     pub fn test(&mut self) -> Option<SendResult> {
         match &mut self.0 {
             State::Copied(buffer) => buffer.take().map(Ok),
@@ -237,11 +237,11 @@ impl SendRequest {
         }
     }
 
-    /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). For other threads than the
-    /// endpoint's own. Empty if [`test`](Self::test) handed it out.
+    /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). The endpoint's own thread uses
+    /// [`Endpoint::wait_send`]. The buffer is empty if [`test`](Self::test) has returned it.
     ///
     /// # Errors
-    /// As [`test`](Self::test).
+    /// The errors of [`test`](Self::test).
     pub fn wait(self) -> SendResult {
         match self.0 {
             State::Copied(buffer) => Ok(buffer.unwrap_or_default()),
@@ -252,9 +252,9 @@ impl SendRequest {
 
 impl Endpoint {
     /// Sends to this endpoint from its own thread, making progress while the receiver is not ready;
-    /// otherwise as [`CommSender::send`].
+    /// see also [`CommSender::send`].
     ///
-    /// If the NIC is held up by back-pressure, nobody else posts the receive that relieves it: use
+    /// Under back-pressure only this thread can post the receive that relieves the NIC: use
     /// [`CommSender::try_send`] there.
     ///
     /// # Errors
@@ -276,7 +276,7 @@ impl Endpoint {
     /// endpoint's own thread; other threads use [`SendRequest::wait`].
     ///
     /// # Errors
-    /// As [`SendRequest::test`].
+    /// The errors of [`SendRequest::test`].
     pub fn wait_send(&mut self, mut request: SendRequest) -> SendResult {
         self.wait_until(|_| request.test())
             .unwrap_or_else(|Stopped| Err((SendError::Stopped, Vec::new())))

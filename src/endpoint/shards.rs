@@ -1,19 +1,19 @@
 //! Shards: several endpoints that share the messages of one process.
 //!
-//! A block that several workers share costs each message a hand-over between processors. Shards
-//! share nothing: each is an [`Endpoint`] with a NIC, queues, tables and a completion ring of its
-//! own. The messages of one communicator and source all go to one shard: sources are dealt out in
-//! turn as they are first named, so that each shard has as many, whatever their numbers are. (The
-//! neighbours in a grid often differ by an even number.)
+//! In a block that several workers share, each message passes between processors. Shards share
+//! nothing: each is an [`Endpoint`] with a NIC, queues, tables and a completion ring of its own.
+//! All messages of one communicator and source go to one shard. Sources are dealt to the shards in
+//! turn when they first appear, so each shard gets as many, whatever their ranks are. (Neighbours
+//! in a grid often differ by an even number.)
 //!
 //! **Why it is right.** MPI orders the messages of one source and communicator (MPI 4.1, section
 //! 3.5), and a receive of a given source can only take messages of that source. So receives and
-//! messages of different sources have nothing to say to each other, wherever they are matched. A
-//! receive from any source does: a communicator that allows it (no hint
+//! messages of different sources never compete, wherever they are matched. A receive from any
+//! source does compete, so a communicator that allows it (without the hint
 //! [`no_any_source`](Hints::no_any_source)) is on one shard as a whole.
 //!
-//! **Progress.** What waits here lets all shards go on, so a program that waits for one source
-//! never stops a sender of another.
+//! **Progress.** Every wait drives all shards, so a program that waits for one source never stops a
+//! sender of another.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -50,16 +50,17 @@ pub struct Shards {
     next_home: usize,
 }
 
-/// Sources that are dealt out in turn; those with this number and higher ones go by their number.
+/// Ranks below this are dealt to the shards in turn; a higher rank goes to the shard given by the
+/// rank modulo the number of shards.
 pub const SOURCES_DEALT: usize = 4096;
 
-/// Which shard has which source. **Orderings.** Relaxed: a place is written once, and who reads it
-/// needs nothing that was written before.
+/// Maps sources to shards. **Orderings.** Relaxed: a place is written once, and its readers depend
+/// on no earlier write.
 #[derive(Debug)]
 struct Deal {
     /// Sources dealt out so far.
     dealt: AtomicUsize,
-    /// A source's shard and 1; 0: it was not named yet.
+    /// A source's shard plus 1; 0 before the source first appears.
     places: Box<[AtomicU32]>,
 }
 
@@ -71,7 +72,7 @@ impl Deal {
         }
     }
 
-    /// One of so many shards, from now on the same for this source.
+    /// The shard of this source; the first call chooses one of `shards`, and it stays.
     fn shard(&self, source: Rank, shards: usize) -> usize {
         let number = source.get() as usize;
         let Some(place) = self.places.get(number) else { return number % shards };
@@ -101,19 +102,19 @@ impl ShardedCommunicator {
         self.parts.len() > 1
     }
 
-    /// The shard that matches messages of this source, chosen when it is first asked for: by this,
-    /// by a sender of that rank, or by a receive from it. Any thread may ask.
+    /// The shard that matches messages of this source. The first call, sender or receive that names
+    /// the source chooses it. Any thread may call this.
     pub fn shard(&self, source: Rank) -> usize {
         if self.is_spread() { self.deal.shard(source, self.parts.len()) } else { self.home }
     }
 
-    /// What belongs to it on a shard; `None` if it is elsewhere.
+    /// The communicator's part on a shard; `None` if it has none there.
     pub fn part(&self, shard: usize) -> Option<&Communicator> {
         self.parts.get(shard.checked_sub(self.home)?)
     }
 
-    /// The shard and the part that a receive or probe concerns. From any source it is the first of
-    /// a spread communicator, whose hints refuse it.
+    /// The shard and the part that a receive or probe concerns. Any source gives the first part; if
+    /// the communicator is spread, its hints refuse the wildcard there.
     fn of(&self, source: SourceSel) -> (usize, &Communicator) {
         match source {
             SourceSel::Rank(source) if self.is_spread() => {
@@ -126,8 +127,8 @@ impl ShardedCommunicator {
 }
 
 impl Shards {
-    /// Builds so many endpoints of this configuration, at least one. Each takes all the memory that
-    /// it says. Processors to pin threads to are given out round robin over all shards.
+    /// Builds `shards` endpoints of this configuration, at least one. Each takes the configured
+    /// memory in full. Threads are pinned to the processors round robin over all shards.
     ///
     /// # Errors
     /// [`EndpointError`].
@@ -148,8 +149,8 @@ impl Shards {
         })
     }
 
-    /// The shards themselves, for a program that gives each to a thread of its own. Receives are
-    /// then posted with [`ShardedCommunicator::part`].
+    /// The endpoints, for a program that gives each a thread of its own. It posts receives with
+    /// [`ShardedCommunicator::part`].
     pub fn endpoints(&mut self) -> &mut [Endpoint] {
         &mut self.endpoints
     }
@@ -176,7 +177,7 @@ impl Shards {
     /// Frees a communicator, on all shards or on none.
     ///
     /// # Errors
-    /// As [`Endpoint::free_comm`].
+    /// The errors of [`Endpoint::free_comm`].
     ///
     /// # Panics
     /// When it belongs to other shards.
@@ -193,7 +194,7 @@ impl Shards {
                 Err(FreeError::Stopped) => return Err(FreeError::Stopped),
                 Err(FreeError::Busy { comm: part, reason }) => {
                     parts.push(part);
-                    // Nothing of the freed parts was left, so new ones are as good.
+                    // The freed parts were empty, so new ones replace them.
                     while parts.len() < all {
                         let shard = &mut self.endpoints[home + parts.len()];
                         parts.push(shard.create_comm(hints).map_err(|Stopped| FreeError::Stopped)?);
@@ -234,8 +235,8 @@ impl Shards {
         self.endpoints[shard].post_recv(part, source, tag, buffer)
     }
 
-    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is
-    /// then `None`.
+    /// Returns the result of a receive that has ended, and sets `request` to `None`: `MPI_Test`
+    /// (MPI 4.1, section 3.7.3).
     ///
     /// # Errors
     /// [`RecvError`], inside the result.
@@ -249,7 +250,7 @@ impl Shards {
         let shard = self.shard_of(request.as_ref()?);
         let result = self.endpoints[shard].test(request);
         if result.is_none() {
-            // Its own shard has gone on already.
+            // The request's own shard has already made progress.
             let others = self.endpoints.iter_mut().enumerate().filter(|(other, _)| *other != shard);
             others.for_each(|(_, endpoint)| {
                 endpoint.progress();
@@ -270,8 +271,8 @@ impl Shards {
         self.wait_until(shard, |endpoint| endpoint.take(&request))?
     }
 
-    /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). Results in the order of the
-    /// requests.
+    /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). The results are in the order
+    /// of the requests.
     ///
     /// # Panics
     /// When a request belongs to other shards.
@@ -282,8 +283,7 @@ impl Shards {
         requests.into_iter().map(|request| self.wait(request)).collect()
     }
 
-    /// Asks for a receive to be cancelled: `MPI_Cancel` (MPI 4.1, section 3.8.4); see
-    /// [`Endpoint::cancel`].
+    /// Cancels a receive: `MPI_Cancel` (MPI 4.1, section 3.8.4); see [`Endpoint::cancel`].
     ///
     /// # Errors
     /// [`Stopped`].
@@ -299,7 +299,7 @@ impl Shards {
     /// `MPI_Iprobe` (MPI 4.1, section 3.8.1); see [`Endpoint::iprobe`].
     ///
     /// # Errors
-    /// As that.
+    /// The errors of [`Endpoint::iprobe`].
     ///
     /// # Panics
     /// When the communicator belongs to other shards.
@@ -315,11 +315,11 @@ impl Shards {
         self.endpoints[shard].iprobe(part, source, tag)
     }
 
-    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1,
+    /// Takes the oldest unexpected message that fits out of matching: `MPI_Improbe` (MPI 4.1,
     /// section 3.8.2).
     ///
     /// # Errors
-    /// As [`Endpoint::iprobe`].
+    /// The errors of [`Endpoint::iprobe`].
     ///
     /// # Panics
     /// When the communicator belongs to other shards.
@@ -352,7 +352,7 @@ impl Shards {
         self.wait(request)
     }
 
-    /// Lets all shards go on without waiting. Returns whether anything happened.
+    /// Makes progress on all shards without waiting. Returns whether anything happened.
     pub fn progress(&mut self) -> bool {
         self.endpoints.iter_mut().fold(false, |any, endpoint| endpoint.progress() | any)
     }
@@ -366,7 +366,7 @@ impl Shards {
         own.expect("the handle belongs to other shards")
     }
 
-    /// Lets all shards go on until `ready` finds something on one of them.
+    /// Makes progress on all shards until `ready` returns a value.
     fn wait_until<R>(
         &mut self,
         shard: usize,
@@ -377,7 +377,8 @@ impl Shards {
             if let Some(result) = ready(&mut self.endpoints[shard]) {
                 return Ok(result);
             }
-            // Asked before the last look: what the NIC reported before it stopped is then seen.
+            // Read before the last poll, which then sees all that the NIC reported before it
+            // stopped.
             let stopped = self.endpoints[shard].is_stopped();
             if self.progress() {
                 wait = Wait::new();

@@ -1,20 +1,19 @@
-//! What is known about a message that was received or probed.
+//! The status of a received or probed message.
 
 use dpa_model::Message;
 use dpamatch_vocabulary::{Rank, Tag};
 
-/// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled
-/// is told by the [`RecvError`](super::RecvError), not here.
+/// `MPI_Status` (MPI 4.1, section 3.2.5). [`RecvError`](super::RecvError) reports truncation and
+/// cancellation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
-    /// `MPI_SOURCE`: who sent it.
+    /// `MPI_SOURCE`: rank of the sender.
     pub source: Rank,
     /// `MPI_TAG`.
     pub tag: Tag,
-    /// `MPI_Get_count` in bytes: what the buffer got, or for a probe what was sent.
+    /// `MPI_Get_count` in bytes: the bytes in the buffer; for a probe, the length of the message.
     pub bytes: usize,
-    /// How many messages arrived at this endpoint before it: its place in the order that the NIC
-    /// chose.
+    /// Number of messages that arrived at this endpoint before it, in the order that the NIC chose.
     pub arrival: u64,
 }
 
@@ -31,7 +30,7 @@ pub struct Received {
     /// The buffer that was posted, at its posted length; its first `status.bytes` bytes are the
     /// message.
     pub buffer: Vec<u8>,
-    /// What was received.
+    /// The message's source, tag and length.
     pub status: Status,
 }
 
