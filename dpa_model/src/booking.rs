@@ -1,12 +1,12 @@
-//! Who has booked a receive: a bit per handler (O10, S22).
+//! Bookings of a receive: one bit per handler (O10, S22).
 //!
-//! **Where.** The bits of the first 64 handlers are one word in the descriptor's own line, so a
-//! NIC with up to 64 handlers touches nothing else. The bits of further handlers, up to
-//! [`HANDLERS_MAX`], lie in a table beside the descriptors, three words a receive, which exists
-//! only where a NIC has such handlers. So descriptors keep their 64 bytes (O29).
+//! **Where.** The bits of the first 64 handlers are one word in the descriptor's own line, so a NIC
+//! with up to 64 handlers touches nothing else. A table beside the descriptors, three words a
+//! receive, holds the bits of further handlers, up to [`HANDLERS_MAX`]; only a NIC with such
+//! handlers has it. So descriptors keep their 64 bytes (O29).
 //!
-//! **Orderings.** Bookings are Relaxed: the barrier orders them for those who must see them, and
-//! the early booking check may miss one (S16).
+//! **Orderings.** Bookings are Relaxed: the barrier orders them for later readers, and the early
+//! booking check may miss one (S16).
 
 use alloc::boxed::Box;
 use core::ops::Index;
@@ -15,7 +15,7 @@ use crate::descriptor::{Descriptor, known};
 use crate::number::ReceiveId;
 use crate::sync::{AtomicU64, Relaxed};
 
-/// Widest block: BlueField-3's DPA has 256 threads, one a handler.
+/// Widest block: BlueField-3's DPA has 256 threads, each of which runs one handler.
 pub const HANDLERS_MAX: usize = 256;
 
 /// Handlers whose bits lie in the descriptor.
@@ -30,12 +30,12 @@ pub(crate) struct FarBits([AtomicU64; WORDS - 1]);
 impl FarBits {
     pub(crate) const BYTES: usize = size_of::<Self>();
 
-    /// Length of that table.
+    /// Length of the table of far bits.
     pub(crate) fn places(receives: usize, handlers: usize) -> usize {
         if handlers > NEAR { receives } else { 0 }
     }
 
-    /// A table for a NIC with so many receives and handlers; empty if nobody needs it.
+    /// The far bits of `receives` receives; empty if all handlers fit the descriptor.
     pub(crate) fn table(receives: usize, handlers: usize) -> Box<[Self]> {
         let places = 0..Self::places(receives, handlers);
         places.map(|_| Self(core::array::from_fn(|_| AtomicU64::new(0)))).collect()
@@ -62,7 +62,7 @@ fn bit(handler: usize) -> u64 {
     1 << (handler % 64)
 }
 
-/// Where the bits of all receives are.
+/// The bits of all receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bookings<'a> {
     pub(crate) receives: &'a [Descriptor],
@@ -79,22 +79,23 @@ impl<'a> Bookings<'a> {
         }
     }
 
-    /// Sets the bit of `handler` where others may book at the same time.
+    /// Sets the bit of `handler` while others may book, too: a read-modify-write.
     #[inline(always)]
     pub(crate) fn book(self, receive: ReceiveId, handler: usize) {
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
         self.word(receive, handler).fetch_or(bit, Relaxed);
     }
 
-    /// The same where nobody else books, and handlers do in ascending order: a load and a store.
-    /// Returns bits of the handlers that had booked the receive before; 0 if none had.
+    /// Sets the bit of `handler` with a load and a store, for a lone worker whose handlers book in
+    /// ascending order. Returns the bits of earlier handlers that booked the receive; 0 if none
+    /// did.
     #[inline(always)]
     pub(crate) fn book_alone(&self, receive: ReceiveId, handler: usize) -> u64 {
         if handler >= NEAR {
             return book_far_alone(&self.receives[receive], &self.far[receive], handler);
         }
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
-        // SAFETY: a search found it.
+        // SAFETY: a search found the receive.
         let word = unsafe { &known(self.receives, receive).booking };
         let before = word.load(Relaxed);
         word.store(before | bit, Relaxed);
@@ -140,7 +141,7 @@ fn book_far_alone(near: &Descriptor, far: &FarBits, handler: usize) -> u64 {
 pub(crate) struct HandlerSet([u64; WORDS]);
 
 impl HandlerSet {
-    /// Nobody.
+    /// The empty set.
     pub(crate) const NONE: Self = Self([0; WORDS]);
 
     /// The handlers before `handler`, which is at most [`HANDLERS_MAX`].
@@ -161,7 +162,7 @@ impl HandlerSet {
         self.0[handler / 64] & bit(handler) != 0
     }
 
-    /// The members of `word * 64..(word + 1) * 64`, a bit each.
+    /// The members of `word * 64..(word + 1) * 64`, one bit each.
     #[inline(always)]
     pub(crate) fn word(&self, word: usize) -> u64 {
         self.0[word]
@@ -169,7 +170,8 @@ impl HandlerSet {
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        // Not a comparison of arrays: on a RISC-V card that is a call which looks at each byte.
+        // Not an array comparison: on a RISC-V card that calls a function that compares byte by
+        // byte.
         self.0.iter().fold(0, |all, word| all | word) == 0
     }
 }

@@ -1,5 +1,4 @@
-//! What a NIC is built from and which rules it follows. Every option leaves the matching result
-//! unchanged.
+//! Sizes of a NIC and its algorithm's options. No option changes the matching result.
 
 use core::fmt;
 
@@ -11,41 +10,41 @@ use crate::region::REGIONS_MAX;
 
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
-/// Handlers of a slice at least, where nothing else is asked for.
+/// Least handlers of a slice, unless the configuration sets it.
 pub const SLICE_MIN: usize = 16;
 /// BlueField-3: memory of the DPA, as devices report it.
 pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
-/// Host memory that goes with a NIC, unless another limit is asked for.
+/// Default limit of the host memory that belongs to a NIC.
 const HOST_MEMORY_BYTES: u64 = 4 << 30;
 /// BlueField-3: level-2 cache of the DPA (O4).
 pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
 pub const DPA_L3_BYTES: u64 = 3 << 20;
 
-/// What happens to a message without a receive when unexpected memory is exhausted (S21).
+/// What the NIC does with a message without a receive when unexpected memory is exhausted (S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnexpectedFull {
-    /// The message and all its communicator's later unmatched ones go to the host's software
+    /// The message and all later unmatched ones of its communicator go to the host's software
     /// matching.
     #[default]
     Demote,
-    /// The completion queue is not consumed any further until a receive makes room; senders see
+    /// The NIC stops consuming the completion queue until a receive makes room; senders see
     /// receiver-not-ready.
     ///
     /// For measurements and for programs that post every receive before its message is sent; not
-    /// for MPI programs in general (MPI 4.1, section 3.5). The message that is held stands at the
-    /// head of the queue, where no probe finds it, and the messages behind it are held as well,
-    /// also those whose receives are posted.
+    /// for MPI programs in general (MPI 4.1, section 3.5). The held message stands at the head of
+    /// the queue, where no probe finds it. It also holds the messages behind it, even if their
+    /// receives are posted.
     BackPressure,
 }
 
-/// Who decides how posts and arrivals interleave.
+/// What decides how posts and arrivals interleave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
     /// The NIC, at each block boundary.
     #[default]
     Free,
-    /// The stamps: a command says how many arrivals come before it, an arrival how many commands.
+    /// The stamps: a command's stamp counts the arrivals before it, an arrival's the commands.
     Stamped,
 }
 
@@ -54,7 +53,7 @@ pub enum Order {
 pub struct Options {
     /// Entry rule of the fast path.
     pub fast_path: FastPath,
-    /// In the optimistic search skip receives which a lower handler booked (O27, S16).
+    /// Whether the optimistic search skips receives that a lower handler booked (O27, S16).
     pub early_check: bool,
     /// Removal of consumed receives.
     pub removal: Removal,
@@ -66,62 +65,62 @@ pub struct Options {
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.
     pub unexpected_full: UnexpectedFull,
-    /// Run every block as one of several workers would: bookings by read-modify-write, candidates
-    /// and barrier, removal as above. Otherwise a worker that runs a block alone does without them
-    /// and takes receives out of their chains at once.
+    /// Run every block as if several workers shared it: bookings by read-modify-write, candidates
+    /// and barrier, removal as above. Otherwise a worker that runs a block alone skips these and
+    /// takes receives out of their chains at once.
     pub always_shared: bool,
-    /// Who gives the order.
+    /// What decides the order of posts and arrivals.
     pub order: Order,
-    /// Report every admitted post and unexpected message on the completion ring, in the order that
-    /// the NIC chose.
+    /// Report every admitted post and unexpected message on the completion ring, in the NIC's
+    /// order.
     pub log_order: bool,
 }
 
-/// Size of every part. All memory is taken when the NIC is built.
+/// Size of every part. The NIC takes all memory when it is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicConfig {
     /// N, the handlers of a block: `1..=256`; the paper uses 32.
     pub handlers: usize,
     /// M, the host threads that may run them: `1..=256`.
     pub workers: usize,
-    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in
+    /// Least handlers that a worker runs, unless the block has fewer: shorter slices cost more in
     /// hand-overs than they gain. 0: at least [`SLICE_MIN`], and the threads of a
-    /// [`Pool`](crate::Pool) share blocks only while measuring says that this is faster.
+    /// [`Pool`](crate::Pool) share blocks only while measurements show a gain.
     pub slice_min: usize,
     /// Receive descriptors (O7).
     pub receives: usize,
-    /// Bins in each of a communicator's three hash tables, unless it asks for another number.
+    /// Bins in each of a communicator's three hash tables, unless its creation sets another number.
     pub bins: usize,
     /// Communicators that can be offloaded at the same time; ids `0..communicators`.
     pub communicators: usize,
     /// Bins in NIC memory, shared by all communicators. 0: enough for `communicators` with `bins`
     /// bins each.
     pub index_bins: usize,
-    /// Completion queues, `1..=64`: each of the first senders has one for itself, all others share
-    /// one. A block is cut from one queue.
+    /// Completion queues, `1..=64`: each of the first senders owns one, all others share the last.
+    /// A block is cut from one queue.
     pub completion_queues: usize,
     /// Entries of a completion queue, a power of two, at least `handlers` (O20).
     pub completion_queue: usize,
-    /// Bounce buffers of a completion queue: bounds the messages in flight whose payload does not
-    /// fit in the entry.
+    /// Bounce buffers of a completion queue: bounds the messages in flight with a payload larger
+    /// than the entry.
     pub bounce_buffers: usize,
     /// Largest eager message in bytes: the size of bounce and unexpected buffers.
     pub eager_limit: usize,
-    /// Unexpected messages that the NIC can hold.
+    /// Capacity for unexpected messages on the NIC.
     pub unexpected: usize,
-    /// Of these, how many can hold a payload that does not fit in the entry.
+    /// How many of them may have a payload larger than the entry.
     pub unexpected_buffers: usize,
     /// Entries of the command queue, a power of two.
     pub command_queue: usize,
     /// Entries of the completion ring to the host, a power of two, at least `handlers`.
     pub completion_ring: usize,
     /// Sender buffers that can be registered for rendezvous at the same time before senders add
-    /// room for more, rounded up to a power of two.
+    /// regions; rounded up to a power of two.
     pub regions: usize,
     /// Limit of NIC memory in bytes.
     pub memory_bytes: u64,
-    /// Limit of the host memory that goes with the NIC, in bytes: completion ring, the buffers that
-    /// go with it, regions. Senders may add regions beyond it.
+    /// Limit of the host memory that belongs to the NIC, in bytes: completion ring, its staging
+    /// buffers, regions. Senders may add regions beyond it.
     pub host_memory_bytes: u64,
     /// Switches of the algorithm.
     pub options: Options,
@@ -160,9 +159,9 @@ impl Default for NicConfig {
 pub enum ConfigError {
     /// A number is outside its range.
     OutOfRange {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// What was asked for.
+        /// Value given.
         value: usize,
         /// Least allowed.
         least: usize,
@@ -171,19 +170,19 @@ pub enum ConfigError {
     },
     /// A queue's depth must be a power of two.
     NotPowerOfTwo {
-        /// Which queue.
+        /// Name of the queue.
         what: &'static str,
-        /// What was asked for.
+        /// Value given.
         value: usize,
     },
-    /// The host's side needs more memory than it may have.
+    /// The host's side needs more memory than its limit.
     HostMemory {
         /// Bytes needed.
         needed: u64,
         /// Bytes allowed.
         limit: u64,
     },
-    /// The tables need more than the NIC has.
+    /// The tables need more memory than the NIC has.
     Memory {
         /// Bytes needed.
         needed: u64,
@@ -272,7 +271,7 @@ impl NicConfig {
     }
 }
 
-/// Bins that one communicator takes: three hash tables and the list I3.
+/// Bins of one communicator: three hash tables and the list I3.
 pub(crate) fn bins_of_communicator(bins: usize) -> usize {
     bins.saturating_mul(3).saturating_add(1)
 }

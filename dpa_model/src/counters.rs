@@ -1,5 +1,5 @@
-//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer
-//! at a time. Sums are made when counters are read, so that a message is counted once on its way.
+//! The NIC's counters (vocabulary: S28). They are always on; each has one writer at a time. Reading
+//! sums them, so a message on its way is counted once.
 
 use alloc::boxed::Box;
 
@@ -34,7 +34,7 @@ macro_rules! counters {
         }
 
         impl $copy {
-            /// Adds another's counts to these.
+            /// Adds the counts of `other`.
             pub fn add(&mut self, other: &Self) {
                 $(self.$sum += other.$sum;)*
                 $(self.$field += other.$field;)*
@@ -56,15 +56,16 @@ counters! {
     /// Counters of one handler (or, added up, of all).
     HandlerCounters => HandlerCounts {
         sums {
-            /// Messages this handler took: blocks that were wide enough for it, see `BlockSizes`.
+            /// Messages this handler took: the blocks with more messages than its number, see
+            /// `BlockSizes`.
             messages = sum[],
             /// Receives booked.
             bookings = sum[fast, slow],
-            /// Matched without conflict: messages that went no other way.
+            /// Matched without conflict: all messages outside the other paths.
             clean = sum[],
         }
-        /// Descriptors visited in I0. Like those below, the first handler of a slice counts them
-        /// for all.
+        /// Descriptors visited in I0. The first handler of a slice counts this and the following
+        /// for the whole slice.
         walked_exact,
         /// Descriptors visited in I1 (any source).
         walked_any_source,
@@ -76,35 +77,36 @@ counters! {
         fast,
         /// Went the slow path.
         slow,
-        /// Of these, kept their own candidate.
+        /// Slow-path messages that kept their own candidate.
         forced,
         /// Claimed at once under `mpi_assert_allow_overtaking`.
         overtaking,
         /// Found no receive in the optimistic search.
         no_candidate,
-        /// Found no receive in the end. Counted here: those that had found one before.
+        /// Found no receive in the end. The counter itself holds only those that first had a
+        /// candidate.
         unexpected,
         /// Fast path refused: lower handlers chose other receives, or not all had booked.
         refused_mixed,
-        /// Fast path refused: the receive further on belongs to another sequence.
+        /// Fast path refused: the receive at that distance belongs to another sequence.
         refused_sequence,
-        /// Fast path refused: the chain ends before.
+        /// Fast path refused: the chain is too short.
         refused_exhausted,
         /// Failed polls at the partial barrier.
         barrier_polls,
         /// Failed polls of the slow path.
         slow_polls,
-        /// Lazy removals that met a taken lock.
+        /// Lazy removals that found the lock taken.
         lock_missed,
-        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message
-        /// may search again.
+        /// Searches whose inline hashes were wrong (verification mode); the slow path may search
+        /// twice for a message.
         hash_mismatch,
     }
 }
 
 impl HandlerCounters {
-    /// The counts of a handler that took so many messages, of which so many came in blocks that
-    /// found nothing posted. Read while a block runs, they may be of slightly different moments.
+    /// Public counts: `messages` taken, `idle` of them in blocks with nothing posted. Read during a
+    /// block, the counts may be of slightly different moments.
     pub(crate) fn of(&self, messages: u64, idle: u64) -> HandlerCounts {
         let mut counts = self.copy();
         counts.no_candidate += idle;
@@ -117,8 +119,8 @@ impl HandlerCounters {
     }
 }
 
-/// How many blocks of a kind there were, by size: handler h took a message of each that had more
-/// than h. One addition a block, and none for a message.
+/// Number of blocks by size: handler h took a message of each block with more than h. One addition
+/// per block, none per message.
 #[derive(Debug)]
 pub(crate) struct BlockSizes(Box<[Counter]>);
 
@@ -127,13 +129,13 @@ impl BlockSizes {
         Self((0..=handlers).map(|_| Counter::default()).collect())
     }
 
-    /// There is one more, of so many messages.
+    /// Counts a block of `count` messages.
     #[inline(always)]
     pub(crate) fn note(&self, count: usize) {
         self.0[count].add(1);
     }
 
-    /// Messages that a handler took.
+    /// Number of messages that a handler took.
     pub(crate) fn messages(&self, handler: usize) -> u64 {
         self.0.iter().skip(handler + 1).map(Counter::get).sum()
     }
@@ -145,7 +147,7 @@ counters! {
         sums {}
         /// Blocks run.
         blocks,
-        /// Of these, run by several workers.
+        /// Blocks run by several workers.
         shared_blocks,
         /// Blocks in which some handler met a conflict (S28).
         conflict_blocks,
@@ -153,13 +155,13 @@ counters! {
         commands,
         /// Receives posted to the NIC.
         posts,
-        /// Of these, matched an unexpected message at once.
+        /// Posts that matched an unexpected message at once.
         posts_late,
-        /// Of these, put in the posted queue.
+        /// Posts that entered the posted queue.
         posts_admitted,
-        /// Put in a bin that held something (S28).
+        /// Posts into a bin that was not empty (S28).
         collisions,
-        /// Sent on to software matching.
+        /// Posts sent on to software matching.
         posts_forwarded,
         /// Messages put in the unexpected store.
         unexpected,
@@ -173,26 +175,26 @@ counters! {
         fallback_unexpected,
         /// Communicators that got no tables.
         fallback_tables,
-        /// Communicators handed back by the host.
+        /// Communicators that the host handed back.
         resumed,
         /// Rounds that could not go on because the completion ring was full.
         ring_full,
         /// Rounds that could not go on because unexpected memory was full (back-pressure).
         unexpected_full,
-        /// Most posted receives, and so descriptors, at a time (MPICH's `posted_recvq_length` at
-        /// its highest).
+        /// Most posted receives, and so descriptors, at a time (MPICH's maximum
+        /// `posted_recvq_length`).
         posted_high,
-        /// Most unexpected messages at a time (MPICH's `unexpected_recvq_length` at its highest).
+        /// Most unexpected messages at a time (MPICH's maximum `unexpected_recvq_length`).
         unexpected_high,
-        /// Most unexpected bytes at a time (MPICH's `unexpected_recvq_buffer_size` at its highest).
+        /// Most unexpected bytes at a time (MPICH's maximum `unexpected_recvq_buffer_size`).
         unexpected_bytes_high,
-        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers
-        /// in use are never more.
+        /// Most entries waiting in the completion queue, sampled every 16 blocks; never fewer than
+        /// the bounce buffers in use.
         arrivals_high,
     }
 }
 
-/// Counters of the senders' side; added to by many threads, off the fast path only.
+/// Counters of the senders' side; several threads add to them, off the fast path only.
 #[derive(Debug, Default)]
 pub(crate) struct SenderCounters {
     /// Sends refused: the completion queue was full.

@@ -1,10 +1,10 @@
-//! The four indexes of posted receives, as handlers search them (O5, O6): up to three hash tables
+//! The four indexes of posted receives as handlers search them (O5, O6): up to three hash tables
 //! and a list, each of bins with chains.
 //!
 //! **Progress.** Searching is wait-free.
 //!
-//! **Cost.** A search reads one word of one bin and one line per descriptor walked, for each class
-//! in which something is posted.
+//! **Cost.** A search reads one word of one bin and one line per visited descriptor, for each class
+//! with posted receives.
 
 use crate::bin::Bin;
 use crate::booking::Bookings;
@@ -14,54 +14,54 @@ use crate::number::{BinId, Label, ReceiveId};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, WildcardClass};
 
-/// What handlers need to know of a communicator; written by the boundary, constant inside a block.
+/// The handlers' view of a communicator; the boundary writes it, and it is constant inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommView {
     /// First of the communicator's bins.
     pub(crate) base: BinId,
     /// Bins per hash table; 0: the NIC has no tables for this communicator.
     pub(crate) bins: u32,
-    /// Bits 0..8: the classes of which receives are posted. Bit 8: `mpi_assert_allow_overtaking`.
-    /// One word, because handlers copy views, and a card stores no single bytes well.
+    /// Bits 0..8: classes with posted receives. Bit 8: `mpi_assert_allow_overtaking`. One word,
+    /// because handlers copy views, and a card stores single bytes slowly.
     pub(crate) kinds: u32,
 }
 
 const OVERTAKING: u32 = 1 << 8;
 
 impl CommView {
-    /// Nothing is known of the communicator.
+    /// The view of an unknown communicator.
     pub(crate) const NONE: Self = Self { base: BinId(0), bins: 0, kinds: 0 };
 
-    /// A communicator without receives.
+    /// The view of a communicator without receives.
     pub(crate) fn new(base: BinId, bins: u32, overtaking: bool) -> Self {
         Self { base, bins, kinds: if overtaking { OVERTAKING } else { 0 } }
     }
 
-    /// Classes of which receives are posted.
+    /// Classes with posted receives.
     #[inline(always)]
     pub(crate) fn classes(&self) -> ClassSet {
         ClassSet::from_bits(self.kinds as u8)
     }
 
-    /// Whether only receives without wildcards are posted, and messages do not overtake.
+    /// Whether all posted receives are without wildcards and messages do not overtake.
     #[inline(always)]
     pub(crate) fn is_exact(&self) -> bool {
         self.kinds == 1 << WildcardClass::Exact as u32
     }
 
-    /// Receives of this class are posted from now on.
+    /// Marks that receives of this class are posted.
     #[inline(always)]
     pub(crate) fn insert(&mut self, class: WildcardClass) {
         self.kinds |= 1 << class as u32;
     }
 
-    /// None of this class is.
+    /// Marks that no receive of this class is posted.
     #[inline(always)]
     pub(crate) fn remove(&mut self, class: WildcardClass) {
         self.kinds &= !(1 << class as u32);
     }
 
-    /// Takes over the classes of another view of the same communicator.
+    /// Copies the classes of another view of this communicator.
     #[inline(always)]
     pub(crate) fn follow(&mut self, other: &Self) {
         self.kinds = other.kinds;
@@ -81,7 +81,7 @@ impl CommView {
     }
 }
 
-/// What a handler looks for.
+/// A handler's search key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) source: u32,
@@ -89,23 +89,23 @@ pub(crate) struct Key {
     pub(crate) hashes: Hashes,
 }
 
-/// A posted receive that fits.
+/// A fitting posted receive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) receive: ReceiveId,
-    /// The one before it in its chain, or `NIL`.
+    /// The receive before it in its chain, or `NIL`.
     pub(crate) before: ReceiveId,
     pub(crate) label: Label,
 }
 
-/// The oldest receive of a chain, as a message sees it.
+/// The head of a chain, from a message's point of view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Oldest {
-    /// It is live and fits.
+    /// The head is live and fits.
     Fits { bin: BinId, receive: ReceiveId },
     /// The chain is empty.
     None { bin: BinId },
-    /// It does not; what stands behind it was not looked at.
+    /// The head does not fit; the rest of the chain is not searched yet.
     Other,
 }
 
@@ -118,9 +118,9 @@ pub(crate) struct Indexes<'a> {
 }
 
 impl Indexes<'_> {
-    /// Searches the indexes in which something is posted: the first live receive that fits in each,
-    /// of these the one posted first (O8, O11). Receives that a handler below `skip_below` has
-    /// booked are passed over (early booking check, O27).
+    /// Searches all indexes with posted receives: of the first live fitting receive in each,
+    /// returns the one posted first (O8, O11). Skips receives booked by a handler below
+    /// `skip_below` (early booking check, O27).
     #[inline(never)]
     pub(crate) fn search(
         self,
@@ -129,8 +129,7 @@ impl Indexes<'_> {
         counters: &HandlerCounters,
     ) -> Option<Candidate> {
         let mut best = None;
-        // Written out, so that each class has its own compare and one that has no receives costs
-        // one test.
+        // Unrolled: each class has its own compare, and a class without receives costs one test.
         if self.view.classes().contains(WildcardClass::Exact) {
             best = self.search_class::<0>(&key, skip_below, counters);
         }
@@ -146,8 +145,8 @@ impl Indexes<'_> {
         best
     }
 
-    /// Walks the one chain of index `CLASS` in which a receive can be, to the first live one that
-    /// fits; counts the descriptors visited.
+    /// Walks the only chain of index `CLASS` that can hold the receive, up to the first live
+    /// fitting one. Counts the visited descriptors.
     #[inline(always)]
     pub(crate) fn search_class<const CLASS: usize>(
         &self,
@@ -164,7 +163,7 @@ impl Indexes<'_> {
         if head == ReceiveId::NIL {
             return None;
         }
-        // By far the commonest: the oldest of the chain, without a loop.
+        // Fast exit: most searches end at the head.
         match self.fitting::<CLASS>(head, ReceiveId::NIL, key, skip_below) {
             Ok(found) => {
                 walked.add(1);
@@ -174,23 +173,23 @@ impl Indexes<'_> {
         }
     }
 
-    /// The oldest receive of the chain that [`search_class`](Self::search_class) walks: by far most
-    /// often that is all it looks at. Its caller counts the step and says that it was made.
+    /// The head of the chain that [`search_class`](Self::search_class) walks, where most searches
+    /// end. The caller counts the visit and reports the step.
     #[inline(always)]
     pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Oldest {
         let class = WildcardClass::ALL[CLASS];
         let bin = self.view.bin(class, key.hashes.of_class(class));
-        // SAFETY: as there.
+        // SAFETY: receives of this class are posted, so the communicator has tables.
         let receive = unsafe { crate::bin::known(self.bins, bin) }.head();
         if receive == ReceiveId::NIL {
             return Oldest::None { bin };
         }
-        // SAFETY: it stands in a chain.
+        // SAFETY: the receive stands in a chain.
         let descriptor = unsafe { known(self.bookings.receives, receive) };
         if live::<CLASS>(descriptor, key) { Oldest::Fits { bin, receive } } else { Oldest::Other }
     }
 
-    /// The walk behind the oldest: `before`, and what follows it.
+    /// Walks the chain behind the head: `before` and its successors.
     #[inline(always)]
     fn walk_on<const CLASS: usize>(
         &self,
@@ -215,7 +214,7 @@ impl Indexes<'_> {
         found
     }
 
-    /// One receive of a chain, if it is live and fits; otherwise the next.
+    /// One receive of a chain if it is live and fits; otherwise its successor.
     #[inline(always)]
     fn fitting<const CLASS: usize>(
         &self,
@@ -248,7 +247,7 @@ fn live<const CLASS: usize>(descriptor: &Descriptor, key: &Key) -> bool {
         && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
 }
 
-/// Descriptors visited in the index of a class.
+/// Counts visited descriptors in the index of a class.
 #[inline(always)]
 pub(crate) fn walked(counters: &HandlerCounters, class: WildcardClass) -> &Counter {
     match class {

@@ -1,7 +1,7 @@
-//! The wire without matching: takes messages out of the completion queues, each queue's in order.
+//! The wire without matching: takes messages out of the completion queues, in each queue's order.
 //!
-//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
-//! matching engine costs on the same wire. Nothing of the NIC but its completion queues is used.
+//! For measurements: the cost of senders, queue and bounce buffers alone, and of another matching
+//! engine on the same wire. It uses nothing of the NIC but its completion queues.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -14,10 +14,10 @@ use crate::number::QueueId;
 use crate::region::RegionKey;
 use crate::{Envelope, Leader};
 
-/// A message's data as it lies in the NIC.
+/// A message's data in the NIC.
 #[derive(Debug)]
 pub enum Data<'a> {
-    /// Eager: all of it, in the entry or in the bounce buffer.
+    /// Eager: the whole payload, in the entry or in the bounce buffer.
     Eager(&'a [u8]),
     /// Rendezvous: still at the sender.
     Rendezvous(RemoteData),
@@ -27,9 +27,9 @@ pub enum Data<'a> {
 #[derive(Debug)]
 pub struct Drain {
     leader: Leader,
-    /// How far each queue is emptied.
+    /// How far the drain has emptied each queue.
     fronts: Box<[Front]>,
-    /// The queue that is emptied now.
+    /// The queue that the drain empties now.
     turn: QueueId,
 }
 
@@ -42,7 +42,7 @@ struct Front {
     released: u64,
 }
 
-/// Messages taken before a queue is told about it: as many as the paper's blocks have.
+/// Messages taken between two releases: as many as the paper's blocks have.
 const RELEASE_EVERY: u64 = 32;
 
 impl Front {
@@ -50,7 +50,7 @@ impl Front {
         self.queue.ring.stamp_if_ready(self.head).is_some()
     }
 
-    /// Gives back what was taken. Returns whether there was any.
+    /// Releases the entries taken. Returns whether there were any.
     fn release(&mut self) -> bool {
         let any = self.released != self.head;
         if any {
@@ -61,7 +61,7 @@ impl Front {
     }
 }
 
-/// Messages taken since `head` was written, which moves past them even if the caller panics.
+/// Messages taken since `head` was written; its drop advances `head`, even if the caller panics.
 struct Taken<'a> {
     head: &'a mut u64,
     count: usize,
@@ -75,8 +75,8 @@ impl Drop for Taken<'_> {
 }
 
 impl Drain {
-    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
-    /// the drain is dropped.
+    /// Replaces the leader, whose tables stay as they are. Senders see a stopped NIC once the drain
+    /// is dropped.
     pub fn new(leader: Leader) -> Self {
         let arrivals = &leader.shared.arrivals;
         let front = |(queue, front): (usize, &boundary::Front)| {
@@ -87,7 +87,7 @@ impl Drain {
         Self { leader, fronts, turn: QueueId::FIRST }
     }
 
-    /// Hands the next message to `take`; `None` if there is none now.
+    /// Passes the next message to `take`; `None` if there is none now.
     #[inline(always)]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
         let (mut take, mut taken) = (Some(take), None);
@@ -97,8 +97,8 @@ impl Drain {
         taken
     }
 
-    /// Hands the messages that wait in one queue to `take`, at most so many. Returns how many there
-    /// were. Faster than [`next`](Self::next) where many wait.
+    /// Passes the waiting messages of one queue to `take`, at most `most`. Returns their number.
+    /// Faster than [`next`](Self::next) if many wait.
     #[inline(always)]
     pub fn take_waiting(&mut self, most: usize, mut take: impl FnMut(Envelope, Data<'_>)) -> usize {
         if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
@@ -110,9 +110,9 @@ impl Drain {
         let mut taken = Taken { head, count: 0 };
         while entries.is_ready(taken.count) {
             let place = taken.count;
-            // SAFETY: just seen ready; released below or later.
+            // SAFETY: just seen ready; the drain releases the entry only later.
             let entry = unsafe { entries.peek(place) };
-            // Before `take`, which may panic: a message is handed over once.
+            // Counted before `take`, which may panic: each message is passed on once.
             taken.count += 1;
             match entry.protocol {
                 Protocol::Inline => {
@@ -121,7 +121,7 @@ impl Drain {
                 Protocol::Buffered => {
                     let buffer = queue.bounce_buffer(entries.position(place));
                     let all = |bytes: &[u8]| take(entry.envelope, Data::Eager(bytes));
-                    // SAFETY: the bounce buffer belongs to this entry until it is released.
+                    // SAFETY: the bounce buffer belongs to this entry until its release.
                     unsafe { queue.bounce.read(buffer, entry.length as usize, all) };
                 }
                 Protocol::Rendezvous => {
@@ -138,15 +138,15 @@ impl Drain {
         count
     }
 
-    /// Gives back what was taken of this queue; then it is the next one's turn.
+    /// Releases the entries taken of this queue and moves to the next queue.
     #[inline(never)]
     fn go_on(&mut self) {
         self.fronts[self.turn.0].release();
         self.turn = self.turn.next_of(self.leader.shared.arrivals.in_use());
     }
 
-    /// Goes on to the next queue with a message; `false` if there is none. What was taken is given
-    /// back, and each queue looked at once more then, as in `HostPort::poll`.
+    /// Moves to the next queue with a message; `false` if there is none. It releases what was taken
+    /// and then checks each queue once more, as `HostPort::poll` does.
     #[inline(never)]
     fn look_elsewhere(&mut self) -> bool {
         let queues = self.leader.shared.arrivals.in_use();
@@ -174,7 +174,7 @@ mod tests {
         Envelope { comm: CommId(0), source: Rank::new(1).expect("a rank"), tag }
     }
 
-    /// Without tables, which are not used here.
+    /// A NIC with small tables, which the drain does not use.
     fn small() -> NicConfig {
         NicConfig {
             receives: 1,
@@ -195,7 +195,7 @@ mod tests {
         assert!(drain.next(|_, _| ()).is_none());
         let messages = if cfg!(miri) { 8 } else { 1000 };
         for i in 0..messages {
-            // In turn: empty, in the entry, in a bounce buffer, at the sender.
+            // Round robin: empty, in the entry, in a bounce buffer, at the sender.
             let length = [0, 8, 300, 5000][i as usize % 4];
             let bytes = alloc::vec![i as u8; length];
             let request = if length <= 4096 {
@@ -238,7 +238,7 @@ mod tests {
             first.try_send(envelope(tag), &[], 0).expect("room");
         }
         assert_eq!([5, 100, 100].map(|most| take(&mut drain, most)), [5, 19, 0]);
-        // Over the end of the ring, and from both queues.
+        // Past the end of the ring, and from both queues.
         for tag in 24..40 {
             first.try_send(envelope(tag), &[], 0).expect("room");
         }
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(sender.try_send(envelope(1), &[], 0), Err(SendError::Stopped));
     }
 
-    /// Messages that wait, of which `take` panics at each third.
+    /// Waiting messages; `take` panics at every third.
     #[test]
     fn a_panic_loses_the_message_that_it_meets_and_no_other() {
         let config = NicConfig { completion_queue: 64, ..small() };
@@ -291,7 +291,7 @@ mod tests {
         assert!(seen.into_iter().eq(0..sent), "each message once, in order");
     }
 
-    /// A rendezvous message's data have one reader, even if that reader outlives a panic.
+    /// A rendezvous message's data have one reader, even if the reader outlives a panic.
     #[test]
     fn a_panic_gives_no_message_to_a_second_reader() {
         let nic = Nic::new(&small()).expect("a NIC");

@@ -1,4 +1,4 @@
-//! What the NIC tells the host, and the names and handles in it.
+//! The NIC's reports to the host, and the names and handles in them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,21 +15,21 @@ use crate::shared::{NicName, Shared};
 pub struct RequestId(pub(crate) u64);
 
 impl RequestId {
-    /// Names no request, ever.
+    /// A name that no request ever has.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// A small number that no other living request of this port has, nor one whose end software
-    /// matching still keeps back.
+    /// A small number, unique among this port's living requests and among ended ones whose end
+    /// software matching still holds back.
     pub fn slot(self) -> usize {
         (self.0 & u64::from(u32::MAX)) as usize
     }
 
-    /// The whole name as a number; never that of another request of this port.
+    /// The whole name as a number, unique among all requests of this port.
     pub fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// The request of that name, as [`as_u64`](Self::as_u64) gave it.
+    /// The request of a name that [`as_u64`](Self::as_u64) gave.
     pub fn from_u64(name: u64) -> Self {
         Self(name)
     }
@@ -39,12 +39,11 @@ impl RequestId {
     }
 }
 
-/// A receive or probe that the NIC sent on to the host: only such a one can be withdrawn.
+/// A receive or probe that the NIC sent on to the host; only these can be withdrawn.
 #[derive(PartialEq, Eq, Debug)]
 pub struct ForwardedRequest {
     pub(crate) request: RequestId,
-    /// Which NIC sent it on: that one has forgotten it, another may be using a request of the same
-    /// name.
+    /// The NIC that sent it on. It has forgotten the request; another NIC may use the same name.
     pub(crate) nic: NicName,
 }
 
@@ -55,12 +54,12 @@ impl ForwardedRequest {
     }
 }
 
-/// An unexpected message that a matched probe took out of matching. The NIC holds it, and
-/// [`receive`](crate::HostPort::receive) fetches it; or software matching does, and
-/// [`into_payload`](Self::into_payload) gives its data.
+/// An unexpected message that a matched probe took out of matching. If the NIC holds it,
+/// [`receive`](crate::HostPort::receive) fetches it; if software matching does,
+/// [`into_payload`](Self::into_payload) returns its data.
 ///
-/// Dropped instead, it is lost: the NIC gives its memory back when the host next polls, and a
-/// sender that waits for it is told.
+/// Dropping it loses the message: the NIC frees its memory when the host next polls, and reports
+/// the loss to a sender that waits.
 #[derive(Debug)]
 #[must_use = "the message is lost unless it is received"]
 pub struct TakenMessage(Held);
@@ -71,11 +70,11 @@ enum Held {
     BySoftware(Payload),
 }
 
-/// An entry of the unexpected store that is in no chain.
+/// An entry of the unexpected store outside all chains.
 struct Stored {
     shared: Arc<Shared>,
     comm: CommId,
-    /// None: received.
+    /// `NIL` once received.
     entry: StoredId,
 }
 
@@ -104,7 +103,7 @@ impl TakenMessage {
         matches!(&self.0, Held::ByNic(stored) if Arc::ptr_eq(&stored.shared, nic))
     }
 
-    /// Communicator and entry, for a command that receives it; `None`: the NIC does not hold it.
+    /// Communicator and entry, for a command that receives it; `None` if the NIC does not hold it.
     pub(crate) fn receive(self) -> Option<(CommId, StoredId)> {
         match self.0 {
             Held::ByNic(mut stored) => {
@@ -141,12 +140,12 @@ impl fmt::Display for CommandQueueFull {
 
 impl core::error::Error for CommandQueueFull {}
 
-/// A message's data, sent on to the host for software matching.
+/// The data of a message that the NIC sent on to the host for software matching.
 #[derive(Debug)]
 pub enum Payload {
-    /// All of it.
+    /// The whole payload.
     Eager(Vec<u8>),
-    /// Still at the sender.
+    /// The data is still at the sender.
     Rendezvous(RemoteData),
 }
 
@@ -165,8 +164,8 @@ impl Payload {
     }
 }
 
-/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it tells the
-/// sender that its message was not received.
+/// The sender's registered buffer of a rendezvous message (O21). If dropped unread, it reports to
+/// the sender that its message was not received.
 pub struct RemoteData {
     shared: Arc<Shared>,
     key: RegionKey,
@@ -204,112 +203,113 @@ impl fmt::Debug for RemoteData {
     }
 }
 
-/// What [`poll`](crate::HostPort::poll) reports, and software matching for what it was sent. All
-/// events of a port come in the order of matching.
+/// A report of [`poll`](crate::HostPort::poll), or of software matching for what the NIC sent on.
+/// All events of a port come in the order of matching.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A receive is complete; `message.length` may exceed the buffer: truncation.
+    /// A receive is complete; a `message.length` above the buffer's length means truncation.
     Received {
-        /// Which receive; no longer valid.
+        /// The receive; no longer valid.
         request: RequestId,
         /// Its buffer, filled.
         buffer: Vec<u8>,
-        /// What was received.
+        /// The message received.
         message: Message,
-        /// The message had been unexpected.
+        /// Whether the message had been unexpected.
         late: bool,
     },
-    /// The receive entered a posted queue: told by the NIC with the order log, by software always.
+    /// The receive entered a posted queue. The NIC reports this only with the order log, software
+    /// always.
     Admitted {
-        /// Which receive.
+        /// The receive.
         request: RequestId,
     },
-    /// The message entered an unexpected queue: told by the NIC with the order log, by software
-    /// always.
+    /// The message entered an unexpected queue. The NIC reports this only with the order log,
+    /// software always.
     Unexpected {
-        /// Which message.
+        /// The message.
         message: Message,
     },
     /// The receive is for software matching; end it with [`withdraw`](crate::HostPort::withdraw).
     PostForwarded {
-        /// Which receive.
+        /// The receive.
         request: ForwardedRequest,
     },
     /// The message is for software matching.
     ArrivalForwarded {
-        /// Which message.
+        /// The message.
         message: Message,
         /// Its data.
         payload: Payload,
     },
     /// The receive or probe uses a wildcard that the communicator's hints exclude.
     Refused {
-        /// Which request; no longer valid.
+        /// The request; no longer valid.
         request: RequestId,
         /// Its buffer; empty for a probe.
         buffer: Vec<u8>,
     },
     /// The receive was cancelled.
     Cancelled {
-        /// Which receive; no longer valid.
+        /// The receive; no longer valid.
         request: RequestId,
         /// Its buffer.
         buffer: Vec<u8>,
     },
     /// The receive could not be cancelled: it has matched.
     TooLate {
-        /// Which receive; its completion came or comes on its own.
+        /// The receive; its completion has come or comes on its own.
         request: RequestId,
     },
     /// The receive to cancel is not on the NIC: look in the software list.
     CancelForwarded {
-        /// Which receive.
+        /// The receive.
         request: RequestId,
-        /// Its communicator; one that nobody has if the receive had ended when it was cancelled.
+        /// Its communicator; none that exists if the receive had ended before the cancel.
         comm: CommId,
     },
     /// Answer to a probe.
     Probed {
-        /// Which probe; no longer valid.
+        /// The probe; no longer valid.
         request: RequestId,
         /// The oldest fitting unexpected message.
         found: Option<Message>,
-        /// A matched probe's hold on it.
+        /// The message, if a matched probe took it.
         taken: Option<TakenMessage>,
     },
-    /// Nothing fits on the NIC: look in the software list; end it with
+    /// Nothing on the NIC fits: search the software list, then call
     /// [`withdraw`](crate::HostPort::withdraw).
     ProbeForwarded {
-        /// Which probe.
+        /// The probe.
         request: ForwardedRequest,
-        /// It is a matched probe.
+        /// Whether it is a matched probe.
         take: bool,
     },
     /// Answer to [`create`](crate::HostPort::create).
     Created {
-        /// Which request; no longer valid.
+        /// The request; no longer valid.
         request: RequestId,
         /// Whether the NIC has tables for the communicator.
         offloaded: bool,
     },
     /// Answer to [`free`](crate::HostPort::free).
     Freed {
-        /// Which request; no longer valid.
+        /// The request; no longer valid.
         request: RequestId,
-        /// Receives or messages are left: nothing was done.
+        /// Whether receives or messages are left; if so, the communicator was not freed.
         busy: bool,
     },
     /// The communicator is matched on the NIC again.
     Resumed {
-        /// Which communicator.
+        /// The communicator.
         comm: CommId,
     },
-    /// It is not: the NIC has sent on more since, or has no room.
+    /// The NIC declined the hand-back: it has sent on more since, or has no room.
     Declined {
-        /// Which communicator.
+        /// The communicator.
         comm: CommId,
-        /// The receives that were offered with it.
+        /// The receives offered with it.
         receives: Vec<ForwardedRequest>,
     },
 }

@@ -1,14 +1,15 @@
-//! Payloads made up for messages that have none: bytes that tell one message from another and one
-//! place in it from another, made and compared as fast as memory is copied.
+//! Generated payloads for messages without data. Their bytes differ between messages and between
+//! places in one message; generating and comparing them is as fast as a memory copy.
 
 use alloc::vec::Vec;
 
 use crate::MsgId;
 
-/// Payloads that begin at different places of the pattern.
+/// Number of places in the pattern at which payloads begin.
 const BEGINNINGS: u64 = 4093;
 
-/// Random bytes, so that no two beginnings go on in the same way; as many as were needed so far.
+/// Random bytes, so that the payloads from two beginnings differ; grows to the longest payload so
+/// far.
 #[derive(Debug)]
 pub(super) struct MadeUp {
     pattern: Vec<u8>,
@@ -20,7 +21,7 @@ impl MadeUp {
         Self { pattern: Vec::new(), random: 0x9E37_79B9_7F4A_7C15 }
     }
 
-    /// The bytes of a message that is to be sent.
+    /// The payload of a message to send.
     pub(super) fn payload(&mut self, msg: MsgId, length: usize) -> &[u8] {
         while self.pattern.len() < begin(msg) + length {
             self.random ^= self.random << 13;

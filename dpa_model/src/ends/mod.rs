@@ -1,15 +1,15 @@
-//! What surrounds the card in an emulation, and what a port to a real one replaces.
+//! The card's surroundings in an emulation; a port to a real card replaces them.
 //!
-//! - `host_port`, `event`: the host's end. It posts receives and is told what became of them.
+//! - `host_port`, `event`: the host's end. It posts receives and reports what became of them.
 //! - `sender`: the wire's end. It fills a completion queue as the network would.
-//! - `sent`: how far senders were at a moment.
+//! - `sent`: a snapshot of the senders' progress.
 //! - `feeder`: a sequence of operations fed into both in a fixed order.
-//! - `pool`: host threads in the place of the card's.
+//! - `pool`: host threads in place of the card's.
 //! - `two_lists`: matching as MPI defines it, for comparisons and for software fallback.
-//! - `drain`: the completion queue emptied without matching, for measurements.
+//! - `drain`: empties the completion queues without matching, for measurements.
 //!
-//! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of
-//! `shared::Shared` and their entries (`message`), nowhere else.
+//! The ends meet the card only in `arrivals` and its `completion_queue`, in `region`, and in the
+//! two rings of `shared::Shared` and their entries (`message`).
 
 mod drain;
 mod event;

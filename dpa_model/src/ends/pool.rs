@@ -1,15 +1,14 @@
-//! M host threads that run the NIC (std only). Not part of the algorithm, and not needed on a real
-//! DPA.
+//! M host threads that run the NIC (std only). They are not part of the algorithm; a real DPA does
+//! not need them.
 //!
-//! Worker 0 leads. A worker that finds nothing to do for a while goes to sleep and says so; the
-//! leader gives slices only to the workers below the first sleeping one, and wakes the sleepers
-//! when full blocks keep coming. So idle workers do not take processors away, and no hand-over
-//! waits for a sleeping thread longer than one sleep.
+//! Worker 0 leads. A worker without work for a while marks itself as sleeping. The leader gives
+//! slices only to workers below the first sleeper, and wakes sleepers when full blocks keep coming.
+//! So idle workers occupy no processors, and no hand-over waits for a sleeping thread longer than
+//! one sleep.
 //!
-//! Sharing a block costs hand-overs, and with more threads than processors it takes those away from
-//! senders and host. So the leader tries both ways for a while and goes on with the faster one,
-//! again and again, unless slices of a given length were asked for
-//! ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
+//! Sharing a block costs hand-overs, and more threads than processors take time from senders and
+//! host. So the leader regularly tries both ways and keeps the faster one, unless the configuration
+//! fixes the slices' length ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,21 +24,21 @@ use crate::{Leader, Round, Worker};
 /// Blocks between two attempts to wake sleeping workers.
 const WAKE_EVERY: u32 = 64;
 
-/// Rounds in which one way is tried, and rounds with the faster one before both are tried again:
-/// trying the slower one must not count.
+/// Rounds in a trial of one way. The faster way then runs long enough that trials of the slower one
+/// do not count.
 const TRIAL: u32 = 128;
 const SETTLED: u32 = 8192;
 
-/// Whether the leader shares blocks. It measures both ways for a while, and goes on with the one
-/// that took less time for a message.
+/// Whether the leader shares blocks: it times both ways and keeps the one with less time per
+/// message.
 #[derive(Debug)]
 struct Sharing {
     way: Way,
-    /// Rounds left.
+    /// Rounds left in this state.
     rounds: u32,
-    /// When this began, and the messages matched by then.
+    /// Start of this state, and the messages matched by then.
     since: Option<(Instant, u64)>,
-    /// Time for a message when shared, in nanoseconds.
+    /// Time per message when shared, in nanoseconds.
     shared_ns: f64,
 }
 
@@ -56,13 +55,13 @@ impl Sharing {
         Self { way: Way::TryShared, rounds: TRIAL, since: None, shared_ns: 0.0 }
     }
 
-    /// Blocks are shared now.
+    /// Whether blocks are shared now.
     fn on(&self) -> bool {
         matches!(self.way, Way::TryShared | Way::Shared)
     }
 
-    /// After a round in which something was done the way that is on; `messages` so far. Whether
-    /// blocks are to be shared from now on. Time is only looked at where a way begins or ends.
+    /// Records a round that did work; `messages` so far. Returns whether to share the next blocks.
+    /// Reads the clock only at a state's beginning and end.
     fn note(&mut self, messages: u64, now: impl FnOnce() -> Instant) -> bool {
         let Some((began, before)) = self.since else {
             self.since = Some((now(), messages));
@@ -90,9 +89,9 @@ impl Sharing {
 
 #[derive(Debug)]
 struct Team {
-    /// Worker w + 1 polls.
+    /// Whether worker w + 1 polls.
     awake: Vec<AtomicBool>,
-    /// The leader has ended: no block will be published any more.
+    /// The leader has ended: no further block will be published.
     dissolved: AtomicBool,
 }
 
@@ -104,17 +103,18 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the
-    /// place to pin it. Blocks are shared only with workers that have passed it.
+    /// Starts one thread per worker. Each first calls `on_start` with the worker's number, for
+    /// example to pin the thread. Blocks are shared only with workers whose `on_start` has
+    /// returned.
     ///
-    /// `workers` are all that were built with this leader, in any order: the pool says that the NIC
-    /// has stopped once its own threads have ended, and the host then frees the buffers it lent.
+    /// `workers` are all workers built with this leader, in any order. When its threads have ended,
+    /// the pool marks the NIC as stopped; the host then frees the buffers that it lent.
     ///
     /// # Errors
-    /// What the system says when it gives no thread; the NIC is then stopped.
+    /// The system's error if it starts no thread; the NIC is then stopped.
     ///
     /// # Panics
-    /// When a worker of this NIC is missing, or one is another NIC's.
+    /// If a worker of this NIC is missing, or belongs to another NIC.
     pub fn start(
         leader: Leader,
         workers: Vec<Worker>,
@@ -144,7 +144,7 @@ impl Pool {
             match started {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    // They have run nothing yet, so nothing can have gone wrong in them.
+                    // They have run nothing yet, so they cannot have panicked.
                     let _ = dissolve(&team, threads);
                     return Err(error);
                 }
@@ -158,8 +158,8 @@ impl Pool {
                 on_start(0);
                 lead(leader, &team_of_leader, &others);
             });
-            // A panic must not leave the other workers, or the host, waiting for ever; it goes on
-            // after all have ended.
+            // A panic must not leave the other workers or the host waiting for ever. It resumes
+            // after all threads have ended.
             let result = catch_unwind(life);
             if result.is_err() {
                 stop_of_leader.break_down();
@@ -173,17 +173,18 @@ impl Pool {
         match Builder::new().name("dpa-0".into()).spawn(lead) {
             Ok(leader) => Ok(Self { leader: Some(leader), stop }),
             Err(error) => {
-                // The workers' handles went with the closure; they see this and end by themselves.
+                // The closure owned the workers' handles; the threads see the stop and end by
+                // themselves.
                 team.dissolved.store(true, Relaxed);
                 Err(error)
             }
         }
     }
 
-    /// Ends all threads after the current block.
+    /// Stops all threads after the current block.
     ///
     /// # Panics
-    /// When a worker panicked.
+    /// If a worker panicked.
     pub fn stop(mut self) {
         if let Err(panic) = self.join() {
             resume_unwind(panic);
@@ -204,7 +205,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // A worker's panic was reported by its thread.
+        // The panicked thread has reported its panic.
         let _ = self.join();
     }
 }
@@ -230,7 +231,7 @@ fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
             Round::Worked => {
                 wait = Wait::new();
                 rounds = rounds.wrapping_add(1);
-                // As long as nobody is awake, nothing is shared.
+                // Nothing is shared while all workers sleep.
                 let tried = awake > 1 || !on;
                 let begins = tried
                     && sharing
@@ -259,8 +260,8 @@ fn serve(mut worker: Worker, team: &Team) {
             wait.pause();
         } else {
             awake.store(false, Relaxed);
-            // A block may have been published before the leader could see that: look once more,
-            // then sleep.
+            // The leader may have published a block before it saw the flag: poll once more, then
+            // sleep.
             if !worker.round() {
                 std::thread::park_timeout(Duration::from_millis(1));
             }
@@ -275,8 +276,8 @@ mod tests {
     use super::*;
     use crate::{Nic, NicConfig};
 
-    /// Rounds of one message each, which take so many nanoseconds alone and shared; how many were
-    /// shared.
+    /// Runs `all` rounds of one message each, which take the given nanoseconds alone and shared.
+    /// Returns how many were shared.
     fn shared_rounds(all: u32, alone_ns: u64, shared_ns: u64) -> u32 {
         let mut sharing = Sharing::new();
         let mut now = Instant::now();
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn blocks_are_shared_while_that_is_faster() {
-        // The first round of each starts the clock.
+        // The first round of each way starts the clock.
         let (trial, settled) = (TRIAL + 1, SETTLED + 1);
         let all = 3 * (2 * trial + settled);
         assert_eq!(shared_rounds(all, 100, 150), 3 * trial);
@@ -326,7 +327,7 @@ mod tests {
         assert!(all.host.is_stopped());
     }
 
-    /// A worker that is still busy with `on_start` holds nobody up.
+    /// A worker that is still in `on_start` delays no other.
     #[test]
     fn blocks_are_shared_only_with_workers_that_have_started() {
         let config = NicConfig { workers: 2, slice_min: 1, ..NicConfig::default() };

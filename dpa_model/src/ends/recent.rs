@@ -1,17 +1,17 @@
-//! What is known under ascending names.
+//! A map for names that mostly ascend.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-/// Names ahead of the oldest entry that the ring reaches.
+/// How far beyond its oldest entry the ring reaches.
 const RING_MAX: usize = 1 << 12;
 
-/// A map for names that mostly come in order, one after the other, and are soon forgotten: those
-/// stand in a ring. All others stand in a tree.
+/// A map for names that mostly come in ascending order and are soon forgotten: a ring holds them. A
+/// tree holds all others.
 #[derive(Debug)]
 pub(super) struct Recent<T> {
     /// Name of the ring's first place.
     first: u64,
-    /// Its first place is never empty.
+    /// The first place is never empty.
     ring: VecDeque<Option<T>>,
     others: BTreeMap<u64, T>,
 }
@@ -59,7 +59,7 @@ impl<T> Recent<T> {
         if self.others.is_empty() { None } else { self.others.remove(&name) }
     }
 
-    /// Everything, by name.
+    /// All values, by ascending name.
     pub(super) fn values(&self) -> impl Iterator<Item = &T> {
         let before = self.others.range(..self.first);
         let after = self.others.range(self.first..);
@@ -83,7 +83,8 @@ impl<T> Recent<T> {
 mod tests {
     use super::*;
 
-    /// Against a tree: names in order, with gaps, out of order and given twice; a few stay long.
+    /// Compares with a tree: names in order, with gaps, out of order and given twice; a few stay
+    /// long.
     #[test]
     fn it_is_a_map() {
         for spread in [1, 2, 5000] {

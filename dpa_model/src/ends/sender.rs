@@ -1,5 +1,5 @@
-//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does
-//! (O19, O21, O26).
+//! The wire's end: puts messages into the NIC's completion queue, like an RDMA send (O19, O21,
+//! O26).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,19 +17,19 @@ use crate::{CommId, Envelope, Hashes, Rank, Tag};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The completion queue is full or no bounce buffer is free, or another sender is making
-    /// regions: try again later.
+    /// The completion queue is full, no bounce buffer is free, or another sender is adding regions:
+    /// try again later.
     ReceiverNotReady,
-    /// Longer than an eager message may be; use rendezvous.
+    /// The message exceeds the eager limit; use rendezvous.
     TooLong {
         /// Bytes of the message.
         length: usize,
         /// Most bytes allowed.
         limit: usize,
     },
-    /// The sending thread is the one that runs the receiver, and would wait for itself.
+    /// The sending thread runs the receiver, and would wait for itself.
     OwnThread,
-    /// The receiver took the message and gave it up, so that nobody receives it.
+    /// The receiver took the message and then gave it up.
     NotReceived,
     /// The NIC has stopped.
     Stopped,
@@ -51,8 +51,8 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// A sender; every clone may send from its own thread. Messages of one sender arrive in the order
-/// sent; those of a clone may overtake them.
+/// A sender; every clone may send from its own thread. Messages of one sender arrive in sending
+/// order; messages of a clone may overtake them.
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,
@@ -60,9 +60,9 @@ pub struct Sender {
     queue_id: QueueId,
     claims: Claims,
     inline_hashes: bool,
-    /// Zero, or what makes this sender's hashes wrong.
+    /// Bits to flip in this sender's hashes; 0 for none.
     hash_fault: u32,
-    /// Headers have no hashes or wrong ones.
+    /// Whether headers have no hashes or wrong ones.
     odd: bool,
 }
 
@@ -90,22 +90,22 @@ impl Sender {
         Self { shared, queue, queue_id, claims, inline_hashes: true, hash_fault: 0, odd: false }
     }
 
-    /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
+    /// Sets whether this sender puts hashes in the header (O26); otherwise the NIC computes them.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
         self.odd = !on || self.hash_fault != 0;
     }
 
-    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts
-    /// in headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its
-    /// messages rightly; 0 ends the fault.
+    /// Makes this sender faulty: it flips the bits of `fault` in all hashes that it puts in
+    /// headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its messages
+    /// correctly. 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.hash_fault = fault;
         self.odd = !self.inline_hashes || fault != 0;
     }
 
-    /// Messages of this sender's completion queue that the NIC has dealt with so far: as long as
-    /// the number grows, a receiver that is not ready will be.
+    /// Messages of this sender's completion queue that the NIC has consumed. While the number
+    /// grows, a receiver that is not ready will become ready.
     pub fn dealt_with(&self) -> u64 {
         self.queue.ring.head()
     }
@@ -115,13 +115,12 @@ impl Sender {
         self.shared.eager_limit.max(INLINE_BYTES)
     }
 
-    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come
+    /// Sends eagerly: copies the payload, which may be reused at once. `stamp`: number of commands
     /// before the message, used with `Order::Stamped` only.
     ///
-    /// The usual case, at most a word of a sender with a queue of its own that knows of room, is
-    /// compiled into the caller's loop. There it stores nothing but the entry and the next
-    /// position: any other store between two entries, as of a register that was short, costs half
-    /// an entry.
+    /// The common case, at most a word from a sender that owns its queue and knows of room, is
+    /// inlined into the caller's loop. It stores only the entry and the next position: any other
+    /// store between two entries, such as a register spill, costs half an entry.
     ///
     /// # Errors
     /// Any [`SendError`].
@@ -153,7 +152,7 @@ impl Sender {
         self.try_send_otherwise(comm, source, tag, bytes, stamp)
     }
 
-    /// Any message. (An envelope would be passed in memory, and be put there for each message.)
+    /// Sends any message. The envelope is passed in parts, which stay in registers.
     #[inline(never)]
     fn try_send_otherwise(
         &mut self,
@@ -185,7 +184,8 @@ impl Sender {
         }
         let position = self.claim(true)?;
         let buffer = self.queue.bounce_buffer(position);
-        // SAFETY: the claim saw the buffer's last message released (`CompletionQueue::claim`).
+        // SAFETY: the claim saw the release of the buffer's last message
+        // (`CompletionQueue::claim`).
         unsafe { self.queue.bounce.write(buffer, bytes) };
         let (hashes, length) = (self.hashes(envelope), bytes.len() as u32);
         self.fill(position, envelope, length, hashes, Protocol::Buffered, [0; 3], stamp);
@@ -222,7 +222,7 @@ impl Sender {
         let Ok(wire_length) = u32::try_from(length) else {
             return Err((SendError::TooLong { length, limit: u32::MAX as usize }, buffer));
         };
-        // First, so that a try that fails leaves nothing behind that others could have seen.
+        // First, so that a failed try leaves nothing that other threads could have seen.
         if let Err(error) = self.look() {
             return Err((error, buffer));
         }
@@ -238,7 +238,7 @@ impl Sender {
                 Ok(SendRequest { shared: self.shared.clone(), key, done: false })
             }
             Err(error) => {
-                // Another sender was faster.
+                // Another sender claimed the place first.
                 // SAFETY: the message was not sent.
                 let back = unsafe { self.shared.regions.reclaim(key) };
                 Err((error, back.map(Ended::into_buffer).unwrap_or_default()))
@@ -274,9 +274,9 @@ impl Sender {
         position.map_err(|cause| self.refused(cause))
     }
 
-    /// Writes the entry from its beginning to its end with no other store in between: such stores
-    /// leave the store buffer together, and each run of them costs as much as a message.
-    /// `hashes`: with whether the header has them.
+    /// Writes the entry from beginning to end without other stores in between: such stores leave
+    /// the store buffer together, and each run of them costs as much as a message. `hashes` also
+    /// returns whether the header has them.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "an entry has as many fields")]
     fn fill(
@@ -292,8 +292,8 @@ impl Sender {
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe {
             self.queue.ring.fill(position, stamp, |slot| {
-                // Word by word: an envelope that was just put together would be read wider than it
-                // was written, and wait for that.
+                // Word by word: a load of the whole envelope would be wider than the stores that
+                // just built it, and would wait for them.
                 slot.envelope.comm = envelope.comm;
                 slot.envelope.source = envelope.source;
                 slot.envelope.tag = envelope.tag;
@@ -305,7 +305,7 @@ impl Sender {
         }
     }
 
-    /// Puts the hashes of a header, and says whether it has them.
+    /// Writes the hashes of a header, and returns whether it has them.
     fn hashes(&self, envelope: Envelope) -> impl FnOnce(&mut Hashes) -> bool {
         let (inline_hashes, fault) = (self.inline_hashes, self.hash_fault);
         move |hashes| {
@@ -320,11 +320,11 @@ impl Sender {
     }
 }
 
-/// How a rendezvous send ended: its buffer back, with the reason if nobody received it.
+/// The end of a rendezvous send: its buffer, with the reason if the message was not received.
 pub type SendResult = Result<Vec<u8>, (SendError, Vec<u8>)>;
 
-/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its
-/// buffer is then not given back.
+/// A rendezvous message on its way. If dropped before the end, the message is still delivered, but
+/// the buffer is not returned.
 #[derive(Debug)]
 pub struct SendRequest {
     shared: Arc<Shared>,
@@ -333,11 +333,12 @@ pub struct SendRequest {
 }
 
 impl SendRequest {
-    /// The buffer, once the receiver has read it; `None` before, and after it was handed out.
+    /// The buffer, once the receiver has read it; `None` before, and after an earlier call returned
+    /// it.
     ///
     /// # Errors
     /// [`SendError::Stopped`] if the receiver went away first, [`SendError::NotReceived`] if it
-    /// gave the message up; inside the result, with the buffer.
+    /// gave the message up; the buffer comes with the error.
     pub fn test(&mut self) -> Option<SendResult> {
         if self.done {
             return None;
@@ -345,7 +346,7 @@ impl SendRequest {
         let regions = &self.shared.regions;
         let ended = match regions.take(self.key) {
             None if self.shared.life.stopped() => {
-                // SAFETY: the NIC has stopped. If the host is reading now, it will say so.
+                // SAFETY: the NIC has stopped. A host that still reads ends the region itself.
                 unsafe { regions.reclaim(self.key) }
             }
             ended => ended,
@@ -360,10 +361,10 @@ impl SendRequest {
         })
     }
 
-    /// Waits for the receiver to read the buffer; empty if [`test`](Self::test) handed it out.
+    /// Waits until the receiver has read the buffer; empty if [`test`](Self::test) returned it.
     ///
     /// # Errors
-    /// As [`test`](Self::test).
+    /// The errors of [`test`](Self::test).
     pub fn wait(mut self) -> SendResult {
         let mut wait = Wait::new();
         while !self.done {

@@ -1,22 +1,22 @@
-//! How far senders were at a moment, queue by queue: the sum over all queues would not say that
-//! each has been dealt with so far.
+//! A snapshot of the senders' progress, queue by queue: a sum over all queues would not show
+//! whether the NIC has consumed each queue up to the snapshot.
 
 use alloc::boxed::Box;
 
 use super::HostPort;
 use crate::completion_queue::CompletionQueue;
 
-/// The messages that were on their way when [`HostPort::sent`] was asked.
+/// The messages on their way at a call of [`HostPort::sent`].
 #[derive(Debug)]
 pub struct Sent {
-    /// Messages of each completion queue.
+    /// Number of messages in each completion queue.
     queues: Box<[u64]>,
 }
 
 impl HostPort {
-    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt
-    /// with. For each sender with a completion queue of its own the first number may be too low, by
-    /// some 32 at most.
+    /// The number of messages that senders have sent, and how many of them the NIC has consumed.
+    /// For each sender that owns a completion queue the first number may be too low, by up to about
+    /// 32.
     pub fn arrivals(&self) -> (u64, u64) {
         let queues = self.shared.arrivals.queues();
         queues
@@ -24,7 +24,7 @@ impl HostPort {
             .fold((0, 0), |(sent, dealt_with), queue| (sent + queue.0, dealt_with + queue.1))
     }
 
-    /// What senders have put on their way so far, at least all of those that have gone.
+    /// Takes a snapshot of the messages sent; it includes every message of a sender that is gone.
     ///
     /// # Complexity
     /// O(completion queues), an allocation.
@@ -33,7 +33,7 @@ impl HostPort {
         Sent { queues: queues.map(|queue| queue.counts().0).collect() }
     }
 
-    /// Whether the NIC has dealt with all of that.
+    /// Whether the NIC has consumed every message of the snapshot.
     pub fn have_arrived(&self, sent: &Sent) -> bool {
         let queues = self.shared.arrivals.queues();
         queues.zip(&sent.queues).all(|(queue, &sent)| queue.ring.head() >= sent)

@@ -1,12 +1,12 @@
 //! Matching as MPI defines it: one list of posted receives and one of unexpected messages, each
-//! searched from its oldest entry. This file is the specification: every engine, every schedule and
-//! every model is compared with it. A port's software fallback can be it as well.
+//! searched from its oldest entry. This file is the specification: tests compare every engine,
+//! schedule and model with it. A port can use it as its software fallback.
 
 use alloc::vec::Vec;
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
-/// The two lists. `R` is what a receive is to the caller, `M` a message.
+/// The two lists. `R` is the caller's name for a receive, `M` for a message.
 ///
 /// # Examples
 /// ```
@@ -33,7 +33,8 @@ impl<R, M> Default for TwoLists<R, M> {
 }
 
 impl<R, M> TwoLists<R, M> {
-    /// Posts a receive, which takes the oldest unexpected message that fits. `None`: it waits.
+    /// Posts a receive, which takes the oldest fitting unexpected message. `None`: the receive
+    /// waits.
     pub fn post(&mut self, receive: R, comm: CommId, selector: Selector) -> Option<(R, M)> {
         if let Some(message) = self.take(comm, selector) {
             return Some((receive, message));
@@ -42,7 +43,8 @@ impl<R, M> TwoLists<R, M> {
         None
     }
 
-    /// A message arrives, and takes the oldest receive that fits. `None`: it is unexpected.
+    /// Delivers a message, which takes the oldest fitting receive. `None`: the message is
+    /// unexpected.
     pub fn arrive(&mut self, message: M, envelope: Envelope) -> Option<(R, M)> {
         let fits = |&(_, comm, selector): &(R, CommId, Selector)| envelope.fits(comm, selector);
         let place = self.posted.iter().position(fits);
@@ -54,19 +56,19 @@ impl<R, M> TwoLists<R, M> {
         None
     }
 
-    /// Cancels the oldest receive of this name. `None`: no such receive waits.
+    /// Cancels the oldest receive that `is_named` selects. `None`: no such receive waits.
     pub fn cancel(&mut self, is_named: impl Fn(&R) -> bool) -> Option<R> {
         let place = self.posted.iter().position(|(receive, ..)| is_named(receive))?;
         Some(self.posted.remove(place).0)
     }
 
-    /// The oldest unexpected message that fits.
+    /// The oldest fitting unexpected message.
     pub fn probe(&mut self, comm: CommId, selector: Selector) -> Option<&M> {
         let place = self.find(comm, selector)?;
         Some(&self.unexpected[place].0)
     }
 
-    /// Takes the oldest unexpected message that fits.
+    /// Takes the oldest fitting unexpected message out of the list.
     pub fn take(&mut self, comm: CommId, selector: Selector) -> Option<M> {
         let place = self.find(comm, selector)?;
         Some(self.unexpected.remove(place).0)
@@ -78,17 +80,17 @@ impl<R, M> TwoLists<R, M> {
         place
     }
 
-    /// Receives that wait, in posting order.
+    /// Waiting receives, in posting order.
     pub fn posted(&self) -> &[(R, CommId, Selector)] {
         &self.posted
     }
 
-    /// Messages that wait, in arrival order.
+    /// Waiting messages, in arrival order.
     pub fn unexpected(&self) -> &[(M, Envelope)] {
         &self.unexpected
     }
 
-    /// How many entries the last search compared.
+    /// Number of entries that the last search compared.
     pub fn compares(&self) -> usize {
         self.compares
     }

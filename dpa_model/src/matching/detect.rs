@@ -6,16 +6,16 @@ use crate::number::ReceiveId;
 /// No conflict in the block so far.
 pub(crate) const NO_CONFLICT: usize = usize::MAX;
 
-/// Words of the filter: enough for few false alarms among 256 receives, few enough to be cleared
-/// for each block.
+/// Words of the filter: enough for few false alarms among 256 receives, few enough to clear for
+/// each block.
 const WORDS: usize = 8;
 
 /// The lowest handler whose candidate a lower handler also chose. It and every later handler must
-/// resolve (forcing rule, O14); the ones before are clean. Receives are numbered over all
+/// resolve (forcing rule, O14); earlier handlers are clean. Receives are numbered over all
 /// communicators, so claims of different communicators never coincide (S25).
 ///
-/// **Cost.** Linear: a filter of one bit per receive number modulo 512 says of nearly every
-/// candidate that no lower handler chose it; only where it cannot, the lower ones are compared.
+/// **Cost.** Linear: a filter with one bit per receive number modulo 512 clears nearly every
+/// candidate. Only a candidate that it does not clear is compared with the lower ones.
 pub(crate) fn first_conflict(candidates: &[ReceiveId]) -> usize {
     let mut seen = [0u64; WORDS];
     for (handler, &mine) in candidates.iter().enumerate() {
@@ -35,8 +35,8 @@ pub(crate) fn first_conflict(candidates: &[ReceiveId]) -> usize {
     NO_CONFLICT
 }
 
-/// Whether a handler with a candidate has to resolve (O14): everybody from the first conflict on,
-/// also who has no conflict of its own.
+/// Whether a handler with a candidate must resolve (O14): every handler from the first conflict on,
+/// even without a conflict of its own.
 #[inline(always)]
 pub(super) fn must_resolve(
     first: usize,

@@ -1,4 +1,4 @@
-//! The protocol stage: data to the user's buffer, result to the completion ring (O21).
+//! The protocol stage: moves data to the user's buffer and the result to the completion ring (O21).
 
 use crate::Envelope;
 use crate::block::BlockInfo;
@@ -11,13 +11,13 @@ use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::unexpected::UnexpectedStore;
 
-/// Moves the data of a matched handler and reports the receive. Unmatched messages are the
-/// boundary's business.
+/// Moves the data of a matched handler and reports the receive. The boundary handles unmatched
+/// messages.
 ///
 /// # Safety
-/// The caller runs handler `handler` of this block, whose first entry and first result these runs
-/// begin with; the handler has taken the receive `posted` for the message of this number, and its
-/// result was not reported yet. `DATA`: see [`data`].
+/// The caller runs handler `handler` of this block, and these runs begin with the block's first
+/// entry and first result. The handler has taken the receive `posted` for the message of this
+/// number, and has not reported its result. `DATA`: see [`data`].
 #[inline(always)]
 pub(super) unsafe fn deliver<const INLINE: bool>(
     nic: &Shared,
@@ -36,7 +36,7 @@ pub(super) unsafe fn deliver<const INLINE: bool>(
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
         results.fill(handler, |slot| {
-            // Word by word: as a whole it would pass through the stack.
+            // Word by word: a copy of the whole would pass through the stack.
             let Envelope { comm, source, tag } = entry.envelope;
             let envelope = Envelope { comm, source, tag };
             let message = Message { arrival, envelope, length: entry.length };
@@ -45,7 +45,7 @@ pub(super) unsafe fn deliver<const INLINE: bool>(
     }
 }
 
-/// Copies a message's bytes to the user's buffer, as many as fit.
+/// Copies a message's bytes to the user's buffer, up to its capacity.
 #[inline(always)]
 fn move_data<const INLINE: bool>(
     nic: &Shared,
@@ -64,7 +64,7 @@ fn move_data<const INLINE: bool>(
     }
 }
 
-/// Apart, so that the loop over short messages stays short.
+/// Out of line, so that the loop over short messages stays short.
 #[cold]
 #[inline(never)]
 fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
@@ -75,8 +75,8 @@ fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, p
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
     step!(BounceRead { buffer, bytes: entry.length as usize });
-    // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in
-    // `move_data`.
+    // SAFETY: the bounce buffer belongs to this entry until the head passes it; the host lent the
+    // target until the result reaches it.
     unsafe {
         queue.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
     }
@@ -88,8 +88,8 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
         nic.regions.finish(key);
     }
     step!(RemoteRead);
-    // SAFETY: the NIC runs this, with a message that it has and then gives away; the target as in
-    // `move_data`.
+    // SAFETY: the NIC runs this for a message that it holds and then gives away; the host lent the
+    // target until the result reaches it.
     unsafe { nic.regions.read(key, |bytes| target.put(capacity, bytes)) };
     nic.regions.finish(key);
 }
@@ -107,7 +107,7 @@ pub(crate) fn deliver_stored(
     if entry.protocol == Protocol::Rendezvous {
         rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
     } else {
-        // SAFETY: as in `move_data`.
+        // SAFETY: the host lent the target until the result reaches it.
         store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });
     }
 }

@@ -1,4 +1,4 @@
-//! Phase 4: every handler of the slice gets its receive: clean, on the fast path, or on the slow
+//! Phase 4: every handler of the slice gets its receive, clean, on the fast path or on the slow
 //! path (S5, S6, O14 to O18, S13).
 
 use core::ops::Range;
@@ -18,9 +18,9 @@ use crate::number::{BinId, ReceiveId};
 use crate::shared::Shared;
 use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
 
-/// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
-/// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
-/// is one. Returns how many have a receive.
+/// Resolves in handler order, in runs of handlers on one path: what they take is independent of
+/// what lower ones have done meanwhile (O16). `comm`: the communicator of all handlers, if there is
+/// only one. Returns the number of handlers with a receive.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn resolve<C: Crew>(
     block: BlockRun<'_, C>,
@@ -31,7 +31,7 @@ pub(super) fn resolve<C: Crew>(
     resolve_each(block, conflict, comm, scratch)
 }
 
-/// The same, as part of its caller.
+/// [`resolve`], inlined into its caller.
 #[inline(always)]
 pub(super) fn resolve_each<C: Crew>(
     block: BlockRun<'_, C>,
@@ -54,12 +54,12 @@ pub(super) fn resolve_each<C: Crew>(
     scratch.groups.clear();
     let mut group = Group::EMPTY;
     let (mut matched, mut waited) = (0, false);
-    // Below it everybody is taken.
+    // Handlers below it take their candidates.
     let mut from = handlers.start;
     let mut handler = if grouped { 0 } else { from };
     while handler < handlers.end {
         let candidate = scratch.receives[handler];
-        // Lower slices' handlers in a row that chose as their lowest did: most often all of them.
+        // Skip a run of lower-slice handlers with the candidate of their lowest one, usually all.
         if handler < handlers.start && group.is_led_by(candidate) {
             let lower = &scratch.receives[handler..handlers.start];
             let alike = lower.iter().take_while(|&&other| other == candidate).count();
@@ -75,7 +75,7 @@ pub(super) fn resolve_each<C: Crew>(
         }
         let alike = group.is_led_by(candidate);
         let claim = if grouped && !alike {
-            // `comm` is that of this slice's handlers.
+            // `comm` is the communicator of this slice's handlers.
             let comm = comm.filter(|_| handler >= handlers.start);
             let claim = block.claim(handler, comm, candidate);
             scratch.groups.enter(&mut group, &claim);
@@ -110,8 +110,8 @@ pub(super) fn resolve_each<C: Crew>(
     matched + taking.take(scratch, from..handlers.end, Path::Clean)
 }
 
-/// How far a row of handlers goes the slow path, the first of which does: without a fast path all
-/// that come in a row and must resolve, else the first alone.
+/// End of a run on the slow path. Without a fast path the run has all consecutive handlers that
+/// must resolve; otherwise only the first.
 #[inline(always)]
 fn slow_row<C: Crew>(
     block: BlockRun<'_, C>,
@@ -131,13 +131,13 @@ fn slow_row<C: Crew>(
     (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
 }
 
-/// The slow path of handlers in a row (S13).
+/// The slow path of consecutive handlers (S13).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowPath<'a, C> {
     block: BlockRun<'a, C>,
-    /// All handlers of lower slices are done.
+    /// Whether all handlers of lower slices are done.
     waited: bool,
-    /// The communicator whose indexes these are.
+    /// The communicator of these indexes.
     comm: CommId,
     indexes: Indexes<'a>,
 }
@@ -149,20 +149,20 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         Self { block, waited, comm: CommId(u32::MAX), indexes }
     }
 
-    /// Whether the next handlers may look for the oldest receive of a chain only: the handler
-    /// before has waited and has read the indexes, and receives have no wildcards.
+    /// Whether the next handlers may search only the head of a chain: the previous handler has
+    /// waited and has read the indexes, and receives have no wildcards.
     #[inline(always)]
     pub(super) fn is_usual(&self) -> bool {
         let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
         trusted && self.waited && self.indexes.view.is_exact()
     }
 
-    /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
-    /// is still there, else it searches again. The early booking check has no place here (S16).
+    /// The receive of a handler once all lower handlers are done: its own candidate if still there,
+    /// otherwise a new search. The early booking check does not apply here (S16).
     ///
-    /// `USUAL`: `NIL`, and nothing is done, unless the message is of the communicator before, its
-    /// candidate is gone, it gets the oldest receive of a chain, and its data is in the entry. The
-    /// caller counts the visit.
+    /// `USUAL`: acts only if the message is of the last communicator, its candidate is gone, the
+    /// head of a chain fits, and the data is in the entry; otherwise returns `NIL`. The caller
+    /// counts the visit.
     #[inline(always)]
     pub(super) fn find<const USUAL: bool>(
         &mut self,
@@ -172,7 +172,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         counters: &HandlerCounters,
     ) -> ReceiveId {
         let nic = self.block.nic;
-        // SAFETY: a search found it.
+        // SAFETY: a search found the receive.
         let own = unsafe { known(self.indexes.bookings.receives, candidate) };
         let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
         if USUAL {
@@ -187,8 +187,8 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         step!(SlowWaits { handler });
         let mut other = None;
         if !USUAL {
-            // Before the wait, because behind it higher handlers wait for this one: whatever does
-            // not depend on lower ones.
+            // All work that does not depend on lower handlers comes before the wait: higher
+            // handlers wait for this one.
             let comm = entry.envelope.comm;
             if comm != self.comm {
                 // SAFETY: inside a block.
@@ -196,7 +196,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
                 (self.comm, self.indexes) = (comm, nic.indexes(view));
             }
             other = Some(key(entry, nic.options.inline_hashes, counters));
-            // All lower handlers, not only the one before (S13); those of this slice are done.
+            // All lower handlers, not only the one before (S13); handlers of this slice are done.
             if !self.waited && !fault!(SlowNoWait) {
                 counters.slow_polls.add(self.block.crew.wait_for_lower());
                 self.waited = true;

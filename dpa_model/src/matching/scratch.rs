@@ -1,4 +1,4 @@
-//! What a worker remembers of a block's handlers, from phase to phase.
+//! A worker's record of a block's handlers, kept from phase to phase.
 
 use alloc::boxed::Box;
 
@@ -9,16 +9,16 @@ use crate::number::ReceiveId;
 /// A place for each handler of the widest block; reused for every block.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    /// The candidate of a handler, and from its resolution on the receive that it took; of the own
-    /// slice and, after the barrier, the candidates of all lower ones.
+    /// The candidate of a handler, and after its resolution the receive that it took. Covers the
+    /// own slice and, after the barrier, the candidates of all lower slices.
     pub(super) receives: Box<[ReceiveId]>,
-    /// What stood before the candidates in their chains.
+    /// The receive before each candidate in its chain.
     pub(super) before: Box<[ReceiveId]>,
-    /// Not 0: some receive may have been booked by two handlers. A word, as what follows: a card
-    /// stores no single bytes well.
+    /// Not 0: two handlers may have booked one receive. A word, because a card stores single bytes
+    /// slowly.
     pub(super) contested: u64,
-    /// The kinds of receives and messages that the handlers' communicators have, see
-    /// [`CommView`](crate::index::CommView). 0: no handler can have a candidate.
+    /// The union of [`CommView`](crate::index::CommView) kinds over the handlers' communicators. 0:
+    /// no handler can have a candidate.
     pub(super) kinds: u32,
     /// Handlers whose communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
@@ -26,7 +26,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Bytes that each handler takes.
+    /// Bytes for each handler.
     pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<ReceiveId>() + size_of::<Group>();
 
     pub(crate) fn new(handlers: usize) -> Self {
@@ -40,7 +40,7 @@ impl Scratch {
         }
     }
 
-    /// Which receive each handler of the last block took, if one worker ran it alone; `NIL` for
+    /// The receive that each handler of the last block took, if one worker ran it alone; `NIL` for
     /// none.
     pub(crate) fn receives(&self) -> &[ReceiveId] {
         &self.receives

@@ -14,9 +14,8 @@ use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 
-/// Searches and books for all handlers of the slice: runs of messages of one communicator, each by
-/// the loop for the classes of receives that are posted there. Returns the communicator if it is
-/// one for all.
+/// Searches and books for all handlers of the slice. Each run of messages of one communicator takes
+/// the loop compiled for the classes posted there. Returns the communicator if there is only one.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn search_and_book<C: Crew>(
     block: BlockRun<'_, C>,
@@ -25,7 +24,7 @@ pub(super) fn search_and_book<C: Crew>(
     search_each_run(block, scratch)
 }
 
-/// The same, as part of its caller.
+/// [`search_and_book`], inlined into its caller.
 #[inline(always)]
 pub(super) fn search_each_run<C: Crew>(
     block: BlockRun<'_, C>,
@@ -48,7 +47,7 @@ pub(super) fn search_each_run<C: Crew>(
     (start == end).then_some(comm)
 }
 
-/// As many of these handlers as have messages of communicator `comm`; returns the next one.
+/// Searches and books for the leading handlers with messages of `comm`; returns the next handler.
 fn search_run<C: Crew>(
     block: BlockRun<'_, C>,
     comm: CommId,
@@ -71,7 +70,7 @@ fn search_run<C: Crew>(
             Ok(indexes.search(*key, if early_check { handler } else { 0 }, counters))
         });
     }
-    // Most communicators have receives of one class at a time: then one table is searched, inline.
+    // Most communicators have receives of one class at a time: search only that table, inline.
     let run = (block, comm, handlers, scratch);
     if view.classes().is_empty() {
         return search_with(run, |_, _| None);
@@ -87,7 +86,7 @@ fn search_run<C: Crew>(
 
 type Run<'b, 's, C> = (BlockRun<'b, C>, CommId, Range<usize>, &'s mut Scratch);
 
-/// In the only table that has receives.
+/// Searches and books in the only table with receives.
 #[inline(always)]
 fn search_class<C: Crew, const CLASS: usize>(
     (block, comm, handlers, scratch): Run<'_, '_, C>,
@@ -122,8 +121,8 @@ fn search_class<C: Crew, const CLASS: usize>(
     handler
 }
 
-/// What the loops over usual messages of one communicator keep at hand. They copy it: a compiler
-/// must otherwise read it again after each booking.
+/// Values that the loops over one communicator's messages copy: a compiler must otherwise reload
+/// them after each booking.
 #[derive(Clone, Copy)]
 struct InRow<'a, C> {
     block: BlockRun<'a, C>,
@@ -133,7 +132,7 @@ struct InRow<'a, C> {
 }
 
 impl<C: Crew> InRow<'_, C> {
-    /// What a handler looks for, if its message is of this communicator and has hashes.
+    /// The key of a handler's message, if the message is of this communicator and has hashes.
     #[inline(always)]
     fn key(&self, handler: usize) -> Option<Key> {
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
@@ -141,14 +140,14 @@ impl<C: Crew> InRow<'_, C> {
         usual_key(&entry, self.comm)
     }
 
-    /// Counts the descriptors that handlers from `first` on visited.
+    /// Counts the descriptors visited by handlers from `first` on.
     #[inline(always)]
     fn count<const CLASS: usize>(&self, first: usize, visited: usize) {
         let counters = &self.block.nic.handler_counters[first];
         walked(counters, WildcardClass::ALL[CLASS]).add(visited as u64);
     }
 
-    /// Not 0: a lower handler has booked the same.
+    /// Not 0: a lower handler booked this receive, too.
     #[inline(always)]
     fn book(
         &self,
@@ -160,13 +159,13 @@ impl<C: Crew> InRow<'_, C> {
         step!(Visited { receive: receive.0 });
         step!(Searched { handler, found: Some(receive.0) });
         let lower = self.block.crew.book(self.indexes.bookings, receive, handler);
-        // It stays the head of its chain until it is taken, so nobody asks what stands before.
+        // The head stays in place until it is taken, so its predecessor is never read.
         places[handler] = receive;
         self.block.crew.publish(handler, receive);
         lower
     }
 
-    /// The steps of a search up to its bin.
+    /// Reports the steps of a search up to its bin.
     #[inline(always)]
     fn tell(&self, _handler: usize, _bin: BinId) {
         step!(EntryRead { position: self.block.entries.position(_handler) });
@@ -174,7 +173,7 @@ impl<C: Crew> InRow<'_, C> {
         step!(BinRead { bin: _bin.0 });
     }
 
-    /// The chain in which a receive could be is empty.
+    /// The only chain that could hold the receive is empty.
     #[inline(always)]
     fn find_nothing(&self, places: &mut [ReceiveId], handler: usize, bin: BinId) {
         self.tell(handler, bin);
@@ -184,10 +183,9 @@ impl<C: Crew> InRow<'_, C> {
     }
 }
 
-/// Searches and books for handlers in a row that need not look behind the oldest receive of a
-/// chain, by far the commonest. Returns the first handler for which more is to be done, and whether
-/// the one before it booked what a lower one had. A function of its own, short enough for its
-/// values to stay in registers.
+/// Searches and books for consecutive handlers that need only the head of a chain, the common case.
+/// Returns the first handler that needs more, and whether the handler before it booked a receive
+/// that a lower one had booked. A separate function, short enough to keep its values in registers.
 #[inline(never)]
 fn book_oldest<C: Crew, const CLASS: usize>(
     row: &InRow<'_, C>,
@@ -223,8 +221,8 @@ fn book_oldest<C: Crew, const CLASS: usize>(
     (next, again)
 }
 
-/// Two messages of a kind have come in a row, so more of them are likely: what the last one found,
-/// the next of its kind, from `start` on, find, too. Returns the first that is not.
+/// After two equal messages in a row: gives the candidate of the last one to every further equal
+/// message from `start` on. Returns the first that differs.
 #[inline(never)]
 fn book_alike<C: Crew, const CLASS: usize>(
     row: &InRow<'_, C>,
@@ -261,9 +259,8 @@ fn search_with<C: Crew>(
     search_each(block, comm, handlers, scratch, true, search)
 }
 
-/// The loop itself. `search` gives a candidate, or the receive that an overtaking handler has
-/// taken. `trusted`: the hashes of the entries are used as they are, and a message without ends the
-/// run.
+/// The general loop. `search` returns a candidate, or the receive that an overtaking handler has
+/// taken. `trusted`: uses the entries' hashes as they are; a message without hashes ends the run.
 #[inline(always)]
 fn search_each<C: Crew>(
     block: BlockRun<'_, C>,
@@ -274,11 +271,11 @@ fn search_each<C: Crew>(
     search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, ReceiveId>,
 ) -> usize {
     let BlockRun { nic, crew, entries, .. } = block;
-    // In local variables: a compiler must otherwise read them again after each booking.
+    // Local copies: a compiler must otherwise reload them after each booking.
     let bookings = nic.bookings();
     let Range { start, end } = handlers;
     let (places, befores) = (&mut scratch.receives[..end], &mut scratch.before[..end]);
-    // What searches cost is counted by the first handler for all of a run: one line.
+    // The first handler counts the searches of the whole run: one line.
     let first = &nic.handler_counters[start];
     let mut contested = 0;
     for handler in start..end {
@@ -310,7 +307,7 @@ fn search_each<C: Crew>(
         *place = match found {
             Some(Candidate { receive, before: neighbour, .. }) => {
                 contested |= crew.book(bookings, receive, handler);
-                // The oldest of a chain stays its head until it is taken, so nobody asks then.
+                // The head stays in place until it is taken, so its predecessor is never read.
                 if neighbour != ReceiveId::NIL {
                     *before = neighbour;
                 }
@@ -324,8 +321,8 @@ fn search_each<C: Crew>(
     end
 }
 
-/// The receive that a message finds: the oldest live one that fits and that no handler below
-/// `skip_below` has booked, or none.
+/// The oldest live receive that fits the message and that no handler below `skip_below` has booked,
+/// or none.
 pub(crate) fn find(
     nic: &Shared,
     entry: &Entry,
@@ -338,7 +335,7 @@ pub(crate) fn find(
     found.map_or(ReceiveId::NIL, |found| found.receive)
 }
 
-/// The key of a message that is of this communicator and has hashes.
+/// The key of a message, if it is of this communicator and has hashes.
 #[inline(always)]
 pub(super) fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
     let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
@@ -346,7 +343,7 @@ pub(super) fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
     usual.then_some(Key { source, tag, hashes: entry.hashes })
 }
 
-/// The key of a message, with the hashes that the options ask for (S29).
+/// The key of a message, with the hashes that the options select (S29).
 #[inline(always)]
 pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
     let (source, tag) = (entry.envelope.source, entry.envelope.tag);
@@ -368,8 +365,8 @@ fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
     right
 }
 
-/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to
-/// another handler means searching on.
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). After a claim
+/// lost to another handler it searches on.
 fn overtake(
     nic: &Shared,
     indexes: &Indexes<'_>,

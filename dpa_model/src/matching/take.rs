@@ -1,5 +1,5 @@
-//! The end of a handler's matching: its receive is consumed, and with a crew that delivers at once
-//! its data moves while the lines are near (S17, S18, O21).
+//! The end of a handler's matching: consumes its receive. A crew that delivers at once also moves
+//! its data while the lines are near (S17, S18, O21).
 
 use core::ops::Range;
 
@@ -14,36 +14,35 @@ use crate::number::ReceiveId;
 use crate::ring::Stretch;
 use crate::{HandlerCounters, Path};
 
-/// Messages that the general loop takes where the first of a row is not usual.
+/// Messages that the general loop takes after an unusual one.
 const UNUSUAL: usize = 8;
 
-/// A block of at least so many messages is a sign that more come.
+/// Blocks of at least this size predict more messages.
 const STREAMING: usize = 8;
 
-/// The paths that the loop is compiled for.
 const PATHS: [Path; 4] = [Path::Clean, Path::Fast, Path::Slow, Path::Overtaking];
 const CLEAN: usize = 0;
 const FAST: usize = 1;
 const SLOW: usize = 2;
 const OVERTAKING: usize = 3;
 
-/// What the loops over the handlers of a block keep at hand.
+/// Values that the loops over a block's handlers copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taking<'a, C> {
     block: BlockRun<'a, C>,
     results: Stretch<'a, Completion>,
-    /// How far ahead entries are asked for: past the block, if more of them are likely to be there.
+    /// Distance of the prefetch: past the block, if more messages are likely there.
     ahead: usize,
-    /// Number of the block's first message. A copy: a compiler must otherwise read it again after
-    /// each store.
+    /// Number of the block's first message; copied, because a compiler must otherwise reload it
+    /// after each store.
     first_arrival: u64,
 }
 
-/// What a loop over handlers did.
+/// Result of a loop over handlers.
 struct Taken {
-    /// The first handler that it did not run.
+    /// The first handler not run.
     next: usize,
-    /// Handlers that have a receive.
+    /// Number of handlers with a receive.
     matched: usize,
 }
 
@@ -56,7 +55,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         Self { block, results, ahead, first_arrival: block.info.arrival }
     }
 
-    /// Handlers that go the same path take what `scratch` says. Returns how many have a receive.
+    /// Handlers on one path take the receives in `scratch`. Returns how many have one.
     #[inline(always)]
     pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         match path {
@@ -71,7 +70,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
-    /// Handlers on the slow path: each chooses when all lower ones have taken theirs.
+    /// Handlers on the slow path: each chooses once all lower ones have taken theirs.
     #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
     pub(super) fn take_slowly(
         self,
@@ -118,7 +117,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         matched
     }
 
-    /// Takes in rows of usual handlers, and the others between them.
+    /// Takes runs of usual handlers with the short loop, and others with the general one.
     #[inline(always)]
     fn take_rows<const PATH: usize>(self, scratch: &mut Scratch, handlers: Range<usize>) -> usize {
         if !C::IN_ROWS {
@@ -149,10 +148,10 @@ impl<'a, C: Crew> Taking<'a, C> {
         matched
     }
 
-    /// The loop itself. `choose` says which receive a handler takes, given its candidate. `USUAL`:
-    /// ends before the first handler that has no receive, or one that is not the oldest of its
-    /// chain, or data that is not in the entry. So the loop has no calls, and its values stay in
-    /// registers.
+    /// The loop body. `choose` returns the receive that a handler takes, given its candidate.
+    /// `USUAL`: stops before the first handler without a receive, with a receive that is not the
+    /// head of its chain, or with data outside the entry. So the loop has no calls, and its values
+    /// stay in registers.
     #[inline(always)]
     fn take_each<const PATH: usize, const USUAL: bool>(
         self,
@@ -183,13 +182,13 @@ impl<'a, C: Crew> Taking<'a, C> {
                 left += 1;
                 continue;
             }
-            // SAFETY: a search found it.
+            // SAFETY: a search found the receive.
             let descriptor = unsafe { known(receives, receive) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
-            // SAFETY: the receive was posted, in this bin.
+            // SAFETY: the receive was posted in this bin.
             let bin = unsafe { crate::bin::known(bins, posted.bin) };
-            // On the slow path it has just been found there, for such data.
+            // The slow path has just found it at the head, for data in the entry.
             if USUAL
                 && PATH != SLOW
                 && (entry.protocol != Protocol::Inline || bin.head() != receive)
@@ -204,7 +203,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             self.matched(handler);
             crew.note_taken(handler, receive);
             match path {
-                // Those that are left, see `HandlerCounters::of`.
+                // The remaining counts, see `HandlerCounters::of`.
                 Path::Clean => {}
                 Path::Fast => counters.fast.add(1),
                 Path::Slow => counters.slow.add(1),
@@ -217,7 +216,8 @@ impl<'a, C: Crew> Taking<'a, C> {
             }
             if C::DELIVERS_AT_ONCE {
                 let arrival = self.first_arrival + handler as u64;
-                // SAFETY: this worker runs the handler, and the leader claimed its result.
+                // SAFETY: this worker runs the handler, and the leader claimed the result's
+                // position.
                 unsafe {
                     deliver::<USUAL>(nic, info, arrival, entries, self.results, handler, &posted);
                 }
@@ -227,8 +227,8 @@ impl<'a, C: Crew> Taking<'a, C> {
         Taken { next: end, matched: end - start - left }
     }
 
-    /// After a handler is matched. Higher slices wait for the last one of this slice, and for
-    /// nothing that it does later.
+    /// Called after a handler is matched. Higher slices wait for the slice's last match, not for
+    /// later work.
     #[inline(always)]
     fn matched(&self, handler: usize) {
         if handler + 1 == self.block.crew.handlers().end {
@@ -236,7 +236,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
-    /// The first of these handlers that have no receive; returns how many there are.
+    /// Counts the leading handlers without a receive as unmatched; returns their number.
     #[inline(always)]
     fn leave_row<const PATH: usize>(&self, scratch: &Scratch, handlers: Range<usize>) -> usize {
         let idle = handlers.clone().take_while(|&at| scratch.receives[at] == ReceiveId::NIL);
@@ -244,9 +244,9 @@ impl<'a, C: Crew> Taking<'a, C> {
         idle.map(|handler| unmatched(&counters[handler], handler, PATHS[PATH])).count()
     }
 
-    /// These handlers, all of the slice, have no receive.
+    /// Leaves these handlers, the whole slice, without a receive.
     pub(super) fn leave(self, handlers: Range<usize>) {
-        // Higher slices wait for receives that are taken, and none is.
+        // No receive is taken, so higher slices need not wait.
         self.block.crew.matched();
         if C::IN_ROWS {
             self.block.nic.idle_blocks.note(handlers.len());
@@ -270,7 +270,8 @@ impl<'a, C: Crew> Taking<'a, C> {
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { nic.receives[receive].posted.peek() };
                 let arrival = info.arrival + handler as u64;
-                // SAFETY: as in `take`.
+                // SAFETY: this worker runs the handler, and the leader claimed the result's
+                // position.
                 unsafe {
                     deliver::<false>(nic, info, arrival, entries, self.results, handler, &posted);
                 }
@@ -279,12 +280,12 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 }
 
-/// What `scratch` says.
+/// Chooses the receive in `scratch`.
 fn chosen(_: usize, _: &Entry, place: &mut ReceiveId, _: &HandlerCounters) -> ReceiveId {
     *place
 }
 
-/// Calls a loop as a function of its own, so that its values have the registers to themselves.
+/// Calls a loop out of line, so that its values have all registers.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 fn apart<R>(work: impl FnOnce() -> R) -> R {
     work()
@@ -293,7 +294,7 @@ fn apart<R>(work: impl FnOnce() -> R) -> R {
 #[inline(always)]
 fn unmatched(counters: &HandlerCounters, handler: usize, path: Path) {
     step!(Unmatched { handler });
-    // Nothing found is no path, unless somebody waited for it.
+    // A handler that finds nothing has no path, unless it waited.
     match path {
         Path::Clean | Path::Fast => return counters.no_candidate.add(1),
         Path::Slow => counters.slow.add(1),
