@@ -2,8 +2,8 @@
 //! keys: the [`FourIndexes`] of optimistic matching (O5), with the communicator in every key, so
 //! that one set of tables serves all communicators: thousands of them cost no table each.
 //!
-//! The number of bins is chosen, and then stays, or is left open: then tables double when they hold
-//! half as many entries as bins.
+//! The number of bins is either fixed or grows: then a table doubles when it holds half as many
+//! entries as bins.
 
 use std::fmt;
 
@@ -85,14 +85,14 @@ pub struct Bins {
 pub type BinEngine = Indexed<Bins, 1, 4>;
 
 impl BinEngine {
-    /// An engine with empty queues whose tables have `bins` bins of 8 bytes; there are up to eight
-    /// tables, four for each queue, each made when it is needed.
+    /// An engine with empty queues whose tables have `bins` bins of 8 bytes. It makes up to eight
+    /// tables, four for each queue, each on first use.
     pub fn new(bins: BinCount) -> Self {
         Self::with_index(Bins { indexes: FourIndexes::default(), growth: Growth::fixed(bins) })
     }
 
-    /// The same with tables that start with the usual number of bins and double, up to
-    /// [`BIN_COUNT_MAX`], when they hold half as many entries.
+    /// An engine with empty queues whose tables start with the default number of bins. A table
+    /// doubles, up to [`BIN_COUNT_MAX`] bins, when it holds half as many entries as bins.
     pub fn growing() -> Self {
         let least = BinCount::default().get();
         let growth = Growth::doubling(least, BIN_COUNT_MAX, least);
@@ -101,7 +101,7 @@ impl BinEngine {
 }
 
 impl Index<1, 4> for Bins {
-    /// The tables are everybody's.
+    /// All communicators share the tables.
     type Comm = ();
 
     fn new_comm(&mut self, _size: Option<u32>) {}
@@ -157,7 +157,7 @@ impl Index<1, 4> for Bins {
         self.growth.bytes
     }
 
-    /// Tables of all communicators together.
+    /// All communicators share the tables.
     fn bytes_bound(&self, load: &Load) -> u64 {
         self.growth.bytes_bound(load.posted, load.unexpected)
     }
@@ -203,8 +203,7 @@ mod tests {
         assert_eq!(engine.stats().umq.collisions, 2);
     }
 
-    /// A thousand times as many communicators cost entries, not tables, and nothing once they are
-    /// freed.
+    /// Thousands of communicators cost no tables, and nothing once they are freed.
     #[test]
     fn memory_of_many_communicators_is_given_back() {
         let mut engine = engine(128);

@@ -1,13 +1,13 @@
 //! Doubly linked first-in-first-out chains through the nodes of a slab.
 //!
 //! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected
-//! message stands in four, O22). Freed nodes are kept and used again, so an engine whose queues
-//! stopped growing allocates no more.
+//! message stands in four, O22). The slab reuses freed nodes, so an engine whose queues stopped
+//! growing does not allocate.
 
 /// "No node".
 const NIL: u32 = u32::MAX;
 
-/// In place of the node before, in lane 0: the node is free.
+/// Marks a free node, in place of its predecessor in lane 0.
 const FREE: u32 = u32::MAX - 1;
 
 /// First and last node of a chain.
@@ -45,8 +45,8 @@ impl Head {
     pub(super) const EMPTY: Self = Self { posted: Chain::EMPTY, unexpected: Chain::EMPTY };
 }
 
-/// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and
-/// starts with 4 elements, or 8 of a single byte.
+/// Upper bound on the bytes of a vector that grew one by one to `items` elements of `size` bytes.
+/// It starts with 4 elements, or 8 of a single byte, and doubles.
 pub const fn vec_bound(items: u64, size: usize) -> u64 {
     if items == 0 {
         return 0;
@@ -71,7 +71,7 @@ struct Node<T, const LANES: usize> {
     links: [Link; LANES],
 }
 
-/// Nodes by index, those in use and those free to be used again.
+/// Nodes by index, in use or free.
 #[derive(Clone, Debug)]
 pub struct Slab<T, const LANES: usize> {
     nodes: Vec<Node<T, LANES>>,
@@ -129,7 +129,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         &self.nodes[at as usize].item
     }
 
-    /// The item of a node; `None` if the node is free or there is none of this number.
+    /// The item of a node; `None` if the node is free or does not exist.
     #[inline]
     pub fn find(&self, at: u32) -> Option<&T> {
         let node = self.nodes.get(at as usize)?;
@@ -143,13 +143,13 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         (next != NIL).then_some(next)
     }
 
-    /// The item of a node in use, to change it.
+    /// The item of a node in use, mutable.
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> &mut T {
         &mut self.nodes[at as usize].item
     }
 
-    /// All nodes in use, in no order that means anything.
+    /// All nodes in use, in no particular order.
     pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
         let nodes = (0..).zip(&self.nodes);
         nodes.filter(|(_, node)| node.links[0].prev != FREE).map(|(at, node)| (at, &node.item))
@@ -165,7 +165,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         self.live == 0
     }
 
-    /// Gives the memory of free nodes back; only when no node is in use.
+    /// Frees the memory. No node may be in use.
     pub fn release(&mut self) {
         debug_assert!(self.is_empty(), "nodes in use cannot be released");
         *self = Self::new();
@@ -176,7 +176,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         self.nodes.capacity() * size_of::<Node<T, LANES>>()
     }
 
-    /// Most bytes if never more than `nodes` were in use at once.
+    /// Upper bound on the bytes with at most `nodes` in use at once.
     pub const fn bytes_bound(nodes: u64) -> u64 {
         vec_bound(nodes, size_of::<Node<T, LANES>>())
     }
@@ -194,7 +194,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         in_use
     }
 
-    /// Takes a node out of the chain that it stands in, wherever it stands.
+    /// Unlinks a node from its chain, at any position.
     #[inline]
     pub fn unlink(&mut self, chain: &mut Chain, lane: usize, at: u32) {
         let Link { prev, next } = self.nodes[at as usize].links[lane];

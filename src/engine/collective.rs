@@ -44,8 +44,8 @@ impl fmt::Display for CollName {
     }
 }
 
-/// The mark of a receive or message that belongs to a collective operation, with what its
-/// queues are chosen by besides the communicator's size.
+/// The mark of a receive or message of a collective operation. Together with the communicator's
+/// size it decides the queues.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Collective {
     /// Which operation.

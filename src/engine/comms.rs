@@ -1,4 +1,4 @@
-//! What an engine keeps for each communicator.
+//! An engine's state for each communicator.
 
 use dpamatch_vocabulary::CommId;
 
@@ -14,8 +14,8 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// From communicator to `T`, for those in use. Thousands of them cost a probe of a hash table each;
-/// the one used last costs none.
+/// A map from each communicator in use to a `T`. Looking one up costs a probe of a hash table,
+/// except for the one used last.
 #[derive(Clone, Debug)]
 pub(super) struct Comms<T> {
     slots: Vec<Slot<T>>,
@@ -53,7 +53,7 @@ impl<T> Comms<T> {
         self.places.get(u64::from(comm.0)).map_or(0, |at| self.slots[at as usize].entries)
     }
 
-    /// One more entry of the communicator, which is taken into use with `new` if it is not.
+    /// Counts one more entry of the communicator; the first takes it into use with `new`.
     #[inline]
     pub(super) fn enter(&mut self, comm: CommId, new: impl FnOnce() -> T) -> &mut T {
         let at = match self.place(comm) {
@@ -77,8 +77,7 @@ impl<T> Comms<T> {
         at
     }
 
-    /// One entry of the communicator less; returns what is kept for it and how many entries are
-    /// left.
+    /// Counts one entry of the communicator less. Returns its `T` and the number of entries left.
     #[inline]
     pub(super) fn leave(&mut self, comm: CommId) -> Option<(&mut T, u32)> {
         let at = self.place(comm)?;
@@ -88,7 +87,7 @@ impl<T> Comms<T> {
         Some((slot.value.as_mut()?, slot.entries))
     }
 
-    /// The communicator is not in use any more.
+    /// Takes the communicator out of use.
     pub(super) fn remove(&mut self, comm: CommId) -> Option<T> {
         self.last = None;
         let at = self.places.remove(u64::from(comm.0))?;
@@ -101,7 +100,7 @@ impl<T> Comms<T> {
         self.slots.len() == self.free.len()
     }
 
-    /// Gives the memory back if no communicator is in use.
+    /// Frees the memory if no communicator is in use.
     pub(super) fn release(&mut self) {
         if self.is_empty() {
             *self = Self::new();
@@ -115,7 +114,7 @@ impl<T> Comms<T> {
             + self.places.bytes()
     }
 
-    /// Most bytes if never more than `comms` were in use at once.
+    /// Upper bound on the bytes with at most `comms` in use at once.
     pub(super) fn bytes_bound(comms: u64) -> u64 {
         vec_bound(comms, size_of::<Slot<T>>())
             + vec_bound(comms, size_of::<u32>())

@@ -1,4 +1,4 @@
-//! What every engine keeps of an entry of either queue.
+//! The entries of both queues.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 

@@ -1,11 +1,11 @@
 //! The four-dimensional engine: a communicator's queues are a list while they are short, and
 //! above a threshold a structure that is searched by the sender's rank.
 //!
-//! The rank is cut into four slices of equal width. From the top: the *plane*, in an ordered
-//! list; *x*, an array in the plane; *y*, an ordered list of *segments*; and the last slice, whose
-//! ranks share a segment with one PRQ and one UMQ list. Planes and segments come and go with
-//! their entries. So a search costs two walks of at most span steps, one array access, and the
-//! entries of the at most span ranks of a segment.
+//! The rank is cut into four slices of equal width. From the top: the *plane*, in an ordered list;
+//! *x*, an array in the plane; *y*, an ordered list of *segments*; and the last slice, whose ranks
+//! share a segment with one PRQ and one UMQ list. Planes and segments come and go with their
+//! entries. So a search costs two walks of at most span steps, one array access, and the entries of
+//! one segment, which has at most span ranks.
 //!
 //! Receives from any source stand in one list of the communicator; labels decide between it and the
 //! segment. A search of the UMQ from any source visits every segment and takes the oldest.
@@ -44,12 +44,12 @@ pub enum GridThreshold {
     /// Above 6 span + 2 entries in one queue: 26, 50, 98, 194.
     #[default]
     Span,
-    /// Above so many; 0 is never a list.
+    /// Above this many entries; with 0 it is always a grid.
     Entries(u32),
 }
 
 impl GridThreshold {
-    /// Most entries of a list, for slices of so many bits.
+    /// Most entries of a list, for slices of `bits` bits.
     const fn entries(self, bits: u32) -> u32 {
         match self {
             Self::Span => (6 << bits) + 2,
@@ -58,10 +58,10 @@ impl GridThreshold {
     }
 }
 
-/// What is kept for a communicator: the paper's lead.
+/// A communicator's structure: the paper's lead.
 #[derive(Clone, Debug)]
 pub struct Lead {
-    /// Size told, or else 0.
+    /// Size if known, else 0.
     told: u32,
     /// Greatest source seen, plus one.
     seen: u32,
@@ -69,17 +69,17 @@ pub struct Lead {
     posted: Chain,
     /// Messages, while they are a list.
     unexpected: Chain,
-    /// Entries of the two queues above, in either form; receives from any source not counted.
+    /// Entries of the two queues, as list or grid, without receives from any source.
     ranked: [u32; 2],
     /// Receives from any source.
     any: Chain,
-    /// The other form.
+    /// The grid, if the queues are one.
     grid: Option<Grid>,
-    /// Where the last search ended, for the insertion that may follow.
+    /// Where the last search ended, for an insertion after it.
     place: Option<Place>,
 }
 
-/// The two queues, as they are counted.
+/// Numbers of the two queues.
 const PRQ: usize = 0;
 const UMQ: usize = 1;
 
@@ -103,7 +103,7 @@ impl Lead {
 #[derive(Clone, Debug)]
 pub struct FourD {
     threshold: GridThreshold,
-    /// Size of communicators of which none was told.
+    /// Size of communicators without one of their own.
     default_size: Option<u32>,
     pools: grid::Pools,
     /// Leads in use.
@@ -115,8 +115,7 @@ pub struct FourD {
 pub type FourDEngine = Indexed<FourD, 1, 1>;
 
 impl FourDEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which
-    /// none was told.
+    /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(threshold: GridThreshold, size: Option<u32>) -> Self {
         let pools = grid::Pools::default();
         Self::with_index(FourD { threshold, default_size: size, pools, leads: 0, conversions: 0 })
@@ -124,13 +123,13 @@ impl FourDEngine {
 }
 
 impl FourD {
-    /// Bytes over a linked list that the structure takes now by the paper's accounting: 48
-    /// for a lead, 16 + 8 span for a plane, 48 for a segment.
+    /// Bytes that the structure takes now beyond a linked list, by the paper's accounting: 48 for a
+    /// lead, 16 + 8 span for a plane, 48 for a segment.
     pub fn paper_overhead(&self) -> u64 {
         LEAD_BYTES * u64::from(self.leads) + self.pools.paper_bytes()
     }
 
-    /// Entries that enter a queue: converts when there are too many for a list.
+    /// Counts entries that join a queue; converts to a grid when they are too many for a list.
     #[inline]
     fn enter(&mut self, entries: &mut Entries<1, 1>, lead: &mut Lead, queue: usize, source: u32) {
         lead.seen = lead.seen.max(source + 1);
@@ -143,7 +142,7 @@ impl FourD {
         }
     }
 
-    /// The list becomes a grid; its entries enter in their order.
+    /// Converts the list to a grid, in the order of its entries.
     #[cold]
     fn convert(&mut self, entries: &mut Entries<1, 1>, lead: &mut Lead, bits: u32) {
         let mut grid = Grid::new(bits);
@@ -167,7 +166,7 @@ impl FourD {
         self.conversions += 1;
     }
 
-    /// An entry left a queue, in a grid the segment's: what became empty goes.
+    /// Counts an entry that left a queue, and frees segments and planes that became empty.
     #[inline]
     fn leave(&mut self, lead: &mut Lead, queue: usize, segment: u32) {
         lead.ranked[queue] -= 1;
@@ -363,7 +362,7 @@ impl Index<1, 1> for FourD {
         self.pools.bytes()
     }
 
-    /// Not more planes and segments than entries.
+    /// There are at most as many planes and segments as entries.
     fn bytes_bound(&self, load: &Load) -> u64 {
         grid::Pools::bytes_bound(load.posted + load.unexpected)
     }

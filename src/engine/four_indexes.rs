@@ -4,15 +4,15 @@
 //!
 //! A receive stands in the index of its class, and an arrival takes the lowest label of up to four
 //! candidates (O8). A post searches the index of its class for messages, so a message could stand
-//! in all four (O22); but it stands in I0 only, until the first receive or probe with wildcards
-//! comes: then all messages are linked in the index that it asks for, and later ones at once. Many
-//! programs never ask, and each chain costs a message a line of memory when it comes and when it
-//! goes.
+//! in all four (O22). It stands in I0 only, until the first receive or probe of a wildcard class
+//! comes: then all messages are linked in the index of that class, and later ones on arrival. Many
+//! programs never use wildcards, and each chain costs a message one cache line on arrival and one
+//! on departure.
 //!
 //! The communicator is in every key, so that the tables can serve one communicator or all of them.
-//! They have a fixed number of bins, or double when half as many entries as bins are in them
-//! ([`Growth`]): then a search in the worst order makes 1.25 compares on average, and its end can
-//! be foreseen by the processor more often than with full tables.
+//! They have a fixed number of bins, or double when they hold half as many entries as bins
+//! ([`Growth`]). A search in the worst order then makes 1.25 compares on average, and the processor
+//! predicts its end more often than with full tables.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
 
@@ -21,7 +21,7 @@ use super::chain::{Chain, Slab};
 use super::hash::{bin_of, key_hash};
 use super::indexed::{Entries, Steps};
 
-/// Bins of tables, and what became of them.
+/// The size rule of the tables, and counts of their growth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     /// Bins of a table with its first entry.
@@ -37,13 +37,13 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Tables with that many bins, of all communicators.
+    /// Tables with a fixed number of bins, shared by all communicators.
     pub(super) const fn fixed(bins: BinCount) -> Self {
         Self { least: bins.get(), most: bins.get(), both: bins.get(), bytes: 0, doublings: 0 }
     }
 
-    /// Tables that double from `least` to `most` bins; those of I3 have `both`, 1 if they are one
-    /// communicator's.
+    /// Tables that double from `least` to `most` bins. Tables of I3 have `both` bins: 1 if they
+    /// serve one communicator.
     pub(super) const fn doubling(least: u32, most: u32, both: u32) -> Self {
         Self { least, most, both, bytes: 0, doublings: 0 }
     }
@@ -57,7 +57,8 @@ impl Growth {
         }
     }
 
-    /// Most bytes of the tables of [`FourIndexes`] that had so many receives and messages.
+    /// Upper bound on the bytes of the tables of [`FourIndexes`], for the most receives and
+    /// messages at once.
     pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
         let bins = |entries: u64| match entries {
             0 => 0,
@@ -69,7 +70,7 @@ impl Growth {
     }
 }
 
-/// The hash by which a selector's class is keyed (O5); a field that is wild does not count.
+/// The hash of a selector in the index of its class (O5). Wild fields do not count.
 #[inline]
 fn hash_of_selector(comm: CommId, selector: Selector) -> u32 {
     let source = match selector.source {
@@ -83,7 +84,7 @@ fn hash_of_selector(comm: CommId, selector: Selector) -> u32 {
     key_hash(comm.0, source, tag)
 }
 
-/// The same for a message in the index of a class.
+/// The hash of a message in the index of a class.
 #[inline]
 fn hash_of_envelope(class: WildcardClass, envelope: &Envelope) -> u32 {
     let (source, tag) = (envelope.source.get(), envelope.tag.get());
@@ -109,8 +110,8 @@ impl Table {
         self.bins.get(bin_of(hash, self.bins.len() as u32)).copied().unwrap_or(Chain::EMPTY)
     }
 
-    /// The same, to change it; the table has bins. One bin, as I3 of one communicator has, needs no
-    /// hash.
+    /// The chain of a hash, mutable; the table has bins. A table of one bin, as I3 of one
+    /// communicator, needs no hash.
     #[inline]
     fn chain_mut(&mut self, hash: impl FnOnce() -> u32) -> &mut Chain {
         let bin = match self.bins.len() as u32 {
@@ -124,8 +125,7 @@ impl Table {
         self.bins.capacity() * size_of::<Chain>()
     }
 
-    /// Links an entry; the table gets more bins if that calls for them. Returns whether its bin was
-    /// in use.
+    /// Links an entry, and grows the table if necessary. Returns whether the bin was in use.
     #[inline]
     fn link<T: Copy, const LANES: usize>(
         &mut self,
@@ -156,8 +156,8 @@ impl Table {
         slab.unlink(self.chain_mut(hash), lane, at);
     }
 
-    /// The first bins, or twice as many. Bin b becomes bins 2b and 2b + 1, and a chain is taken
-    /// apart from its front, so labels and arrival numbers go on rising along each chain.
+    /// Makes the first bins, or doubles them. Bin b becomes bins 2b and 2b + 1. A chain is split
+    /// from its front, so labels and arrival numbers still rise along each chain.
     #[cold]
     fn grow<T: Copy, const LANES: usize>(
         &mut self,
@@ -186,8 +186,8 @@ impl Table {
 pub struct FourIndexes {
     posted: [Table; 4],
     unexpected: [Table; 4],
-    /// Classes that asked for messages, whose indexes they stand in, too; that of no wildcard need
-    /// not.
+    /// Classes whose indexes hold messages because a receive or probe of the class came. The class
+    /// without wildcards always holds them.
     asked: [bool; 4],
 }
 
@@ -240,14 +240,14 @@ impl FourIndexes {
         entries.first_fitting(chain, class as usize, u64::MAX, key, steps)
     }
 
-    /// Whether messages stand in the index of a class.
+    /// Whether the index of a class holds the messages.
     #[inline]
     const fn messages_stand_in(&self, class: WildcardClass) -> bool {
         matches!(class, WildcardClass::Exact) || self.asked[class as usize]
     }
 
-    /// Links the messages in the index of a class, in arrival order, and from now on every message
-    /// that comes. Takes O(n log n) for n messages, once.
+    /// Links all messages in the index of a class, in arrival order; from now on every message is
+    /// linked there. Takes O(n log n) for n messages, once.
     #[cold]
     fn link_all(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, class: WildcardClass) {
         self.asked[class as usize] = true;
@@ -286,7 +286,7 @@ impl FourIndexes {
         }
     }
 
-    /// A receive enters; returns whether its bin was in use, which the list I3 is none of.
+    /// Links a receive. Returns whether its bin was in use; always `false` for I3, which is a list.
     #[inline]
     pub(super) fn link_posted(
         &mut self,
@@ -303,7 +303,7 @@ impl FourIndexes {
         collided && class != WildcardClass::Any
     }
 
-    /// A receive leaves.
+    /// Unlinks a receive.
     #[inline]
     pub(super) fn unlink_posted(&mut self, entries: &mut Entries<1, 4>, at: u32) {
         let posted = entries.posted.get(at);
@@ -311,7 +311,7 @@ impl FourIndexes {
         self.posted[posted.selector.class() as usize].unlink(&mut entries.posted, 0, || hash, at);
     }
 
-    /// A message enters; returns whether the bin of its full key was in use.
+    /// Links a message. Returns whether the bin of its full key was in use.
     #[inline]
     pub(super) fn link_unexpected(
         &mut self,
@@ -329,7 +329,7 @@ impl FourIndexes {
         self.link_message(growth, entries, WildcardClass::Exact, at)
     }
 
-    /// A message leaves.
+    /// Unlinks a message.
     #[inline]
     pub(super) fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, at: u32) {
         let message = entries.unexpected.get(at);

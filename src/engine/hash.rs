@@ -1,5 +1,5 @@
-//! The hash of a key (communicator, source, tag). Bins show in the statistics, so it is the same
-//! everywhere.
+//! The hash of a key (communicator, source, tag). It does not depend on the machine, because
+//! statistics depend on bins.
 
 /// Both halves of the 128-bit product: every bit of the result depends on every bit of `a`.
 #[inline]

@@ -1,8 +1,8 @@
 //! From a 64-bit id to a small number: open addressing without tombstones.
 //!
-//! The standard map would do, but its deletions leave marks that force a reallocation now and then
-//! even when the number of entries stays the same; here a deletion moves the rest of its run back,
-//! so a table that stopped growing never allocates again.
+//! Deletions in the standard map leave marks that sometimes force a reallocation although the
+//! number of entries is steady. Here a deletion moves the rest of its run back, so a table that
+//! stopped growing never allocates again.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -19,8 +19,8 @@ pub(super) struct IdTable {
     /// None, or a power of two of them, at most half in use.
     slots: Vec<(u64, u32)>,
     live: usize,
-    /// Differs from process to process, so that nobody can choose ids that meet in one run of
-    /// slots. No result and no statistic depends on it.
+    /// Random per process, so that chosen ids cannot collide in one run of slots. No result and no
+    /// statistic depends on it.
     seed: u64,
 }
 
@@ -49,7 +49,7 @@ impl IdTable {
         at
     }
 
-    /// The number kept for `id`.
+    /// The value of `id`.
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -58,7 +58,7 @@ impl IdTable {
         Some(self.slots[self.slot(id)].1).filter(|&value| value != VACANT)
     }
 
-    /// Keeps `value` for `id` in place of what was kept.
+    /// Sets the value of `id`.
     #[inline]
     pub(super) fn set(&mut self, id: u64, value: u32) {
         debug_assert!(value != VACANT, "the value that marks a vacant slot");
@@ -70,7 +70,7 @@ impl IdTable {
         self.slots[at] = (id, value);
     }
 
-    /// Forgets `id` and returns what was kept.
+    /// Removes `id` and returns its value.
     #[inline]
     pub(super) fn remove(&mut self, id: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -111,7 +111,7 @@ impl IdTable {
         }
     }
 
-    /// What is kept, in no particular order.
+    /// All ids and values, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         self.slots.iter().copied().filter(|&(_, value)| value != VACANT)
     }
@@ -122,7 +122,7 @@ impl IdTable {
         self.set(id, self.get(id).unwrap_or(0) + 1);
     }
 
-    /// Counts one entry of `id` less; an id without entries is forgotten.
+    /// Counts one entry of `id` less, and removes an id without entries.
     #[inline]
     pub(super) fn decrement(&mut self, id: u64) {
         match self.get(id) {
@@ -131,14 +131,14 @@ impl IdTable {
         }
     }
 
-    /// Gives the memory back if nothing is kept.
+    /// Frees the memory if the table is empty.
     pub(super) fn release(&mut self) {
         if self.live == 0 {
             self.slots = Vec::new();
         }
     }
 
-    /// Most bytes if never more than `ids` were kept at once: at most half of the slots are in use,
+    /// Upper bound on the bytes with at most `ids` at once: at most half of the slots are in use,
     /// and the table doubles.
     pub(super) const fn bytes_bound(ids: u64) -> u64 {
         let slots = if ids == 0 {

@@ -1,5 +1,5 @@
-//! What all engines with order labels have in common: entries, labels, statistics and the course of
-//! each call. What differs is the [`Index`]: where entries stand and how they are found.
+//! The common part of all engines with order labels: entries, labels, statistics and the course of
+//! each call. An [`Index`] says where entries stand and how a search finds them.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
@@ -12,7 +12,7 @@ use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
 /// A receive in the PRQ.
 #[derive(Clone, Copy, Debug)]
 pub struct Posted {
-    /// Names it.
+    /// Its id.
     pub recv: RecvId,
     /// Place in the posting order of all communicators (O8).
     pub label: u64,
@@ -35,7 +35,7 @@ impl Posted {
 /// A message in the UMQ.
 #[derive(Clone, Copy, Debug)]
 pub struct Unexpected {
-    /// Names it.
+    /// Its id.
     pub msg: MsgId,
     /// Place in the arrival order of all communicators.
     pub arrival: u64,
@@ -63,9 +63,8 @@ pub struct Entries<const P: usize, const U: usize> {
 }
 
 impl<const P: usize, const U: usize> Entries<P, U> {
-    /// The first receive of a chain that accepts the message, if its label is below `limit`: labels
-    /// rise along a chain, so nothing behind such an entry can win against a candidate with that
-    /// label.
+    /// The first receive of a chain that accepts the message and has a label below `limit`, the
+    /// label of another candidate. Labels rise along a chain, so the search stops at `limit`.
     #[inline]
     pub fn first_accepting(
         &self,
@@ -142,14 +141,13 @@ pub struct Steps {
 /// labels and arrival numbers, which rise. Nothing is ever linked twice, and only what is linked is
 /// unlinked.
 pub trait Index<const P: usize, const U: usize>: Send {
-    /// What is kept for each communicator with entries.
+    /// The state of each communicator with entries.
     type Comm: Send;
 
-    /// A communicator without entries is taken into use; `size` is its number of processes, if it
-    /// was told.
+    /// Takes a communicator without entries into use; `size` is its number of processes, if known.
     fn new_comm(&mut self, size: Option<u32>) -> Self::Comm;
 
-    /// A communicator without entries goes out of use.
+    /// Takes a communicator without entries out of use.
     fn end_comm(&mut self, comm: Self::Comm) {
         drop(comm);
     }
@@ -170,8 +168,8 @@ pub trait Index<const P: usize, const U: usize>: Send {
         steps: &mut Steps,
     ) -> Option<u32>;
 
-    /// The oldest unexpected message that a receive with this selector accepts. An index may link
-    /// messages now that it kept back until somebody asks for them.
+    /// The oldest unexpected message that a receive with this selector accepts. An index that links
+    /// messages lazily may link them now.
     fn oldest(
         &mut self,
         entries: &mut Entries<P, U>,
@@ -180,15 +178,15 @@ pub trait Index<const P: usize, const U: usize>: Send {
         steps: &mut Steps,
     ) -> Option<u32>;
 
-    /// A receive enters the PRQ; its message has just been looked for in vain. Returns whether its
-    /// bin was in use (S28).
+    /// Links a receive in the PRQ, directly after the search for its message failed. Returns
+    /// whether its bin was in use (S28).
     fn link_posted(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32) -> bool;
 
-    /// A receive leaves the PRQ.
+    /// Unlinks a receive from the PRQ.
     fn unlink_posted(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32);
 
-    /// A message enters the UMQ; its receive has just been looked for in vain. Returns whether its
-    /// bin was in use.
+    /// Links a message in the UMQ, directly after the search for its receive failed. Returns
+    /// whether its bin was in use.
     fn link_unexpected(
         &mut self,
         entries: &mut Entries<P, U>,
@@ -196,16 +194,16 @@ pub trait Index<const P: usize, const U: usize>: Send {
         at: u32,
     ) -> bool;
 
-    /// A message leaves the UMQ.
+    /// Unlinks a message from the UMQ.
     fn unlink_unexpected(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32);
 
-    /// No communicator is in use: memory kept for later goes back.
+    /// Frees memory kept for later. No communicator is in use.
     fn release(&mut self) {}
 
-    /// Bytes of the structure now, what the `Comm`s point to included; must take constant time.
+    /// Bytes of the structure now, including what the `Comm`s point to. Must take constant time.
     fn bytes(&self) -> usize;
 
-    /// Most bytes of the structure under a load.
+    /// Upper bound on the bytes of the structure under a load.
     fn bytes_bound(&self, load: &Load) -> u64;
 
     /// Changes of structure so far.
@@ -213,7 +211,7 @@ pub trait Index<const P: usize, const U: usize>: Send {
         0
     }
 
-    /// What it counted under names of its own.
+    /// Counters that only this index has.
     fn own_counters(&self) -> Vec<Counter> {
         Vec::new()
     }
@@ -228,10 +226,10 @@ pub struct Indexed<I: Index<P, U>, const P: usize, const U: usize> {
     /// Node of each posted receive, for cancels.
     places: Places,
     comms: Comms<I::Comm>,
-    /// Sizes of communicators that were told.
+    /// Known sizes of communicators.
     sizes: IdTable,
     index: I,
-    /// Its bytes, as the statistics have them.
+    /// Bytes of the index as last entered in the statistics.
     index_bytes: usize,
     stats: Stats,
 }
@@ -345,7 +343,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         msg
     }
 
-    /// An entry left a communicator, which has so many now.
+    /// Handles the departure of an entry from a communicator with `left` entries now.
     #[inline]
     fn left(&mut self, comm: CommId, entries: u32) {
         if entries == 0 && self.index.ends_when_empty() {
@@ -362,7 +360,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         }
     }
 
-    /// Takes over what the index changed where nothing entered.
+    /// Updates the statistics after a change in which no entry was added.
     #[inline]
     fn note_if_changed(&mut self) {
         if self.index.bytes() != self.index_bytes
@@ -372,7 +370,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         }
     }
 
-    /// Takes over what changed in memory and structure.
+    /// Updates the statistics of memory and structure.
     #[inline]
     fn note_structure(&mut self) {
         let entries = self.entries.posted.bytes() + self.entries.unexpected.bytes();
@@ -418,13 +416,13 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
     }
 
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
-        // The largest number marks a vacant slot; no communicator is larger than there are ranks.
+        // The largest number marks a vacant slot; no communicator has more processes than there are
+        // ranks.
         self.sizes.set(u64::from(comm.0), size.min(dpa_model::RANK_MAX));
         self.note_structure();
     }
 
-    /// Entries are shared by all communicators: only when none is in use their nodes are given
-    /// back.
+    /// All communicators share the nodes, which are freed once no communicator is in use.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -473,7 +471,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
     }
 
     fn memory_bound(&self, load: &Load) -> u64 {
-        // A communicator in use has entries, or is kept until it is freed.
+        // A communicator stays in use while it has entries, or until it is freed.
         let comms = if self.index.ends_when_empty() {
             load.comms.min(load.posted + load.unexpected)
         } else {

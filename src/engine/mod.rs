@@ -1,10 +1,9 @@
 //! Software matching engines: one trait, one type of statistics, and the engines.
 //!
-//! Every engine keeps two queues: the *posted receive queue* (PRQ) of receives without a
-//! message, and the *unexpected message queue* (UMQ) of messages without a receive. What an engine
-//! may choose is the structure of the queues, never the result: [`Oracle`] is the specification,
-//! and all others must give the same matches and leave the same queues for the same sequence of
-//! calls.
+//! Every engine keeps two queues: the *posted receive queue* (PRQ) of receives without a message,
+//! and the *unexpected message queue* (UMQ) of messages without a receive. An engine chooses the
+//! structure of the queues, never the result: [`Oracle`] is the specification. For the same calls
+//! every engine must give the same matches and leave the same queues.
 
 mod adaptive;
 mod bins;
@@ -54,8 +53,8 @@ pub use ucx::{Ucx, UcxEngine};
 /// A sequential matching engine.
 ///
 /// The order of the calls is the order of posts and arrivals. A caller gives no receive an id that
-/// a receive in the PRQ has, and no message an id that a message in the UMQ has; ids of entries
-/// that left may come back.
+/// a receive in the PRQ has, and no message an id that a message in the UMQ has; the ids of entries
+/// that left may be reused.
 ///
 /// # Examples
 /// ```
@@ -78,8 +77,8 @@ pub trait Engine: Send {
     /// returns it, or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
 
-    /// As [`post`](Self::post), for a receive of a collective operation. The mark never
-    /// decides a match; an engine that keeps no queues for collectives posts it like any other.
+    /// Posts a receive of a collective operation; see [`post`](Self::post). The mark never decides
+    /// a match. An engine without queues for collectives posts the receive like any other.
     fn post_collective(
         &mut self,
         recv: RecvId,
@@ -90,7 +89,7 @@ pub trait Engine: Send {
         self.post(recv, comm, selector)
     }
 
-    /// As [`arrive`](Self::arrive), for a message of a collective operation. The mark never
+    /// A message of a collective operation arrives; see [`arrive`](Self::arrive). The mark never
     /// decides a match.
     fn arrive_collective(
         &mut self,
@@ -101,24 +100,25 @@ pub trait Engine: Send {
         self.arrive(msg, envelope)
     }
 
-    /// Takes a receive out of the PRQ; `false` if it is not there, because it matched or never was.
+    /// Takes a receive out of the PRQ. Returns `false` if it is not there.
     fn cancel(&mut self, recv: RecvId) -> bool;
 
     /// The oldest unexpected message that a receive with this selector would take; it stays.
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// As [`probe`](Self::probe), but takes the message out of the UMQ.
+    /// Takes the oldest unexpected message that a receive with this selector would take out of the
+    /// UMQ.
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// Tells the number of processes in a communicator: sources will be below it. An engine whose
-    /// structure depends on it takes it into account from now on; it must do without, and match
-    /// right if it was told a wrong number. Forgotten when the communicator is freed.
+    /// Sets the number of processes in a communicator, an upper bound on its sources. It is a hint
+    /// for the engine's structure: an engine matches correctly without it and with a wrong number.
+    /// Freeing the communicator forgets it.
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         let _ = (comm, size);
     }
 
-    /// The communicator will not be used for a while: what the engine keeps for it alone is given
-    /// back. Returns `false` and does nothing while the communicator still has entries in a queue.
+    /// Frees what the engine keeps for this communicator alone. Returns `false` and does nothing
+    /// while the communicator has entries in a queue.
     fn free_comm(&mut self, comm: CommId) -> bool;
 
     /// The PRQs of all communicators together, in posting order.
@@ -130,28 +130,28 @@ pub trait Engine: Send {
     /// Whether both queues of the communicator are empty.
     fn is_empty(&self, comm: CommId) -> bool;
 
-    /// What the engine counted so far.
+    /// The engine's statistics so far.
     fn stats(&self) -> &Stats;
 
-    /// What it counted besides [`stats`](Self::stats), under names of its own.
+    /// Counters that only this engine has, besides [`stats`](Self::stats).
     fn own_counters(&self) -> Vec<Counter> {
         Vec::new()
     }
 
-    /// The most bytes that the engine can hold if no more was asked of it than `load`: its own
-    /// bound, which [`Stats::memory_bytes_max`] never exceeds.
+    /// Upper bound on the engine's bytes under `load`. [`Stats::memory_bytes_max`] never exceeds
+    /// it.
     fn memory_bound(&self, load: &Load) -> u64;
 }
 
-/// What was asked of an engine, for its bound on memory.
+/// The load on an engine, for its bound on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
     /// Most receives in the PRQ at once.
     pub posted: u64,
     /// Most messages in the UMQ at once.
     pub unexpected: u64,
-    /// Communicators that were ever used in a call.
+    /// Number of communicators that any call named.
     pub comms: u64,
-    /// Largest size of a communicator that the engine was told, 0 without any.
+    /// Largest communicator size passed to the engine; 0 without any.
     pub comm_size: u32,
 }

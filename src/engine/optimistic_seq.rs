@@ -1,9 +1,9 @@
 //! The four indexes of optimistic matching (O5), sequential and on the host: what the emulated NIC
 //! searches, without blocks, bookings and barriers.
 //!
-//! Each communicator has its own [`FourIndexes`] (O24). Unlike those of the NIC, tables grow: one
-//! that has half as many entries as bins doubles, so that chains stay short unless keys are equal.
-//! They keep their size until the communicator is freed.
+//! Each communicator has its own [`FourIndexes`] (O24). Unlike the NIC's, these tables grow: a
+//! table with half as many entries as bins doubles, so that chains stay short unless keys are
+//! equal. A table keeps its size until the communicator is freed.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
@@ -11,7 +11,7 @@ use super::Load;
 use super::four_indexes::{FourIndexes, Growth};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
-/// Bins of a table at first and at most.
+/// Initial and maximal number of bins of a table.
 const BINS_MIN: u32 = 8;
 const BINS_MAX: u32 = 1 << 20;
 
@@ -109,7 +109,7 @@ impl Index<1, 4> for OptimisticSeq {
         self.growth.bytes
     }
 
-    /// Each communicator may have had all entries.
+    /// Any communicator may have had all entries.
     fn bytes_bound(&self, load: &Load) -> u64 {
         load.comms * self.growth.bytes_bound(load.posted, load.unexpected)
     }
@@ -134,7 +134,7 @@ mod tests {
             engine
                 .arrive(MsgId(comm.into()), Envelope { comm: CommId(comm), ..Envelope::default() });
         }
-        // I0; nobody asked for wildcards.
+        // Only I0: no wildcard was used.
         assert_eq!(engine.index().bytes(), 100 * BINS_MIN as usize * size_of::<Chain>());
         for comm in 0..100 {
             let any = Selector::new(SourceSel::Any, TagSel::Any);

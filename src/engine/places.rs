@@ -1,12 +1,12 @@
-//! Where each posted receive stands, for cancels.
+//! A table from receive to node, for cancels.
 //!
-//! Cancels are rare and matches are not, so a match leaves this table alone: what the table says of
-//! a receive that left is *stale* until its slot is needed again. Nobody is misled by that, since
-//! the entry itself says whose it is: an answer counts only if the receive asked for stands there.
+//! Cancels are rare and matches are not, so a match leaves this table alone: the slot of a receive
+//! that left is *stale* until it is reused. A stale slot does no harm: an answer counts only if the
+//! node still holds the receive asked for.
 //!
-//! When stale and true slots together fill half of the table, it is written anew from the receives
-//! that there are. It has four to eight slots of 8 bytes for each of the most receives ever, so
-//! that happens after as many posts at least: a post costs O(1) on average, a match nothing, and a
+//! When stale and true slots together fill half of the table, it is rebuilt from the posted
+//! receives. It has four to eight slots of 8 bytes per receive, counted at the maximum ever. So at
+//! least that many posts lie between two rebuilds: a post costs O(1) on average, a match nothing. A
 //! table that stopped growing never allocates again.
 
 use std::hash::{BuildHasher, RandomState};
@@ -17,15 +17,15 @@ use super::hash::fold;
 /// In place of a node: the slot is empty.
 const VACANT: u32 = u32::MAX;
 
-/// The receives in a PRQ, by the number of their node.
+/// The receives in a PRQ, by node number.
 pub(super) trait Receives {
-    /// The receive that stands in a node, if one does.
+    /// The receive in a node, if it holds one.
     fn recv_at(&self, at: u32) -> Option<RecvId>;
 
-    /// All of them.
+    /// All receives with their nodes.
     fn all(&self) -> impl Iterator<Item = (u32, RecvId)>;
 
-    /// How many there are.
+    /// Number of receives.
     fn count(&self) -> usize;
 }
 
@@ -48,8 +48,8 @@ pub(super) struct Places {
     slots: Vec<Slot>,
     /// Slots in use, stale ones included.
     used: usize,
-    /// Differs from process to process, so that nobody can choose ids that meet in one run of
-    /// slots. No result and no statistic depends on it.
+    /// Random per process, so that chosen ids cannot collide in one run of slots. No result and no
+    /// statistic depends on it.
     seed: u64,
 }
 
@@ -65,7 +65,7 @@ impl Places {
         (hash as usize & (self.slots.len() - 1), (hash >> 32) as u32)
     }
 
-    /// A receive that was not there stands in node `at` now.
+    /// Records that a new receive is in node `at`.
     #[inline]
     pub(super) fn set(&mut self, receives: &impl Receives, recv: RecvId, at: u32) {
         debug_assert!(at != VACANT, "the number that marks a vacant slot");
@@ -85,8 +85,7 @@ impl Places {
                 self.used += 1;
                 break;
             }
-            // A caller that uses ids again finds the stale slot of the same id, or the table would
-            // fill with them.
+            // A reused id takes over its stale slot; otherwise the table would fill with them.
             if slot.check == check && !self.belongs_to_another(receives, slot, recv) {
                 break;
             }
@@ -95,8 +94,7 @@ impl Places {
         self.slots[place] = Slot { check, at };
     }
 
-    /// Whether the slot tells the truth about a receive other than `recv`, whose hash has the same
-    /// check.
+    /// Whether the slot is true of a receive other than `recv` whose hash has the same check.
     #[cold]
     fn belongs_to_another(&self, receives: &impl Receives, slot: Slot, recv: RecvId) -> bool {
         receives
@@ -104,8 +102,7 @@ impl Places {
             .is_some_and(|there| there != recv && self.home(there).1 == slot.check)
     }
 
-    /// Writes the table anew, in a larger one if there are many receives; also to be called when
-    /// receives moved.
+    /// Rebuilds the table, larger if there are many receives. Also called after receives moved.
     #[cold]
     pub(super) fn renew(&mut self, receives: &impl Receives) {
         if receives.count() * 4 > self.slots.len() {
@@ -119,7 +116,7 @@ impl Places {
         }
     }
 
-    /// The node where a receive stands; `None` if it left or never was there.
+    /// The node of a posted receive; `None` if it is not posted.
     pub(super) fn find(&self, receives: &impl Receives, recv: RecvId) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
@@ -137,12 +134,12 @@ impl Places {
         }
     }
 
-    /// Gives the memory back; only when there are no receives.
+    /// Frees the memory. There must be no receives.
     pub(super) fn release(&mut self) {
         (self.slots, self.used) = (Vec::new(), 0);
     }
 
-    /// Most bytes if there were never more than so many receives at once.
+    /// Upper bound on the bytes, with at most `receives` at once.
     pub(super) const fn bytes_bound(receives: u64) -> u64 {
         let slots = match receives {
             0 => 0,
@@ -168,7 +165,7 @@ mod tests {
     struct Nodes(Vec<Option<RecvId>>);
 
     impl Nodes {
-        /// The receive stands in the first free node.
+        /// Puts the receive in the first free node.
         fn add(&mut self, recv: RecvId) -> u32 {
             let at = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
             self.0.resize(self.0.len().max(at + 1), None);
@@ -189,15 +186,14 @@ mod tests {
         }
     }
 
-    /// Ids that come back, at once and late, in the same node and in others; the table is told of
-    /// no departure.
+    /// Ids return, soon and late, in the same node and in others; no departure reaches the table.
     #[test]
     fn behaves_like_a_map_that_is_told_of_departures() {
         let (mut nodes, mut places, mut model) = (Nodes::default(), Places::new(), BTreeMap::new());
         let mut random = 1_u64;
         for step in 0..20_000_u64 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Few ids, or one after the other.
+            // A few random ids, or consecutive ones.
             let recv = RecvId(if random & 2 == 0 { random >> 58 } else { 1000 + step });
             if random & 1 == 0 || model.len() > 100 {
                 let gone = model.keys().nth((random >> 40) as usize % model.len().max(1)).copied();
@@ -228,7 +224,7 @@ mod tests {
         );
     }
 
-    /// One id again and again leaves one slot in use, whatever its node.
+    /// One id posted repeatedly keeps one slot in use, whatever its node.
     #[test]
     fn an_id_used_again_takes_no_second_slot() {
         let (mut nodes, mut places) = (Nodes(vec![None; 100]), Places::new());

@@ -3,11 +3,11 @@
 //!
 //! All receives of a communicator carry labels, so that an arrival takes the older of two
 //! candidates: the one in its source's list and the one in the ANY_SOURCE list. An ANY_SOURCE
-//! search of the UMQ has to look at every head and takes the oldest of what it finds.
+//! search of the UMQ visits every head and takes the oldest candidate.
 //!
-//! A search costs the older entries of the same source; the price is the array. Its
-//! length is the communicator's size if that was told, else it grows with the sources seen. Sources
-//! at or above its limit share one more list: still right, but searched like a list.
+//! A search costs the older entries of the same source; the price is the array. Its length is the
+//! communicator's size if known, else it grows with the sources seen. Sources at or above its limit
+//! share one more list, which is searched like any list.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 
@@ -18,7 +18,7 @@ use super::indexed::{Entries, Index, Indexed, Steps};
 /// Longest array: heads for as many ranks.
 pub const ARRAY_RANKS_MAX: u32 = 1 << 20;
 
-/// Longest array of a communicator whose size was not told.
+/// Longest array of a communicator of unknown size.
 const UNTOLD_RANKS_MAX: u32 = 4096;
 
 /// How long an array is kept.
@@ -31,7 +31,7 @@ pub enum ArrayLife {
     Entries,
 }
 
-/// What is kept for a communicator.
+/// A communicator's array and lists.
 #[derive(Clone, Debug)]
 pub struct Array {
     heads: Vec<Head>,
@@ -67,7 +67,7 @@ impl Array {
 #[derive(Clone, Debug)]
 pub struct RankArray {
     life: ArrayLife,
-    /// Size of communicators of which none was told.
+    /// Size of communicators without one of their own.
     default_size: Option<u32>,
     /// Bytes of all arrays.
     bytes: usize,
@@ -77,19 +77,18 @@ pub struct RankArray {
 pub type RankArrayEngine = Indexed<RankArray, 1, 1>;
 
 impl RankArrayEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which
-    /// none was told.
+    /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(life: ArrayLife, size: Option<u32>) -> Self {
         Self::with_index(RankArray { life, default_size: size, bytes: 0 })
     }
 }
 
 impl RankArray {
-    /// Makes sure that the source has a head, if it is to have one.
+    /// Makes a head for the source if the source is below the limit.
     #[inline]
     fn grow(&mut self, array: &mut Array, source: u32) {
         if source < array.limit && source as usize >= array.heads.len() {
-            // At least doubles, so that it grows seldom; a told size is reached at once.
+            // At least doubles, so that it grows rarely; a known size is reached at once.
             let length = (source + 1).next_power_of_two().min(array.limit) as usize;
             self.bytes -= array.heads.capacity() * size_of::<Head>();
             array.heads.reserve_exact(length - array.heads.len());
@@ -206,7 +205,7 @@ impl Index<1, 1> for RankArray {
         self.bytes
     }
 
-    /// One array for each communicator in use, of the size told or as far as it grows without.
+    /// One array per communicator in use, of the known size or of the longest it grows to.
     fn bytes_bound(&self, load: &Load) -> u64 {
         let told = load.comm_size.max(self.default_size.unwrap_or(0)).min(ARRAY_RANKS_MAX);
         let comms = match self.life {
@@ -256,7 +255,7 @@ mod tests {
             (engine.stats().prq.attempts, engine.stats().prq.hops),
             (u64::from(per_rank), 1)
         );
-        // Younger ANY_SOURCE receives are not looked at, as their labels say; a miss looks at all.
+        // The label stops the search before younger ANY_SOURCE receives; a miss compares all.
         for number in 0..any {
             engine.post(
                 RecvId(1000 + u64::from(number)),
@@ -271,7 +270,7 @@ mod tests {
         assert_eq!(engine.stats().prq.attempts - before, 1 + u64::from(per_rank + any));
     }
 
-    /// ANY_SOURCE takes the oldest message of all sources, and looks at every head for it.
+    /// ANY_SOURCE takes the oldest message of all sources, and visits every head for it.
     #[test]
     fn any_source_takes_the_oldest_of_all() {
         let mut engine = RankArrayEngine::new(ArrayLife::default(), Some(16));
@@ -302,7 +301,7 @@ mod tests {
         }
     }
 
-    /// No source makes an array longer than allowed, whatever was told.
+    /// No source makes an array longer than the limit, whatever the communicator's size.
     #[test]
     fn sources_beyond_the_array_share_a_list() {
         for (told, heads) in [(None, 0), (Some(4), 4), (Some(u32::MAX), ARRAY_RANKS_MAX)] {

@@ -18,10 +18,10 @@ impl Counter {
     }
 }
 
-/// What is counted for one of the two queues.
+/// The statistics of one of the two queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct QueueStats {
-    /// Searches that found an entry. A probe is a search of the UMQ like that of a post.
+    /// Searches that found an entry. A probe counts as a search of the UMQ, as a post does.
     pub hits: u64,
     /// Searches that found none.
     pub misses: u64,
@@ -51,7 +51,7 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// A search ended after `depth` compares.
+    /// Counts a search that ended after `depth` compares.
     #[inline]
     pub fn searched(&mut self, depth: u64, hit: bool) {
         self.hits += u64::from(hit);
@@ -62,7 +62,7 @@ impl QueueStats {
         self.length_sum += self.length;
     }
 
-    /// An entry was put in the queue; `collided` if its bin was not empty.
+    /// Counts an insertion; `collided` if the bin was not empty.
     #[inline]
     pub fn inserted(&mut self, collided: bool) {
         self.collisions += u64::from(collided);
@@ -70,7 +70,7 @@ impl QueueStats {
         self.length_max = self.length_max.max(self.length);
     }
 
-    /// An entry left the queue.
+    /// Counts a removal.
     #[inline]
     pub fn removed(&mut self) {
         debug_assert!(self.length > 0, "an entry leaves an empty queue");
@@ -83,7 +83,7 @@ impl QueueStats {
     }
 }
 
-/// What one engine counted.
+/// The statistics of one engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// The posted receive queue.
@@ -106,14 +106,14 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// A cancel ended.
+    /// Counts a cancel.
     #[inline]
     pub fn cancel_ended(&mut self, cancelled: bool) {
         self.cancelled += u64::from(cancelled);
         self.too_late += u64::from(!cancelled);
     }
 
-    /// The engine now holds this much memory.
+    /// Records the bytes that the engine holds now.
     #[inline]
     pub fn set_memory_bytes(&mut self, bytes: usize) {
         let bytes = bytes as u64;

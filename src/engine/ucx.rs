@@ -21,8 +21,7 @@ const IN_BUCKET: usize = 0;
 const IN_ALL: usize = 1;
 
 /// Bucket of a full key. Open MPI packs it into UCX's 64-bit tag as tag (24 bits), source (20),
-/// context (20); here numbers may be larger, so that what sticks out at the top comes in again at
-/// the bottom.
+/// context (20); here numbers may be larger, so excess bits at the top wrap around to the bottom.
 #[inline]
 fn bucket_of(comm: u32, source: u32, tag: u32) -> usize {
     let packed = u64::from(tag).rotate_left(40) ^ (u64::from(source) << 20) ^ u64::from(comm);
@@ -78,7 +77,7 @@ impl Default for UcxEngine {
 }
 
 impl Index<1, 2> for Ucx {
-    /// The tables are everybody's.
+    /// All communicators share the tables.
     type Comm = ();
 
     fn new_comm(&mut self, _size: Option<u32>) {}
@@ -206,8 +205,8 @@ mod tests {
         assert_eq!(engine.stats().prq.attempts, n * (n + 1) / 2);
     }
 
-    /// The wildcard queue is looked at only while there is something in it, and no farther than the
-    /// label of the exact candidate.
+    /// An arrival searches the wildcard queue only if it is not empty, and only up to the label of
+    /// the exact candidate.
     #[test]
     fn wildcards_cost_nothing_until_posted() {
         let mut engine = UcxEngine::new();

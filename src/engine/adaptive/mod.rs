@@ -1,6 +1,6 @@
 //! The engine that changes its structure with the load (Bayatpour, Subramoni, Chakraborty, Panda,
 //! *Adaptive and Dynamic Design for MPI Tag Matching*, CLUSTER 2016; O3: "traditional, then bin or
-//! rank"). What follows is our own making of that idea.
+//! rank"). This is an independent design of that idea.
 //!
 //! Every communicator starts as a list. After each window of searches four rules apply:
 //!
@@ -34,11 +34,11 @@ use super::{BinCount, Counter, Load};
 pub struct AdaptiveConfig {
     /// Bins of a table, and most ranks of one.
     pub bins: BinCount,
-    /// Searches after which a communicator is looked at; at least 1.
+    /// Searches per window: after each window the engine applies the rules. At least 1.
     pub window: u32,
-    /// Average compares of a search, in a queue that is not empty, above which it is long.
+    /// A search is long above this many compares on average, empty queues not counted.
     pub long: u32,
-    /// Average length of the queues at or below which they are short; to be well below `long`.
+    /// Queues are short up to this average length. Choose it well below `long`.
     pub short: u32,
     /// Windows in a row with short queues after which a table becomes a list; at least 1.
     pub calm: u32,
@@ -65,7 +65,7 @@ enum Shape {
 const ALL: usize = 0;
 const TABLE: usize = 1;
 
-/// What is kept for a communicator.
+/// A communicator's structure.
 #[derive(Clone, Debug)]
 pub struct Adapted {
     /// All receives in posting order, all messages in arrival order.
@@ -77,7 +77,7 @@ pub struct Adapted {
     /// Entries of both queues.
     posted: u32,
     messages: u32,
-    /// Number of processes, if it was told.
+    /// Number of processes, if known.
     size: Option<u32>,
     /// One more than the greatest source seen.
     seen: u32,
@@ -138,7 +138,7 @@ impl Adapted {
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     config: AdaptiveConfig,
-    /// Size of communicators of which none was told.
+    /// Size of communicators without one of their own.
     default_size: Option<u32>,
     /// Conversions by what came of them: list, ranks, bins.
     conversions: [u64; 3],
@@ -150,8 +150,7 @@ pub struct Adaptive {
 pub type AdaptiveEngine = Indexed<Adaptive, 2, 2>;
 
 impl AdaptiveEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which
-    /// none was told.
+    /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(config: AdaptiveConfig, size: Option<u32>) -> Self {
         Self::with_index(Adaptive { config, default_size: size, conversions: [0; 3], bytes: 0 })
     }
@@ -212,7 +211,7 @@ impl Adaptive {
         if shape == Shape::List {
             return;
         }
-        // From the old list into the new one, which has the same order, and the table.
+        // Each entry moves to the new list, in the old order, and to the table.
         let mut old = std::mem::replace(&mut comm.all, Head::EMPTY);
         while let Some(at) = entries.posted.pop_front(&mut old.posted, ALL) {
             entries.posted.push_back(&mut comm.all.posted, ALL, at);

@@ -53,7 +53,7 @@ fn long_searches_make_a_table() {
     }
 }
 
-/// In a table a receive collides with those of its own chain, not with others.
+/// In a table a receive collides only with the receives of its own chain.
 #[test]
 fn collisions_are_those_of_a_chain() {
     let mut engine = engine();

@@ -1,4 +1,4 @@
-//! What a communicator's last searches were like.
+//! Statistics of a communicator's recent searches.
 
 use super::AdaptiveConfig;
 
@@ -6,8 +6,7 @@ use super::AdaptiveConfig;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     searches: u32,
-    /// Searches of a queue that was not empty, and their compares: an empty queue makes no long
-    /// search short.
+    /// Searches of queues that were not empty. Searches of an empty queue would hide the long ones.
     busy: u32,
     compares: u64,
     /// Sum of the lengths of the queues searched.
@@ -17,7 +16,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// A search took so many compares in a queue of this length.
+    /// Records a search of `depth` compares in a queue of `length` entries.
     #[inline]
     pub(super) fn searched(&mut self, compares: u64, length: u32) {
         self.searches += 1;
@@ -31,8 +30,7 @@ impl Window {
         self.searches >= config.window
     }
 
-    /// Whether searches were long on average. Some few say nothing: a quarter of the window must be
-    /// busy.
+    /// Whether searches were long on average, provided that a quarter of the window was busy.
     pub(super) fn was_long(&self, config: &AdaptiveConfig) -> bool {
         self.busy >= config.window.div_ceil(4)
             && self.compares > u64::from(self.busy) * u64::from(config.long)

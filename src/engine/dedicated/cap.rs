@@ -1,8 +1,8 @@
 //! The cap on dedicated queues, a compromise between one queue for all (MPICH) and one for
 //! each source (Open MPI).
 
-/// Largest job whose size is believed when it was only seen in ranks and never told: that of the
-/// papers' largest tables. It bounds the memory that one message from a great rank can bring about.
+/// Largest job size inferred from ranks alone: the size of the papers' largest tables. It bounds
+/// the memory that one message from a high rank can cause.
 pub(super) const SEEN_PROCESSES_MAX: u32 = 1 << 20;
 
 /// `k * floor(sqrt(processes))`: the reading of the paper's rule that gives all printed counts.
@@ -29,7 +29,7 @@ impl Budget {
         Self { k, processes: processes.unwrap_or(0), used: 0 }
     }
 
-    /// There are at least this many processes.
+    /// Records that there are at least this many processes.
     #[inline]
     pub(super) fn saw_processes(&mut self, processes: u32) {
         self.processes = self.processes.max(processes);

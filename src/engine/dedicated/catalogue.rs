@@ -4,16 +4,15 @@
 use super::super::{CollName, Collective};
 
 /// Collective operations that get queues of their own. MPI has about 20, each in up to three forms
-/// (blocking, non-blocking, persistent); those beyond the bound stay on the profiling queue for
-/// ever.
+/// (blocking, non-blocking, persistent); operations beyond the bound stay on the profiling queue.
 pub(super) const COLLECTIVES_MAX: usize = 64;
 
-/// Parameter sets that are profiled. Elements of sets beyond the bound use the queues that their
-/// operation has.
+/// Parameter sets that are profiled. Elements of sets beyond the bound use their operation's
+/// queues.
 pub(super) const PROFILES_MAX: usize = 4096;
 
-/// The parameters p that an allocation goes by: operation, message size, communicator size.
-/// Sizes that nobody told are `None`.
+/// The parameters p of an allocation: operation, message size, communicator size. Unknown sizes are
+/// `None`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Parameters {
     class: u32,
@@ -21,12 +20,12 @@ struct Parameters {
     comm_size: Option<u32>,
 }
 
-/// What an element belongs to.
+/// The kind of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Kind {
     /// [`Kind::POINT_TO_POINT`], or the number of the collective operation.
     pub(super) class: u32,
-    /// Number of its parameters; none if it is not to be profiled.
+    /// Number of its parameter set; `None` if it is not profiled.
     pub(super) profile: Option<u32>,
 }
 
@@ -38,7 +37,7 @@ impl Kind {
 
     /// A point-to-point element.
     pub(super) const P2P: Self = Self { class: Self::POINT_TO_POINT, profile: None };
-    /// An element of a collective operation that is not told from others.
+    /// An element of a collective operation beyond the bounds.
     pub(super) const PLAIN_COLLECTIVE: Self = Self { class: Self::NO_QUEUES, profile: None };
 }
 
@@ -46,12 +45,12 @@ impl Kind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Catalogue {
     names: Vec<CollName>,
-    /// Sorted, with the number of each.
+    /// Parameter sets, sorted, with their numbers.
     parameters: Vec<(Parameters, u32)>,
 }
 
 impl Catalogue {
-    /// The kind of an element with this mark; new operations and parameters are entered.
+    /// The kind of an element with this mark. Adds new operations and parameter sets.
     pub(super) fn kind(&mut self, coll: &Collective, comm_size: Option<u32>) -> Kind {
         let Some(name) = self.name(coll.name) else { return Kind::PLAIN_COLLECTIVE };
         let class = Kind::NO_QUEUES + 1 + name;

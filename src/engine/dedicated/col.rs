@@ -3,13 +3,13 @@
 use super::cap::Budget;
 use super::catalogue::{COLLECTIVES_MAX, Kind, PROFILES_MAX};
 
-/// Searches that a profile needs at least. A call is known to be over when its elements have left
-/// the queue; short calls are profiled together until there are this many searches, so that a first
-/// receive that is matched at once does not pass for the whole call.
+/// Fewest searches of a profile. A call ends when its elements have left the queue. Short calls are
+/// profiled together up to this many searches, so that a first receive that matches at once does
+/// not count as the whole call.
 pub(super) const PROFILE_SEARCHES_MIN: u64 = 32;
 
-/// Searches after which a profile ends even if elements of the call are left: those of one call
-/// among 65,536 processes.
+/// Searches after which a profile ends even if elements of the call are left: as many as one call
+/// among 65,536 processes makes.
 pub(super) const PROFILE_SEARCHES_MAX: u64 = 65_536;
 
 /// The profile P_p of one parameter set.
@@ -21,7 +21,7 @@ struct Profile {
     traversed: u64,
     /// Elements on the profiling queue.
     waiting: u32,
-    /// The queues were made, or refused, once and for all.
+    /// Whether the queues were made or refused; this is final.
     decided: bool,
 }
 
@@ -91,9 +91,8 @@ impl Collectives {
         &mut self.profiles[number]
     }
 
-    /// A search for an element of this kind traversed so many entries. Returns whether that was
-    /// profiled: only while the set has elements on the profiling queue, or nothing could be
-    /// traversed.
+    /// Profiles a search for an element of this kind that traversed `depth` entries. Returns
+    /// whether it counted: only while the set has elements on the profiling queue.
     pub(super) fn searched(&mut self, kind: Kind, depth: u64) -> bool {
         let Some(number) = kind.profile else { return false };
         let profile = self.profile(number);
@@ -130,7 +129,7 @@ impl Collectives {
             }
             if !profile.decided {
                 profile.decided = true;
-                // As many as the cap leaves room for, and only if the last level has fewer.
+                // At most as many as the cap leaves, and only if the last level has fewer.
                 let wanted = profile.queues().min(budget.left());
                 let last = self.levels(kind.class).last().map_or(0, |level| level.count);
                 if wanted > last {
@@ -170,7 +169,7 @@ impl Collectives {
             + self.levels.iter().map(|levels| levels.capacity() * size_of::<Level>()).sum::<usize>()
     }
 
-    /// Most bytes with so many queues: a level has at least one of them.
+    /// Upper bound on the bytes with `queues` queues: a level has at least one.
     pub(super) fn bytes_bound(queues: u32) -> u64 {
         let classes = COLLECTIVES_MAX + Kind::NO_QUEUES as usize + 1;
         let levels = (2 * u64::from(queues)).max(4 * COLLECTIVES_MAX as u64);
@@ -191,7 +190,7 @@ mod tests {
         budget
     }
 
-    /// One call of so many elements, each search traversing `depth` entries.
+    /// One call of `elements` elements, each search traversing `depth` entries.
     fn call(col: &mut Collectives, kind: Kind, elements: u32, depth: u64, budget: &mut Budget) {
         for rank in 0..elements {
             assert_eq!(
@@ -234,7 +233,7 @@ mod tests {
         assert_eq!(col.levels(KIND.class + 1).len(), 0);
     }
 
-    /// What is left of the cap is used up; after that elements stay on the profiling queue.
+    /// Levels use up the rest of the cap; after that elements stay on the profiling queue.
     #[test]
     fn the_cap_cuts_a_level_short() {
         let (mut col, mut budget) = (Collectives::default(), budget(1, 1024));

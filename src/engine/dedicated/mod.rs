@@ -14,11 +14,10 @@
 //! | COL+LL | COL | list |
 //! | LL+PNP | list | PNP |
 //!
-//! The paper's search takes the first hit along its route. That is wrong in two cases
-//! and rests on the two kinds never meeting in one context, which a stream of events need not
-//! keep to. So every element has a number: a search takes the smallest along the route and looks
-//! into the other kind's queues if the communicator has elements of both. In the traffic of an MPI
-//! library it never does.
+//! The paper's search takes the first hit along its route. That is wrong if collective and
+//! point-to-point elements meet in one context, which a stream of events may do. So every element
+//! has a number: a search takes the smallest along the route, and includes the other kind's queues
+//! if the communicator has elements of both. The traffic of an MPI library never has both.
 
 mod cap;
 mod catalogue;
@@ -47,8 +46,8 @@ pub struct DedicatedConfig {
     pub theta: u32,
     /// Processes of the job, if known beforehand.
     pub processes: Option<u32>,
-    /// Measure the time of searches and of everything else that the design adds, at two clock
-    /// readings each; otherwise both times are 0.
+    /// Measure the time of searches and of everything else that the design adds, with two clock
+    /// readings each. If false, both times are 0.
     pub timed: bool,
 }
 
@@ -80,9 +79,9 @@ impl Default for DedicatedConfig {
 
 /// Dedicated queues for collective and point-to-point elements.
 ///
-/// Insertion is O(1) but for an extraction, which looks at every rank seen, at most once in theta /
-/// 2 insertions; removal is O(1). A search costs the elements of its route that are older than the
-/// one it finds, and a hop for each queue of it: one and the levels for collectives, up to the
+/// Insertion is O(1) except for an extraction, which visits every rank seen, at most once in theta
+/// / 2 insertions; removal is O(1). A search costs the elements of its route that are older than
+/// the one it finds, and a hop for each queue of it: one and the levels for collectives, up to the
 /// number of extractions for point-to-point.
 ///
 /// # Examples
@@ -109,7 +108,7 @@ pub struct DedicatedEngine {
     umq: Side<UnexpectedMessage>,
     /// Node of each posted receive, for cancels.
     places: Places,
-    /// Sizes of communicators that were told.
+    /// Known sizes of communicators.
     sizes: IdTable,
     stats: Stats,
 }
@@ -248,8 +247,8 @@ impl Engine for DedicatedEngine {
         self.oldest(None, comm, selector).map(|at| self.take(at))
     }
 
-    /// A size is one of the parameters of a collective, and the largest that was told counts
-    /// as the number of processes in the cap.
+    /// A size is one of the parameters of a collective, and the largest size is the number of
+    /// processes in the cap.
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         self.sizes.set(u64::from(comm.0), size.min(u32::MAX - 1));
         self.prq.saw_processes(size);
@@ -257,9 +256,8 @@ impl Engine for DedicatedEngine {
         self.note_memory();
     }
 
-    /// The queues belong to all communicators: only when they hold nothing at all their nodes are
-    /// given back. Profiles, levels and partners stay, since the next communicator runs the same
-    /// program.
+    /// All communicators share the queues, whose nodes are freed once all queues are empty.
+    /// Profiles, levels and partners stay, since the next communicator runs the same program.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -295,8 +293,8 @@ impl Engine for DedicatedEngine {
         [self.prq.counters("prq"), self.umq.counters("umq")].concat()
     }
 
-    /// Entries and their places, the queues up to the cap, and what is known of parameters and
-    /// ranks, each with its own bound.
+    /// The sum of the bounds on entries, their places, the queues up to the cap, parameter sets and
+    /// ranks.
     fn memory_bound(&self, load: &Load) -> u64 {
         let k = self.config.k();
         let processes = load.comm_size.max(self.config.processes.unwrap_or(0));

@@ -13,8 +13,7 @@ const COUNTED_RANKS_MAX: u32 = 65_536;
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     queue: u32,
-    /// Number of shared queues that are older than the partnership: where elements of before may
-    /// be.
+    /// Number of shared queues older than the partnership, which may hold earlier elements.
     older: usize,
 }
 
@@ -28,7 +27,8 @@ pub(super) struct Partners {
     shared: Vec<u32>,
     /// Entries in the youngest shared queue.
     shared_length: u32,
-    /// Extraction found nothing; it is tried again once the length fell below half of theta.
+    /// The last extraction found nothing. The next one waits until the length fell below half of
+    /// theta.
     disarmed: bool,
     partners: Vec<Partner>,
     /// From rank to place in `partners`.
@@ -92,7 +92,7 @@ impl Partners {
         self.counted += 1;
     }
 
-    /// An element left this queue.
+    /// Counts an element that left this queue.
     #[inline]
     pub(super) fn left(&mut self, queue: u32) {
         if queue == self.youngest() {
@@ -110,9 +110,9 @@ impl Partners {
     }
 
     /// Extracts partners: the ranks with more elements than the average of those that appeared, the
-    /// busiest first, as many as the budget allows. Returns the queues to make: one for each new
-    /// partner, numbered from `next_queue`, and behind them the next shared queue; 0 if there is no
-    /// new partner. Ranks looked at are the second number.
+    /// busiest first, as many as the budget allows. Returns the number of queues to make and the
+    /// number of ranks visited. The new queues, numbered from `next_queue`, are one for each new
+    /// partner and then the next shared queue; there are none without a new partner.
     pub(super) fn extract(&mut self, budget: &mut Budget, next_queue: u32) -> (u32, u64) {
         let above = |count: u32| u64::from(count) * u64::from(self.counted_ranks) > self.counted;
         let mut chosen: Vec<(u32, u32)> = self
@@ -175,7 +175,7 @@ impl Partners {
             + self.counts.bytes()
     }
 
-    /// Most bytes with so many dedicated queues: each level has at least one.
+    /// Upper bound on the bytes with `queues` dedicated queues: each level has at least one.
     pub(super) fn bytes_bound(&self, queues: u32) -> u64 {
         if self.theta.is_none() {
             return vec_bound(1, size_of::<u32>());
@@ -204,8 +204,8 @@ mod tests {
         route
     }
 
-    /// At theta the ranks above the average get queues, the others share a new one;
-    /// older elements are looked for first.
+    /// At theta the ranks above the average get queues, and the others share a new one. A search
+    /// visits older elements first.
     #[test]
     fn partners_are_extracted_level_by_level() {
         let mut pnp = Partners::new(Some(6), 0);
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((budget.used, pnp.partner_count(), pnp.level_count()), (2, 2, 2));
     }
 
-    /// With nobody above the average nothing is made, and that is not tried at each element.
+    /// If no rank is above the average, no queue is made, and the next elements do not try again.
     #[test]
     fn extraction_in_vain_is_repeated_only_after_the_queue_was_short() {
         let mut pnp = Partners::new(Some(4), 0);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(pnp.extract(&mut budget, 1).0, 2);
     }
 
-    /// Of more candidates than the cap allows the busiest are taken.
+    /// If there are more candidates than the cap allows, the busiest become partners.
     #[test]
     fn the_cap_chooses_the_busiest() {
         let mut pnp = Partners::new(Some(4), 0);

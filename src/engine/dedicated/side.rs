@@ -1,4 +1,4 @@
-//! One side, PRQ or UMQ: all its queues, and the two algorithms over them.
+//! One side, PRQ or UMQ: all its queues and the two algorithms over them.
 
 use std::time::Instant;
 
@@ -15,11 +15,11 @@ use super::catalogue::Kind;
 use super::col::{Collectives, Place};
 use super::partners::Partners;
 
-/// The profiling queue, which all collectives share; without COL their only one.
+/// The profiling queue, which all collectives share; without COL, the only queue for collectives.
 const PROFILING: u32 = 0;
 /// Receives from any source; empty in the UMQ.
 const ANY_SOURCE: u32 = 1;
-/// The base queue of point-to-point elements; without PNP their only one.
+/// The base queue of point-to-point elements; without PNP, their only queue.
 const BASE: u32 = 2;
 /// Queues that are always there.
 const FIXED_QUEUES: u32 = 3;
@@ -28,9 +28,8 @@ const FIXED_QUEUES: u32 = 3;
 pub(super) struct Element<T> {
     pub(super) item: T,
     comm: CommId,
-    /// Place in the order of insertions in this side. It settles what the order of the queues
-    /// cannot: pq against levels, any source against ranks, contexts that mix both
-    /// kinds.
+    /// Place in the order of insertions in this side. It decides where the order of the queues does
+    /// not: pq against levels, any source against ranks, contexts that mix both kinds.
     sequence: u64,
     queue: u32,
     kind: Kind,
@@ -46,7 +45,7 @@ pub(super) struct Wanted {
     pub(super) source: Option<u32>,
 }
 
-/// Searches and work besides them.
+/// Counts of searches and of other work.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     /// By kind: point-to-point, collective; probes count as point-to-point.
@@ -54,7 +53,7 @@ struct Work {
     attempts: [u64; 2],
     /// Searches in a context that held elements of both kinds, which the paper excludes.
     mixed: u64,
-    /// Searches profiled, queues made, ranks looked at by extractions.
+    /// Searches profiled, queues made, ranks visited by extractions.
     overhead_steps: u64,
     search_ns: u64,
     overhead_ns: u64,
@@ -177,8 +176,8 @@ impl<T: Copy> Side<T> {
         }
     }
 
-    /// Fills `route` with the queues where something that fits may be. Returns whether they are in
-    /// order of age, receives from any source apart.
+    /// Fills `route` with the queues that may hold a fitting element. Returns whether they are in
+    /// order of age, except receives from any source.
     fn find_route(&mut self, Wanted { kind, comm, source }: Wanted) -> bool {
         let Self { col, pnp, route, .. } = self;
         route.clear();
@@ -207,8 +206,7 @@ impl<T: Copy> Side<T> {
             route.push(ANY_SOURCE);
         }
         self.work.mixed += u64::from(kind.is_some() && alone.is_none());
-        // Queues of one element are no route of ages: with any source there is more than one
-        // partner.
+        // With any source there may be several partners, whose queues have no order of age.
         point_to_point && !collective && source.is_some()
     }
 
@@ -265,7 +263,7 @@ impl<T: Copy> Side<T> {
         self.work.overhead_steps += u64::from(count);
     }
 
-    /// Takes an element out.
+    /// Removes an element.
     pub(super) fn remove(&mut self, at: u32, stats: &mut QueueStats) -> T {
         let Element { item, comm, queue, kind, .. } = *self.nodes.get(at);
         self.nodes.unlink(&mut self.queues[queue as usize], 0, at);
@@ -296,7 +294,7 @@ impl<T: Copy> Side<T> {
         self.nodes.is_empty()
     }
 
-    /// Gives the memory of entries back. What was learned stays: profiles, levels, partners and
+    /// Frees the memory of entries. Keeps what the engine learned: profiles, levels, partners and
     /// their queues.
     pub(super) fn release(&mut self) {
         self.nodes.release();
@@ -340,8 +338,8 @@ impl<T: Copy> Side<T> {
             + self.pnp.bytes()
     }
 
-    /// Most bytes with so many elements at once, of so many communicators, in a job of so many
-    /// processes.
+    /// Upper bound on the bytes with at most `elements` at once, in `comms` communicators of a job
+    /// of `processes` processes.
     pub(super) fn bytes_bound(&self, elements: u64, comms: u64, processes: u32, k: u32) -> u64 {
         let cap = dedicated_queue_cap(k, processes.max(SEEN_PROCESSES_MAX));
         // Each extraction adds a shared queue to at least one dedicated one.

@@ -84,7 +84,7 @@ fn calls_in_communicators_of_other_sizes_are_others() {
     assert!(queues[2] > 1, "the third is: {queues:?}");
 }
 
-/// What the design adds is small against the search, and both are counted.
+/// The design's overhead is small against the search, and the engine counts both.
 #[test]
 fn overhead_is_a_small_part_of_the_search() {
     let mut engine =
@@ -119,7 +119,7 @@ fn forms_leave_out_one_half() {
     assert_eq!(counter(&no_levels, "prq_collective_queues"), 0);
 }
 
-/// Without dedicated queues yet, a search costs what a list's costs.
+/// Before there are dedicated queues, a search costs as much as in a list.
 #[test]
 fn before_theta_it_is_a_list() {
     let mut engine = DedicatedEngine::new(DedicatedConfig::COL_PNP);

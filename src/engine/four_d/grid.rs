@@ -19,7 +19,7 @@ pub(super) struct Segment {
     /// Neighbours in the list of the array's element, by rising y.
     prev: u32,
     next: u32,
-    /// Where it hangs.
+    /// The plane it belongs to.
     plane: u32,
     x: u32,
 }
@@ -32,7 +32,7 @@ struct Plane {
     /// Neighbours in the communicator's list, by rising coordinate.
     prev: u32,
     next: u32,
-    /// Segments that hang on it.
+    /// Number of its segments.
     segments: u32,
 }
 
@@ -45,7 +45,7 @@ struct PlanePool {
     free: Vec<u32>,
 }
 
-/// Small objects of all communicators, those not in use kept for the next.
+/// Planes and segments of all communicators. Free ones are kept for reuse.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pools {
     /// By the width of a slice.
@@ -103,8 +103,8 @@ impl Pools {
         planes.sum::<usize>() + segments + self.free_segments.capacity() * size_of::<u32>()
     }
 
-    /// Most bytes if never more than `entries` stood in grids at once: each in a segment of a plane
-    /// of its own, in turn with every width of the slices.
+    /// Upper bound on the bytes with at most `entries` in grids at once: each in a segment and
+    /// plane of its own, in turn with every slice width.
     pub(super) fn bytes_bound(entries: u64) -> u64 {
         let planes = (2..=BITS_MAX).map(|bits| {
             vec_bound(entries, size_of::<Plane>())
@@ -130,9 +130,9 @@ impl Pools {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     source: u32,
-    /// The plane, or else the one before.
+    /// The plane, or else its predecessor.
     plane: Result<u32, u32>,
-    /// The segment, or else the one before.
+    /// The segment, or else its predecessor.
     segment: Result<u32, u32>,
 }
 
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-/// A communicator's structure: it hangs on the lowest plane.
+/// A communicator's structure, a list of planes that starts at the lowest.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     bits: u32,
@@ -167,8 +167,8 @@ impl Grid {
         &pools.planes[self.bits as usize]
     }
 
-    /// Looks for a source's segment and counts the steps: a plane or segment of the ordered lists
-    /// each, and the array access.
+    /// Searches for a source's segment and counts the steps: each plane or segment of the ordered
+    /// lists, and the array access.
     #[inline]
     pub(super) fn find(&self, pools: &Pools, source: u32, hops: &mut u64) -> Place {
         let [coordinate, x, y] = self.coordinates(source);
