@@ -1,36 +1,36 @@
-//! The processors that this process may use, and binding a thread to one of them. Linux only;
-//! elsewhere nothing is known and nothing bound.
+//! The processors that a thread may use, and binding the thread to one of them. Linux only: other
+//! systems report no processors and refuse to bind.
 
-/// The system's sets of processors have this many bits.
 #[cfg(target_os = "linux")]
-const PROCESSORS_MAX: usize = 1024;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Numbers of the processors that this process may use; none if the system does not tell.
+/// Numbers of the processors that this thread may use; empty if the system does not report them.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Vec<usize> {
-    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect()
 }
 
-/// Numbers of the processors that this process may use; none if the system does not tell.
+/// Numbers of the processors that this thread may use; empty if the system does not report them.
 #[cfg(not(target_os = "linux"))]
 pub fn allowed() -> Vec<usize> {
     Vec::new()
 }
 
-/// Binds the calling thread to a processor; what the system says if it does not.
+/// Binds the calling thread to a processor. The error is the system's message.
 #[cfg(target_os = "linux")]
 pub fn pin_to(processor: usize) -> Result<(), String> {
-    if processor >= PROCESSORS_MAX {
-        return Err(format!("processors are numbered below {PROCESSORS_MAX}"));
+    if processor >= CpuSet::MAX_CPU {
+        return Err(format!("processors are numbered below {}", CpuSet::MAX_CPU));
     }
-    if core_affinity::set_for_current(core_affinity::CoreId { id: processor }) {
-        Ok(())
-    } else {
-        Err(std::io::Error::last_os_error().to_string())
-    }
+    let mut set = CpuSet::new();
+    set.set(processor);
+    sched_setaffinity(None, &set).map_err(|error| error.to_string())
 }
 
-/// Binds the calling thread to a processor; what the system says if it does not.
+/// Binds the calling thread to a processor. The error is the system's message.
 #[cfg(not(target_os = "linux"))]
 pub fn pin_to(_: usize) -> Result<(), String> {
     Err("pinning is not supported on this system".to_owned())
