@@ -234,7 +234,7 @@ fn main() -> ExitCode {
     let source = Rank::new(1).expect("small");
     let others_tag = Tag::new(1 << 20).expect("small");
     if way == "endpoint" {
-        let config = EndpointConfig { nic: config, drive: Drive::Caller, ..Default::default() };
+        let config = EndpointConfig { nic: config, drive: Drive::Caller };
         let mut endpoint = Endpoint::new(&config).expect("the default sizes");
         let comm = endpoint.create_comm(Hints::default()).expect("room for a communicator");
         let sender = endpoint.sender(&comm, source);

@@ -23,7 +23,6 @@ pub const NAMES: &[&str] = &[
     "removal",
     "repost",
     "hashes",
-    "fallback",
 ];
 
 /// Why an option was not set.
@@ -79,7 +78,6 @@ impl EngineOptions {
             "removal" => nic.options.removal = choice(value)?,
             "repost" => nic.options.repost = choice(value)?,
             "hashes" => self.set_hashing(choice(value)?),
-            "fallback" => self.fallback = choice(value)?,
             _ => return Err(SetError::Unknown),
         }
         Ok(())
@@ -121,7 +119,6 @@ mod tests {
         ("removal", "eager"),
         ("repost", "handlers"),
         ("hashes", "absent"),
-        ("fallback", "list"),
     ];
 
     #[test]

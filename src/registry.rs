@@ -35,22 +35,12 @@ pub struct EngineOptions {
     pub hints: Hints,
     /// Senders put hashes in the header (O26).
     pub sender_hashes: bool,
-    /// Matches what does not fit on the NIC.
-    pub fallback: Fallback,
     /// Number of processes in each communicator, if known: for engines whose structure depends on
     /// it.
     pub comm_size: Option<u32>,
 }
 
 choices! {
-    /// The software engine behind an emulated NIC.
-    pub enum Fallback, by default Bins {
-        /// Hash bins.
-        Bins = "bins",
-        /// Linked lists.
-        List = "list",
-    }
-
     /// Who computes the hashes of a message.
     pub enum Hashing, by default Trust {
         /// The sender; the NIC uses its hashes.
@@ -61,16 +51,6 @@ choices! {
         Ignore = "ignore",
         /// The NIC: senders put no hashes in the header.
         Absent = "absent",
-    }
-}
-
-impl Fallback {
-    /// A new, empty engine.
-    pub fn build(self) -> Box<dyn Engine> {
-        match self {
-            Self::Bins => Box::new(BinEngine::growing()),
-            Self::List => Box::new(ListEngine::new()),
-        }
     }
 }
 
@@ -99,7 +79,6 @@ impl Default for EngineOptions {
             threads: true,
             hints: Hints::default(),
             sender_hashes: true,
-            fallback: Fallback::default(),
             comm_size: None,
         }
     }
@@ -109,8 +88,7 @@ fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildEr
     let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
     let reason =
         |error: ConfigError| BuildError { engine: "optimistic", reason: error.to_string() };
-    let mut matcher = NicMatcher::new(config, options.threads, options.hints, options.fallback)
-        .map_err(reason)?;
+    let mut matcher = NicMatcher::new(config, options.threads, options.hints).map_err(reason)?;
     matcher.set_inline_hashes(options.sender_hashes);
     Ok(Box::new(matcher))
 }

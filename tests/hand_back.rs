@@ -39,7 +39,7 @@ fn a_communicator_with_receives_in_software_comes_back() {
     for drive in [Drive::Caller, Drive::threads()] {
         let options = Options { log_order: true, ..Options::default() };
         let nic = NicConfig { receives: 8, options, ..NicConfig::default() };
-        let config = EndpointConfig { nic, drive, ..EndpointConfig::default() };
+        let config = EndpointConfig { nic, drive };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
         let mut peer = endpoint.sender(&world, Rank::default());

@@ -64,7 +64,7 @@ fn round(endpoint: &mut Endpoint, world: &Communicator, length: usize) {
 fn nothing_leaks() {
     let _dog = watchdog::on("an endpoint: nothing leaks");
     for drive in [Drive::Caller, Drive::threads()] {
-        let config = EndpointConfig { nic: exact(), drive, ..EndpointConfig::default() };
+        let config = EndpointConfig { nic: exact(), drive };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         // Payloads in the entry, in a buffer, at the sender.
         for number in 0..ROUNDS {

@@ -16,7 +16,7 @@ fn small(drive: Drive) -> Endpoint {
         options,
         ..NicConfig::default()
     };
-    let config = EndpointConfig { nic, drive, ..EndpointConfig::default() };
+    let config = EndpointConfig { nic, drive };
     Endpoint::new(&config).expect("a NIC can be built")
 }
 

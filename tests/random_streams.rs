@@ -12,7 +12,7 @@ use dpa_model::{
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{EngineOptions, Fallback, find};
+use dpamatch::registry::{EngineOptions, find};
 use dpamatch::stream::{Event, Generator, Profile};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -107,7 +107,6 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         threads: random.random_bool(0.125),
         hints: hints(events, random),
         sender_hashes: random.random(),
-        fallback: pick(random, Fallback::ALL),
         ..EngineOptions::default()
     }
 }

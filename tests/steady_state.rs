@@ -149,11 +149,7 @@ fn engines_report_the_memory_that_they_hold() {
 /// again.
 fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
     const DEPTH: usize = 50;
-    let config = EndpointConfig {
-        nic: NicConfig { workers: 2, ..NicConfig::default() },
-        drive,
-        ..Default::default()
-    };
+    let config = EndpointConfig { nic: NicConfig { workers: 2, ..NicConfig::default() }, drive };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
     let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
     let mut peer = endpoint.sender(&comm, Rank::default());

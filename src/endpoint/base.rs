@@ -87,7 +87,7 @@ impl Endpoint {
         Ok(Self {
             runner,
             port: nic.host,
-            software: Software::new(config.fallback.build()),
+            software: Software::default(),
             eager_limit: nic.sender.eager_limit(),
             driver: Arc::default(),
             requests: Requests::default(),

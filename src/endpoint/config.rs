@@ -2,8 +2,6 @@
 
 use dpa_model::NicConfig;
 
-use crate::registry::Fallback;
-
 /// Who runs the emulated NIC.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Drive {
@@ -32,6 +30,4 @@ pub struct EndpointConfig {
     pub nic: NicConfig,
     /// Who runs it.
     pub drive: Drive,
-    /// The software engine that matches what does not fit on the NIC.
-    pub fallback: Fallback,
 }

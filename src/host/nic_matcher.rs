@@ -9,7 +9,6 @@ use dpamatch_vocabulary::CommId;
 use super::nic_run::{NicRun, NicRunError};
 use super::software::SoftwareStats;
 use crate::engine::{Counter, MsgId};
-use crate::registry::Fallback;
 use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// How an emulated NIC is built for a stream.
@@ -18,7 +17,6 @@ pub struct NicMatcher {
     pub(super) threads: bool,
     pub(super) hints: Hints,
     pub(super) inline_hashes: bool,
-    pub(super) fallback: Fallback,
     counts: Option<(Counts, SoftwareStats)>,
     /// Compares and hops of the software engine.
     software_steps: u64,
@@ -49,7 +47,6 @@ impl NicMatcher {
         mut config: NicConfig,
         threads: bool,
         hints: Hints,
-        fallback: Fallback,
     ) -> Result<Self, dpa_model::ConfigError> {
         config.options.order = Order::Stamped;
         config.options.unexpected_full = UnexpectedFull::Demote;
@@ -59,7 +56,6 @@ impl NicMatcher {
             threads,
             hints,
             inline_hashes: true,
-            fallback,
             counts: None,
             software_steps: 0,
             bins: BinUse::default(),
@@ -108,8 +104,8 @@ impl NicMatcher {
         checked: bool,
         work: impl FnOnce(&Self, &mut NicRun) -> Result<R, NicRunError>,
     ) -> Result<R, RunError> {
-        let mut run = NicRun::start(&self.config, self.threads, self.inline_hashes, self.fallback)
-            .map_err(boxed)?;
+        let mut run =
+            NicRun::start(&self.config, self.threads, self.inline_hashes).map_err(boxed)?;
         if !checked {
             run = run.without_checks();
         }
@@ -216,8 +212,7 @@ mod tests {
     #[test]
     fn timed_events_find_what_the_fill_left() {
         let config = NicConfig::default();
-        let mut nic = NicMatcher::new(config, false, Hints::default(), Fallback::Bins)
-            .expect("a NIC can be built");
+        let mut nic = NicMatcher::new(config, false, Hints::default()).expect("a NIC can be built");
         let comm = CommId(9);
         let (source, tag) = (Rank::default(), Tag::new(3).expect("a small tag"));
         let selector = Selector { source: SourceSel::Any, tag: tag.into() };
@@ -233,12 +228,11 @@ mod tests {
         assert_eq!((count("unexpected"), count("cancelled")), (Some(0), Some(0)));
     }
 
-    /// One receive fits on the NIC; what software does for the others is counted.
+    /// One receive fits on the NIC. Software finds the fourth in its bin with one compare.
     #[test]
     fn steps_of_software_are_counted() {
         let config = NicConfig { receives: 1, ..NicConfig::default() };
-        let mut nic = NicMatcher::new(config, false, Hints::default(), Fallback::List)
-            .expect("a NIC can be built");
+        let mut nic = NicMatcher::new(config, false, Hints::default()).expect("a NIC can be built");
         let (comm, source) = (CommId(0), Rank::default());
         let tag = |number| Tag::new(number).expect("a small tag");
         let post = |number: u32| Event::Post {
@@ -258,6 +252,6 @@ mod tests {
             counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
         };
         assert_eq!(count("software_matches"), Some(1), "{outcomes:?}");
-        assert_eq!(count("software_steps"), Some(3), "{outcomes:?}");
+        assert_eq!(count("software_steps"), Some(1), "{outcomes:?}");
     }
 }

@@ -9,7 +9,6 @@ use dpa_model::{
 };
 
 use super::software::Software;
-use crate::registry::Fallback;
 
 /// A failure of the emulated NIC that the run noticed.
 #[derive(Debug)]
@@ -92,7 +91,6 @@ impl NicRun {
         config: &NicConfig,
         threads: bool,
         inline_hashes: bool,
-        fallback: Fallback,
     ) -> Result<Self, NicRunError> {
         let Nic { leader, workers, host, mut sender, .. } =
             Nic::new(config).map_err(NicRunError::Config)?;
@@ -105,7 +103,7 @@ impl NicRun {
             Runner::Caller(Box::new(leader))
         };
         let feeder = Feeder::new(host, sender);
-        Ok(Self { runner, feeder, software: Software::new(fallback.build()), monitor })
+        Ok(Self { runner, feeder, software: Software::default(), monitor })
     }
 
     /// As [`Feeder::without_checks`].
@@ -246,7 +244,7 @@ mod tests {
     fn a_run_that_cannot_go_on_says_what_is_missing() {
         let mut config = NicConfig { command_queue: 1, ..NicConfig::default() };
         config.options.order = Order::Stamped;
-        let run = NicRun::start(&config, false, true, Fallback::Bins);
+        let run = NicRun::start(&config, false, true);
         let mut run = run.expect("a NIC");
         let none = &mut |outcome: Outcome| panic!("{outcome:?}");
         let comm = CommId(0);

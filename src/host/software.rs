@@ -23,7 +23,7 @@ use dpa_model::{
 };
 use dpamatch_vocabulary::{CommId, Selector};
 
-use crate::engine::{Engine, MsgId, RecvId};
+use crate::engine::{BinEngine, Engine, MsgId, RecvId};
 
 /// What the fallback has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,7 +46,7 @@ pub struct SoftwareStats {
 
 /// Software matching for everything that the NIC sends on.
 pub struct Software {
-    engine: Box<dyn Engine>,
+    engine: BinEngine,
     /// Messages in the engine's queues and their data, by arrival number.
     messages: HashMap<u64, (Message, Payload)>,
     /// Receives in the engine's queues, by request number.
@@ -93,11 +93,11 @@ impl std::fmt::Debug for Software {
     }
 }
 
-impl Software {
-    /// Software matching by `engine`, which must be empty.
-    pub fn new(engine: Box<dyn Engine>) -> Self {
+impl Default for Software {
+    /// Software matching in hash bins that grow, with empty queues.
+    fn default() -> Self {
         Self {
-            engine,
+            engine: BinEngine::growing(),
             messages: HashMap::new(),
             receives: HashMap::new(),
             forwarded: HashMap::new(),
@@ -110,7 +110,9 @@ impl Software {
             stats: SoftwareStats::default(),
         }
     }
+}
 
+impl Software {
     /// What was done so far.
     pub fn stats(&self) -> SoftwareStats {
         self.stats
@@ -118,7 +120,7 @@ impl Software {
 
     /// The engine.
     pub fn engine(&self) -> &dyn Engine {
-        self.engine.as_ref()
+        &self.engine
     }
 
     /// Whether nothing of the communicator is here.
@@ -426,7 +428,6 @@ mod tests {
     use dpa_model::{Hints, Leader, Nic, NicConfig, Round, SourceSel, TagSel};
 
     use super::*;
-    use crate::registry::Fallback;
 
     /// All that becomes known, the NIC doing as much as it can in between.
     fn settle(software: &mut Software, leader: &mut Leader, host: &mut HostPort) -> Vec<Event> {
@@ -446,7 +447,7 @@ mod tests {
     fn a_receive_is_cancelled_although_it_was_just_offered() {
         let config = NicConfig { receives: 1, ..NicConfig::default() };
         let Nic { mut leader, mut host, .. } = Nic::new(&config).expect("a NIC can be built");
-        let mut software = Software::new(Fallback::Bins.build());
+        let mut software = Software::default();
         let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
         host.create(comm, 4, Hints::default(), 0).expect("room");
         let requests =
@@ -474,7 +475,7 @@ mod tests {
     fn receives_that_no_offer_can_tell_of_wait_until_they_are_fewer() {
         let config = NicConfig { receives: 4, command_queue: 8, ..NicConfig::default() };
         let Nic { mut leader, mut host, mut sender, .. } = Nic::new(&config).expect("a NIC");
-        let mut software = Software::new(Fallback::Bins.build());
+        let mut software = Software::default();
         let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
         host.create(comm, 4, Hints::default(), 0).expect("room");
         for _ in 0..24 {

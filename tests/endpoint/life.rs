@@ -139,7 +139,7 @@ fn a_communicator_whose_messages_find_no_room_is_not_freed() {
 fn a_nic_with_threads_works_while_its_host_does_not() {
     let _dog = watchdog::on("an endpoint: a NIC with threads works by itself");
     assert_eq!(Drive::threads(), Drive::Threads { pin_to: Vec::new() });
-    let config = EndpointConfig { nic: small(), drive: Drive::threads(), ..Default::default() };
+    let config = EndpointConfig { nic: small(), drive: Drive::threads() };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
     let comm = world(&mut endpoint);
     let monitor = endpoint.monitor();
@@ -152,8 +152,7 @@ fn a_nic_with_threads_works_while_its_host_does_not() {
 #[test]
 fn progress_says_whether_the_nic_told_something() {
     let _dog = watchdog::on("an endpoint: what a NIC with threads tells");
-    let config =
-        EndpointConfig { nic: logged(small()), drive: Drive::threads(), ..Default::default() };
+    let config = EndpointConfig { nic: logged(small()), drive: Drive::threads() };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
     let comm = world(&mut endpoint);
     endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
@@ -172,11 +171,7 @@ fn an_endpoint_may_end_at_any_moment() {
     let _dog = watchdog::on("an endpoint: an endpoint may end at any moment");
     for moment in 0..40 {
         let drive = if moment % 2 == 0 { Drive::Caller } else { Drive::threads() };
-        let config = EndpointConfig {
-            nic: NicConfig { workers: 2, ..small() },
-            drive,
-            ..Default::default()
-        };
+        let config = EndpointConfig { nic: NicConfig { workers: 2, ..small() }, drive };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         let comm = world(&mut endpoint);
         let mut threads = Vec::new();
@@ -214,7 +209,7 @@ fn refused_pinning_is_only_reported() {
     let _dog = watchdog::on("an endpoint: refused pinning is only reported");
     let nic = NicConfig { workers: 2, ..small() };
     let drive = Drive::Threads { pin_to: vec![0, 100_000] };
-    let config = EndpointConfig { nic, drive, ..Default::default() };
+    let config = EndpointConfig { nic, drive };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
     let failures = endpoint.pin_failures();
     assert!(failures.iter().any(|failure| (failure.worker, failure.processor) == (1, 100_000)));

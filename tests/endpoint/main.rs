@@ -8,7 +8,6 @@ mod watchdog;
 
 use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig, replay};
 use dpamatch::engine::Oracle;
-use dpamatch::registry::Fallback;
 use dpamatch::{Hints, NicConfig, Rank, Tag};
 
 fn rank(number: u32) -> Rank {
@@ -29,16 +28,14 @@ fn logged(nic: NicConfig) -> NicConfig {
 fn everywhere(nic: NicConfig, test: impl Fn(&mut Endpoint)) {
     let drives = [Drive::Caller, Drive::threads(), Drive::Threads { pin_to: vec![0] }];
     for drive in drives {
-        for fallback in [Fallback::Bins, Fallback::List] {
-            let nic = NicConfig { workers: 2, slice_min: 1, ..logged(nic) };
-            let config = EndpointConfig { nic, drive: drive.clone(), fallback };
-            let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-            test(&mut endpoint);
-            let mut log = Vec::new();
-            endpoint.drain_order_log(&mut log);
-            assert!(!log.is_empty(), "an empty log agrees with everything");
-            replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
-        }
+        let nic = NicConfig { workers: 2, slice_min: 1, ..logged(nic) };
+        let config = EndpointConfig { nic, drive: drive.clone() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        test(&mut endpoint);
+        let mut log = Vec::new();
+        endpoint.drain_order_log(&mut log);
+        assert!(!log.is_empty(), "an empty log agrees with everything");
+        replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
     }
 }
 

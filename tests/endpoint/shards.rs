@@ -259,7 +259,7 @@ fn who_waits_for_one_source_serves_all() {
     let _dog = watchdog::on("shards: a wait serves all");
     let nic = NicConfig { handlers: 2, completion_queue: 4, bounce_buffers: 4, ..tiny() };
     for drive in [Drive::Caller, Drive::threads()] {
-        let config = EndpointConfig { nic, drive, ..EndpointConfig::default() };
+        let config = EndpointConfig { nic, drive };
         let mut shards = Shards::new(&config, 2).expect("small NICs");
         let world = shards.create_comm(spread()).expect("it runs");
         let (mut even, mut odd) = (shards.sender(&world, rank(0)), shards.sender(&world, rank(1)));

@@ -7,7 +7,6 @@ use dpamatch::endpoint::{
 };
 use dpamatch::engine::Oracle;
 use dpamatch::host::SoftwareStats;
-use dpamatch::registry::Fallback;
 use dpamatch::{Hints, NicConfig, Rank, SourceSel, Tag, TagSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -43,13 +42,9 @@ fn nic(unexpected_full: UnexpectedFull) -> NicConfig {
     }
 }
 
-/// Ways to run a test: the NIC by this thread or its own, software by bins or lists.
-fn ways() -> [(Drive, Fallback); 3] {
-    [
-        (Drive::Caller, Fallback::Bins),
-        (Drive::Caller, Fallback::List),
-        (Drive::threads(), Fallback::Bins),
-    ]
+/// Ways to run a test: the calling thread runs the NIC, or threads of its own do.
+fn drives() -> [Drive; 2] {
+    [Drive::Caller, Drive::threads()]
 }
 
 struct Border {
@@ -60,8 +55,8 @@ struct Border {
 }
 
 impl Border {
-    fn new(nic: NicConfig, (drive, fallback): (Drive, Fallback), seed: u64) -> Self {
-        let config = EndpointConfig { nic, drive, fallback };
+    fn new(nic: NicConfig, drive: Drive, seed: u64) -> Self {
+        let config = EndpointConfig { nic, drive };
         Self {
             endpoint: Endpoint::new(&config).expect("a NIC can be built"),
             oracle: Oracle::new(),
@@ -120,9 +115,9 @@ fn in_order(results: Vec<Result<Received, RecvError>>) {
 #[test]
 fn the_descriptor_table_overflows_and_drains() {
     let _dog = watchdog::on("the host and the NIC: the descriptor table overflows and drains");
-    for way in ways() {
-        let cycles = cycles(&way.0);
-        let mut border = Border::new(nic(UnexpectedFull::Demote), way, 1);
+    for drive in drives() {
+        let cycles = cycles(&drive);
+        let mut border = Border::new(nic(UnexpectedFull::Demote), drive, 1);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
         for _ in 0..cycles {
             // Six fit; the others go to software, and back when they have matched.
@@ -143,9 +138,9 @@ fn the_descriptor_table_overflows_and_drains() {
 #[test]
 fn unexpected_memory_overflows_and_drains() {
     let _dog = watchdog::on("the host and the NIC: unexpected memory overflows and drains");
-    for way in ways() {
-        let cycles = cycles(&way.0);
-        let mut border = Border::new(nic(UnexpectedFull::Demote), way, 2);
+    for drive in drives() {
+        let cycles = cycles(&drive);
+        let mut border = Border::new(nic(UnexpectedFull::Demote), drive, 2);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
         for _ in 0..cycles {
             let count = border.random.random_range(6..=12);
@@ -173,10 +168,10 @@ fn back_pressure_holds_the_messages_and_lets_them_through() {
     let _dog = watchdog::on(
         "the host and the NIC: back pressure holds the messages and lets them through",
     );
-    for way in ways() {
-        let cycles = cycles(&way.0);
+    for drive in drives() {
+        let cycles = cycles(&drive);
         let nic = NicConfig { receives: 12, ..nic(UnexpectedFull::BackPressure) };
-        let mut border = Border::new(nic, way, 3);
+        let mut border = Border::new(nic, drive, 3);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
         for _ in 0..cycles {
             let count = border.random.random_range(7..=12);
@@ -207,11 +202,11 @@ fn is_blocked(border: &mut Border) -> bool {
 #[test]
 fn tables_do_not_fit_and_fit_again() {
     let _dog = watchdog::on("the host and the NIC: tables do not fit and fit again");
-    for way in ways() {
-        let cycles = cycles(&way.0);
+    for drive in drives() {
+        let cycles = cycles(&drive);
         let mut border = Border::new(
             NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) },
-            way,
+            drive,
             4,
         );
         for _ in 0..cycles {

@@ -201,7 +201,7 @@ fn overtaking_drops_the_order_and_nothing_else() {
     let _dog = watchdog::on("an endpoint: overtaking drops the order and nothing else");
     let mut overtaking = 0;
     for (seed, drive) in [(0, Drive::Caller), (1, Drive::threads()), (2, Drive::threads())] {
-        let config = EndpointConfig { nic: roomy(), drive, ..Default::default() };
+        let config = EndpointConfig { nic: roomy(), drive };
         let mut endpoint = Endpoint::new(&config).expect("built");
         let hints = Hints { allow_overtaking: true, ..Hints::default() };
         let comm = endpoint.create_comm(hints).expect("the NIC runs");

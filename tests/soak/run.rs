@@ -22,7 +22,6 @@ use dpamatch_vocabulary::Rank;
 
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::host::SoftwareStats;
-use dpamatch::registry::Fallback;
 
 use super::fault::Fault;
 use super::receiver::Receiver;
@@ -60,8 +59,6 @@ pub(crate) struct Settings {
     pub(crate) nic: NicConfig,
     /// Who runs it.
     pub(crate) drive: Drive,
-    /// The software engine behind it.
-    pub(crate) fallback: Fallback,
 }
 
 impl Default for Settings {
@@ -92,7 +89,6 @@ impl Default for Settings {
                 ..NicConfig::default()
             },
             drive: Drive::threads(),
-            fallback: Fallback::default(),
         }
     }
 }
@@ -183,7 +179,6 @@ pub(crate) fn run(settings: &Settings, show: &mut dyn FnMut(&Progress)) -> Resul
         let config = EndpointConfig {
             nic: NicConfig { options, ..settings.nic },
             drive: settings.drive.clone(),
-            fallback: settings.fallback,
         };
         let mut endpoint = Endpoint::new(&config)?;
         let comms: Result<Vec<_>, _> =

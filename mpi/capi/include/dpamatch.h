@@ -195,7 +195,7 @@ const char *dpamatch_last_error(void);
  `options`: names and values of the command line's options for the NIC, `"handlers=8
  workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
  workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
- fast-path, early-check, removal, repost, hashes, fallback. With workers=0, which is usual, the
+ fast-path, early-check, removal, repost, hashes. With workers=0, which is usual, the
  NIC runs inside the calls with this endpoint and not otherwise; else it has so many threads of
  its own.
 

@@ -110,7 +110,7 @@ pub(crate) unsafe fn with<R>(
 /// `options`: names and values of the command line's options for the NIC, `"handlers=8
 /// workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
 /// workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
-/// fast-path, early-check, removal, repost, hashes, fallback. With workers=0, which is usual, the
+/// fast-path, early-check, removal, repost, hashes. With workers=0, which is usual, the
 /// NIC runs inside the calls with this endpoint and not otherwise; else it has so many threads of
 /// its own.
 ///
@@ -158,7 +158,7 @@ fn config(text: &str) -> Result<EndpointConfig, Failure> {
     }
     let nic = NicConfig { bins: options.bins.get() as usize, ..options.nic };
     let drive = if options.threads { Drive::threads() } else { Drive::Caller };
-    Ok(EndpointConfig { nic, drive, fallback: options.fallback })
+    Ok(EndpointConfig { nic, drive })
 }
 
 /// Ends an endpoint and its threads. Receives that are still posted end without a message; their

@@ -113,7 +113,6 @@ const MATCHING: &[(&str, &str)] = &[
     ("REMOVAL", "removal"),
     ("REPOST", "repost"),
     ("HASHES", "hashes"),
-    ("FALLBACK", "fallback"),
 ];
 
 impl ProviderOptions {

@@ -34,7 +34,7 @@ impl EndpointReceiver {
         size: usize,
     ) -> Result<Self, BenchError> {
         let drive = if options.threads { Drive::threads() } else { Drive::Caller };
-        let config = EndpointConfig { nic: options.nic, drive, ..EndpointConfig::default() };
+        let config = EndpointConfig { nic: options.nic, drive };
         let mut endpoint = Endpoint::new(&config).map_err(|error| match error {
             EndpointError::Config(error) => BenchError::Config(error),
             EndpointError::Thread(error) => BenchError::Thread(error),

@@ -144,7 +144,7 @@ impl Recorded {
         config.options.order = Order::Stamped;
         config.options.unexpected_full = UnexpectedFull::Demote;
         let (threads, hashes) = (options.threads, options.sender_hashes);
-        let mut run = NicRun::start(&config, threads, hashes, options.fallback)?.without_checks();
+        let mut run = NicRun::start(&config, threads, hashes)?.without_checks();
         let mut matched = 0;
         let mut count = |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. }));
         let (bins, hints) = (config.bins as u32, options.hints);

@@ -132,8 +132,7 @@ impl Scaling {
     }
 
     fn round(&self, shards: usize, processors: usize) -> Result<f64, BenchError> {
-        let config =
-            EndpointConfig { nic: self.nic, drive: Drive::Caller, ..EndpointConfig::default() };
+        let config = EndpointConfig { nic: self.nic, drive: Drive::Caller };
         let mut all = Shards::new(&config, shards).map_err(built)?;
         let spread = Hints { no_any_source: true, ..Hints::default() };
         let comm = all.create_comm(spread).map_err(|_| BenchError::Nothing)?;

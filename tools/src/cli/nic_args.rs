@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use dpa_model::{FastPath, Hints, NicConfig, Options, Removal, Repost};
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{EngineOptions, Fallback, Hashing};
+use dpamatch::registry::{EngineOptions, Hashing};
 use serde_json::Value;
 
 use super::input::{choice, default};
@@ -63,9 +63,6 @@ pub(super) struct NicArgs {
     /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT")]
     hints: Vec<HintArg>,
-    /// Software engine behind the NIC
-    #[arg(long, value_parser = choice::<Fallback>(), value_name = "NAME", default_value = default::<Fallback>())]
-    fallback: Fallback,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -129,7 +126,6 @@ impl NicArgs {
                 no_any_tag: hinted(HintArg::NoAnyTag),
                 allow_overtaking: hinted(HintArg::AllowOvertaking),
             },
-            fallback: self.fallback,
             ..EngineOptions::default()
         };
         options.set_hashing(self.hashes);
@@ -162,6 +158,5 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),
-        ("fallback", format!("{:?}", options.fallback).into()),
     ]
 }

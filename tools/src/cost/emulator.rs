@@ -147,7 +147,7 @@ fn time_endpoints(
     test: &HighVolumePingPong,
 ) -> Result<Timing, PingPongError> {
     let nic = roomy(options, test.messages as usize, 1).nic;
-    let config = EndpointConfig { nic, drive: Drive::Caller, fallback: options.fallback };
+    let config = EndpointConfig { nic, drive: Drive::Caller };
     let side = || Side::new(Endpoint::new(&config)?, Rank::default());
     let (mut ping, mut pong) = (side()?, side()?);
     let (mut together, mut shortest, mut steps) = (0.0, f64::INFINITY, 0);

@@ -319,7 +319,7 @@ impl Endpoint {
 fn new_matcher(options: &ProviderOptions) -> Result<Box<dyn Matcher>, String> {
     match options.engine {
         None => {
-            let matcher = NicMatcher::new(&options.matching, options.matching.fallback);
+            let matcher = NicMatcher::new(&options.matching);
             Ok(Box::new(matcher.map_err(|error| error.to_string())?))
         }
         Some(entry) => match entry.engine(&options.matching) {

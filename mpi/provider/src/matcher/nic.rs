@@ -17,7 +17,7 @@ use dpa_model::{
 };
 use dpamatch::engine::Counter;
 use dpamatch::host::Software;
-use dpamatch::registry::{EngineOptions, Fallback};
+use dpamatch::registry::EngineOptions;
 use dpamatch_vocabulary::{CommId, Envelope, Hints, Selector, SourceSel, TagSel};
 
 use super::messages::Messages;
@@ -87,7 +87,7 @@ impl NicMatcher {
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(options: &EngineOptions, fallback: Fallback) -> Result<Self, ConfigError> {
+    pub(crate) fn new(options: &EngineOptions) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the one for all others that there always is.
         let config =
             NicConfig { bins: options.bins.get() as usize, completion_queues: 2, ..options.nic };
@@ -106,7 +106,7 @@ impl NicMatcher {
             runner,
             port: nic.host,
             sender,
-            software: Software::new(fallback.build()),
+            software: Software::default(),
             monitor,
             bins: config.bins as u32,
             slots: config.communicators as u32,

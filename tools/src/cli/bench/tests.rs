@@ -254,7 +254,6 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "hashes": "Trust",
         "inline_hashes": true,
         "hints": [],
-        "fallback": "Bins",
     });
     assert_eq!(json["nic"], said);
     let results = json["rates"].as_array().expect("results");

@@ -160,7 +160,6 @@ const OF_THE_NIC: &[&str] = &[
     "--repost",
     "--hashes",
     "--hint",
-    "--fallback",
 ];
 
 /// Nothing can be written there.

@@ -151,7 +151,6 @@ fn every_option_of_bench() {
             quick!("--scenario ANYSRC --hint no-any-source"),
             Exit(2),
         ),
-        ("--fallback", NC, quick!("--scenario NC --fallback list"), Json("/results/nic/fallback")),
         (
             "--scaling",
             NC,

@@ -76,12 +76,6 @@ fn every_option_of_match() {
             "--workers 0 --bins 64 --stats --hint allow-overtaking",
             Counter("overtaking"),
         ),
-        (
-            "--fallback",
-            "--workers 0 --bins 64 --stats --receives 8",
-            "--workers 0 --bins 64 --stats --receives 8 --fallback list",
-            Counter("software_steps"),
-        ),
         ("--stats", "--workers 0", "--workers 0 --stats", Messages),
         ("--format", "--workers 0", "--workers 0 --format json", Results),
         (
