@@ -123,7 +123,7 @@ pub use ends::Pool;
 #[cfg(feature = "ends")]
 pub use ends::{
     CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
-    RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, Sent, TakenMessage,
+    RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, SentCounts, TakenMessage,
     TwoLists,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]

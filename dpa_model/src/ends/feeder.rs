@@ -7,8 +7,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::made_up::MadeUp;
-use super::recent::Recent;
+use super::id_map::IdMap;
+use super::payload_pattern::PayloadPattern;
 use super::{Event, HostPort, RequestId, SendError, Sender, TakenMessage};
 use crate::message::Message;
 use crate::{Envelope, MsgId, Operation, Outcome, ProbeId, RecvId};
@@ -116,9 +116,9 @@ pub struct Feeder {
     /// By the request's slot.
     asked: Vec<Option<(RequestId, Asked)>>,
     /// Receives without a result, by name.
-    receives: Recent<RequestId>,
+    receives: IdMap<RequestId>,
     /// Messages without a receive, by arrival number.
-    messages: Recent<(MsgId, Envelope)>,
+    messages: IdMap<(MsgId, Envelope)>,
     /// Cancels without an answer; `None`: a flush.
     cancels: VecDeque<Option<RecvId>>,
     /// Probes and fetches of data without an answer.
@@ -129,7 +129,7 @@ pub struct Feeder {
     arrivals: u64,
     /// What messages carry if nothing is checked.
     payload: Vec<u8>,
-    made_up: MadeUp,
+    pattern: PayloadPattern,
     spare: Vec<Vec<u8>>,
     checks: bool,
 }
@@ -141,15 +141,15 @@ impl Feeder {
             host,
             sender,
             asked: Vec::new(),
-            receives: Recent::new(),
-            messages: Recent::new(),
+            receives: IdMap::new(),
+            messages: IdMap::new(),
             cancels: VecDeque::new(),
             open: 0,
             held: Vec::new(),
             posts: 0,
             arrivals: 0,
             payload: Vec::new(),
-            made_up: MadeUp::new(),
+            pattern: PayloadPattern::new(),
             spare: Vec::new(),
             checks: true,
         }
@@ -372,7 +372,7 @@ impl Feeder {
 
     fn send(&mut self, msg: MsgId, envelope: Envelope, bytes: usize) -> Result<(), SendError> {
         let payload = if self.checks {
-            self.made_up.payload(msg, bytes)
+            self.pattern.payload(msg, bytes)
         } else {
             self.payload.resize(bytes, 0);
             &self.payload
@@ -451,7 +451,7 @@ impl Feeder {
     ) -> Result<(), FeedError> {
         if self.checks {
             let delivered = &buffer[..buffer.len().min(message.length as usize)];
-            if delivered != self.made_up.sent(msg, delivered.len()) {
+            if delivered != self.pattern.sent(msg, delivered.len()) {
                 return Err(FeedError::WrongBytes(msg));
             }
         }

@@ -10,8 +10,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-mod lent;
-mod rare;
+mod completion_event;
+mod lent_buffer;
 mod requests;
 
 use self::requests::Requests;
@@ -465,7 +465,7 @@ impl HostPort {
         self.results_head += 1;
         // SAFETY: seen ready; it is released only by `note_read`.
         let result = *unsafe { self.shared.completions.peek(position) };
-        self.rare_event(result, position)
+        self.other_event(result, position)
     }
 
     /// What was read is given back, if it is enough.

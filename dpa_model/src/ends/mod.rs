@@ -2,7 +2,7 @@
 //!
 //! - `host_port`, `event`: the host's end. It posts receives and reports what became of them.
 //! - `sender`: the wire's end. It fills a completion queue as the network would.
-//! - `sent`: a snapshot of the senders' progress.
+//! - `sent_counts`: a snapshot of the senders' progress.
 //! - `feeder`: a sequence of operations fed into both in a fixed order.
 //! - `pool`: host threads in place of the card's.
 //! - `two_lists`: matching as MPI defines it, for comparisons and for software fallback.
@@ -15,12 +15,12 @@ mod drain;
 mod event;
 mod feeder;
 mod host_port;
-mod made_up;
+mod id_map;
+mod payload_pattern;
 #[cfg(feature = "std")]
 mod pool;
-mod recent;
 mod sender;
-mod sent;
+mod sent_counts;
 mod two_lists;
 
 pub use drain::{Data, Drain};
@@ -32,5 +32,5 @@ pub use host_port::HostPort;
 #[cfg(feature = "std")]
 pub use pool::Pool;
 pub use sender::{SendError, SendRequest, SendResult, Sender};
-pub use sent::Sent;
+pub use sent_counts::SentCounts;
 pub use two_lists::TwoLists;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::lent::Lent;
+use super::lent_buffer::LentBuffer;
 use crate::ends::event::RequestId;
 use crate::host_address::HostAddress;
 use crate::{CommId, Selector};
@@ -11,7 +11,7 @@ use crate::{CommId, Selector};
 #[repr(align(64))]
 pub(super) struct Slot {
     /// `None`: the slot is free.
-    pub(super) lent: Option<Lent>,
+    pub(super) lent: Option<LentBuffer>,
     pub(super) generation: u32,
     /// The next free slot, if this one is free.
     next: u32,
@@ -87,7 +87,7 @@ impl Requests {
         let index = self.free;
         let slot = &mut self.slots[index as usize];
         self.free = slot.next;
-        let lent = Lent::new(buffer);
+        let lent = LentBuffer::new(buffer);
         let (start, capacity) = (lent.start.as_ptr(), lent.capacity());
         (slot.lent, slot.held, slot.comm, slot.selector) = (Some(lent), held, comm, selector);
         let request = RequestId(u64::from(slot.generation) << 32 | u64::from(index));
@@ -246,7 +246,7 @@ impl Requests {
     }
 
     /// What is still here: all, or only what the NIC is done with.
-    pub(super) fn take_lent(&mut self, all: bool) -> impl Iterator<Item = Lent> {
+    pub(super) fn take_lent(&mut self, all: bool) -> impl Iterator<Item = LentBuffer> {
         let slots = self.slots.iter_mut().filter(move |slot| all || slot.ended);
         slots.filter_map(|slot| slot.lent.take())
     }

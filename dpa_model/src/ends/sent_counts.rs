@@ -8,7 +8,7 @@ use crate::completion_queue::CompletionQueue;
 
 /// The messages on their way at a call of [`HostPort::sent`].
 #[derive(Debug)]
-pub struct Sent {
+pub struct SentCounts {
     /// Number of messages in each completion queue.
     queues: Box<[u64]>,
 }
@@ -28,13 +28,13 @@ impl HostPort {
     ///
     /// # Complexity
     /// O(completion queues), an allocation.
-    pub fn sent(&self) -> Sent {
+    pub fn sent(&self) -> SentCounts {
         let queues = self.shared.arrivals.queues();
-        Sent { queues: queues.map(|queue| queue.counts().0).collect() }
+        SentCounts { queues: queues.map(|queue| queue.counts().0).collect() }
     }
 
     /// Whether the NIC has consumed every message of the snapshot.
-    pub fn have_arrived(&self, sent: &Sent) -> bool {
+    pub fn have_arrived(&self, sent: &SentCounts) -> bool {
         let queues = self.shared.arrivals.queues();
         queues.zip(&sent.queues).all(|(queue, &sent)| queue.ring.head() >= sent)
     }

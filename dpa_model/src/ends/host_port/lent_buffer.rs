@@ -6,13 +6,13 @@ use core::ptr::NonNull;
 
 /// A buffer lent to the NIC: the parts of a `Vec`.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(super) struct LentBuffer {
     pub(super) start: NonNull<u8>,
     length: usize,
     capacity: usize,
 }
 
-impl Lent {
+impl LentBuffer {
     pub(super) fn new(buffer: Vec<u8>) -> Self {
         let mut buffer = ManuallyDrop::new(buffer);
         // SAFETY: a `Vec`'s pointer is never null.

@@ -11,12 +11,12 @@ const BEGINNINGS: u64 = 4093;
 /// Random bytes, so that the payloads from two beginnings differ; grows to the longest payload so
 /// far.
 #[derive(Debug)]
-pub(super) struct MadeUp {
+pub(super) struct PayloadPattern {
     pattern: Vec<u8>,
     random: u64,
 }
 
-impl MadeUp {
+impl PayloadPattern {
     pub(super) fn new() -> Self {
         Self { pattern: Vec::new(), random: 0x9E37_79B9_7F4A_7C15 }
     }
@@ -48,13 +48,13 @@ mod tests {
 
     #[test]
     fn payloads_tell_messages_and_places_apart() {
-        let mut made_up = MadeUp::new();
-        let first = made_up.payload(MsgId(0), 8).to_vec();
+        let mut pattern = PayloadPattern::new();
+        let first = pattern.payload(MsgId(0), 8).to_vec();
         for other in 1..BEGINNINGS {
-            assert_ne!(made_up.payload(MsgId(other), 8), first, "message {other}");
+            assert_ne!(pattern.payload(MsgId(other), 8), first, "message {other}");
         }
-        let long = made_up.payload(MsgId(BEGINNINGS + 3), 5000).to_vec();
-        assert_eq!((long.len(), &long[..64]), (5000, made_up.sent(MsgId(3), 64)));
+        let long = pattern.payload(MsgId(BEGINNINGS + 3), 5000).to_vec();
+        assert_eq!((long.len(), &long[..64]), (5000, pattern.sent(MsgId(3), 64)));
         assert!((8..4992).all(|place| long[..8] != long[place..place + 8]));
     }
 }

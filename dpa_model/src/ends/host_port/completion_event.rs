@@ -1,4 +1,4 @@
-//! What a position of the completion ring tells of that is not a receive that has ended.
+//! Events of completions other than received messages.
 
 use super::HostPort;
 use crate::ends::event::{Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
@@ -7,9 +7,9 @@ use crate::number::StoredId;
 use crate::region::RegionKey;
 
 impl HostPort {
-    /// The event of a result other than the commonest; a position need not hold one.
+    /// The event of a completion; `None` for an empty position and for a received message.
     #[cold]
-    pub(super) fn rare_event(&mut self, result: Completion, position: u64) -> Option<Event> {
+    pub(super) fn other_event(&mut self, result: Completion, position: u64) -> Option<Event> {
         Some(match result {
             Completion::None | Completion::Received { .. } => return None,
             Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },

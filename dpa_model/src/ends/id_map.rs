@@ -8,15 +8,15 @@ const RING_MAX: usize = 1 << 12;
 /// A map for names that mostly come in ascending order and are soon forgotten: a ring holds them. A
 /// tree holds all others.
 #[derive(Debug)]
-pub(super) struct Recent<T> {
-    /// Name of the ring's first place.
+pub(super) struct IdMap<T> {
+    /// Number of the ring's first place.
     first: u64,
     /// The first place is never empty.
     ring: VecDeque<Option<T>>,
     others: BTreeMap<u64, T>,
 }
 
-impl<T> Recent<T> {
+impl<T> IdMap<T> {
     pub(super) fn new() -> Self {
         Self { first: 0, ring: VecDeque::new(), others: BTreeMap::new() }
     }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn it_is_a_map() {
         for spread in [1, 2, 5000] {
-            let (mut recent, mut tree) = (Recent::new(), BTreeMap::new());
+            let (mut map, mut tree) = (IdMap::new(), BTreeMap::new());
             let mut random = 12345_u64;
             let mut below = |limit: u64| {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -96,17 +96,17 @@ mod tests {
             };
             for step in 0..30_000 {
                 let name = step + below(spread);
-                recent.insert(name, step);
+                map.insert(name, step);
                 tree.insert(name, step);
                 for gone in [step.saturating_sub(below(6000)), step.saturating_sub(1)] {
-                    assert_eq!(recent.get(gone), tree.get(&gone));
+                    assert_eq!(map.get(gone), tree.get(&gone));
                     if below(8) > 0 {
-                        assert_eq!(recent.remove(gone), tree.remove(&gone));
+                        assert_eq!(map.remove(gone), tree.remove(&gone));
                     }
                 }
             }
-            assert!(tree.len() > 1000 && recent.ring.len() <= RING_MAX, "{}", tree.len());
-            assert!(recent.values().eq(tree.values()));
+            assert!(tree.len() > 1000 && map.ring.len() <= RING_MAX, "{}", tree.len());
+            assert!(map.values().eq(tree.values()));
         }
     }
 }
