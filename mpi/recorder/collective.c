@@ -1,15 +1,15 @@
 /* Collectives with communicator, root, counts and datatypes.
  *
- * An argument that MPI calls "not significant" may hold anything, so it is not looked at: 0 elements of
- * MPI_DATATYPE_NULL stand in its place. That concerns MPI_IN_PLACE and, on intercommunicators, the side that does not
- * send or receive. */
+ * An argument that MPI calls "not significant" may hold anything, so the recorder does not read it: the record has
+ * 0 elements of MPI_DATATYPE_NULL instead. This concerns MPI_IN_PLACE and, on intercommunicators, the side that does
+ * not send or receive. */
 
 #include "record.h"
 
 /* The caller's place in a collective. */
 struct place {
     int rank;
-    int others;    /* as many entries have the lists of counts: the remote group's size, or the communicator's */
+    int others;    /* length of the lists of counts: the size of the remote group, or of the communicator */
     bool is_inter;
 };
 
@@ -30,7 +30,7 @@ static struct place place_in(MPI_Comm comm) {
 /* MPI_ROOT is -2 in a file, so MPI_PROC_NULL in its place is -1. */
 static int root_number(int root) { return root == MPI_ROOT ? -2 : root == MPI_PROC_NULL ? -1 : root; }
 
-/* Whether the caller's side for what all give to the root, or get from it, is significant. */
+/* Whether the arguments for data sent to the root, or received from it, are significant for the caller. */
 static bool is_leaf(const struct place *place, int root) { return !place->is_inter || root >= 0; }
 static bool is_root(const struct place *place, int root) {
     return place->is_inter ? root == MPI_ROOT : root == place->rank;
@@ -150,7 +150,7 @@ int MPI_Scatterv(const void *send_buffer, const int send_counts[], const int dis
     return result;
 }
 
-/* All to all with one count for everybody. */
+/* All to all with one count for all ranks. */
 #define SAME_COUNTS(number, name)                                                                                   \
     int MPI_##name(const void *send_buffer, int send_count, MPI_Datatype send_type, void *receive_buffer,          \
                    int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {                                  \

@@ -1,7 +1,7 @@
 /* Communicators and groups: where they come from and when they end.
  *
- * MPI-3 has ways to make a communicator that the format does not know. Where an older call does the same, the record is
- * that one's:
+ * MPI-3 has constructors of communicators that the format does not know. If an older call is equivalent, the record
+ * names the older call:
  *   MPI_Comm_dup_with_info, MPI_Comm_idup      MPI_Comm_dup
  *   MPI_Comm_split_type                        MPI_Comm_split, the colour being the parent's rank of the first member
  *   MPI_Dist_graph_create(_adjacent)           MPI_Comm_split with colour 0 and the new rank as key
@@ -87,7 +87,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *new_comm) {
     return split(&call, comm, color, key, new_comm, PMPI_Comm_split(comm, color, key, new_comm));
 }
 
-/* The rank in `parent` of the first member of `comm`: the same for all members, another for other communicators. */
+/* The rank in `parent` of the first member of `comm`: equal for all members, different for each communicator. */
 static int first_member(MPI_Comm parent, MPI_Comm comm) {
     int first = 0, there = MPI_UNDEFINED;
     MPI_Group of_parent, of_comm;
@@ -211,7 +211,7 @@ int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *new_comm) {
     return result;
 }
 
-/* The handle is forgotten before the library may give it to something else in another thread. */
+/* Forgets the handle before the library may give it to another object in another thread. */
 #define COMM_END(number, name)                                    \
     int MPI_##name(MPI_Comm *comm) {                              \
         struct call call = rec_enter(number);                     \

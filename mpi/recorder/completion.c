@@ -1,4 +1,4 @@
-/* Waits and tests. What a request was is looked up before the call, since the handle may be gone after it. */
+/* Waits and tests. The recorder looks up requests before the call, which may invalidate their handles. */
 
 #include "record.h"
 
@@ -28,17 +28,17 @@ void rec_put_one_status(const MPI_Status *status) {
     rec_put_status(status, REQUEST_RECEIVE, false);
 }
 
-/* What is needed besides the program's own lists: on the stack if there are few requests, else from the heap. */
+/* Lists besides the program's own: on the stack for few requests, otherwise on the heap. */
 enum { FEW = 32 };
 struct several {
     struct held few_held[FEW];
     MPI_Status few_statuses[FEW];
     struct held *held;
-    MPI_Status *own; /* where the library writes statuses that the program ignores */
+    MPI_Status *own; /* receives the statuses that the program ignores */
     MPI_Status *statuses;
 };
 
-/* False if there is no memory, which cannot be with few requests: then the call passes unrecorded. */
+/* False without memory, which few requests do not need: then the call passes unrecorded. */
 static bool prepare(struct several *several, int count, MPI_Request requests[], MPI_Status *statuses) {
     size_t room = count > FEW ? (size_t)count : 0;
     bool is_ignored = statuses == MPI_STATUSES_IGNORE;
@@ -68,7 +68,7 @@ static void clean_up(struct several *several) {
     }
 }
 
-/* Ends a call that could not be prepared. */
+/* Ends a call whose preparation failed. */
 static int unrecorded(struct several *several, const struct call *call, int result) {
     rec_leave(call, false);
     clean_up(several);
@@ -99,8 +99,8 @@ static void put_any(const struct several *several, int count, int index, bool fl
     }
 }
 
-/* An error in a status is an operation that ended; others of the list may not have, but then the library says so and
- * few programs go on. */
+/* An error in a status means an operation that ended. Others of the list may not have ended, but the library then
+ * reports that, and few programs go on. */
 static bool has_ended(int result) {
     int class = MPI_SUCCESS;
     return result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS

@@ -1,8 +1,9 @@
-/* Calls of which only the number is kept: nothing in them bears on matching. The footer says how many there were, and
- * that none of them has a record.
+/* Calls that the recorder only counts, because they do not affect matching. The footer has their number, and says that
+ * none of them has a record.
  *
- * counted.def has a line per function: number in the format, name, parameters, their names. MPI functions that are
- * younger than the format have no number, those that MPI-3 removed have no declaration: neither are intercepted. */
+ * counted.def has a line per function: number in the format, name, parameters, their names. MPI functions
+ * newer than the format have no number, and functions that MPI-3 removed have no declaration: neither are
+ * intercepted. */
 
 #include "record.h"
 
@@ -16,7 +17,7 @@
 #include "counted.def"
 #undef COUNTED
 
-/* A freed datatype's handle may come back as another one. */
+/* A freed datatype's handle may return as another datatype's. */
 int MPI_Type_free(MPI_Datatype *datatype) {
     struct call call = rec_enter(47);
     rec_lock();

@@ -1,4 +1,4 @@
-/* Two ranks that use most of what matching is about. Run it with and without the recorder: the output is the same. */
+/* Two ranks that use most features of matching. The output is equal with and without the recorder. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void wildcards(MPI_Comm comm) {
     }
 }
 
-/* Messages that come before their receives, taken in another order than they were sent. */
+/* Messages that arrive before their receives, received in another order than they were sent. */
 static void unexpected(void) {
     int values[3] = {10 * rank, 10 * rank + 1, 10 * rank + 2}, got[3], index, count, done[3];
     MPI_Request sends[3], receives[3];
@@ -82,7 +82,7 @@ static void persistent(void) {
     MPI_Request_free(&requests[1]);
 }
 
-/* Of messages with unknown length. Rank 0 answers what it has seen; a matched probe takes its message at once. */
+/* Probes of messages with unknown length. Rank 0 replies with what it saw; a matched probe takes its message. */
 static void probes(void) {
     int values[3] = {1, 2, 3};
     MPI_Status status;

@@ -1,5 +1,5 @@
-/* Neighbours on a ring exchange borders, once well and once badly: `early` posts its receives before anybody sends,
- * `late` after all messages are there. The recorder tells the two apart by the line. */
+/* Neighbours on a ring exchange borders, once well and once badly: `early` posts its receives before any rank sends,
+ * `late` after all messages have arrived. The recorder distinguishes the two by their call sites. */
 
 #include <mpi.h>
 #include <stdio.h>

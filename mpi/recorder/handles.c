@@ -1,7 +1,7 @@
 /* Numbers for communicators, groups, datatypes, operations.
  *
- * Predefined ones have fixed numbers. All others get the next one when they are seen first. A number is kept until
- * the object is freed, and not given again as long as there are new ones: a file has 16 bits for it. */
+ * Predefined handles have fixed numbers. Every other handle gets the next number at its first use, and keeps it until
+ * the object is freed. Numbers are reused only when the 16 bits that a file has for them run out. */
 
 #include "record.h"
 #include "table.h"
@@ -18,7 +18,7 @@ struct kind {
     int32_t first;
     /* Sizes in bytes, of datatypes only. */
     int32_t *sizes;
-    /* A number that is in use, by number; made when new numbers have run out. */
+    /* Whether a number is in use, indexed by number; made when new numbers have run out. */
     bool has_run_out;
 };
 
@@ -28,7 +28,7 @@ static struct kind datatypes = {.name = "datatypes", .next = 28, .first = 28};
 static struct table ops;
 enum { OP_USER = 15 };
 
-/* A number that no living object has; for datatypes one that meant the same size. 0, "unknown", if there is none. */
+/* A number that no living object has; for datatypes one that had this size. 0, "unknown", if there is none. */
 static int32_t freed_number(const struct kind *kind, int32_t size) {
     bool *taken = calloc(NUMBERS, sizeof *taken);
     int32_t found = 0;
@@ -87,7 +87,7 @@ static void fixed(struct table *table, uint64_t key, int32_t number) {
 
 static int32_t size_of(MPI_Datatype datatype) {
     int size = 0;
-    /* A size beyond 2 GiB comes as MPI_UNDEFINED, a negative number. */
+    /* MPI reports a size beyond 2 GiB as MPI_UNDEFINED, a negative number. */
     return PMPI_Type_size(datatype, &size) == MPI_SUCCESS && size > 0 ? size : 0;
 }
 

@@ -42,7 +42,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     return result;
 }
 
-/* The file is complete before the library ends, for whatever happens there. */
+/* Completes the file before the library ends, which may fail. */
 int MPI_Finalize(void) {
     struct call call = rec_enter(125);
     if (rec_leave(&call, true)) {

@@ -12,7 +12,7 @@ enum { BUFFER_BYTES = 1 << 18 };
 static int file = -1;
 static uint8_t buffer[BUFFER_BYTES];
 static size_t used;
-/* Bytes before the buffer. */
+/* Bytes written before the buffer. */
 static uint64_t written;
 static bool has_failed;
 
@@ -37,7 +37,7 @@ static void flush(void) {
             has_failed = true;
         }
     }
-    /* After a failure offsets go on, but no byte is written any more: the file ends where it was cut. */
+    /* After a failure offsets still advance, but no further byte is written: the file ends at the failure. */
     written += used;
     used = 0;
 }

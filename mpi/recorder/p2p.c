@@ -2,14 +2,14 @@
 
 #include "record.h"
 
-/* A receive that failed, say because the message was too long, has taken its message nevertheless. */
+/* A failed receive, for example of a message that was too long, has still taken its message. */
 #define TOOK_MESSAGE(result) ((result) == MPI_SUCCESS || is_truncation(result))
 static bool is_truncation(int result) {
     int class = MPI_SUCCESS;
     return PMPI_Error_class(result, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
-/* count, datatype, peer, tag, communicator: what every send and receive begins with. */
+/* The first arguments of every send and receive: count, datatype, peer, tag, communicator. */
 static void put_envelope(int count, MPI_Datatype datatype, int peer, int tag, MPI_Comm comm) {
     rec_put_i32(count);
     rec_put_datatype(datatype);
@@ -34,7 +34,7 @@ SEND(3, Bsend)
 SEND(4, Ssend)
 SEND(5, Rsend)
 
-/* Isend and the like, and persistent sends: they differ in what their request is. */
+/* Nonblocking and persistent sends, which differ in the kind of their request. */
 #define SEND_WITH_REQUEST(number, name, persistent)                                                              \
     int MPI_##name(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,       \
                    MPI_Request *request) {                                                                       \

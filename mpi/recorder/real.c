@@ -15,7 +15,7 @@
 
 __attribute__((constructor)) static void find_all(void) {
     const char *missing = NULL;
-    /* A program without MPI, say a shell between the launcher and the program, is none of our affair. */
+    /* The recorder ignores programs without MPI, such as a shell between the launcher and the program. */
     if (dlsym(RTLD_NEXT, "PMPI_Init") == NULL) {
         return;
     }

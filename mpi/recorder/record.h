@@ -1,4 +1,4 @@
-/* What the parts of the recorder share.
+/* Declarations that the recorder's files share.
  *
  * The recorder stands between a program and its MPI library (MPI 4.0, section 15.2: every MPI function has a second
  * name with a P in front). Each wrapper calls the library, then writes one record of the DUMPI binary format,
@@ -21,9 +21,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Here a P name is the library's function, found at run time: the recorder has functions of these names, too, since
- * Open MPI's Fortran interface calls the P names. The first of the two links of the build goes without, to learn
- * which names there are; see the Makefile. */
+/* Here a P name is the library's function, found at run time: the recorder also defines the P names, because Open
+ * MPI's Fortran interface calls them. The first of the build's two links omits these definitions, to learn which names
+ * exist; see the Makefile. */
 #ifdef REAL_NAMES
 #include "real.h"
 #endif
@@ -35,29 +35,29 @@ enum { FUNCTIONS = 290 };
 
 bool rec_output_open(const char *path);
 uint64_t rec_output_offset(void);
-/* Writes what is left and closes; false if anything could not be written. */
+/* Writes the buffer and closes; false if any write failed. */
 bool rec_output_close(void);
 void rec_put_u8(unsigned value);
 void rec_put_u16(unsigned value);
 void rec_put_i32(int64_t value);
 void rec_put_u64(uint64_t value);
 void rec_put_bytes(const void *bytes, size_t count);
-/* A count, then so many numbers. No numbers at all if `values` is null. */
+/* A count, then that many numbers; no numbers if `values` is null. */
 void rec_put_i32s(const int *values, int count);
 /* A text in a record: 32 bits of length. */
 void rec_put_text(const char *text);
 
 /* ---- session.c ---- */
 
-/* A call that is under way. */
+/* A call in progress. */
 struct call {
     int function;
     struct timespec entered;
-    /* Where it returns to. */
+    /* Its return address. */
     void *site;
 };
 
-/* Notes the time and the caller. To be used in the function that the program calls, and nowhere deeper. */
+/* Records the time and the caller. Use it only directly in the function that the program calls. */
 #define rec_enter(function) rec_enter_from(function, __builtin_return_address(0))
 struct call rec_enter_from(int function, void *site);
 /* After the call: counts it. True if a record is to be written. Then the lock is held, the record's head is written, and the
@@ -77,7 +77,7 @@ bool rec_wants_polls(void);
 
 /* Opens the file of call sites beside the rank's file, if they are asked for (DPAMATCH_RECORD_SITES). */
 void rec_sites_open(const char *rank_file);
-/* Record number `record` of the file is a call of this function that returns to `site`. */
+/* Notes that record number `record` of the file is a call of this function that returns to `site`. */
 void rec_sites_put(uint64_t record, int function, void *site);
 void rec_sites_close(void);
 
@@ -96,7 +96,7 @@ unsigned rec_comm(MPI_Comm comm);
 unsigned rec_group(MPI_Group group);
 unsigned rec_datatype(MPI_Datatype datatype);
 unsigned rec_op(MPI_Op op);
-/* The handle is about to mean nothing; another object may get it. */
+/* Forgets a handle that is about to become invalid; another object may get it. */
 void rec_forget_comm(MPI_Comm comm);
 void rec_forget_group(MPI_Group group);
 void rec_forget_datatype(MPI_Datatype datatype);
@@ -107,8 +107,7 @@ static inline void rec_put_comm(MPI_Comm comm) { rec_put_u16(rec_comm(comm)); }
 static inline void rec_put_group(MPI_Group group) { rec_put_u16(rec_group(group)); }
 static inline void rec_put_datatype(MPI_Datatype datatype) { rec_put_u16(rec_datatype(datatype)); }
 
-/* Ranks and wildcards have values of their own in each library. In a file MPI_ANY_SOURCE is -1 and MPI_PROC_NULL -2,
- * so that they can be told apart, whatever the library. */
+/* Each library has its own values for wildcards. In a file MPI_ANY_SOURCE is always -1 and MPI_PROC_NULL -2. */
 static inline int rec_peer(int rank) {
     return rank == MPI_ANY_SOURCE ? -1 : rank == MPI_PROC_NULL ? -2 : rank;
 }
@@ -122,7 +121,7 @@ enum request_kind {
     REQUEST_OTHER,   /* sends, receives from MPI_PROC_NULL, calls that the format does not have */
 };
 
-/* What is known of a request before a call that may complete it: the handle is gone afterwards. */
+/* A request's state before a call that may complete it and so invalidate the handle. */
 struct held {
     uint64_t key;
     int32_t number;
@@ -140,7 +139,7 @@ void rec_request_freed(const struct held *held);
 
 /* ---- completion.c ---- */
 
-/* One status; `kind` says what it can be trusted with. */
+/* One status; `kind` says which of its fields are valid. */
 void rec_put_status(const MPI_Status *status, enum request_kind kind, bool has_error);
 /* A list of one, for a call that receives or probes. */
 void rec_put_one_status(const MPI_Status *status);

@@ -1,13 +1,13 @@
 /* Numbers for requests.
  *
  * A number stands for an operation from its call to its completion, or for a persistent request until it is freed.
- * Then the number is given to the next one, so numbers stay small, and the memory here grows with the active
- * requests alone.
+ * Then the next operation gets the number, so numbers stay small, and memory grows only with the active
+ * requests.
  *
  * A library may give several operations one handle: Open MPI and MPICH do so for sends that were complete at once.
- * They share a number here as well. Readers take operations with one number in the order of posting, which is right
- * since such operations never receive anything. The same holds if another thread gets a handle again before the
- * wait that ended its former use has been written down. */
+ * They share a number here as well. Readers take operations with one number in the order of posting, which is correct
+ * because such operations never receive anything. It is also correct if another thread gets a handle again before the
+ * wait that ended its former use has been recorded. */
 
 #include "record.h"
 #include "table.h"
@@ -17,7 +17,7 @@
 enum { NUMBER_NULL = 1, NUMBER_FIRST = 2 };
 
 static struct table active;
-/* Numbers to be given again, last in first out. */
+/* Free numbers, last in first out. */
 static int32_t *spare;
 static size_t spares, spare_room;
 static int32_t next_number = NUMBER_FIRST;
@@ -64,7 +64,7 @@ struct held rec_request(MPI_Request request) {
     held.key = REC_KEY(request);
     struct entry *entry = rec_table_find(&active, held.key);
     if (entry == NULL) {
-        /* Made by a call that is not recorded. */
+        /* A call that is not recorded made it. */
         held.kind = REQUEST_OTHER;
         held.number = rec_request_new(request, REQUEST_OTHER, false);
         return held;

@@ -23,7 +23,7 @@ enum { MASK = 3 | 8 | 64 };
 enum { PATH_BYTES = 3072, NAME_BYTES = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Changed with the lock held; looked at without it to save taking it. */
+/* Written with the lock held; read without it, to avoid the lock. */
 static volatile bool is_open;
 /* MPI was started through the recorder. */
 static bool has_begun;
@@ -32,15 +32,15 @@ static int64_t base_s;
 static int64_t start_s;
 static char host[NAME_BYTES];
 
-/* Calls made, and those among them without a record. Added to without the lock. */
+/* All calls, and the calls without a record. Incremented without the lock. */
 static uint32_t called[FUNCTIONS];
 static uint32_t ignored[FUNCTIONS];
-/* Records in the file. Changed with the lock held. */
+/* Records in the file. Written with the lock held. */
 static uint64_t records;
 
 static int threads;
 static __thread int thread_plus_one;
-/* MPI calls within MPI calls are the library's affair. */
+/* MPI calls within MPI calls are not recorded. */
 static __thread int depth;
 
 void rec_lock(void) { pthread_mutex_lock(&lock); }
@@ -70,7 +70,7 @@ bool rec_leave(const struct call *call, bool wanted) {
         }
         rec_lock();
         if (is_open) {
-            /* Looking up handles asks the library, by its P names: no wrapper is entered again. */
+            /* Handle look-ups call the library by its P names, so they enter no wrapper. */
             rec_sites_put(records++, call->function, call->site);
             rec_put_u16((unsigned)call->function);
             rec_put_u8(MASK);
@@ -92,7 +92,7 @@ static const char *folder_of_traces(void) {
     return folder == NULL || *folder == 0 ? "." : folder;
 }
 
-/* A description of the run that nobody has written before; its name without ".meta". */
+/* Creates a new description of the run; its name without ".meta". */
 static bool new_description(const char *folder, char *name, int ranks) {
     char path[PATH_BYTES + NAME_BYTES + 16];
     char stamp[64];
@@ -139,7 +139,7 @@ void rec_begin_session(const struct call *start) {
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     gethostname(host, sizeof host - 1);
     start_s = (int64_t)time(NULL);
-    mkdir(folder, 0777); /* It may be there; if it cannot be made, opening a file in it says so. */
+    mkdir(folder, 0777); /* It may exist; if it cannot be made, opening a file in it fails. */
     if (rank == 0 && !new_description(folder, name, ranks)) {
         name[0] = 0;
     }
@@ -238,9 +238,9 @@ static bool another_has_begun(void) {
     return found;
 }
 
-/* A program that was to be recorded and never came here would end as if all were well. */
+/* Reports a program that was to be recorded but never started MPI: it would otherwise end silently. */
 __attribute__((destructor)) static void say_if_nothing(void) {
-    const char *recorded = getenv("DPAMATCH_RECORD_PID"); /* from dpamatch-record: which process is meant */
+    const char *recorded = getenv("DPAMATCH_RECORD_PID"); /* from dpamatch-record: the process to record */
     const char *ranks[] = {getenv("OMPI_COMM_WORLD_RANK"), getenv("PMIX_RANK"), getenv("PMI_RANK")};
     bool is_first = false;
     for (int k = 0; k < 3; k++) {

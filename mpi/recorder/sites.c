@@ -1,6 +1,6 @@
-/* Where in the program a send, receive or probe is: the address that the call returns to.
+/* Call sites of sends, receives and probes: the return address of each call.
  *
- * The format of the trace has no place for it, so there is a second file for each rank, NAME-NNNN.sites, a text:
+ * The format of the trace has no field for it, so each rank has a second file, NAME-NNNN.sites, a text:
  *
  *   dpamatch call sites 1
  *   object 0 /path/of/the/program          an executable or shared library, as it was loaded
@@ -28,7 +28,7 @@ enum { OBJECTS_MAX = 256, FRAMES = 16 };
 static FILE *file;
 static struct table sites;
 static int32_t sites_known;
-/* Where the objects begin that are known. */
+/* Base addresses of the known objects. */
 static const void *objects[OBJECTS_MAX];
 static unsigned objects_known;
 
@@ -54,7 +54,7 @@ void rec_sites_open(const char *rank_file) {
     fputs("dpamatch call sites 1\n", file);
 }
 
-/* Whether an address is in the MPI library or in the recorder: then the program's own call is further out. */
+/* Whether an address is in the MPI library or in the recorder; the program's own call is then further out. */
 static bool is_library(const Dl_info *info) {
     const char *name = info->dli_fname == NULL ? NULL : strrchr(info->dli_fname, '/');
     name = name == NULL ? info->dli_fname : name + 1;
@@ -107,7 +107,7 @@ void rec_sites_put(uint64_t record, int function, void *site) {
         return;
     }
     if (dladdr((char *)site - 1, &info) != 0 && is_library(&info)) {
-        /* A Fortran interface is between: go on to the first caller outside. */
+        /* A Fortran interface lies between: go on to the first caller outside. */
         void *frames[FRAMES];
         int count = backtrace(frames, FRAMES);
         for (int k = 0; k < count; k++) {

@@ -52,7 +52,7 @@ static bool grow(struct table *table) {
 }
 
 struct entry *rec_table_add(struct table *table, uint64_t key, int32_t number) {
-    /* At most half full; when memory is short the table may fill, but for one place that ends every search. */
+    /* At most half full. When memory is short the table may fill, except for one place that ends every search. */
     if (2 * table->taken >= table->places && !grow(table) && table->taken + 1 >= table->places) {
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* A hash table from handles to values, in one piece of memory that grows with what is in it. */
+/* A hash table from handles to values, in one block of memory that grows with its entries. */
 #ifndef DPAMATCH_RECORD_TABLE_H
 #define DPAMATCH_RECORD_TABLE_H
 

@@ -1,14 +1,14 @@
-/* What host, wire and card share: rings in the card's memory, in a layout that does not hang on a
- * compiler. All numbers are little-endian, all addresses the card's.
+/* The rings that host, wire and card share in the card's memory, in a layout independent of the
+ * compiler. All numbers are little-endian, all addresses belong to the card.
  *
- * A ring has `depth` slots of 64 bytes, a power of two. Position p is slot p mod depth. Who fills
- * position p must have seen p - head < depth; writes the entry, then `state` with release:
- * stamp << 1 | owner, where owner is 1 if p & depth is 0, else 0. Who reads waits until bit 0 is
- * that owner bit (acquire), and gives positions back by storing `head` with release.
+ * A ring has `depth` slots of 64 bytes, a power of two. Position p is slot p mod depth. The
+ * producer fills position p only after it saw p - head < depth. It writes the entry, then `state`
+ * with release: stamp << 1 | owner, where owner is 1 if p & depth is 0, else 0. The consumer waits
+ * until bit 0 is that owner bit (acquire), and releases positions by a store of `head` (release).
  *
  * With Order::Stamped a command's stamp is the number of messages sent before it, a message's stamp
- * that of the commands before it, Discards left out, whose stamp is 0. So the card takes both in the
- * order in which they were issued. */
+ * the number of commands before it without Discards, whose stamp is 0. So the card takes both in
+ * the order in which they were issued. */
 #ifndef DPAMATCH_BUS_H
 #define DPAMATCH_BUS_H
 
@@ -17,7 +17,7 @@
 
 /* "dpamat01" */
 #define DPAMATCH_BUS_READY 0x313074616d617064u
-/* Where the page lies in memory of the firmware's size. */
+/* Offset of the page in memory of the firmware's size. */
 #define DPAMATCH_BUS_PAGE (DPAMATCH_RAM_BYTES - 4096)
 #define DPAMATCH_RAM_START 0x80000000u
 #define DPAMATCH_RAM_BYTES (128u << 20)
@@ -29,7 +29,7 @@ struct dpamatch_ring {
 };
 
 struct dpamatch_bus {
-    uint64_t ready; /* DPAMATCH_BUS_READY, with release, when all else is here */
+    uint64_t ready; /* DPAMATCH_BUS_READY, stored with release after all else */
     uint64_t stop;  /* not 0: host and wire are done */
     uint64_t buffers;
     uint64_t buffer_bytes;
@@ -47,7 +47,7 @@ struct dpamatch_entry {
     uint8_t payload[24];
 };
 
-/* Classes: source and tag given 0, any source 1, any tag 2, both 3. What is any is 0. */
+/* Classes: 0 source and tag given, 1 any source, 2 any tag, 3 both. A wild field is 0. */
 struct dpamatch_target {
     uint8_t class_;
     uint8_t gap[3];
@@ -83,7 +83,7 @@ struct dpamatch_command {
 };
 
 enum { /* completions: card to host */
-    DPAMATCH_NONE = 0, /* kept for a message that found no receive */
+    DPAMATCH_NONE = 0, /* reserved for a message that found no receive */
     DPAMATCH_RECEIVED = 1,
     DPAMATCH_CANCELLED = 7,
     DPAMATCH_TOO_LATE = 8,

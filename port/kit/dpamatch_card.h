@@ -1,7 +1,7 @@
 /* The card's side of dpamatch, for programs in C.
  *
- * One hart runs the leader, others one worker each. The host's end and the wire's end stand here for
- * what the network and the PCIe bus do on a card: a port replaces them. */
+ * One hart runs the leader, every other hart one worker. The host's end and the wire's end stand in
+ * for the PCIe bus and the network of a card: a port replaces them. */
 #ifndef DPAMATCH_CARD_H
 #define DPAMATCH_CARD_H
 
@@ -22,9 +22,9 @@ typedef struct {
     uint32_t fast_path;
 } dpamatch_config;
 
-/* A message that was received. */
+/* A received message. */
 typedef struct {
-    uint64_t arrival; /* its place among all arrivals */
+    uint64_t arrival; /* its number among all arrivals */
     uint32_t request; /* what dpamatch_post returned */
     uint32_t comm;
     uint32_t source;
@@ -39,21 +39,21 @@ _Static_assert(sizeof(dpamatch_received) == 32, "layout of dpamatch_received");
 /* Any source, any tag. */
 #define DPAMATCH_ANY UINT32_MAX
 
-/* The program's own: called if the card's side gives up. It must not return. */
+/* The program defines it. The card's side calls it to give up; it must not return. */
 void dpamatch_panicked(void) __attribute__((noreturn));
 
-/* Builds all tables in `arena`: zeros, aligned to 64 bytes. NULL: impossible sizes, or too little
- * memory. Once. */
+/* Builds all tables in `arena`, which is zero and aligned to 64 bytes. NULL: impossible sizes, or
+ * too little memory. Call it once. */
 dpamatch_card *dpamatch_new(const dpamatch_config *config, void *arena, size_t bytes);
 
 /* The leader's part: admits posts and runs at most one block, shared with at most `awake` workers
- * (the leader is one of them). Those must be running. Returns whether anything was done. */
+ * (the leader is one of them). Those must be running. Returns whether it did any work. */
 int dpamatch_leader_round(dpamatch_card *card, uint32_t awake);
 
-/* Worker 1 .. workers - 1, before any of them runs. NULL: there is none. */
+/* Worker 1 .. workers - 1; call it before any of them runs. NULL: no such worker. */
 dpamatch_worker_part *dpamatch_worker(dpamatch_card *card, uint32_t worker);
 
-/* The worker's part of a block, if there is a new one. Returns whether there was. */
+/* Runs the worker's slice of a new block. Returns whether there was one. */
 int dpamatch_worker_round(dpamatch_worker_part *worker);
 
 /* The host's end. */

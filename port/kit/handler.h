@@ -1,16 +1,16 @@
-/* What the handlers keep between activations. */
+/* State of the handlers between activations. */
 #ifndef DPAMATCH_HANDLER_H
 #define DPAMATCH_HANDLER_H
 
 #include "dpamatch_card.h"
 #include "system.h"
 
-/* Seen by all handlers. A line for each word that several of them write. */
+/* Shared by all handlers. Each word that several of them write has its own line. */
 struct card_context {
     dpamatch_card *card;
     uint32_t workers; /* with the leader */
     uint32_t running __attribute__((aligned(64))); /* workers inside an activation */
-    uint32_t rest __attribute__((aligned(64)));    /* workers are to leave theirs */
+    uint32_t rest __attribute__((aligned(64)));    /* not 0: workers leave their activations */
 };
 
 struct worker_context {

@@ -1,10 +1,10 @@
-/* Host and wire as a program of their own: it shares the memory of a machine on which the card's
- * side runs (`ends=bus` of port/firmware/), plays a recorded stream, and writes the outcomes.
+/* Host and wire as a separate program: it shares the memory of a machine that runs the card's side
+ * (`ends=bus` of port/firmware/), plays a recorded stream, and writes the outcomes.
  *
  *     host MEMORY STREAM OUTCOMES BINS
  *
- * docs/port.md, Conformance, has the form of both files. Messages are cut to 24 bytes, which travel
- * in their entries. */
+ * docs/port.md, Conformance, has the format of both files. Messages are cut to 24 bytes, which
+ * travel in their entries. */
 #include "dpamatch_bus.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define ANY UINT64_MAX
 #define NOBODY UINT64_MAX
 #define INLINE_BYTES 24u
-/* Seconds without any progress after which the card is taken for dead. */
+/* Seconds without progress after which the card counts as dead. */
 #define PATIENCE 60
 
 enum { POST, ARRIVE, CANCEL, PROBE, MATCHED_PROBE };                        /* operations */
@@ -36,9 +36,9 @@ static const struct operation *operations;
 static uint64_t count;
 static FILE *out;
 
-/* By request, which is the operation's place in the stream. */
+/* Indexed by request, the operation's place in the stream. */
 static uint8_t *open_requests;
-/* By arrival number: the operation's place, and whether a receive or matched probe took it. */
+/* Indexed by arrival number: the operation's place; whether a receive or matched probe took it. */
 static uint64_t *sent;
 static uint8_t *taken;
 static uint64_t arrivals, commands, completions;
@@ -47,7 +47,7 @@ static uint64_t counted;
 /* Cancels without an answer, in order; names of their receives. */
 static uint64_t *cancels, first_cancel, last_cancel;
 static uint64_t probes_open, creates_open;
-/* Entries of the card that matched probes took, and that have to be given back. */
+/* The card's entries that matched probes took and that the host must give back. */
 static uint32_t *discards;
 static uint64_t first_discard, last_discard;
 static time_t last_progress;
@@ -82,7 +82,7 @@ static uint64_t head(const struct dpamatch_ring *ring)
     return __atomic_load_n((uint64_t *)at(ring->head), __ATOMIC_ACQUIRE);
 }
 
-/* The entry is written; now it is there. */
+/* Publishes the written entry. */
 static void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp)
 {
     uint64_t state = stamp << 1 | owner(ring, position);
@@ -189,7 +189,7 @@ static int send_message(uint64_t place)
     return 1;
 }
 
-/* The living receive of that name, if there is one. */
+/* The living receive with this name, if any. */
 static uint64_t receive_named(uint64_t name, uint64_t before)
 {
     while (before-- > 0)
@@ -198,7 +198,7 @@ static uint64_t receive_named(uint64_t name, uint64_t before)
     return NOBODY;
 }
 
-/* `request`: NOBODY asks for an answer behind those to all that came before. */
+/* `request` NOBODY: the answer comes after the answers to all earlier commands. */
 static int cancel(uint64_t request, uint64_t name)
 {
     struct dpamatch_command command = {.what = DPAMATCH_CANCEL, .request = request};
@@ -276,7 +276,7 @@ static void take_in(const struct dpamatch_completion *result)
         answered(CANCELLED, result);
         break;
     case DPAMATCH_TOO_LATE:
-    case DPAMATCH_CANCEL_FORWARDED: /* software matching that has it would say so */
+    case DPAMATCH_CANCEL_FORWARDED: /* software matching, if it has the receive, reports it */
         answered(TOO_LATE, result);
         break;
     case DPAMATCH_PROBED_NONE:
@@ -305,7 +305,7 @@ static void take_in(const struct dpamatch_completion *result)
     }
 }
 
-/* Takes all results that are there, and gives taken entries back. */
+/* Takes all available results, and gives taken entries back. */
 static void collect(void)
 {
     const struct dpamatch_ring *ring = &bus->completions;

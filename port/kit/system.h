@@ -1,10 +1,10 @@
-/* What the handlers need of the card's system. virt.c has them for the board `virt` of QEMU. */
+/* Calls of the card's system that the handlers need. virt.c has them for QEMU's board `virt`. */
 #ifndef DPAMATCH_SYSTEM_H
 #define DPAMATCH_SYSTEM_H
 
 #include <stdint.h>
 
-/* From now on the next ring of this event starts the handler again. A ring before counts, too. */
+/* Lets the next ring of this event start the handler again; an earlier ring counts, too. */
 void system_arm(uint32_t event);
 /* Starts the handler of an event. */
 void system_doorbell(uint32_t event);
@@ -12,7 +12,7 @@ void system_doorbell(uint32_t event);
 void system_reschedule(void);
 /* Ends this activation; the next one begins at once. */
 void system_retrigger(void);
-/* Something else is waited for. */
+/* Pauses in a wait loop. */
 void system_pause(void);
 
 #endif

@@ -42,7 +42,7 @@ static uint64_t hart_number(void)
     return hart;
 }
 
-/* Handlers return here; the loop in `unit` is what comes next. */
+/* Handlers return here; the loop in `unit` goes on. */
 void system_reschedule(void)
 {
 }
@@ -73,7 +73,7 @@ void dpamatch_panicked(void)
     leave(101);
 }
 
-/* An execution unit: activations of its handler, whenever its bell rings. */
+/* An execution unit: activates its handler whenever its bell rings. */
 static void unit(uint32_t event)
 {
     for (;;) {
@@ -87,7 +87,7 @@ static void unit(uint32_t event)
     }
 }
 
-/* Windows of receives and a message for each; every other window has one tag for all. */
+/* Windows of receives, then a message for each; in every other window all have one tag. */
 static int ends(void)
 {
     int64_t requests[WINDOW];
@@ -100,7 +100,7 @@ static int ends(void)
             while ((requests[i] = dpamatch_post(card.card, 0, 5, tag, 8)) < 0)
                 system_doorbell(0);
         }
-        /* Posted before sent: the card admits posts before it looks at messages. */
+        /* Posted before sent: the card admits posts before it reads messages. */
         for (uint32_t i = 0; i < WINDOW; i++) {
             uint32_t tag = window & 1 ? 7 : 100 + i;
             payload = first + i;

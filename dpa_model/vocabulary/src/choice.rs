@@ -1,7 +1,7 @@
-//! The algorithm's options that are chosen by name, and how any option gets names.
+//! The algorithm's options that users choose by name, and the macro that names any option's values.
 //!
-//! The options belong to `dpa_model`, which exports them again. They stand in this crate for the
-//! reason that [`step`](crate::step) does: every compiled copy of the card takes the same types.
+//! The options belong to `dpa_model`, which reexports them. They are in this crate, like
+//! [`step`](crate::step), so that every compiled copy of the card shares the types.
 
 /// An option whose values have names: on command lines, in environments, in the firmware's
 /// arguments. [`choices!`](crate::choices) implements it.
@@ -12,7 +12,7 @@ pub trait Choice: Copy + Default + PartialEq + 'static {
     /// The value's name.
     fn name(self) -> &'static str;
 
-    /// The value in a sentence.
+    /// A phrase about the value, for help texts.
     fn about(self) -> &'static str;
 
     /// The value with this name.
@@ -21,7 +21,7 @@ pub trait Choice: Copy + Default + PartialEq + 'static {
     }
 }
 
-/// Defines options whose values have names: each an enum that implements [`Choice`].
+/// Defines options with named values: each an enum that implements [`Choice`].
 ///
 /// # Examples
 /// ```
@@ -108,7 +108,7 @@ choices! {
         Deferred = "deferred",
     }
 
-    /// How a worker that shares a block tells that its slice has booked (O12).
+    /// How a worker that shares a block publishes that its slice has booked (O12).
     pub enum Barrier, by default Lanes {
         /// A word for each worker, written by it alone: no read-modify-write, and a look for each
         /// lower worker.
@@ -118,8 +118,8 @@ choices! {
         Bitmap = "bitmap",
     }
 
-    /// Who recycles what the messages of a shared block have used: the entries of the completion
-    /// queue with their bounce buffers, and the receives.
+    /// Who recycles the resources of a shared block's messages: entries of the completion queue,
+    /// their bounce buffers, and receives.
     pub enum Repost, by default Leader {
         /// The leader, at the block's end.
         Leader = "leader",

@@ -1,9 +1,9 @@
-//! What a message carries and what a receive asks for: communicator, source, tag, wildcards
-//! (O5). The operations of a stream and their outcomes.
+//! What a message carries and what a receive selects: communicator, source, tag, wildcards (O5).
+//! Also the operations of a stream and their outcomes.
 //!
-//! The card, the software engines and the readers of traces all use these types. The card's
-//! own are the module [`step`] and the options ([`FastPath`], [`Removal`], [`Barrier`], [`Repost`],
-//! [`InlineHashes`]): here every compiled copy of the card's sources shares them.
+//! The card, the software engines and the readers of traces all use these types. The card's own
+//! types are the module [`step`] and the options ([`FastPath`], [`Removal`], [`Barrier`],
+//! [`Repost`], [`InlineHashes`]): every compiled copy of the card's sources shares them.
 //!
 //! ```
 //! use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag};
@@ -50,7 +50,7 @@ pub struct Rank(u32);
 #[repr(transparent)]
 pub struct Tag(u32);
 
-/// A number that is no rank or tag: it is above 2,147,483,647.
+/// A number above 2,147,483,647, which is no rank or tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfRange(pub u32);
 
@@ -98,9 +98,9 @@ impl Tag {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
 pub struct Envelope {
-    /// The communicator it was sent in.
+    /// The communicator of the message.
     pub comm: CommId,
-    /// The sender's rank there.
+    /// The sender's rank in the communicator.
     pub source: Rank,
     /// Its tag.
     pub tag: Tag,
@@ -159,8 +159,8 @@ impl Selector {
         Self { source: source.into(), tag: tag.into() }
     }
 
-    /// Whether a message from `source` with `tag` is accepted; the communicator is compared
-    /// elsewhere.
+    /// Whether the selector accepts a message from `source` with `tag`; callers compare the
+    /// communicator.
     #[inline]
     pub fn accepts(&self, source: Rank, tag: Tag) -> bool {
         (match self.source {
@@ -172,7 +172,7 @@ impl Selector {
         })
     }
 
-    /// Which of the four indexes such a receive stands in (O5).
+    /// Which of the four indexes holds such a receive (O5).
     #[inline]
     pub fn class(&self) -> WildcardClass {
         match (self.source, self.tag) {
@@ -202,8 +202,7 @@ impl WildcardClass {
     /// All four, in index order.
     pub const ALL: [Self; 4] = [Self::Exact, Self::AnySource, Self::AnyTag, Self::Any];
 
-    /// [`Selector::accepts`] where the class is known and a constant: `wanted` and `message` are
-    /// source and tag.
+    /// [`Selector::accepts`] for a constant class: `wanted` and `message` are source and tag.
     #[inline(always)]
     pub fn accepts<R: PartialEq, T: PartialEq>(self, wanted: (R, T), message: (R, T)) -> bool {
         match self {
@@ -245,8 +244,8 @@ impl ClassSet {
         Self(bits)
     }
 
-    /// The set with these bits, the lowest for the first of [`WildcardClass::ALL`]; bits of no kind
-    /// are left out.
+    /// The set with these bits, the lowest for the first of [`WildcardClass::ALL`]; ignores further
+    /// bits.
     #[inline(always)]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & Self::ALL.0)
@@ -264,7 +263,7 @@ impl ClassSet {
         self.0 |= 1 << class as u8;
     }
 
-    /// Whether a kind is in this set and not in the other.
+    /// Whether this set has a kind that the other lacks.
     #[inline(always)]
     pub const fn exceeds(self, other: Self) -> bool {
         self.0 & !other.0 != 0
@@ -276,7 +275,7 @@ impl ClassSet {
         self.0 == 0
     }
 
-    /// The kind of a set of one.
+    /// The only kind of a set with one kind.
     #[inline(always)]
     pub fn only(self) -> Option<WildcardClass> {
         if !self.0.is_power_of_two() {

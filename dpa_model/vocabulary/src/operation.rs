@@ -1,16 +1,16 @@
-//! What a process's matching is asked to do, one operation at a time.
+//! The operations of one process's matching.
 
 use crate::{CommId, Envelope, Selector};
 
-/// Names a receive; chosen by the caller.
+/// A receive's name, chosen by the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct RecvId(pub u64);
 
-/// Names a message; chosen by the caller.
+/// A message's name, chosen by the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct MsgId(pub u64);
 
-/// Names a probe in the results; need not be unique.
+/// A probe's name in the results; need not be unique.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct ProbeId(pub u64);
 
@@ -23,17 +23,17 @@ pub struct Hints {
     pub no_any_source: bool,
     /// `mpi_assert_no_any_tag`: no receive or probe uses any tag.
     pub no_any_tag: bool,
-    /// `mpi_assert_allow_overtaking`: order of messages and receives may be dropped: no barrier, no
+    /// `mpi_assert_allow_overtaking`: messages and receives need no order: no barrier, no
     /// detection.
     pub allow_overtaking: bool,
 }
 
-/// One operation. A sequence of them in a fixed order is all that matching ever sees.
+/// One operation. Matching sees nothing but a sequence of operations in a fixed order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// A receive is posted.
+    /// Post a receive.
     Post {
-        /// Its name.
+        /// The receive.
         recv: RecvId,
         /// Its communicator.
         comm: CommId,
@@ -42,41 +42,41 @@ pub enum Operation {
         /// Size of its buffer in bytes.
         bytes: u32,
     },
-    /// A message arrives.
+    /// Deliver a message.
     Arrive {
-        /// Its name.
+        /// The message.
         msg: MsgId,
-        /// What it carries.
+        /// Its envelope.
         envelope: Envelope,
         /// Its length in bytes.
         bytes: u32,
     },
-    /// A receive is cancelled.
+    /// Cancel a receive.
     Cancel {
         /// The receive; it may be matched already, or never have been posted.
         recv: RecvId,
     },
-    /// The oldest unexpected message that fits is looked for.
+    /// Find the oldest fitting unexpected message.
     Probe {
-        /// Names the result.
+        /// Name of the result.
         probe: ProbeId,
-        /// The communicator searched.
+        /// Communicator to search.
         comm: CommId,
-        /// What is looked for.
+        /// Selector to search for.
         selector: Selector,
-        /// Take it out of matching, too (matched probe).
+        /// Whether to take the message out of matching (matched probe).
         take: bool,
     },
-    /// A communicator begins.
+    /// Create a communicator.
     Create {
         /// Its number.
         comm: CommId,
         /// Bins of each of its hash tables.
         bins: u32,
-        /// What the program promises about it.
+        /// The program's promises about it.
         hints: Hints,
     },
-    /// A communicator ends.
+    /// Free a communicator.
     Free {
         /// Its number.
         comm: CommId,
@@ -84,13 +84,13 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The communicator that it names; a cancel names none.
+    /// The operation's communicator; a cancel has none.
     pub fn comm(&self) -> Option<CommId> {
         let mut copy = *self;
         copy.comm_mut().copied()
     }
 
-    /// The same, to give the communicator another number.
+    /// The operation's communicator, mutable, to renumber it.
     pub fn comm_mut(&mut self) -> Option<&mut CommId> {
         match self {
             Self::Post { comm, .. }
@@ -102,7 +102,7 @@ impl Operation {
         }
     }
 
-    /// The same, with `change` made to the length of the message or of the receive's buffer.
+    /// Applies `change` to the length of the message or of the receive's buffer.
     pub fn map_bytes(mut self, change: impl FnOnce(u32) -> u32) -> Self {
         if let Self::Post { bytes, .. } | Self::Arrive { bytes, .. } = &mut self {
             *bytes = change(*bytes);
@@ -110,7 +110,7 @@ impl Operation {
         self
     }
 
-    /// Whether the wire brings it; all others are the host's commands.
+    /// Whether the wire delivers it; all other operations are commands of the host.
     pub fn is_arrival(&self) -> bool {
         matches!(self, Self::Arrive { .. })
     }

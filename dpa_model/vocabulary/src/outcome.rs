@@ -1,27 +1,27 @@
-//! What became of an operation, and how it is written.
+//! The outcome of an operation, and its text forms.
 
 use core::fmt;
 
 use crate::{MsgId, ProbeId, RecvId};
 
-/// What became of an operation; as text, one line of the results.
+/// The outcome of an operation; as text, one line of the results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
-    /// A receive and a message were brought together.
+    /// A receive and a message matched.
     Matched {
         /// The receive.
         recv: RecvId,
         /// The message.
         msg: MsgId,
     },
-    /// What a probe saw.
+    /// Result of a probe.
     Probed {
         /// The probe.
         probe: ProbeId,
         /// The message, if there was one.
         msg: Option<MsgId>,
     },
-    /// What a probe took.
+    /// Result of a matched probe.
     Mprobed {
         /// The probe.
         probe: ProbeId,
@@ -33,7 +33,7 @@ pub enum Outcome {
         /// The receive.
         recv: RecvId,
     },
-    /// A receive could not be cancelled any more, or was never posted.
+    /// A receive could not be cancelled: it had matched, or was never posted.
     TooLate {
         /// The receive.
         recv: RecvId,
@@ -51,13 +51,13 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether it tells of what was left at the end of the stream.
+    /// Whether it describes a leftover at the end of the stream.
     pub fn is_leftover(&self) -> bool {
         matches!(self, Self::Posted { .. } | Self::Unexpected { .. })
     }
 
-    /// The result as one JSON object: `result` is the word that the text form begins with, the
-    /// other members are `recv`, `msg` and `id` as they apply; `msg` of a probe without message is
+    /// The result as one JSON object: `result` is the first word of the text form, the other
+    /// members are `recv`, `msg` and `id` as they apply. A probe without a message has `msg`
     /// `null`.
     ///
     /// # Examples
@@ -92,8 +92,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// An outcome that displays as JSON. All members are numbers or fixed words, so nothing needs
-/// quoting.
+/// An outcome that displays as JSON. All members are numbers or fixed words, so none needs quotes
+/// escaped.
 struct Json(Outcome);
 
 impl fmt::Display for Json {

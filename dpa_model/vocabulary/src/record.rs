@@ -1,5 +1,5 @@
-//! Operations and outcomes as records of 64-bit words: a stream that firmware replays, and its
-//! outcomes. `port/kit/host.c` reads and writes them in C.
+//! Operations and outcomes as records of 64-bit words, for a stream that firmware replays.
+//! `port/kit/host.c` reads and writes the records in C.
 
 use crate::{
     CommId, Envelope, MsgId, Operation, Outcome, ProbeId, Rank, RecvId, Selector, SourceSel, Tag,
@@ -11,7 +11,7 @@ const ANY: u64 = u64::MAX;
 /// No message.
 const NONE: u64 = u64::MAX;
 
-/// The words in their order, each little-endian.
+/// The words in order, each little-endian.
 fn bytes<const WORDS: usize, const BYTES: usize>(words: [u64; WORDS]) -> [u8; BYTES] {
     const { assert!(BYTES == 8 * WORDS) };
     let mut record = [0; BYTES];
@@ -25,7 +25,7 @@ impl Operation {
     /// Bytes of a record: kind, name, communicator, source, tag, bytes.
     pub const RECORD_BYTES: usize = 6 * 8;
 
-    /// The operation's record; `None`: creations and frees of communicators have none.
+    /// The operation's record; `None` for creations and frees of communicators.
     pub fn to_record(&self) -> Option<[u8; Self::RECORD_BYTES]> {
         let of = |comm: CommId, selector: Selector| {
             let source = match selector.source {
@@ -52,7 +52,7 @@ impl Operation {
         Some(self::bytes([kind, name, comm, source, tag, bytes.into()]))
     }
 
-    /// The operation of a record; `None`: the bytes are no record.
+    /// The operation of a record; `None` if the bytes are no record.
     pub fn from_record(record: &[u8; Self::RECORD_BYTES]) -> Option<Self> {
         let (words, _) = record.as_chunks();
         let &[kind, name, comm, source, tag, bytes] = words else { return None };

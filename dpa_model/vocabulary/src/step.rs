@@ -1,8 +1,8 @@
-//! The steps of the card: what a handler, a worker or the boundary reports while it works.
+//! The steps of the card: reports of a handler, a worker or the boundary at work.
 //!
-//! This table belongs to `dpa_model`. It stands in this crate because the card's sources are
-//! compiled several times (as `dpa_model`, and under `tools/explore` and `tools/predict`), and
-//! every copy reports the same type.
+//! This table belongs to `dpa_model`. It is in this crate because the card's sources are compiled
+//! several times (as `dpa_model`, and under `tools/explore` and `tools/predict`), and every copy
+//! reports these types.
 
 /// How a handler found its result, for the statistics (S28).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,14 +13,14 @@ pub enum Path {
     Fast,
     /// Waited for all lower handlers.
     Slow,
-    /// Claimed at once, order being dropped by the hint `mpi_assert_allow_overtaking`.
+    /// Claimed at once, without order, under `mpi_assert_allow_overtaking`.
     Overtaking,
 }
 
 /// Defines [`Step`] and its names.
 macro_rules! steps {
     ($($(#[$doc:meta])* $name:ident $({ $($field:ident: $type:ty),* })?,)*) => {
-        /// One step of the card. Handlers, workers, bins, receives and entries go by their numbers
+        /// One step of the card. Handlers, workers, bins, receives and entries have their numbers
         /// in the NIC's tables.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
@@ -35,7 +35,7 @@ macro_rules! steps {
         }
 
         impl StepKind {
-            /// All kinds; the place of a kind is its number, `kind as usize`.
+            /// All kinds; `kind as usize` is a kind's index.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The kind's name.
@@ -47,7 +47,7 @@ macro_rules! steps {
         }
 
         impl Step {
-            /// Which step it is.
+            /// The kind of the step.
             #[inline]
             pub const fn kind(&self) -> StepKind {
                 match self {
@@ -59,29 +59,29 @@ macro_rules! steps {
 }
 
 steps! {
-    /// The boundary looked at `count` entries of the completion queue.
+    /// The boundary checked `count` entries of the completion queue.
     EntriesSeen { first: u64, count: usize },
     /// The boundary begins with a command; until `BoundaryEnds`.
     CommandBegins,
-    /// The boundary works for the message of a handler; until `BoundaryEnds`.
+    /// The boundary works on a handler's message; until `BoundaryEnds`.
     BoundaryBegins { handler: usize },
     /// The boundary's work for a command or a handler ends.
     BoundaryEnds,
-    /// A receive stands in its bin.
+    /// A receive is linked in its bin.
     Posted { request: u64, bin: u32, receive: u32 },
     /// A receive has left the chain of its bin.
     Unlinked { receive: u32 },
-    /// A receive is free again, and its message's buffer with the NIC.
+    /// A receive is free again, and its message's buffer is back with the NIC.
     Recycled { receive: u32 },
     /// A message is in an entry of the unexpected store.
     Stored { entry: u32 },
-    /// A post or probe looks at an unexpected message.
+    /// A post or probe visits an unexpected message.
     UnexpectedVisited { entry: u32 },
     /// A post takes an unexpected message.
     TakenLate { entry: u32 },
     /// The boundary cuts a block: arrival number of handler 0's message, number of handlers.
     BlockCut { first: u64, count: usize },
-    /// A worker begins with its slice of a block.
+    /// A worker begins its slice of a block.
     SliceBegins { worker: usize, block: u64 },
     /// The message of a handler is read.
     EntryRead { position: u64 },
@@ -113,34 +113,34 @@ steps! {
     BitsRead { block: u64 },
     /// The bits of the block before are cleared for the next one.
     BitsCleared { block: u64 },
-    /// All lower slices have booked: their handlers' candidates are read.
+    /// All lower slices have booked: the slice reads their candidates.
     CandidatesRead,
     /// The slice looks for the first receive that two handlers chose.
     ConflictSought,
     /// The handlers from `first` to `end` have passed the barrier, and know the first handler in
     /// conflict below `end`.
     BarrierPassed { first: usize, end: usize, conflict: Option<usize> },
-    /// More of a handler's candidate is read: the handler's message, where its communicator is not
-    /// known, and the receive.
+    /// A handler's claim is read further: its message, if its communicator is unknown, and its
+    /// receive.
     ClaimRead { message: Option<u64>, receive: Option<u32> },
     /// In conflict or forced: the handler checks whether it may take the fast path.
     FastPathTried,
-    /// It may not, and waits for all lower handlers.
+    /// The handler may not, and waits for all lower handlers.
     SlowWaits { handler: usize },
     /// All lower handlers are done.
     SlowWaited,
     /// The handler reads whether its candidate is still there.
     StateRead { receive: u32 },
-    /// What the slow path finds: the handler's own candidate, or another receive.
+    /// Result of the slow path: the handler's own candidate, or another receive.
     SlowFound { handler: usize, found: Option<u32>, own: bool },
     /// The handler takes this receive.
     Taken { handler: usize, receive: u32, path: Path },
-    /// The handler notes for the leader which receive it has taken, if any.
+    /// The handler records for the leader which receive it has taken, if any.
     Noted { handler: usize },
     /// There is no receive for the handler's message.
     Unmatched { handler: usize },
-    /// A taken receive leaves the chain of its bin, whose lock is tried first; `alone`: no other
-    /// handler has to be locked out.
+    /// A taken receive leaves the chain of its bin after an attempt to lock the bin; `alone`: no
+    /// other handler needs to be locked out.
     Unlinking { bin: u32, receive: u32, alone: bool },
     /// Another handler holds the lock: the receive stays in the chain for now.
     LockMissed { handler: usize },
@@ -148,7 +148,7 @@ steps! {
     LinkRead { receive: u32 },
     /// All handlers of the slice are matched.
     SliceMatched,
-    /// The protocol stage begins; whether the slice knows of a conflict.
+    /// The protocol stage begins; `conflict`: the slice knows of a conflict.
     DeliveryBegins { conflict: bool },
     /// A payload goes to the user's buffer.
     Delivered { bytes: usize },
@@ -160,11 +160,11 @@ steps! {
     Completed,
     /// All data of the slice has moved.
     SliceEnds,
-    /// A handler that gives back what its message used says what became of this receive.
+    /// A handler that gives back its message's resources records the state of this receive.
     Reposted { receive: u32 },
-    /// A worker counts its slice among those that have ended.
+    /// A worker counts its slice as ended.
     SliceCounted,
-    /// The worker that ended last gives the block's entries back.
+    /// The last worker gives the block's entries back.
     EntriesReleased,
     /// The leader reads whether the block has ended.
     EndRead,

@@ -3,7 +3,8 @@
 use crate::{FastPath, Tag};
 
 crate::choices! {
-    /// The paper's three workloads (O39): windows of receives, then a message for each.
+    /// The paper's three workloads (O39): windows of receives, each followed by a message per
+    /// receive.
     pub enum PaperWorkload, by default NoConflict {
         /// No conflict: each message of a window carries a tag of its own.
         NoConflict = "NC",
@@ -18,7 +19,7 @@ impl PaperWorkload {
     /// The tag of all messages of a workload with conflicts.
     pub const COMMON_TAG: Tag = Tag(7);
 
-    /// Whether all messages carry one tag.
+    /// Whether all messages have one tag.
     pub fn has_conflicts(self) -> bool {
         self != Self::NoConflict
     }
@@ -28,7 +29,7 @@ impl PaperWorkload {
         if self.has_conflicts() { Self::COMMON_TAG } else { Tag(index.into()) }
     }
 
-    /// The fast path's rule: `rule`, where the workload leaves the choice.
+    /// The fast path's rule: `rule`, unless the workload fixes it.
     pub fn fast_path(self, rule: FastPath) -> FastPath {
         if self == Self::SlowPath { FastPath::Off } else { rule }
     }

@@ -1,6 +1,6 @@
-//! Host and wire are another program that shares this machine's memory. It finds the rings by a
-//! page at a fixed place, and fills and reads their slots itself. `port/kit/dpamatch_bus.h` has the
-//! layouts for programs in C.
+//! Host and wire are another program that shares this machine's memory. It finds the rings through
+//! a page at a fixed address, and fills and reads their slots itself. `port/kit/dpamatch_bus.h` has
+//! the layouts for programs in C.
 
 use alloc::boxed::Box;
 use core::sync::atomic::AtomicU64;
@@ -17,7 +17,7 @@ const READY: u64 = u64::from_le_bytes(*b"dpamat01");
 /// Bytes for the buffers of receives.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The shared page. All addresses are this machine's.
+/// The shared page. All addresses belong to this machine.
 #[repr(C)]
 struct Page {
     ready: AtomicU64,

@@ -46,7 +46,8 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise. Memory is zero at reset and given out once.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`. Memory is zero at reset and given
+        // out once.
         unsafe { self.alloc(layout) }
     }
 

@@ -18,7 +18,8 @@ impl Software {
         self.forwarded
     }
 
-    /// The caller's event after this list's part; `None` if there is none yet.
+    /// Handles the part of an event that concerns software matching; returns what is left for the
+    /// caller.
     pub(crate) fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
         match event {
             Event::PostForwarded { request } => {

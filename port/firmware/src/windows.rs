@@ -93,7 +93,7 @@ impl Host {
                     return true;
                 };
                 let msg = MsgId(u64::from_le_bytes(bytes) ^ PAYLOAD);
-                // One sender's messages arrive in the order of their numbers.
+                // Messages of one sender arrive in the order of their numbers.
                 *wrong += usize::from(workload.senders == 1 && msg.0 != message.arrival);
                 outcomes.extend_from_slice(&Outcome::Matched { recv, msg }.to_record());
                 buffers.push(buffer);
@@ -154,7 +154,8 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) ->
     core::mem::forget((leader, host.port));
     let mut outcomes = host.outcomes;
     if workload.senders > 1 {
-        // Messages of different senders come in any order; by receive they have a fixed one.
+        // Messages of different senders arrive in any order; sorted by receive, outcomes have a
+        // fixed one.
         let (records, _) = outcomes.as_chunks_mut();
         records.sort_unstable_by_key(record_name);
     }

@@ -42,7 +42,7 @@ impl Axis {
     }
 }
 
-/// An axis from one end to the other: where values lie, and the ticks.
+/// An axis with its ends, which places values and ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     scale: Scale,
@@ -53,7 +53,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// An axis that holds these values. `zero`: it begins or ends at 0 where the scale has one.
+    /// An axis that spans these values. `zero`: it begins or ends at 0 if the scale has one.
     pub(super) fn new(scale: Scale, values: impl Iterator<Item = f64>, zero: bool) -> Self {
         let placed = values.map(|value| scale.place(value));
         let (mut low, mut high) = placed
@@ -116,7 +116,7 @@ impl Span {
 }
 
 impl Scale {
-    /// Whether the value has a place on it.
+    /// Whether the value lies within the axis.
     pub(super) fn shows(self, value: f64) -> bool {
         value.is_finite() && (self == Self::Linear || value > 0.0)
     }
@@ -130,13 +130,13 @@ impl Scale {
     }
 }
 
-/// Steps of a linear axis, about, and most ticks of the others.
+/// Approximate steps of a linear axis, and most ticks of the other axes.
 const LINEAR_STEPS: f64 = 5.0;
 const MOST_TICKS: f64 = 8.0;
 /// Far less than the distance of two ticks.
 const NOISE: f64 = 1e-9;
 
-/// 1, 2 or 5 times a power of ten, at least this.
+/// The least of 1, 2 and 5 times a power of ten that is at least `least`.
 fn nice_step(least: f64) -> f64 {
     let unit = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0]
@@ -164,7 +164,7 @@ pub(super) fn label(value: f64) -> String {
     }
 }
 
-/// A number in a cell, with three digits.
+/// A number for a cell, with three digits.
 pub(super) fn cell(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let unit = 10_f64.powi(magnitude - 2);
@@ -182,7 +182,7 @@ pub(super) fn power_label(exponent: f64) -> String {
     }
 }
 
-/// Formats without noise behind the fourth digit.
+/// Formats without noise beyond the fourth digit.
 fn plain(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let digits = usize::try_from(3 - magnitude).unwrap_or(0).min(12);

@@ -3,7 +3,7 @@
 use super::{Figure, Panel};
 use crate::table::Csv;
 
-/// All numbers, whether the picture can show them or not; `low` and `high` where a series has error
+/// All numbers, even those that the picture cannot show; `low` and `high` for a series with error
 /// bars.
 pub(super) fn csv(figure: &Figure) -> String {
     let lines = || {

@@ -7,18 +7,18 @@ use super::svg::{Anchor, Area, Drawing, LINE, text_width};
 use super::words::words;
 use super::{Figure, Lines, Panel, Style};
 
-/// Around the figure, and between its panels.
+/// Margin around the figure and between its panels.
 const MARGIN: f64 = 16.0;
-/// Room between a legend and the plot below it.
+/// Gap between a legend and the plot below it.
 const GAP: f64 = 8.0;
-/// Width of a sample in a legend, and what lies behind its name.
+/// Width of a sample in a legend, and of the space after its name.
 const SAMPLE: f64 = 26.0;
 const BEHIND: f64 = 16.0;
 
-/// A name of a legend, and how it is drawn; `None` for bars.
+/// A name in a legend, and its style; `None` for bars.
 type Entry<'a> = (&'a str, Option<Style>);
 
-/// A panel before it has its place.
+/// A panel without its position yet.
 struct Cell<'a> {
     plot: Plot<'a>,
     title: String,
@@ -83,7 +83,7 @@ pub(super) fn svg(figure: &Figure) -> Option<String> {
     Some(drawing.finish(width, top + MARGIN, &figure.title, &words(figure)))
 }
 
-/// All names of the legends once, in the order of their first appearance.
+/// All names of the legends, each once, in order of first appearance.
 fn names<'a>(panels: &[&'a Panel]) -> Vec<&'a str> {
     let mut names = Vec::new();
     for name in panels.iter().flat_map(|panel| panel.names()) {
@@ -94,7 +94,7 @@ fn names<'a>(panels: &[&'a Panel]) -> Vec<&'a str> {
     names
 }
 
-/// Panels that are drawn in place of this one, since too many lines cannot be told apart.
+/// Number of panels that replace this one, because readers cannot tell too many lines apart.
 fn parts(panel: &Panel) -> usize {
     match panel {
         Panel::Lines(lines) => lines.compared().count().div_ceil(MOST_LINES).max(1),
@@ -133,7 +133,7 @@ fn part_of(lines: &Lines, part: usize, parts: usize) -> Cell<'_> {
     Cell { plot: Plot::lines(lines, series), title, legend }
 }
 
-/// The legend of all panels, if they have one and the same.
+/// The common legend of all panels, if their legends are equal.
 fn take_shared_legend<'a>(cells: &mut [Cell<'a>]) -> Vec<Entry<'a>> {
     let mut legends = cells.iter().map(|cell| &cell.legend).filter(|legend| !legend.is_empty());
     let Some(first) = legends.next().cloned() else { return Vec::new() };
@@ -145,7 +145,7 @@ fn take_shared_legend<'a>(cells: &mut [Cell<'a>]) -> Vec<Entry<'a>> {
     first
 }
 
-/// Draws a legend in as many lines as it needs; returns its height.
+/// Draws a legend on as many lines as it needs; returns its height.
 fn legend(
     drawing: &mut Drawing,
     entries: &[Entry<'_>],

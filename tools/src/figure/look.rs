@@ -1,16 +1,17 @@
-//! How a name looks in every figure: colour, marker, dashes, hatch; and the colours of a heat map.
+//! The look of a name in every figure: colour, marker, dashes, hatch; and the colours of a heat
+//! map.
 
 use super::Style;
 use super::svg::{Hatch, INK, Marker};
 
-/// Paul Tol's palette "vibrant", which people with any colour vision tell apart on white, then
+/// Paul Tol's palette "vibrant", which readers with any colour vision can tell apart on white, then
 /// darker colours of his palette "muted".
 const COLOURS: [&str; 13] = [
     "#0077bb", "#cc3311", "#009988", "#ee7733", "#ee3377", "#33bbee", "#332288", "#882255",
     "#117733", "#999933", "#aa4499", "#000000", "#777777",
 ];
 
-/// Names that have the colour at their place, wherever they appear: the engines.
+/// Names with the colour at their index in every figure: the engines.
 const NAMED: [&str; COLOURS.len()] = [
     "optimistic",
     "list",
@@ -36,19 +37,19 @@ const MARKERS: [Marker; 6] = [
     Marker::Cross,
 ];
 const DASHES: [&str; 4] = ["8 4", "2 3", "8 3 2 3", "14 4"];
-/// The first steps of a panel need none.
+/// Dashes of steps; the first steps of a panel are solid.
 const STEP_DASHES: [&str; 4] = ["", "6 3", "2 2", "8 3 2 3"];
 const HATCHES: [Hatch; 5] =
     [Hatch::None, Hatch::Rising, Hatch::Falling, Hatch::Level, Hatch::Crossed];
 
-/// How a name looks.
+/// The look of a name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
     pub(super) colour: &'static str,
     pub(super) marker: Marker,
     /// The marker is an outline.
     pub(super) hollow: bool,
-    /// Of limits and of steps, which have no markers.
+    /// Dashes of limits and of steps, which have no markers.
     dashes: (&'static str, &'static str),
     pub(super) hatch: Hatch,
 }
@@ -64,8 +65,8 @@ impl Look {
     }
 }
 
-/// Looks of all names of a figure. Engines have their own everywhere; other names take the places
-/// that no engine of the figure takes, in the order of their appearance.
+/// Looks of all names of a figure. Engines have their own in every figure; other names take the
+/// places that the figure's engines leave free, in order of appearance.
 pub(super) fn looks<'a>(names: &[&'a str]) -> Vec<(&'a str, Look)> {
     let fixed = |name: &str| NAMED.iter().position(|known| *known == name);
     let mut free = (0..).filter(|place| !names.iter().any(|name| fixed(name) == Some(*place)));
@@ -83,7 +84,7 @@ fn look(place: usize) -> Look {
     }
 }
 
-/// Paul Tol's palette "YlOrBr", from little to much.
+/// Paul Tol's palette "YlOrBr", from low to high.
 const SHADES: [[u8; 3]; 9] = [
     [255, 255, 229],
     [255, 247, 188],

@@ -1,7 +1,6 @@
-//! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
-//! description.
+//! Figures of all commands: one description gives a picture as SVG and its numbers as CSV.
 //!
-//! A [`Figure`] is a row (or rows) of panels under one heading. A panel is one of
+//! A [`Figure`] is one or more rows of panels under one heading. A panel is one of
 //!
 //! - [`Lines`]: lines with markers and error bars, dashed limits, steps; each axis linear, in
 //!   powers of ten, or in powers of two;
@@ -9,15 +8,15 @@
 //! - [`Heat`]: a table of values as colours; cells without a value are hatched.
 //!
 //! An engine has one colour and one marker in every figure, from a palette for all colour visions;
-//! other series keep theirs within a figure. A panel of more than six lines becomes several on the
-//! same axes. The legend stands between title and plot, once if all panels share it.
+//! other series keep theirs within a figure. A panel of more than six lines becomes several on
+//! equal axes. The legend stands between title and plot, once if all panels share it.
 //!
-//! Values that a scale cannot show (not finite; not above 0 on a logarithmic one) are left out of
-//! the picture, but stand in the CSV. Panels without a value are left out, and a figure without
-//! panels draws nothing. The picture says in words what it shows, for those who cannot see it.
+//! The picture omits values that a scale cannot show (not finite; not above 0 on a logarithmic
+//! scale), but the CSV has them. It omits panels without values, and a figure without panels draws
+//! nothing. The picture carries a description in words for screen readers.
 //!
-//! The same description gives the same bytes on every machine: no time, no random number, no font
-//! by name (text has room for a wide one). The ground is white on every page.
+//! A description gives equal bytes on every machine: no time, no random number, no font by name
+//! (text has room for a wide one). The background is white on every page.
 //!
 //! # Examples
 //! ```
@@ -166,7 +165,7 @@ mod tests {
         }
         assert!(names.iter().all(|name| svg.matches(&format!(">{name}<")).count() == 1));
         assert_eq!(svg.matches(">limit<").count(), 3);
-        // All parts have the axis of the whole.
+        // All parts share the axis of the whole.
         assert_eq!(svg.matches(">4<").count(), 3);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Axis;
 
-/// Most lines of a panel that are compared: more cannot be told apart.
+/// Most compared lines of a panel: readers cannot tell more apart.
 pub(super) const MOST_LINES: usize = 6;
 
 /// Style of a series.
@@ -25,14 +25,14 @@ pub struct Series {
     pub name: String,
     /// Points from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Lowest and highest value at each point, or nothing: drawn as error bars.
+    /// Lowest and highest value at each point, drawn as error bars; may be empty.
     pub bounds: Vec<(f64, f64)>,
     /// Style.
     pub style: Style,
 }
 
 impl Series {
-    /// A series of this style.
+    /// A series with this style.
     pub fn new(
         name: impl Into<String>,
         style: Style,
@@ -46,8 +46,7 @@ impl Series {
         Self::new(name, Style::Line, points)
     }
 
-    /// A line with markers and error bars: horizontal place, vertical place, and its lowest and
-    /// highest value.
+    /// A line with markers and error bars: x, y, and its lowest and highest value.
     pub fn measured(
         name: impl Into<String>,
         points: impl IntoIterator<Item = (f64, f64, (f64, f64))>,
@@ -62,7 +61,7 @@ impl Series {
     }
 }
 
-/// Lines over a horizontal axis. In the CSV `x` and `y` are a point's.
+/// Lines over a horizontal axis. The CSV has a point's `x` and `y`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lines {
     /// Title above the panel.
@@ -87,13 +86,13 @@ impl Lines {
         self
     }
 
-    /// All but limits.
+    /// All series but limits.
     pub(super) fn compared(&self) -> impl Iterator<Item = &Series> {
         self.series.iter().filter(|series| series.style != Style::Limit)
     }
 
-    /// The points of a series that both axes can show, each with its lowest and highest value that
-    /// they can show.
+    /// The points of a series that both axes can show, each with the lowest and highest value in
+    /// range.
     pub(super) fn shown(&self, series: &Series) -> impl Iterator<Item = (f64, f64, (f64, f64))> {
         let shown = |value: &f64| self.y.shows(*value);
         series.points.iter().enumerate().filter_map(move |(i, &(x, y))| {

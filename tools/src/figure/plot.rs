@@ -6,12 +6,12 @@ use super::look::{Look, shade};
 use super::svg::{Anchor, Area, Drawing, GRID, Hatch, INK, LINE, text_width};
 use super::{Bars, Heat, Lines, Scale, Series, Style};
 
-/// Size of a plot, if its labels do not need more.
+/// Size of a plot, unless its labels need more.
 const WIDTH: f64 = 330.0;
 const HEIGHT: f64 = 220.0;
 /// Room for half a marker at the ends of an axis.
 const EDGE: f64 = 7.0;
-/// Between an axis and its labels.
+/// Gap between an axis and its labels.
 const GAP: f64 = 6.0;
 /// Width of a stroke.
 const STROKE: f64 = 1.8;
@@ -59,7 +59,6 @@ impl<'a> Plot<'a> {
         Self::Heat { heat, colours: Span::new(scale, values, true) }
     }
 
-    /// Width and height between the axes.
     pub(super) fn size(&self) -> (f64, f64) {
         match self {
             Self::Lines { .. } => (WIDTH, HEIGHT),
@@ -74,7 +73,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Room for what stands on the left.
+    /// Space to the left of the plot.
     pub(super) fn left(&self) -> f64 {
         let (labels, title) = match self {
             Self::Lines { panel, y, .. } => (longest_tick(y), &panel.y.title),
@@ -86,7 +85,7 @@ impl<'a> Plot<'a> {
         labels + GAP + if title.is_empty() { 0.0 } else { LINE + 2.0 }
     }
 
-    /// Room for what stands on the right.
+    /// Space to the right of the plot.
     pub(super) fn right(&self) -> f64 {
         match self {
             Self::Lines { .. } | Self::Bars { .. } => 12.0,
@@ -98,12 +97,12 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Room for what stands below.
+    /// Space below the plot.
     pub(super) fn bottom(&self) -> f64 {
         let (title, least) = match self {
             Self::Lines { panel, .. } => (&panel.x.title, 0.0),
             Self::Bars { bars, .. } => (&bars.x_title, 0.0),
-            // The scale of colours may be higher than the rows.
+            // The colour scale may be taller than the rows.
             Self::Heat { heat, .. } => (&heat.x_title, BAR.2 + 2.5 * LINE - self.size().1),
         };
         let labels = LINE + if title.is_empty() { 0.0 } else { LINE };
@@ -157,7 +156,7 @@ fn longest_tick(span: &Span) -> f64 {
     longest(span.ticks.iter().map(|(_, label)| label))
 }
 
-/// Axes on the left and below, with lines across the plot at the ticks.
+/// Axes on the left and at the bottom, with grid lines at the ticks.
 fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &str) {
     for (at, label) in &span.ticks {
         let y = inner.bottom() - at * inner.height;
@@ -279,7 +278,7 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
             }
         }
     }
-    // Labels that would touch are left out.
+    // Omits labels that would touch.
     let every = ((longest(&heat.columns) + GAP) / width).ceil().max(1.0) as usize;
     for (j, name) in heat.columns.iter().enumerate().skip(every - 1).step_by(every) {
         let place = (area.left + (j as f64 + 0.5) * width, area.bottom() + LINE - 2.0);
@@ -306,7 +305,7 @@ fn colour_bar(drawing: &mut Drawing, area: Area, colours: &Span, missing: bool) 
     for i in 0..steps {
         let top = area.top + height - (i + 1) as f64 * step;
         let (fill, _) = shade((i as f64 + 0.5) / steps as f64);
-        // A little higher, so that no gap shines through.
+        // A little taller, so that no gap shines through.
         drawing.area(Area { left, top, width, height: step + 0.5 }, &fill);
     }
     for (at, label) in &colours.ticks {

@@ -27,7 +27,7 @@ pub(super) enum Marker {
     Cross,
 }
 
-/// Lines over an area, besides its colour.
+/// A hatch over an area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hatch {
     None,
@@ -37,7 +37,7 @@ pub(super) enum Hatch {
     Level,
 }
 
-/// Where text stands at its place.
+/// Alignment of text at its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -63,7 +63,7 @@ impl Area {
         self.top + self.height
     }
 
-    /// Without a margin on all sides.
+    /// The rectangle without a margin on all sides.
     pub(super) fn inset(self, by: f64) -> Self {
         let (width, height) = (self.width - 2.0 * by, self.height - 2.0 * by);
         Self { left: self.left + by, top: self.top + by, width, height }
@@ -75,18 +75,18 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// Text between tags.
+/// Escapes text for SVG.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// A number with at most one digit behind the point.
+/// A number with at most one decimal.
 fn short(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// What has been drawn so far.
+/// The shapes drawn so far.
 #[derive(Debug, Default)]
 pub(super) struct Drawing(String);
 
@@ -160,7 +160,7 @@ impl Drawing {
         self.push(format_args!(r#"<polygon points="{points}" fill="{fill}" stroke="{colour}"/>"#));
     }
 
-    /// Lines over an area.
+    /// Hatches an area.
     pub(super) fn hatch(&mut self, area: Area, hatch: Hatch, colour: &str) {
         let mut lines = String::new();
         let mut line = |from: (f64, f64), to: (f64, f64)| {
@@ -176,7 +176,8 @@ impl Drawing {
             }
         }
         for at in steps(width + height) {
-            // From the left or upper edge to the lower or right one, at a distance from the corner.
+            // Each line runs from the left or upper edge to the lower or right one, at a distance
+            // from the corner.
             let near = (at.min(width), (at - width).max(0.0));
             let far = ((at - height).max(0.0), at.min(height));
             if matches!(hatch, Hatch::Rising | Hatch::Crossed) {
@@ -193,7 +194,7 @@ impl Drawing {
         }
     }
 
-    /// Text whose base line is at this place.
+    /// Text with its baseline at this place.
     pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         self.styled(short(x), short(y), anchor, "", text);
     }
@@ -202,12 +203,12 @@ impl Drawing {
         self.styled(short(x), short(y), anchor, r#" font-weight="bold""#, text);
     }
 
-    /// Text over or under white in this colour.
+    /// Text on white in this colour.
     pub(super) fn coloured(&mut self, (x, y): (f64, f64), colour: &str, text: &str) {
         self.styled(short(x), short(y), Anchor::Middle, &format!(r#" fill="{colour}""#), text);
     }
 
-    /// Text from below to above.
+    /// Text that reads upwards.
     pub(super) fn rising(&mut self, (x, y): (f64, f64), text: &str) {
         let (x, y) = (short(x), short(y));
         let turn = format!(r#" transform="rotate(-90 {x} {y})""#);
@@ -224,8 +225,8 @@ impl Drawing {
         self.push(format_args!(r#"<text x="{x}" y="{y}"{anchor}{style}>{text}</text>"#));
     }
 
-    /// The file: a picture of this size on a white ground, with its title and what it shows in
-    /// words.
+    /// The file: a picture of this size on a white background, with its title and its description
+    /// in words.
     pub(super) fn finish(self, width: f64, height: f64, title: &str, words: &str) -> String {
         let [w, h] = [width, height].map(|length| length.ceil());
         let (title, words) = (escaped(title), escaped(words));

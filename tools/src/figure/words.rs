@@ -8,7 +8,7 @@ use super::{Figure, Panel};
 /// Most series of a panel to describe one by one.
 const TOLD: usize = 8;
 
-/// The title, then for each panel its axes and the range of each series.
+/// The title, then each panel's axes and the range of each series.
 pub(super) fn words(figure: &Figure) -> String {
     let mut text = String::new();
     for panel in figure.panels.iter().filter(|panel| panel.has_value()) {

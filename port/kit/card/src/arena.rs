@@ -1,4 +1,4 @@
-//! Memory from one range that the caller hands over; never freed.
+//! Allocation from one range that the caller provides; never frees.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::AtomicUsize;
@@ -14,7 +14,6 @@ struct Arena {
 #[global_allocator]
 static ARENA: Arena = Arena { next: AtomicUsize::new(0), end: AtomicUsize::new(0) };
 
-/// Sets the range.
 pub(crate) fn hand_over(start: usize, bytes: usize) {
     ARENA.next.store(start, Relaxed);
     ARENA.end.store(start.saturating_add(bytes), Relaxed);
