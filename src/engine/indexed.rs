@@ -343,7 +343,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         msg
     }
 
-    /// Handles the departure of an entry from a communicator with `left` entries now.
+    /// Handles the departure of an entry from a communicator that has `entries` entries left.
     #[inline]
     fn left(&mut self, comm: CommId, entries: u32) {
         if entries == 0 && self.index.ends_when_empty() {

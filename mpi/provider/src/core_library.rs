@@ -1,5 +1,5 @@
-//! The libfabric that loaded this provider. It is not linked: a program may bring its own, of any
-//! version, and the functions must be that one's.
+//! The libfabric that loaded this provider. The provider does not link to one: a program may bring
+//! any version, and the provider must call that one.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -33,7 +33,7 @@ impl CoreLibrary {
         if dupinfo.is_null() || freeinfo.is_null() || version.is_null() {
             return None;
         }
-        // SAFETY: libfabric's functions of these names have these types in every version.
+        // SAFETY: in every version libfabric's functions with these names have these types.
         unsafe {
             Some(Self {
                 dupinfo: std::mem::transmute::<
@@ -49,7 +49,7 @@ impl CoreLibrary {
     }
 
     pub(crate) fn version(&self) -> u32 {
-        // SAFETY: a function without conditions.
+        // SAFETY: the function has no preconditions.
         unsafe { (self.version)() }
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::endpoint::State;
 
-/// A domain's state behind a lock, or without one where the program has promised to come with one
-/// thread at a time (`FI_THREAD_DOMAIN`).
+/// A domain's state behind a lock. There is no lock if the program has promised that one thread at
+/// a time calls (`FI_THREAD_DOMAIN`).
 #[derive(Debug)]
 pub(crate) struct Gate {
     lock: Option<Mutex<()>>,
@@ -18,7 +18,7 @@ pub(crate) struct Gate {
 unsafe impl Sync for Gate {}
 
 impl Gate {
-    /// `promised`: the program comes with one thread at a time.
+    /// `promised`: the program calls from one thread at a time.
     pub(crate) fn new(state: State, promised: bool) -> Self {
         Self { lock: (!promised).then(|| Mutex::new(())), state: UnsafeCell::new(state) }
     }
@@ -38,7 +38,7 @@ impl Gate {
     /// This thread is not inside, and does not enter again as long as it holds the result.
     #[inline(always)]
     pub(crate) unsafe fn hold(&self) -> Held<'_> {
-        // Poisoned it never is, see above.
+        // The lock is never poisoned, see above.
         let lock =
             self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: no other thread is inside, see above; nor is this one, by the caller's promise.

@@ -1,4 +1,4 @@
-//! What the provider offers, and whether that is what a program asks for.
+//! The provider's capabilities, and whether they satisfy a program's hints.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -7,11 +7,11 @@ use crate::core_library::{c_copy, c_copy_bytes};
 use crate::wire::{Address, EAGER_MAX};
 use crate::{NAME, provider};
 
-/// What can be done both ways.
+/// Capabilities of sending and receiving endpoints alike.
 const BOTH: u64 = FI_TAGGED | FI_MSG | FI_RMA;
-/// What the sending half of an endpoint can do.
+/// Capabilities of the sending half of an endpoint.
 const TX: u64 = BOTH | FI_SEND | FI_READ | FI_WRITE;
-/// What its receiving half can do.
+/// Capabilities of the receiving half of an endpoint.
 const RX: u64 = BOTH
     | FI_RECV
     | FI_REMOTE_READ
@@ -19,9 +19,9 @@ const RX: u64 = BOTH
     | FI_MULTI_RECV
     | FI_DIRECTED_RECV
     | FI_SOURCE;
-/// What a domain can do.
+/// Capabilities of a domain.
 const DOMAIN: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
-/// Everything that the provider can do.
+/// All capabilities of the provider.
 const CAPS: u64 = TX | RX | DOMAIN;
 const MESSAGES: u64 = FI_TAGGED | FI_MSG;
 const MR_MODE: c_int = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
@@ -30,7 +30,7 @@ pub(crate) const IOV_MAX: usize = 8;
 const COUNT: usize = 256;
 /// 32 bits of tag and 32 above: programs that look for fields in it find single bits.
 const TAG_FORMAT: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-/// Of the numbers that are no other provider's.
+/// A number that no other provider uses.
 const PROTOCOL: u32 = 0x8000_4450;
 
 /// The part of the hints that this provider cannot satisfy, if any.
@@ -121,7 +121,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     hints: *const Info,
     out: *mut *mut Info,
 ) -> c_int {
-    // No endpoint here has a name by which another process finds it.
+    // Endpoints have no name by which another process could find them.
     if !node.is_null() && flags & FI_SOURCE == 0 {
         return -FI_ENODATA;
     }
@@ -153,7 +153,7 @@ pub(crate) unsafe extern "C" fn getinfo(
         return -FI_ENOMEM;
     };
     let caps = caps(hints.map_or(0, |hints| hints.caps));
-    // Memory is named by addresses and keys of ours, unless the program wants to choose.
+    // The provider chooses addresses and keys of memory, unless the program wants to.
     let asked = domain_hints.map(|hints| hints.mr_mode);
     let mr_mode = match asked {
         _ if caps & FI_RMA == 0 => 0,
@@ -164,8 +164,8 @@ pub(crate) unsafe extern "C" fn getinfo(
     all.caps = caps;
     all.mode = 0;
     all.addr_format = FI_FORMAT_UNSPEC;
-    // As with a network's address whose port is not chosen yet: which endpoint of this machine it
-    // is, `fi_getname` tells.
+    // An address without an endpoint, like a network address without a port. `fi_getname` gives the
+    // endpoint's own address.
     all.src_addr = c_copy_bytes(&Address::of_this_host().to_bytes());
     all.src_addrlen = if all.src_addr.is_null() { 0 } else { Address::LENGTH };
 
@@ -223,7 +223,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     0
 }
 
-/// The capabilities of an endpoint for a program that asks for these.
+/// The capabilities of an endpoint for a program that requests `asked`.
 fn caps(asked: u64) -> u64 {
     if asked == 0 {
         return CAPS;

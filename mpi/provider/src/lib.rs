@@ -1,9 +1,8 @@
 //! A libfabric provider whose endpoints match on the emulated NIC.
 //!
 //! libfabric loads this library when the folder that holds it stands in `FI_PROVIDER_PATH`, and
-//! then offers a provider `dpamatch` to every program. An MPI library that runs on libfabric
-//! thereby does its matching on the emulated NIC, or on any engine of the registry, without being
-//! changed.
+//! then offers a provider `dpamatch` to every program. So an unchanged MPI library on libfabric
+//! matches on the emulated NIC or on any engine of the registry.
 //!
 //! - `bindings`: libfabric's C interface.
 //! - `getinfo`, `objects`: what the C side calls.
@@ -39,7 +38,7 @@ use options::ProviderOptions;
 /// The provider's name.
 const NAME: &CStr = c"dpamatch";
 
-/// Facts about the process, established once.
+/// Facts about the process, found once.
 #[derive(Debug)]
 struct Global {
     /// Absent in tests of this crate, which no libfabric has loaded.
@@ -62,7 +61,7 @@ fn report(text: &str) {
     eprintln!("dpamatch: {text}");
 }
 
-/// The table that libfabric gets; it keeps notes of its own in it.
+/// The table that libfabric gets. libfabric writes to it, too.
 struct Table(UnsafeCell<Provider>);
 
 // SAFETY: written by `fi_prov_ini` before libfabric has it, and by libfabric under its own lock.
@@ -82,7 +81,7 @@ unsafe extern "C" fn cleanup() {
     signal::stop_listening();
 }
 
-/// What libfabric calls when it has loaded this library.
+/// The entry point that libfabric calls after it has loaded this library.
 ///
 /// Null, and so no provider, if an option is invalid or the process has no libfabric; a
 /// line on standard error says which.

@@ -1,4 +1,4 @@
-//! What the environment asks for: names of the command line in capitals, with `DPAMATCH_` before.
+//! The environment's options: the command line's names in capitals with the prefix `DPAMATCH_`.
 
 use std::env;
 use std::fmt;
@@ -22,7 +22,7 @@ pub(crate) struct ProviderOptions {
     pub(crate) log: Option<PathBuf>,
     /// Where each endpoint writes its statistics when it ends.
     pub(crate) stats: Option<PathBuf>,
-    /// The signal after which it writes them during the run, too.
+    /// The signal that makes it write them during the run, too.
     pub(crate) stats_signal: Option<std::ffi::c_int>,
     /// Long messages may be read from the sender's memory.
     pub(crate) read_peers: bool,
@@ -89,7 +89,7 @@ impl Source<'_> {
     }
 }
 
-/// The variables beside those of [`MATCHING`], without `DPAMATCH_`.
+/// The variables that are not in [`MATCHING`], without `DPAMATCH_`.
 const OWN: &[&str] =
     &["ENGINE", "STATS", "STATS_SIGNAL", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
 
@@ -98,8 +98,7 @@ fn variables() -> impl Iterator<Item = &'static str> {
     OWN.iter().copied().chain(MATCHING.iter().map(|&(name, _)| name))
 }
 
-/// Variables that say how matching is done, without `DPAMATCH_`, and the names of the same options
-/// on the command line.
+/// The matching options: variables without `DPAMATCH_`, and the command line's names for them.
 const MATCHING: &[(&str, &str)] = &[
     ("HANDLERS", "handlers"),
     ("WORKERS", "workers"),
@@ -151,7 +150,7 @@ impl ProviderOptions {
         }
         let nic = NicConfig {
             bins: matching.bins.get() as usize,
-            // The provider keeps the data: what the NIC gets has none.
+            // The provider keeps the data, so the NIC's messages have none.
             eager_limit: 0,
             bounce_buffers: 1,
             unexpected_buffers: 0,
@@ -161,7 +160,7 @@ impl ProviderOptions {
             Some(entry) => Ok((name != NIC).then_some(entry)),
             None => Err(engine_names()),
         });
-        // A port is opened unasked only where it is needed.
+        // By default a port is opened only where it is needed.
         let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
         let log = source.path("LOG");
         let stats = source.path("STATS");
@@ -202,13 +201,14 @@ impl ProviderOptions {
     }
 }
 
-/// Whether this is meant for the provider and is none of its variables. The recorder has its own.
+/// Whether a name has the provider's prefix but is no known variable of the provider or the
+/// recorder.
 fn is_misspelt(name: &str) -> bool {
     let own = name.strip_prefix("DPAMATCH_").filter(|own| !own.starts_with("RECORD_"));
     own.is_some_and(|own| variables().all(|known| known != own))
 }
 
-/// Whether the launcher says that this job has processes on other machines.
+/// Whether the job has processes on other machines, according to the launcher.
 fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| look(name)?.parse::<usize>().ok();
     let more = |all: &str, here: &str| number(all).zip(number(here)).is_some_and(|(a, b)| a > b);
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(tcp(&[("DPAMATCH_TCP", "on")]), TcpChoice::Outside);
     }
 
-    /// The page names the variables that the tables have, and the code reads each of them.
+    /// The page names the variables of the tables, and the code reads each of them.
     #[test]
     fn the_page_and_the_tables_name_what_is_read() {
         let known: BTreeSet<_> = variables().collect();

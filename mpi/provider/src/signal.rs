@@ -14,12 +14,12 @@ extern "C" fn note(_: c_int) {
     ASKED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often statistics were asked for.
+/// Number of requests for statistics so far.
 pub(crate) fn asked() -> u32 {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// The number of a signal that programs have to spare.
+/// The number of a signal that programs are free to use.
 pub(crate) fn number(name: &str) -> Option<c_int> {
     match name {
         "USR1" => Some(libc::SIGUSR1),
@@ -28,10 +28,10 @@ pub(crate) fn number(name: &str) -> Option<c_int> {
     }
 }
 
-/// Lets the signal ask from now on, unless the program deals with it.
+/// Installs the handler, unless the program handles the signal itself.
 ///
 /// # Errors
-/// Why it does not.
+/// The reason, if it is not installed.
 pub(crate) fn listen(signal: c_int) -> Result<(), String> {
     let mut set = SET.lock().unwrap_or_else(|error| error.into_inner());
     if set.is_some() {
@@ -59,11 +59,11 @@ pub(crate) fn listen(signal: c_int) -> Result<(), String> {
     Ok(())
 }
 
-/// Undoes it, if the handler is still this library's.
+/// Removes the handler if it is still this library's.
 pub(crate) fn stop_listening() {
     let mut set = SET.lock().unwrap_or_else(|error| error.into_inner());
     let Some(signal) = set.take() else { return };
-    // SAFETY: as in `listen`.
+    // SAFETY: see `listen`.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &mut now) == 0

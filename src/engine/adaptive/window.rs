@@ -16,7 +16,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Records a search of `depth` compares in a queue of `length` entries.
+    /// Records a search of `compares` compares in a queue of `length` entries.
     #[inline]
     pub(super) fn searched(&mut self, compares: u64, length: u32) {
         self.searches += 1;

@@ -49,7 +49,7 @@ structures! {
         buf: *mut c_void;
         data, tag: u64;
     }
-    /// As far as `err_data_size`; the address after it is newer.
+    /// Ends with `err_data_size`; the address after it is newer than 1.17.
     CqErrEntry = "fi_cq_err_entry" {
         entry: CqTaggedEntry;
         olen: usize;

@@ -1,8 +1,8 @@
-//! Callers that have not said yet who they are, and the places that they wait in.
+//! Callers whose hello is not complete yet, and the places where they wait.
 //!
-//! A caller whose hello is there when it is accepted needs no place. The others have few, so that
-//! strangers cannot take all descriptors of the process; and a silent caller loses its place to
-//! another after a while, so that strangers cannot keep peers out.
+//! A caller whose hello is there when it is accepted needs no place. There are few places, so that
+//! strangers cannot take all descriptors of the process. A silent caller loses its place to another
+//! after a while, so that strangers cannot keep peers out.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::wire::{Newcomer, Source};
 const PLACES: usize = 128;
 /// Places for callers from one process, or from one machine by TCP.
 const PLACES_OF_ONE: usize = 96;
-/// A caller that has been silent for longer loses its place where places are short.
+/// A caller that is silent for longer loses its place when all are taken.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The places.
@@ -27,7 +27,7 @@ impl Callers {
         self.make_room(PLACES, |source| source.is_local() == local)
     }
 
-    /// Gives a caller a place; the caller back if there is none for its source.
+    /// Gives a caller a place. Returns the caller if its source has none left.
     pub(super) fn insert(&mut self, caller: Newcomer) -> Result<usize, Newcomer> {
         let source = caller.source();
         match self.make_room(PLACES_OF_ONE, |other| other == source) {

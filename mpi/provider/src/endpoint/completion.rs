@@ -9,7 +9,7 @@ use super::{Common, Vector};
 use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC};
 use crate::wire::PeerId;
 
-/// One completion; `err` 0 is a good one.
+/// One completion; `err` is 0 on success.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub(crate) entry: CqTaggedEntry,
@@ -19,8 +19,8 @@ pub(crate) struct Completion {
     pub(crate) from: From,
 }
 
-/// The peer that a completion is from, and the address vector in which the program knows it: few
-/// programs ask for its row there.
+/// The source of a completion: the peer, and the program's address vector. The row is computed on
+/// demand, because few programs ask for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct From {
     pub(super) vector: Option<usize>,
@@ -35,11 +35,11 @@ impl From {
     }
 }
 
-// SAFETY: the pointers in it are the program's own, handed through.
+// SAFETY: its pointers are the program's own; the provider only passes them on.
 unsafe impl Send for Completion {}
 
 impl Completion {
-    /// A good one without data.
+    /// A successful completion without data.
     pub(crate) fn new(context: *mut c_void, flags: u64) -> Self {
         let entry = CqTaggedEntry {
             op_context: context,
@@ -61,21 +61,21 @@ impl Completion {
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) ready: VecDeque<Completion>,
-    /// Bytes of an entry in the format that was asked for.
+    /// Bytes of an entry in the program's format.
     pub(crate) entry_bytes: usize,
-    /// The endpoints that it makes progress for.
+    /// The endpoints that a read of the queue drives.
     pub(crate) endpoints: Vec<usize>,
     /// A program may sleep on it.
     pub(crate) sleeps: bool,
     /// The program called `fi_cq_signal`.
     pub(crate) signalled: bool,
-    /// What it can be waited for with, if it sleeps.
+    /// The descriptor to wait on, if programs may sleep on the queue.
     pub(crate) wait: Option<std::os::fd::OwnedFd>,
 }
 
 impl Common {
-    /// Counts an operation that is over. Its completion goes to the queue if the program wants it
-    /// or it failed.
+    /// Counts a finished operation. Its completion goes to the queue if the program wants it or the
+    /// operation failed.
     #[inline(always)]
     pub(super) fn finish(
         &mut self,

@@ -1,4 +1,4 @@
-//! The connections of an endpoint, by number; a number is used again once its connection is over.
+//! The connections of an endpoint, by number. A number is reused once its connection is over.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -7,12 +7,12 @@ use slab::Slab;
 
 use crate::wire::{Link, PeerId, Record};
 
-/// Operations of one side of a connection that may wait for the other side. A program that starts
-/// more has to make progress first; a peer that starts more is cut off, so what it asks for takes
-/// a bounded part of this process's memory.
+/// Most operations of one side of a connection that wait for the other side. A program that starts
+/// more must make progress first. A peer that starts more is cut off, which bounds the memory that
+/// its requests take here.
 pub(crate) const OUTSTANDING_MAX: usize = 1 << 16;
 
-/// What stands for a connection that is over, where its number stood.
+/// Stands for a connection that is over in place of its number.
 pub(super) const GONE: usize = usize::MAX;
 
 /// A connection.
@@ -20,11 +20,11 @@ pub(super) const GONE: usize = usize::MAX;
 pub(super) struct Connection {
     pub(super) peer: PeerId,
     pub(super) link: Link,
-    /// Records that found no room.
+    /// Records that wait for room.
     pub(super) outbox: VecDeque<Record>,
     /// Sends, writes and reads of this side that the peer has not ended.
     pub(super) outstanding: usize,
-    /// Writes and reads of the peer whose data move in pieces.
+    /// The peer's writes and reads whose data move in pieces.
     pub(super) moving: usize,
 }
 
@@ -65,7 +65,7 @@ impl Connections {
         self.rows.get_mut(key)
     }
 
-    /// Does something with each link.
+    /// Calls a function with each link.
     #[inline(always)]
     pub(super) fn each_link(&mut self, mut what: impl FnMut(&mut Link)) {
         for &key in &self.live {

@@ -8,12 +8,12 @@ use crate::bindings::{
 use crate::wire::{Kind, Link, PeerMemory, Record, copy_from_peer};
 
 impl Endpoint {
-    /// Moves the data of a message that is in no queue any more into a receive, or begins to.
+    /// Moves the data of a matched message into its receive, or starts to.
     ///
-    /// Receives, messages and completions are used where they lie: to move one means to read as a
-    /// whole what was just written in parts, which the processor has to wait for. Here is the
-    /// commonest case: data that are here and fit, a sender that needs no answer, and a receive
-    /// that takes one message.
+    /// Receives, messages and completions are used in place: a move would read as a whole what was
+    /// just written in parts, and the processor would wait for the stores. This function handles
+    /// the common case: the data are here and fit, the sender needs no answer, and the receive
+    /// takes one message.
     #[inline(always)]
     pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let (post, message) = (&self.posts[recv], &self.messages[msg]);
@@ -49,7 +49,7 @@ impl Endpoint {
     fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let Self { posts, messages, .. } = self;
         let (post, message) = (&mut posts[recv], &messages[msg]);
-        // One that takes several messages stands in its queue until it is full.
+        // A receive for several messages stays in its queue until it is full.
         post.waiting &= post.multi;
         let at = post.used;
         let length = message.length.min(post.capacity - at);
@@ -79,7 +79,7 @@ impl Endpoint {
         self.complete(common, recv, at, length, receipt);
     }
 
-    /// Data that stay at the sender: reads them, or asks for them in pieces.
+    /// Reads data that stay at the sender, or requests them in pieces.
     #[expect(clippy::too_many_arguments, reason = "all of one message's way")]
     fn fetch(
         &mut self,
@@ -109,7 +109,7 @@ impl Endpoint {
                 self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
                 return self.complete(common, recv, at, length, receipt);
             }
-            // The kernel's rule for all processes of this user: do not ask again.
+            // The kernel forbids it to all processes of this user, so do not try again.
             Err(PeerMemory::Forbidden) => common.options.read_peers = false,
             Err(PeerMemory::Absent) => {}
         }
@@ -126,7 +126,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks a sender for its data in pieces.
+    /// Requests a sender's data in pieces.
     pub(super) fn pull(&mut self, transfer: Transfer) {
         self.totals.pulled += 1;
         let (connection, cookie, wanted) = (transfer.connection, transfer.cookie, transfer.wanted);
@@ -135,7 +135,7 @@ impl Endpoint {
         self.tell(connection, Record { cookie, body, ..Record::new(Kind::Pull) });
     }
 
-    /// Tells the program that a message is in its buffer.
+    /// Completes a message that is in the program's buffer.
     #[inline(always)]
     pub(super) fn complete(
         &mut self,
@@ -179,7 +179,7 @@ impl Endpoint {
         completion
     }
 
-    /// One message of a receive is dealt with; the receive itself, too, unless it takes more.
+    /// Finishes one message of a receive, and the receive itself unless it takes more.
     #[inline(always)]
     pub(super) fn finish_receive(
         &mut self,

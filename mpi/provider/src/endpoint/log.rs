@@ -1,15 +1,14 @@
-//! The order log of an endpoint: what its matcher did, in order, and what came of it.
+//! The order log of an endpoint: its matcher's operations in order, and their results.
 //!
-//! `NAME.events` is an event stream as the command `match` reads it, `NAME.results` are the results
-//! beside it; the results of the oracle for the same stream must be the same lines. When the rule
-//! for match bits changes, a log ends and the next begins, with what stood in the queues.
+//! `NAME.events` is an event stream for the command `match`, `NAME.results` has its results. The
+//! oracle's results for that stream must be equal, line by line. When the rule for match bits
+//! changes, a log ends and the next begins with the contents of the queues.
 //!
-//! Receives and messages say when the matcher's decision became known: `t`, in nanoseconds since
-//! the time in the comment `begin`. Other comments say what communicators and peers are.
+//! On receives and messages, `t` is the time of the matcher's decision, in nanoseconds since the
+//! time in the comment `begin`. Other comments describe communicators and peers.
 //!
-//! Both files get whole lines, at the same moments and at least every [`SYNC_EVERY`] of a program
-//! that makes progress. So the log of a program that hangs holds all that happened, and the log of
-//! one that is killed can be read.
+//! Both files get whole lines, together and at least every [`SYNC_EVERY`] while the program makes
+//! progress. So the log of a hanging program is complete, and the log of a killed one is readable.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -22,12 +21,12 @@ use dpamatch_vocabulary::{MsgId, RecvId};
 use crate::matcher::{Asked, Carried};
 use crate::wire::Address;
 
-/// How long lines wait to go to the files.
+/// Longest time that lines stay buffered.
 const SYNC_EVERY: Duration = Duration::from_millis(100);
-/// Bytes of lines that wait at most.
+/// Most bytes that stay buffered.
 const WAITING_MAX: usize = 1 << 16;
 
-/// A file, and the lines that wait to go there.
+/// A file and its buffered lines.
 #[derive(Debug)]
 struct Lines(File, Vec<u8>);
 
@@ -47,9 +46,9 @@ pub(super) struct Log {
     begin_unix_ns: u128,
 }
 
-/// What the numbers in a log stand for.
+/// The meaning of the numbers in a log.
 pub(super) struct Legend {
-    /// Each communicator's high bits, and what it is in words.
+    /// Each communicator's high bits and its description.
     pub(super) communicators: Vec<(u64, String)>,
     /// Each peer's identity.
     pub(super) peers: Vec<u128>,
@@ -138,7 +137,7 @@ impl Log {
         };
         let Some([Lines(_, events), Lines(_, results)]) = &mut self.files else { return };
         let has_time = matches!(event, Event::Post { .. } | Event::Arrive { .. });
-        // A vector takes every line.
+        // Writing to a vector never fails.
         let _ = match has_time {
             true => writeln!(events, "{event},t={}", self.begin.elapsed().as_nanos()),
             false => writeln!(events, "{event}"),
@@ -157,7 +156,7 @@ impl Log {
         waits && self.synced.elapsed() >= SYNC_EVERY
     }
 
-    /// Gives the lines that wait to the files.
+    /// Writes the buffered lines to the files.
     pub(super) fn sync(&mut self) {
         let Some(files) = &mut self.files else { return };
         let written = files.iter_mut().try_for_each(|Lines(file, lines)| {
@@ -183,7 +182,7 @@ impl Log {
         }
     }
 
-    /// Writes what stands for the communicators and peers that are new.
+    /// Writes the meaning of new communicators and peers.
     pub(super) fn explain(&mut self, legend: &Legend) {
         let Some([Lines(_, events), _]) = &mut self.files else { return };
         let (comms, peers) = self.explained;
@@ -196,7 +195,7 @@ impl Log {
         self.explained = (legend.communicators.len(), legend.peers.len());
     }
 
-    /// Ends the files with what is left in the queues.
+    /// Ends the files with the contents of the queues.
     pub(super) fn end_segment(&mut self, posts: &[(u64, usize)], messages: &[(u64, usize)]) {
         if let Some([_, Lines(_, results)]) = &mut self.files {
             for &(recv, _) in posts {

@@ -1,13 +1,12 @@
 //! An endpoint: sends, receives, and the progress that brings them together.
 //!
-//! Progress is made when the program reads a completion queue or a counter, or peeks. One round of
-//! it
+//! The program makes progress when it reads a completion queue or a counter, or peeks. One round
 //! - reads what the links have, up to a bound, and gives each message's envelope to the matcher;
-//! - settles the matcher, and moves the data of what it brought together: from the link's memory
-//!   straight to the program's buffer where the receive was there first;
-//! - copies what stays unexpected out of the link's memory, and gives that back to the senders.
+//! - settles the matcher and moves the data of its matches: from the link's memory straight to the
+//!   program's buffer if the receive was posted first;
+//! - copies unexpected messages out of the link's memory, and frees that memory for the senders.
 //!
-//! So one round matches many messages at a time, as the NIC's blocks want it.
+//! So one round matches many messages at a time, which suits the NIC's blocks.
 
 mod callers;
 mod completion;
@@ -48,7 +47,7 @@ use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
 use usage::Usage;
 
-/// How long an endpoint that is closed waits for its peers to take what it has for them.
+/// Longest time that a closing endpoint waits for its peers to take its records.
 const LINGER: Duration = Duration::from_secs(2);
 
 /// An address vector: each entry names a peer.
@@ -208,7 +207,7 @@ pub(crate) struct Endpoint {
     unexpected_now: u64,
     posts_ever: u64,
     messages_ever: u64,
-    /// The matcher was asked something since it was last settled.
+    /// Whether the matcher got an operation since it was last settled.
     asked: bool,
     asleep: bool,
     /// There is a connection by TCP.
@@ -216,9 +215,9 @@ pub(crate) struct Endpoint {
     polls: u32,
     fruitless: u32,
     log: Option<Log>,
-    /// Where statistics are wanted.
+    /// File of the statistics, if enabled.
     usage: Option<Box<Usage>>,
-    /// How often they had been asked for when they were last written.
+    /// Number of requests for them when they were last written.
     asked_for: u32,
     pub(crate) totals: Totals,
 }
@@ -227,7 +226,7 @@ impl Endpoint {
     /// An endpoint that does not listen yet.
     ///
     /// # Errors
-    /// What stands in the way, in words.
+    /// The obstacle, in words.
     pub(crate) fn new(common: &Common) -> Result<Self, String> {
         let options = &common.options;
         let matcher = new_matcher(options)?;
@@ -315,7 +314,7 @@ impl Endpoint {
     }
 }
 
-/// The matcher that the options ask for.
+/// The matcher that the options name.
 fn new_matcher(options: &ProviderOptions) -> Result<Box<dyn Matcher>, String> {
     match options.engine {
         None => {
@@ -330,8 +329,8 @@ fn new_matcher(options: &ProviderOptions) -> Result<Box<dyn Matcher>, String> {
 }
 
 impl Endpoint {
-    /// Starts matching anew under another rule, with everything that has no partner: in the order
-    /// in which it came, so that no pair can match that did not before.
+    /// Restarts matching under another rule with all receives and messages in the queues, in their
+    /// order of arrival, so that none of them match.
     fn rebuild(&mut self, common: &mut Common, rule: Option<Rule>) {
         self.settle(common);
         let (posts, messages) = (self.waiting_posts(), self.waiting_messages());
@@ -373,8 +372,8 @@ impl Endpoint {
         self.settle(common);
     }
 
-    /// Asks a rule about everything that waits, and notes what it says of the receives. `None`: it
-    /// cannot tell them apart.
+    /// Applies a rule to both queues and notes the receives' selectors. `None`: the rule does not
+    /// apply.
     fn under(
         &mut self,
         mut rule: Rule,
@@ -406,7 +405,7 @@ impl Endpoint {
         sorted(messages.map(|(key, message)| (message.number, key)).collect())
     }
 
-    /// Gives the log all that happened, and what its numbers stand for.
+    /// Writes everything so far to the log, with the meaning of its numbers.
     fn sync_log(&mut self, common: &Common) {
         let Some(log) = &mut self.log else { return };
         let (protocol, contexts) = self.rule.contexts();

@@ -17,14 +17,14 @@ use crate::wire::{
     scatter,
 };
 
-/// Polls between two looks at the sockets: a look is a system call.
+/// Polls of the rings between two polls of the sockets, which are system calls.
 const LOOK_EVERY: u32 = 64;
-/// Polls between two looks where messages come through sockets.
+/// Polls of the rings between two polls of the sockets, if messages come through sockets.
 const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: usize = 64;
 
-/// Callers accepted in one look.
+/// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
 
 /// What an event of the kernel is about.
@@ -88,7 +88,8 @@ impl Endpoint {
     }
 
     pub(super) fn watch(&self, socket: BorrowedFd<'_>, what: Watched) {
-        // Without it the socket is not looked at, and the peer waits: as if it were out of reach.
+        // Without it the endpoint does not poll the socket, and the peer waits as if this side were
+        // unreachable.
         let _ = epoll::add(&self.epoll, socket, what.to_data(), epoll::EventFlags::IN);
     }
 
@@ -181,7 +182,7 @@ impl Endpoint {
         any
     }
 
-    /// Deals with one record. `None`: it breaks the rules.
+    /// Handles one record. `None`: it breaks the rules.
     #[inline(never)]
     fn handle(
         &mut self,
@@ -270,7 +271,7 @@ impl Endpoint {
         Some(())
     }
 
-    /// The peer is done with a send, write or read of this side.
+    /// Ends a send, write or read of this side that the peer has finished.
     fn finished(&mut self, common: &mut Common, connection: usize, record: &Record) -> Option<()> {
         let key = usize::try_from(record.cookie).ok()?;
         if self.sendings.get(key)?.connection != connection {
@@ -293,7 +294,7 @@ impl Endpoint {
         Some(())
     }
 
-    /// A piece of data that this side asked for.
+    /// Takes a piece of data that this side requested.
     fn piece(
         &mut self,
         common: &mut Common,
@@ -313,7 +314,7 @@ impl Endpoint {
         let (iov, skip) = match transfer.target {
             Target::Receive { recv, at, .. } => (self.posts[recv].buffers.as_slice(), at + got),
             Target::Read { sending } => (self.sendings.get(sending)?.buffers.as_slice(), got),
-            // The program closed the region in the middle: the pieces come and go nowhere.
+            // The program closed the region during the transfer: the remaining pieces are dropped.
             Target::Region { ref region, .. } if region.strong_count() == 0 => (&[][..], 0),
             Target::Region { address, .. } => {
                 memory = [IoVec { iov_base: address as *mut _, iov_len: transfer.wanted }];
@@ -332,7 +333,7 @@ impl Endpoint {
         Some(())
     }
 
-    /// Sends data that peers asked for, as far as the links have room.
+    /// Sends data that peers requested, as far as the links have room.
     #[inline(never)]
     fn push(&mut self) {
         for _ in 0..self.pushes.len() {
@@ -378,7 +379,7 @@ impl Endpoint {
         }
     }
 
-    /// What the kernel has: peers that call, that said hello, that are gone; bytes of streams.
+    /// Handles the kernel's events: callers, hellos, lost peers, bytes of streams.
     #[inline(never)]
     fn look_at_sockets(&mut self, common: &mut Common) {
         let mut events: [epoll::Event; 32] = [epoll::Event {
@@ -416,7 +417,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets a caller in if its hello is there, else gives it a place to wait.
+    /// Admits a caller if its hello is there, else gives it a place to wait.
     fn meet(&mut self, common: &mut Common, accepted: Result<Newcomer, Errno>) {
         let Some(listener) = &self.listener else { return };
         let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
@@ -436,7 +437,7 @@ impl Endpoint {
         }
     }
 
-    /// A caller that had to wait has said something, or is gone.
+    /// Handles a waiting caller that has sent something or is gone.
     fn greet(&mut self, common: &mut Common, index: usize) {
         let Some(listener) = &self.listener else { return };
         let Some(caller) = self.callers.get_mut(index) else { return };
@@ -463,14 +464,14 @@ impl Endpoint {
         }
     }
 
-    /// A connection is over: what waits for its peer fails.
+    /// Ends a connection: operations that wait for its peer fail.
     #[inline(never)]
     fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
-        // Payload that lies in the link's memory would go with it.
+        // Payload in the link's memory would vanish with it.
         self.settle(common);
         self.hold_batch();
         let peer = self.connections.remove(index).peer;
-        // Its number may be another's soon.
+        // A new connection may soon have its number.
         self.routes.iter_mut().filter(|route| **route == Some(index)).for_each(|route| {
             *route = Some(GONE);
         });
@@ -493,7 +494,7 @@ impl Endpoint {
         self.lose_transfers(common, index);
     }
 
-    /// Transfers from a peer that is gone fail.
+    /// Fails the transfers from a lost peer.
     pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
         let lost = self.transfers.iter().filter(|(_, transfer)| transfer.connection == index);
         for key in lost.map(|(key, _)| key).collect::<Vec<_>>() {

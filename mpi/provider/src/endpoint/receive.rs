@@ -14,7 +14,7 @@ use crate::bindings::{
 use crate::matcher::{Asked, Carried, MsgKey, RecvKey, Rule, RuleError, Verdict, Wanted};
 use crate::wire::{Kind, PeerId, Record};
 
-/// A receive as the program asks for it.
+/// A receive as the program requests it.
 #[derive(Debug)]
 pub(crate) struct Receive<'a> {
     pub(crate) iov: &'a [IoVec],
@@ -110,7 +110,7 @@ impl Endpoint {
         }
     }
 
-    /// What bits and mask ask for by the rule. The rule may change for it.
+    /// The selector of bits and mask by the rule. The rule may change for it.
     #[inline(always)]
     fn asked(
         &mut self,
@@ -126,7 +126,7 @@ impl Endpoint {
         Asked { bits, ignore, comm: wanted.comm, selector }
     }
 
-    /// What bits and mask ask for after a change of the rule, or where all bits are compared.
+    /// The selector of bits and mask after a change of the rule, or where all bits are compared.
     #[cold]
     fn wanted_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> Wanted {
         if !self.all_bits && self.rule.learns(ignore) {
@@ -148,7 +148,7 @@ impl Endpoint {
         self.note_posted(key);
     }
 
-    /// The matcher was given a receive.
+    /// Counts and logs a receive that the matcher got.
     #[inline(always)]
     fn note_posted(&mut self, key: usize) {
         self.asked = true;
@@ -160,10 +160,10 @@ impl Endpoint {
         }
     }
 
-    /// What a message carries, by the rule.
+    /// The envelope of a message by the rule.
     ///
     /// # Errors
-    /// The rule cannot tell.
+    /// The rule does not apply.
     #[inline(always)]
     pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Result<Carried, RuleError> {
         let (comm, tag) = match self.all_bits {
@@ -179,7 +179,7 @@ impl Endpoint {
         self.note_arrived(key);
     }
 
-    /// The matcher was given a message.
+    /// Counts and logs a message that the matcher got.
     #[inline(always)]
     pub(super) fn note_arrived(&mut self, key: usize) {
         self.asked = true;
@@ -190,7 +190,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets the matcher decide, and does what it decided.
+    /// Settles the matcher and executes its decisions.
     #[inline]
     pub(super) fn settle(&mut self, common: &mut Common) -> Option<usize> {
         if !self.asked {
@@ -200,7 +200,7 @@ impl Endpoint {
         let mut verdicts = std::mem::take(&mut self.verdicts);
         self.matcher.settle(&mut verdicts);
         let mut probed = None;
-        // To drain the list costs more than one verdict does.
+        // Draining the list costs more than one decision.
         for &verdict in &verdicts {
             match verdict {
                 Verdict::Matched { recv, msg, late } => {
@@ -354,7 +354,7 @@ impl Endpoint {
         take: bool,
     ) -> Option<usize> {
         if self.unexpected_now == 0 {
-            // By far the commonest: programs poll.
+            // The common case: programs poll.
             return None;
         }
         let asked = self.asked(common, receive.tag, receive.ignore, source);
@@ -392,7 +392,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Drops a message that is in no queue any more.
+    /// Drops a message that has left its queue.
     fn discard(&mut self, key: usize) {
         let message = self.messages.remove(key);
         if let Some(cookie) = message.cookie {
@@ -400,7 +400,7 @@ impl Endpoint {
         }
     }
 
-    /// An untagged receive: takes what waits for it, or waits itself.
+    /// An untagged receive: takes a waiting message, or waits itself.
     fn post_untagged(&mut self, common: &mut Common, key: usize) {
         let source = self.posts[key].source;
         while let Some(at) = self
@@ -461,13 +461,13 @@ pub(super) fn rank_of(peer: PeerId) -> Rank {
     Rank::new(peer.0).unwrap_or_default()
 }
 
-/// What an untagged receive or a claim asks for; matching does not look at it.
+/// The selector of an untagged receive or a claim, which matching never reads.
 fn anything(source: Option<PeerId>) -> Asked {
     let selector = Selector { source: source_of(source), tag: TagSel::Any };
     Asked { bits: 0, ignore: u64::MAX, comm: CommId(0), selector }
 }
 
-/// What a message carries if no rule applies to it.
+/// The envelope of a message to which no rule applies.
 pub(super) fn only_bits(bits: u64, peer: PeerId) -> Carried {
     Carried { bits, envelope: Envelope { source: rank_of(peer), ..Default::default() } }
 }

@@ -14,13 +14,13 @@ use crate::bindings::{
 use crate::endpoint::tables::Push;
 use crate::wire::{Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, scatter};
 
-/// Registered memory. Data in motion refer to the registration itself, which ends when the program
-/// closes it; its key may name other memory by then.
+/// Registered memory. A transfer refers to the registration itself, which ends when the program
+/// closes it. By then the key may name other memory.
 #[derive(Debug)]
 pub(crate) struct Region {
     /// Its first byte.
     pub(crate) start: u64,
-    /// What peers call its first byte.
+    /// Address of its first byte for peers.
     pub(crate) base: u64,
     pub(crate) length: u64,
     /// `FI_REMOTE_READ`, `FI_REMOTE_WRITE`.
@@ -28,7 +28,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The address in this process of `length` bytes that a peer names, if it may have them.
+    /// The address in this process of `length` bytes that a peer names, if it may access them.
     fn range(&self, address: u64, length: u64, access: u64) -> Option<u64> {
         let offset = address.checked_sub(self.base)?;
         let end = offset.checked_add(length)?;
@@ -36,7 +36,7 @@ impl Region {
     }
 }
 
-/// A read or write as the program asks for it.
+/// A read or write as the program requests it.
 #[derive(Debug)]
 pub(crate) struct Remote<'a> {
     pub(crate) write: bool,
@@ -130,7 +130,7 @@ impl Endpoint {
         common.finish(self.rma_counter, self.tx.queue, completion, tell);
     }
 
-    /// A peer wants to read or write. `None`: the record breaks the rules.
+    /// Handles a peer's read or write. `None`: the record breaks the rules.
     pub(super) fn remote(
         &mut self,
         common: &mut Common,
@@ -206,13 +206,13 @@ impl Endpoint {
         Some(())
     }
 
-    /// Tells a peer how its read or write ended.
+    /// Sends a peer the outcome of its read or write.
     pub(super) fn answer(&mut self, connection: usize, cookie: u64, error: i32) {
         let body = [error as u64, 0, 0];
         self.tell(connection, Record { cookie, body, ..Record::new(Kind::Fin) });
     }
 
-    /// A peer has written. With completion data the program gets a completion.
+    /// Finishes a peer's write. With completion data the program gets a completion.
     pub(super) fn written(
         &self,
         common: &mut Common,
@@ -231,7 +231,7 @@ impl Endpoint {
         self.received(common, completion, true);
     }
 
-    /// All pieces of a transfer are there.
+    /// Finishes a transfer whose pieces have all arrived.
     pub(super) fn end_transfer(&mut self, common: &mut Common, transfer: Transfer) {
         let Transfer { connection, cookie, wanted, target, .. } = transfer;
         match target {

@@ -15,7 +15,7 @@ use crate::wire::{
     EAGER_MAX, INLINE, Kind, Link, LinkError, PeerId, Record, connect, flag, gather,
 };
 
-/// A send as the program asks for it.
+/// A send as the program requests it.
 #[derive(Debug)]
 pub(crate) struct SendRequest<'a> {
     pub(crate) iov: &'a [IoVec],
@@ -77,7 +77,7 @@ impl Endpoint {
     /// Sends a message of any length.
     ///
     /// # Safety
-    /// As [`send`](Self::send).
+    /// The conditions of [`send`](Self::send).
     #[inline(never)]
     unsafe fn send_any(
         &mut self,
@@ -145,7 +145,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Keeps an operation until the peer ends it. `FI_EAGAIN` if too many wait.
+    /// Keeps an operation until the peer ends it. Returns `FI_EAGAIN` if too many are waiting.
     pub(super) fn add_sending(&mut self, sending: Sending) -> Result<usize, isize> {
         let connection = self.connections.get_mut(sending.connection);
         let connection = connection.ok_or(-(FI_ECONNRESET as isize))?;
@@ -239,7 +239,7 @@ impl Endpoint {
         self.put_by(connection, |link| unsafe { link.put(record, iov, 0) })
     }
 
-    /// Puts a record behind those that wait for room.
+    /// Puts a record behind the records that wait for room.
     #[inline(always)]
     fn put_by(
         &mut self,
@@ -252,13 +252,13 @@ impl Endpoint {
         match if outbox.is_empty() { put(link) } else { Ok(false) } {
             Ok(true) => Ok(()),
             Ok(false) => Err(-(FI_EAGAIN as isize)),
-            // What the peer sent before is still read; progress ends the connection.
+            // Progress still reads what the peer sent before, and then ends the connection.
             Err(_) => Err(-(FI_ECONNRESET as isize)),
         }
     }
 
-    /// Puts a record without payload; if there is no room, later. What waits beyond the bound is
-    /// dropped: progress cuts such a peer off.
+    /// Puts a record without payload, now or when there is room. Records beyond the bound are
+    /// dropped, and progress cuts the peer off.
     pub(super) fn tell(&mut self, connection: usize, record: Record) {
         // SAFETY: no payload.
         let put = unsafe { self.put(connection, record, &[]) };
@@ -283,7 +283,7 @@ impl Endpoint {
     }
 }
 
-/// What kind of message it is, for its receiver.
+/// The record kind of a message.
 #[inline(always)]
 fn flags(send: &SendRequest<'_>) -> u8 {
     let tagged = if send.tag.is_some() { flag::TAGGED } else { 0 };
@@ -297,7 +297,7 @@ fn flags(send: &SendRequest<'_>) -> u8 {
 #[inline(always)]
 unsafe fn words(start: *const u8, length: usize) -> [u64; 3] {
     let mut words = [0; 3];
-    // SAFETY: the caller's promise; the body has room for `INLINE` bytes. The commonest length
+    // SAFETY: the caller's promise; the body has room for `INLINE` bytes. The most common length
     // needs no call.
     unsafe {
         match length {

@@ -1,4 +1,4 @@
-//! What an endpoint did, as one JSON object in a file.
+//! An endpoint's statistics, as one JSON object in a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::{Common, Endpoint};
 use crate::signal;
 
 impl Endpoint {
-    /// Ends the log and writes the statistics, if they are wanted.
+    /// Ends the log and writes the statistics, if they are enabled.
     pub(super) fn write_out(&mut self, common: &Common) {
         self.end_log(common);
         self.write_stats_now(common);
     }
 
-    /// Writes the log if it is behind, and log and statistics if a signal asks for them.
+    /// Writes the log if lines have waited for long enough, and log and statistics after a signal.
     pub(super) fn write_if_asked(&mut self, common: &Common) {
         let asked = signal::asked();
         if asked != self.asked_for || self.log.as_ref().is_some_and(Log::is_behind) {
@@ -76,7 +76,7 @@ impl Endpoint {
         numbers.into_iter().for_each(|(name, value)| line(name, value));
         let counters = self.matcher.counters();
         for (at, counter) in counters.iter().enumerate() {
-            // Handlers and boundary count some things both.
+            // Handlers and the boundary have some counters in common.
             if counters[..at].iter().all(|before| before.name != counter.name) {
                 line(&format!("matcher_{}", counter.name), counter.value);
             }
@@ -89,7 +89,7 @@ impl Endpoint {
     }
 }
 
-/// Bytes of memory that the NIC has, whatever of it is used; 0 where another engine matches.
+/// Bytes of the NIC's memory, used or not; 0 where another engine matches.
 fn nic_memory(common: &Common) -> u64 {
     let matching = &common.options.matching;
     let nic = NicConfig { bins: matching.bins.get() as usize, ..matching.nic };

@@ -1,7 +1,7 @@
-//! Entries by number; a number is used again once its entry was taken out.
+//! Entries by number. A number is reused once its entry was removed.
 //!
-//! As the crate slab, but that an entry is [dropped](Table::free) where it lies: the entries here
-//! are two cache lines long, and to move one out first costs as much as to use it.
+//! Unlike in the crate slab, an entry can be [dropped](Table::free) in place: entries are two cache
+//! lines long, and moving one out would cost as much as using it.
 
 use std::ops::{Index, IndexMut};
 
@@ -16,7 +16,7 @@ pub(super) struct Table<T> {
 #[derive(Debug)]
 enum Row<T> {
     Full(T),
-    /// And the row that was freed before it.
+    /// The row that was freed before it.
     Free(usize),
 }
 
@@ -25,7 +25,7 @@ impl<T> Table<T> {
         Self { rows: Vec::new(), free: 0 }
     }
 
-    /// Its number, and where it lies.
+    /// Its number and a reference to it.
     #[inline(always)]
     pub(super) fn insert(&mut self, entry: T) -> (usize, &T) {
         let key = self.free;

@@ -1,4 +1,4 @@
-//! What an endpoint keeps of receives, messages and sends until they end.
+//! Receives, messages and sends that have not ended.
 
 use std::ffi::c_void;
 use std::sync::Weak;
@@ -68,19 +68,19 @@ pub(super) struct Post {
     pub(super) completes: bool,
     pub(super) source: Option<PeerId>,
     pub(super) asked: Asked,
-    /// How many receives were posted before it.
+    /// Number of receives posted before it.
     pub(super) number: u64,
-    /// Stands in a posted queue.
+    /// Whether it is in a posted queue.
     pub(super) waiting: bool,
     /// Transfers into it that are under way.
     pub(super) transfers: u32,
 }
 
-// SAFETY: addresses of the program's buffers, which it lends until the receive completes, to
-// whichever thread makes progress.
+// SAFETY: addresses of the program's buffers, which it lends until the receive completes to the
+// thread that makes progress.
 unsafe impl Send for Post {}
 
-/// Where a message's data are.
+/// Location of a message's data.
 #[derive(Debug)]
 pub(super) enum Body {
     /// Here.
@@ -93,7 +93,7 @@ pub(super) enum Body {
     Remote { address: u64 },
 }
 
-/// A message that came and was not delivered.
+/// A message that arrived and was not delivered.
 #[derive(Debug)]
 pub(super) struct Arrived {
     pub(super) connection: usize,
@@ -103,15 +103,15 @@ pub(super) struct Arrived {
     pub(super) data: Option<u64>,
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The sender's name for it, if it waits to hear.
+    /// The sender's name for it, if the sender waits for its end.
     pub(super) cookie: Option<u64>,
-    /// How many messages came before it.
+    /// Number of messages that came before it.
     pub(super) number: u64,
-    /// Stands in an unexpected queue.
+    /// Whether it is in an unexpected queue.
     pub(super) waiting: bool,
 }
 
-// SAFETY: as for `Post`; what lies in a link is used under the same lock as the link.
+// SAFETY: see `Post`; data in a link's memory are used under the link's lock.
 unsafe impl Send for Arrived {}
 
 impl Arrived {
@@ -128,7 +128,7 @@ impl Arrived {
             Body::Remote { .. } => return,
         };
         // SAFETY: each of them holds the message's whole length (`arrive`), and the caller vouches
-        // for the rest. The commonest case needs no call.
+        // for the rest. The common case needs no call.
         unsafe {
             match iov {
                 [one] if length == 8 => {
@@ -164,14 +164,14 @@ pub(super) struct Sending {
     pub(super) flags: u64,
     pub(super) completes: bool,
     pub(super) buffers: Buffers,
-    /// The data, where the program's buffers may not be used.
+    /// A copy of the data, if the program's buffers are already free for reuse.
     pub(super) _copy: Option<Box<[u8]>>,
     pub(super) length: usize,
     /// The peer has asked for its data in pieces.
     pub(super) pulled: bool,
 }
 
-// SAFETY: as for `Post`.
+// SAFETY: see `Post`.
 unsafe impl Send for Sending {}
 
 /// Data on their way in, in pieces.

@@ -1,5 +1,5 @@
-//! What an endpoint's matching is used for: by communicator, by kind, over time. Kept only where
-//! statistics are wanted.
+//! The use of an endpoint's matching by communicator, by kind and over time. Counted only if
+//! statistics are enabled.
 //!
 //! A context is what the rule for match bits calls a communicator. An MPI library uses several for
 //! one communicator of the program: for its point-to-point messages, for its collectives, for the
@@ -69,17 +69,17 @@ pub(super) fn members<V: Display>(rows: impl IntoIterator<Item = (&'static str, 
     rows.collect::<Vec<_>>().join(", ")
 }
 
-/// Where all bits are compared there are no contexts.
+/// There are no contexts where all bits are compared.
 const NO_CONTEXT: u64 = u64::MAX;
 
-/// What messages are for.
+/// Purpose of messages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Kind {
     /// Point-to-point messages of the program.
     User,
     /// Messages inside collective operations.
     Collective,
-    /// Messages of the library for itself.
+    /// The library's own messages.
     Control,
     /// The bits belong to no known library.
     Unknown,
@@ -98,7 +98,7 @@ impl Kind {
     }
 }
 
-/// The library that made the bits. The layouts stand in the libraries' sources: MPICH's
+/// The library that made the bits. The layouts are in the libraries' sources: MPICH's
 /// `src/mpid/ch4/netmod/ofi` and `src/include/mpir_contextid.h`, Open MPI's
 /// `ompi/mca/mtl/ofi/mtl_ofi_types.h`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,12 +150,12 @@ pub(super) fn describe(protocol: u64, context: u64) -> String {
     format!("{} {number}", kind.name())
 }
 
-/// Most columns over time; then two become one.
+/// Most columns over time. Beyond it, pairs of columns are merged.
 const COLUMNS: usize = 256;
 /// Length of a column in the beginning.
 const COLUMN_NS: u64 = 1 << 20;
 
-/// How long the queues were, and what arrived, over time.
+/// Queue lengths and arrivals over time.
 #[derive(Debug)]
 struct Depths {
     begin: Instant,
@@ -199,7 +199,7 @@ impl Depths {
         }
         let at = (at_ns / self.column_ns) as usize;
         while self.columns.len() <= at {
-            // What waits does so while nothing happens, too.
+            // The queues keep their lengths while nothing happens.
             let (posted, unexpected) = self.now;
             self.columns.push(Column { posted, unexpected, messages: 0 });
         }
@@ -231,17 +231,17 @@ impl Depths {
 pub(super) struct Usage {
     /// By communicator of the rule.
     uses: Vec<Use>,
-    /// What was counted under rules before, by context.
+    /// The counts under earlier rules, by context.
     past: Vec<(u64, Use)>,
-    /// Untagged messages, which no rule looks at: MPI libraries use them for themselves.
+    /// Untagged messages, to which no rule applies: MPI libraries use them internally.
     untagged: Use,
-    /// Numbers of the next receive and message: older ones were counted.
+    /// Numbers of the next receive and message to count.
     next_post: u64,
     next_message: u64,
     depths: Depths,
     /// Messages since the depths were noted.
     messages: u64,
-    /// All bits are compared from now on: there are no communicators.
+    /// Whether all bits are compared, without communicators.
     all_bits: bool,
 }
 
@@ -267,18 +267,18 @@ impl Usage {
         &mut self.uses[at]
     }
 
-    /// A receive goes to the matcher; perhaps not for the first time.
+    /// Counts a receive that goes to the matcher, perhaps not for the first time.
     pub(super) fn posted(&mut self, comm: CommId, class: WildcardClass, number: u64) {
         let is_new = number >= self.next_post;
         self.next_post = self.next_post.max(number + 1);
         let of = self.of(comm);
         of.posts[class as usize] += u64::from(is_new);
         of.posted_now += 1;
-        // Some may find a message at once, which is known only when the matcher has decided.
+        // Some find a message at once, which only the matcher's decision shows.
         of.posted_high = of.posted_high.max(of.posted_now.saturating_sub(of.unexpected_now));
     }
 
-    /// A message goes to the matcher; perhaps not for the first time.
+    /// Counts a message that goes to the matcher, perhaps not for the first time.
     pub(super) fn arrived(&mut self, comm: CommId, bytes: usize, number: u64) {
         let is_new = number >= self.next_message;
         self.next_message = self.next_message.max(number + 1);
@@ -291,7 +291,7 @@ impl Usage {
         }
     }
 
-    /// They left their queues together.
+    /// Counts a receive and a message that left their queues together.
     pub(super) fn matched(&mut self, posted_in: CommId, arrived_in: CommId, late: bool) {
         let of = self.of(posted_in);
         of.posted_now = of.posted_now.saturating_sub(1);
@@ -306,7 +306,7 @@ impl Usage {
         of.posted_now = of.posted_now.saturating_sub(1);
     }
 
-    /// A probe was answered; `taken`: a message left its queue.
+    /// Counts an answered probe; `taken`: a message left its queue.
     pub(super) fn probed(&mut self, comm: CommId, taken: bool) {
         let of = self.of(comm);
         of.probes += 1;
@@ -326,7 +326,7 @@ impl Usage {
         self.untagged.posts[class as usize] += 1;
     }
 
-    /// The matcher has decided: the lengths of all queues together.
+    /// Records the lengths of all queues after the matcher has decided.
     pub(super) fn settled(&mut self, posted: u64, unexpected: u64) {
         for of in &mut self.uses {
             of.posted_high = of.posted_high.max(of.posted_now);
@@ -336,8 +336,8 @@ impl Usage {
         self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
     }
 
-    /// Another rule begins, with empty queues, or none (`all_bits`); `contexts` are those of the
-    /// rule that ends.
+    /// Begins another rule, or none (`all_bits`), with empty queues. `contexts` belong to the rule
+    /// that ends.
     pub(super) fn begin_anew(&mut self, contexts: &[u64], all_bits: bool) {
         self.all_bits = all_bits;
         let ended = std::mem::take(&mut self.uses);

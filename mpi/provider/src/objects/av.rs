@@ -18,7 +18,7 @@ static OPS: OpsAv = OpsAv {
     ..OpsAv::NONE
 };
 
-/// Insertions end before the call does, so that this flag asks for nothing but an event.
+/// Insertions complete within the call, so this flag only requests an event.
 const ASYNCHRONOUS: u64 = FI_COMPLETION;
 
 pub(super) unsafe extern "C" fn open(

@@ -47,7 +47,7 @@ unsafe extern "C" fn close(counter: *mut Fid) -> c_int {
     0
 }
 
-/// Makes progress and looks.
+/// Makes progress and reads the counter.
 ///
 /// # Safety
 /// A counter of this provider.

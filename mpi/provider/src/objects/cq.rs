@@ -24,7 +24,7 @@ static OPS: OpsCq = OpsCq {
     ..OpsCq::NONE
 };
 
-/// Longest sleep before another look, so that a signal by another thread is seen.
+/// Longest sleep before another poll, so that it sees another thread's signal.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 
 pub(super) unsafe extern "C" fn open(
@@ -79,7 +79,7 @@ unsafe extern "C" fn close(queue: *mut Fid) -> c_int {
     if busy {
         return -FI_EBUSY;
     }
-    // SAFETY: as above, and the program is done with it.
+    // SAFETY: see `objects`, and the program is done with it.
     let queue = unsafe { Object::<FidCq>::take(std::ptr::from_ref(queue).cast_mut()) };
     queue.enter(|state, index| state.common.queues.try_remove(index));
     0
@@ -108,7 +108,7 @@ unsafe extern "C" fn control(queue: *mut Fid, command: c_int, arg: *mut c_void) 
 /// Progress for the queue's endpoints.
 fn progress(state: &mut State, index: usize) {
     let State { common, endpoints } = state;
-    // Nothing that progress does binds another endpoint to the queue or takes one away.
+    // Progress neither binds an endpoint to the queue nor removes one.
     for place in 0..common.queues[index].endpoints.len() {
         let endpoint = common.queues[index].endpoints[place];
         if let Some(endpoint) = endpoints.get_mut(endpoint) {
@@ -190,7 +190,7 @@ unsafe extern "C" fn readerr(queue: *mut FidCq, out: *mut CqErrEntry, _: u64) ->
     })
 }
 
-/// Whether the queue has nothing and its endpoints are ready to be woken by its descriptor.
+/// Whether the queue is empty and its descriptor will wake its endpoints.
 pub(super) fn fall_asleep(queue: &Object<FidCq>) -> bool {
     queue.enter(|state, index| {
         let State { common, endpoints } = state;
@@ -256,7 +256,7 @@ unsafe extern "C" fn sreadfrom(
                 wait.as_fd(),
                 rustix::event::PollFlags::IN,
             )];
-            // Woken, late or interrupted: all of them look again.
+            // Woken, timed out or interrupted: poll again in each case.
             let _ = rustix::event::poll(&mut ready, Some(&left));
         }
     }

@@ -101,8 +101,8 @@ unsafe extern "C" fn close(endpoint: *mut Fid) -> c_int {
 unsafe extern "C" fn bind(endpoint: *mut Fid, other: *mut Fid, flags: u64) -> c_int {
     // SAFETY: see `objects`.
     let (endpoint, fclass) = unsafe { (Object::<FidEp>::of(endpoint), (*other).fclass) };
-    // SAFETY: an object of this provider; what stands after the C part is the same for all kinds
-    // that are looked at by their class below.
+    // SAFETY: an object of this provider. After the C part all kinds that the match on the class
+    // below names have one layout.
     let place = unsafe {
         match fclass {
             FI_CLASS_AV => Object::<FidAv>::of(other).index,

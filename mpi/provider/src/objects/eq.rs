@@ -1,4 +1,4 @@
-//! Event queues: events of address vectors, and those that the program puts in.
+//! Event queues: events of address vectors and of the program itself.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{common_ops, error_text, fid};
 use crate::bindings::*;
 
-/// Events in order, each with its bytes.
+/// The queued events in order, each with its bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     waiting: Mutex<VecDeque<(u32, Vec<u8>)>>,
@@ -80,7 +80,7 @@ unsafe fn of<'a, P>(queue: *mut P) -> &'a EventQueue {
     unsafe { &*queue.cast() }
 }
 
-/// The events of a queue, for objects that put some in.
+/// The events of a queue, for objects that report to it.
 ///
 /// # Safety
 /// An event queue of this provider.

@@ -1,4 +1,4 @@
-//! The fabric: where domains and event queues come from.
+//! The fabric, which makes domains and event queues.
 
 use std::ffi::{c_int, c_void};
 

@@ -59,9 +59,8 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
     unsafe { endpoint.receive(&mut held.state.common, &receive) }.err().unwrap_or(0)
 }
 
-/// An argument that comes on the stack, read by itself. Two that lie side by side are else read
-/// together, and the processor waits until both have reached the cache, behind all stores before
-/// them: that was a seventh of a receive's time.
+/// Reads one argument from the stack. The compiler would read two adjacent ones together, and the
+/// processor would wait until both have left the store buffer: a seventh of a receive's time.
 #[inline(always)]
 fn apart(argument: *mut c_void) -> *mut c_void {
     std::hint::black_box(argument)
@@ -101,7 +100,7 @@ fn to_receive<'a>(
     Receive { iov, from, tagged, tag, ignore, context, flags: 0, completes: true }
 }
 
-/// `Some` of what is there, else `None`.
+/// `Some` of a reference, or `None` for null.
 macro_rules! optional {
     () => {
         None
@@ -111,7 +110,7 @@ macro_rules! optional {
     };
 }
 
-/// A table of operations with the tag and mask arguments that they have.
+/// A table of operations, tagged or not.
 macro_rules! operations {
     ($table:ident: $ops:ident, $msg:ident, ($($tag:ident, $ignore:ident)?)) => {
         pub(super) static $table: $ops = {

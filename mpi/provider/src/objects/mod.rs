@@ -1,12 +1,12 @@
-//! The objects that C programs hold: each begins with what libfabric knows of it, and goes on with
-//! its domain and its place there.
+//! The objects that C programs hold. Each begins with libfabric's part, and continues with its
+//! domain and its number there.
 //!
 //! **Facts on which every `unsafe` block here rests** (libfabric's rules for programs): a pointer
 //! to an object comes from this provider and was not closed; pointers to attributes, buffers and
 //! results are valid for the call; buffers of an operation stay valid until it completes; objects
 //! are closed after those that were bound to them.
 
-/// C functions that answer with an error and do nothing else.
+/// C functions that only return an error.
 macro_rules! refusals {
     ($($name:ident($($arg:ty),*) = $error:ident;)*) => {
         $(unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
@@ -40,7 +40,7 @@ use crate::gate::Gate;
 #[repr(C)]
 #[derive(Debug)]
 struct Object<C> {
-    /// What libfabric knows of it; first, so that both have one address.
+    /// libfabric's part; first, so that both have one address.
     c: C,
     gate: Arc<Gate>,
     /// Its number among the objects of its kind.
@@ -69,7 +69,7 @@ impl<C> Object<C> {
     /// Takes an object back.
     ///
     /// # Safety
-    /// As [`of`](Self::of), and the program does not use it any more.
+    /// The conditions of [`of`](Self::of), and the program does not use the object any more.
     unsafe fn take<P>(pointer: *mut P) -> Box<Self> {
         // SAFETY: the caller's promise.
         unsafe { Box::from_raw(pointer.cast::<Self>()) }
@@ -81,12 +81,12 @@ impl<C> Object<C> {
     }
 }
 
-/// What an object begins with.
+/// The part that every object begins with.
 fn fid(fclass: usize, context: *mut c_void, ops: &'static Ops) -> Fid {
     Fid { fclass, context, ops }
 }
 
-/// The list that C gives as a pointer and a number.
+/// The list that C gives as a pointer and a length.
 ///
 /// # Safety
 /// `iov` begins `count` entries that live as long as the result is used.
@@ -104,7 +104,7 @@ refusals! {
     no_ops_open(*mut Fid, *const c_char, u64, *mut *mut c_void, *mut c_void) = FI_ENOSYS;
 }
 
-/// Operations that every object has; `close` is its own.
+/// The operations of every object, with its own `close`.
 const fn common_ops(close: unsafe extern "C" fn(*mut Fid) -> c_int) -> Ops {
     Ops {
         close: Some(close),
@@ -140,7 +140,7 @@ unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const
     text.as_ptr()
 }
 
-/// Looks into a domain.
+/// Enters a domain.
 ///
 /// # Safety
 /// A domain of this provider.

@@ -1,14 +1,14 @@
-//! Statistics and order logs: what they say of messages that a test made.
+//! Statistics and order logs of a test's messages.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::side::pair;
 
-/// What MPICH lets every receive ignore.
+/// The bits that every receive of MPICH ignores.
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
 
-/// A folder that goes away.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -18,7 +18,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// The text of the one file that ends so and has these words in it.
+    /// The text of the one file with this ending and these words.
     fn only(&self, ending: &str, words: &str) -> String {
         let entries = fs::read_dir(&self.0).expect("a folder").map(|entry| entry.expect("a file"));
         let files = entries.filter(|file| file.file_name().to_string_lossy().ends_with(ending));
@@ -118,7 +118,7 @@ fn statistics_and_logs_tell_what_was_done() {
     assert!(lines.iter().all(|line| line.contains(",t=")), "{events}");
     let results = folder.only(".results", "posted,3");
     assert_eq!(results, "matched,0,0\nmatched,1,1\nmatched,2,2\nposted,3\n");
-    // The peer's log is named by what this one calls it.
+    // The peer's log has the name that this side knows.
     let of_this = format!("{identity:08x}");
     let names = fs::read_dir(&folder.0).expect("a folder");
     let own = names.flatten().filter(|file| file.file_name().to_string_lossy().contains(&of_this));
@@ -126,7 +126,7 @@ fn statistics_and_logs_tell_what_was_done() {
     assert_eq!(events.matches("# peer ").count(), 1, "{events}");
 }
 
-/// A program that hangs: its logs hold whatever happened, although no endpoint is closed.
+/// The logs of a hanging program are complete, although it closes no endpoint.
 #[test]
 fn the_log_of_a_program_that_hangs_is_whole() {
     let folder = Folder::new("hangs");

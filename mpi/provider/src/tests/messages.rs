@@ -61,7 +61,7 @@ fn all_lengths_by_tcp() {
     let open = |host| {
         Side::open_as(
             |options| options.tcp = here,
-            // Another machine, as far as addresses tell.
+            // The addresses look like another machine's.
             |address| address.host = host,
             FI_WAIT_NONE,
         )
@@ -137,7 +137,7 @@ fn wildcards_keep_the_order() {
         assert_eq!(b.receive(buffer, FI_ADDR_UNSPEC, asked, context), 0);
     }
     for (number, tag) in [1, 2, 3, 1].into_iter().enumerate() {
-        // Every other one is a synchronous send, as far as its bits tell.
+        // Every other message has the bits of a synchronous send.
         let bits = comm | tag | if number % 2 == 0 { 1 << 54 } else { 0 };
         assert_eq!(a.send(&[number as u8], to_b, bits, 0), 0);
     }
@@ -146,7 +146,7 @@ fn wildcards_keep_the_order() {
     assert_eq!(buffers, [[1], [0], [3], [2]]);
 }
 
-/// A mask that is nobody's: everything that waits goes over to comparing all bits.
+/// A mask of no known library: the endpoint changes to comparing all bits, with its queues.
 #[test]
 fn any_mask_at_all() {
     let (a, b, to_b, _) = pair(no_change);
@@ -165,8 +165,8 @@ fn any_mask_at_all() {
     assert_eq!((order, buffers), (vec![1, 2, 3], [[0x21], [0x10], [0x43]]));
 }
 
-/// Receives that wait do not fit the rule that a later one teaches: all bits are compared at once,
-/// and each of them is posted once.
+/// Waiting receives do not fit the rule of a later receive: the endpoint compares all bits at once,
+/// and posts each receive once.
 #[test]
 fn a_rule_that_does_not_fit_what_waits() {
     let (a, b, to_b, _) = pair(no_change);
@@ -280,7 +280,7 @@ fn one_buffer_for_many_untagged_messages() {
         // SAFETY: injected: the buffer is free at once.
         assert_eq!(unsafe { call!(a.ep, msg, inject, start, length, to_b) }, 0);
     }
-    // 64 bytes, the least that the buffer must have left, are not there after the third.
+    // After the third fewer than 64 bytes are left, the least that the buffer must have.
     for (number, last) in [(0, 0), (1, 0), (2, FI_MULTI_RECV)] {
         let done = b.wait(&[&a]);
         assert_eq!((done.context(), done.entry.len), (7, 50));

@@ -1,4 +1,4 @@
-//! Two processes: this test starts itself again as the other one.
+//! Two processes: the test starts itself a second time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -10,7 +10,7 @@ use crate::wire::Address;
 /// Set in the process that is started.
 const ROLE: &str = "DPAMATCH_TEST_ROLE";
 const LONG: usize = 100_000;
-/// More than the rings take.
+/// More than fits in the rings.
 const MANY: usize = 3_000;
 
 fn to_hex(name: &[u8]) -> String {
@@ -32,7 +32,7 @@ struct Other {
     name: [u8; Address::LENGTH],
 }
 
-/// Starts the other process: it gets this side's address and tells its own.
+/// Starts the other process, which gets this side's address and prints its own.
 fn other(test: &str, role: &str, mine: &Side) -> Other {
     let program = std::env::current_exe().expect("this program");
     let mut child = Command::new(program)
@@ -50,7 +50,7 @@ fn other(test: &str, role: &str, mine: &Side) -> Other {
     Other { child, lines, name: name.expect("the other side's name") }
 }
 
-/// What the other process has to do, with its side open and this side known; `None` in this one.
+/// The other process's task, with its side open and this side known; `None` in this process.
 fn role() -> Option<(String, Side, u64)> {
     let text = std::env::var(ROLE).ok()?;
     let (role, name) = text.split_once(' ').expect("role and name");
@@ -92,7 +92,7 @@ fn messages_of_another_process() {
     assert!(child.wait().expect("a child").success());
 }
 
-/// What a killed process had sent arrives; what it took part in fails; nobody waits for ever.
+/// Messages of a killed process arrive, its other operations fail, and no call waits for ever.
 #[test]
 fn another_process_is_killed() {
     if let Some((_, side, to)) = role() {

@@ -91,7 +91,7 @@ fn what_was_not_registered_for_it_is_refused() {
 }
 
 /// A program closes a region while its data move in pieces, and registers other memory under the
-/// same key: neither memory is touched from then on, and the peer hears of it.
+/// same key: no transfer touches either memory from then on, and the peer gets an error.
 #[test]
 fn a_key_that_is_used_again_does_not_open_the_old_memory() {
     const KEY: u64 = 7;

@@ -1,4 +1,4 @@
-//! Peers that do not keep the rules, from the hello on: the endpoint goes on with the others.
+//! Peers that break the rules, from the hello on: the endpoint continues with the others.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fn call_on(to: &Address) -> OwnedFd {
     socket
 }
 
-/// What a peer at `from` says first when it calls on `to`.
+/// The hello of a peer at `from` to `to`.
 fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
     let mut hello = from.to_bytes().to_vec();
     hello.extend_from_slice(&to.key.to_be_bytes());
@@ -83,7 +83,7 @@ fn a_key_that_is_wrong_and_a_file_that_is_missing() {
     let to = address(&b);
     let wrong = Address { key: to.key ^ 1, ..to };
     let _link = connect(&address(&a), &wrong, 1024).expect("the socket takes everybody");
-    // The right hello, without the memory that belongs to it.
+    // The right hello without its memory file.
     let socket = call_on(&to);
     let hello = hello(&address(&a), &to, 1024);
     rustix::net::send(&socket, &hello, SendFlags::empty()).expect("a packet");
@@ -100,7 +100,7 @@ fn records_about_what_is_not_theirs() {
         Record { cookie: u64::MAX, ..Record::new(Kind::Fin) },
         Record { cookie: 5, ..Record::new(Kind::Pull) },
         Record { cookie: 0, bytes: 0, ..Record::new(Kind::Data) },
-        // An announcement that nobody waits to hear of, which could never end.
+        // An announcement with no sender waiting for it, which could never end.
         Record { flags: 0, ..ack },
         Record::new(Kind::Wrap),
     ];
@@ -188,7 +188,7 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     drop(silent);
 }
 
-/// Peers that come and go leave nothing behind that each round would walk.
+/// Peers that leave add no work to a round of progress.
 #[test]
 fn gone_peers_are_forgotten() {
     let b = Side::open(|_| ());
@@ -205,8 +205,8 @@ fn gone_peers_are_forgotten() {
     assert!(now == 0 && places <= 8, "{now} connections, {places} places");
 }
 
-/// A message of a peer that is gone waits for its receive; a newer peer on the same place in the
-/// list of connections is not asked for its data.
+/// A message of a lost peer waits for its receive. The endpoint does not ask the newer peer with
+/// that connection number for its data.
 #[test]
 fn a_gone_peer_is_not_taken_for_the_next_one() {
     let b = Side::open(|_| ());
@@ -231,7 +231,7 @@ fn a_gone_peer_is_not_taken_for_the_next_one() {
     assert_eq!(second.next().map(|next| next.is_some()), Ok(false));
 }
 
-/// A peer that asks for more and more, and reads none of the answers.
+/// A peer that sends ever more requests and reads no answer.
 #[test]
 fn a_peer_that_never_reads_is_cut_off() {
     let read = Record { flags: flag::ACK, data: 99, body: [8, 0, 0], ..Record::new(Kind::Read) };

@@ -1,4 +1,4 @@
-//! One endpoint with all that it needs, as a program has it.
+//! One endpoint with all the objects that a program opens for it.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -42,12 +42,12 @@ macro_rules! call {
 pub(super) use call;
 
 impl Side {
-    /// Opened with these changes to the options.
+    /// Opens a side with changed options.
     pub(super) fn open(change: impl FnOnce(&mut ProviderOptions)) -> Self {
         Self::open_as(change, |_| (), FI_WAIT_NONE)
     }
 
-    /// The same, with changes to the address, and a wait object.
+    /// Opens a side with changed options, a changed address and a wait object.
     pub(super) fn open_as(
         change: impl FnOnce(&mut ProviderOptions),
         moved: impl FnOnce(&mut Address),
@@ -64,7 +64,7 @@ impl Side {
         let (mut queue, mut vector): (CqAttr, AvAttr) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         (queue.format, queue.wait_obj) = (FI_CQ_FORMAT_TAGGED, wait_obj);
-        // SAFETY: as a program calls: objects that are alive, places for results.
+        // SAFETY: the objects are alive, and the results have places.
         unsafe {
             assert_eq!(objects::fabric(null_mut(), &mut side.fabric, null_mut()), 0);
             let (domain, none) = (&mut side.domain, null_mut());
@@ -260,20 +260,20 @@ impl Drop for Side {
     }
 }
 
-/// Two sides that know each other, and what each calls the other.
+/// Two sides that know each other, and the address that each has for the other.
 pub(super) fn pair(change: impl Fn(&mut ProviderOptions)) -> (Side, Side, u64, u64) {
     let (a, b) = (Side::open(&change), Side::open(&change));
     let (to_b, to_a) = (a.insert(&b.name()), b.insert(&a.name()));
     (a, b, to_b, to_a)
 }
 
-/// Bytes that tell which message they are of.
+/// The bytes of a message, different for each number.
 pub(super) fn pattern(seed: usize, length: usize) -> Vec<u8> {
     (0..length).map(|at| (seed * 31 + at * 7 + at / 256) as u8).collect()
 }
 
 impl Side {
-    /// Sleeps until a completion comes, at most so many milliseconds, and gives its context.
+    /// Sleeps until a completion comes or the timeout in milliseconds passes. Returns its context.
     pub(super) fn sleep(&self, milliseconds: i32) -> usize {
         let mut entry = std::mem::MaybeUninit::<CqTaggedEntry>::uninit();
         // SAFETY: room for one entry, which is written if the call says so.

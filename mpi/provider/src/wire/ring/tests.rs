@@ -52,7 +52,7 @@ fn list(payload: &mut [u8]) -> [IoVec; 1] {
     [IoVec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() }]
 }
 
-/// Puts a record; one without payload outside its head by the shorter way, if that is `wanted`.
+/// Puts a record. If `wanted`, a record without payload outside its head takes the shorter path.
 fn either_way(
     sender: &mut RingSender,
     record: Record,
@@ -66,8 +66,8 @@ fn either_way(
     unsafe { sender.put(record, &list(payload), 0) }
 }
 
-/// Takes the next record, by the shorter way if that is `wanted` and there is one: then it is what
-/// the other would have given.
+/// Takes the next record, by the shorter path if `wanted` and possible. Both paths give the same
+/// record.
 fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Bytes)>, Broken> {
     let mut twin = RingReceiver { place: receiver.place, head: receiver.head, released: 0 };
     if wanted && let Some(record) = receiver.next_short() {
@@ -126,7 +126,7 @@ fn records_come_out_as_they_went_in() {
     assert!(full > 0, "the ring was never full");
 }
 
-/// Payload that looks like the stamp of the line it lies in is no record.
+/// Payload with the value of its line's stamp is no record.
 #[test]
 fn old_payload_is_no_stamp() {
     let memory = Memory::new(LINES_MIN);
@@ -196,7 +196,7 @@ fn a_receiver_that_lies_about_its_position_is_cut_off() {
         let memory = Memory::new(LINES_MIN);
         let (mut sender, receiver) = memory.ends(LINES_MIN);
         if lie == 3 {
-            // Backwards: it said more before.
+            // Backwards: the position was higher before.
             (sender.tail, sender.done) = (10, 8);
         }
         receiver.place.control().done.store(lie, Ordering::Relaxed);
