@@ -7,8 +7,8 @@
 //!
 //! **State.** Two sets of bits, which shared blocks use alternately, by their number.
 //!
-//! **Invariants.** B1: when a block is published, all bits of its set are clear. B2: in a block
-//! each worker sets its bit once, in the block's own set. B3: worker 0 clears the other set after
+//! **Invariants.** M1: when a block is published, all bits of its set are clear. M2: in a block
+//! each worker sets its bit once, in the block's own set. M3: worker 0 clears the other set after
 //! it has set its own bit. No worker reads that set then: the block that used it has ended (K3),
 //! and worker 0 publishes the block that will use it later.
 //!
