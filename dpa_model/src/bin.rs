@@ -17,12 +17,10 @@
 //! **Cost.** 20 bytes, as the paper counts (O29): five 32-bit words where the paper has a lock and
 //! two 64-bit pointers (O31).
 
-use core::ops::Index;
-
 use crate::Removal;
 use crate::block::Block;
-use crate::descriptor::{self, Descriptor, Link, state};
-use crate::number::{BinId, ReceiveId};
+use crate::descriptor::{Descriptor, Link, state};
+use crate::number::{BinId, ReceiveId, indexed, unchecked};
 use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
 
 /// Bytes of one bin (O29).
@@ -42,25 +40,7 @@ pub(crate) struct Bin {
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
 
-impl Index<BinId> for [Bin] {
-    type Output = Bin;
-
-    #[inline(always)]
-    fn index(&self, bin: BinId) -> &Bin {
-        &self[bin.index()]
-    }
-}
-
-/// The bin of a posted receive, without a look whether there is such a one.
-///
-/// # Safety
-/// The number is one of a communicator's, which has tables here.
-#[inline(always)]
-pub(crate) unsafe fn known(bins: &[Bin], bin: BinId) -> &Bin {
-    debug_assert!(bin.index() < bins.len());
-    // SAFETY: the caller's promise.
-    unsafe { bins.get_unchecked(bin.index()) }
-}
+indexed!([Bin] by BinId);
 
 impl Bin {
     pub(crate) fn empty() -> Self {
@@ -92,12 +72,12 @@ impl Bin {
     pub(crate) fn append(&self, receives: &[Descriptor], receive: ReceiveId) -> bool {
         let tail = self.tail.get();
         // SAFETY: both come from the free list.
-        let known = |receive| unsafe { descriptor::known(receives, receive) };
-        known(receive).next.set(ReceiveId::NIL);
+        let descriptor = |receive| unsafe { unchecked(receives, receive) };
+        descriptor(receive).next.set(ReceiveId::NIL);
         if tail == ReceiveId::NIL {
             self.head.set(receive);
         } else {
-            known(tail).next.set(receive);
+            descriptor(tail).next.set(receive);
         }
         self.tail.set(receive);
         self.length.store(self.length() + 1, Relaxed);
@@ -119,7 +99,7 @@ impl Bin {
             return self.unlink_later(receives, receive, *before);
         }
         // SAFETY: it is in a chain.
-        let descriptor = unsafe { descriptor::known(receives, receive) };
+        let descriptor = unsafe { unchecked(receives, receive) };
         let next = descriptor.next.get();
         self.head.set(next);
         if next == ReceiveId::NIL {

@@ -9,10 +9,9 @@
 //! booking check may miss one (S16).
 
 use alloc::boxed::Box;
-use core::ops::Index;
 
-use crate::descriptor::{Descriptor, known};
-use crate::number::ReceiveId;
+use crate::descriptor::Descriptor;
+use crate::number::{ReceiveId, indexed, unchecked};
 use crate::sync::{AtomicU64, Relaxed};
 
 /// Widest block: BlueField-3's DPA has 256 threads, each of which runs one handler.
@@ -47,14 +46,7 @@ impl FarBits {
     }
 }
 
-impl Index<ReceiveId> for [FarBits] {
-    type Output = FarBits;
-
-    #[inline(always)]
-    fn index(&self, receive: ReceiveId) -> &FarBits {
-        &self[receive.index()]
-    }
-}
+indexed!([FarBits] by ReceiveId);
 
 /// The bit of a handler in its word.
 #[inline(always)]
@@ -96,7 +88,7 @@ impl<'a> Bookings<'a> {
         }
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
         // SAFETY: a search found the receive.
-        let word = unsafe { &known(self.receives, receive).booking };
+        let word = unsafe { &unchecked(self.receives, receive).booking };
         let before = word.load(Relaxed);
         word.store(before | bit, Relaxed);
         before

@@ -20,11 +20,10 @@
 //! publication order everything that must be ordered.
 
 use alloc::boxed::Box;
-use core::ops::Index;
 
 use crate::WildcardClass;
 use crate::host_address::HostAddress;
-use crate::number::{BinId, Label, ReceiveId, Sequence};
+use crate::number::{BinId, Label, ReceiveId, Sequence, indexed};
 use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
 
 /// Life of a descriptor, see the file's page.
@@ -146,26 +145,7 @@ impl Descriptor {
     }
 }
 
-impl Index<ReceiveId> for [Descriptor] {
-    type Output = Descriptor;
-
-    #[inline(always)]
-    fn index(&self, receive: ReceiveId) -> &Descriptor {
-        &self[receive.index()]
-    }
-}
-
-/// The descriptor of a receive, without a look whether there is such a one.
-///
-/// # Safety
-/// The number came out of a chain, the free list or a candidate of this table, and is not `NIL`:
-/// only [`FreeList::full`](crate::free_list::FreeList::full) makes numbers, those of the table.
-#[inline(always)]
-pub(crate) unsafe fn known(receives: &[Descriptor], receive: ReceiveId) -> &Descriptor {
-    debug_assert!(receive.index() < receives.len());
-    // SAFETY: the caller's promise.
-    unsafe { receives.get_unchecked(receive.index()) }
-}
+indexed!([Descriptor] by ReceiveId);
 
 /// The receive descriptor table; its size is the limit of receives on the NIC (O7).
 pub(crate) fn table(receives: usize) -> Box<[Descriptor]> {

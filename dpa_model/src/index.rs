@@ -8,9 +8,9 @@
 
 use crate::bin::Bin;
 use crate::booking::Bookings;
-use crate::descriptor::{Descriptor, known, state};
+use crate::descriptor::{Descriptor, state};
 use crate::hash::{Hashes, reduce};
-use crate::number::{BinId, Label, ReceiveId};
+use crate::number::{BinId, Label, ReceiveId, unchecked};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, WildcardClass};
 
@@ -159,7 +159,7 @@ impl Indexes<'_> {
         let bin = self.view.bin(class, key.hashes.of_class(class));
         step!(BinRead { bin: bin.0 });
         // SAFETY: receives of this class are posted, so the communicator has tables.
-        let head = unsafe { crate::bin::known(self.bins, bin) }.head();
+        let head = unsafe { unchecked(self.bins, bin) }.head();
         if head == ReceiveId::NIL {
             return None;
         }
@@ -180,12 +180,12 @@ impl Indexes<'_> {
         let class = WildcardClass::ALL[CLASS];
         let bin = self.view.bin(class, key.hashes.of_class(class));
         // SAFETY: receives of this class are posted, so the communicator has tables.
-        let receive = unsafe { crate::bin::known(self.bins, bin) }.head();
+        let receive = unsafe { unchecked(self.bins, bin) }.head();
         if receive == ReceiveId::NIL {
             return Oldest::None { bin };
         }
         // SAFETY: the receive stands in a chain.
-        let descriptor = unsafe { known(self.bookings.receives, receive) };
+        let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
         if live::<CLASS>(descriptor, key) { Oldest::Fits { bin, receive } } else { Oldest::Other }
     }
 
@@ -224,7 +224,7 @@ impl Indexes<'_> {
         skip_below: usize,
     ) -> Result<Candidate, ReceiveId> {
         // SAFETY: the callers found it in a chain.
-        let descriptor = unsafe { known(self.bookings.receives, receive) };
+        let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
         step!(Visited { receive: receive.0 });
         if live::<CLASS>(descriptor, key)
             && (skip_below == 0 || !self.bookings.any_below(receive, skip_below))

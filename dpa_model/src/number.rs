@@ -1,6 +1,8 @@
 //! The numbers by which the NIC's tables name what they hold: a type for each, so that one cannot
 //! stand for another.
 
+use core::ops::Index;
+
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident,)*) => {$(
         $(#[$doc])*
@@ -18,6 +20,13 @@ macro_rules! numbers {
             #[inline(always)]
             pub(crate) fn index(self) -> usize {
                 self.0 as usize
+            }
+        }
+
+        impl From<$name> for usize {
+            #[inline(always)]
+            fn from(number: $name) -> Self {
+                number.index()
             }
         }
 
@@ -48,6 +57,53 @@ impl ReceiveId {
     pub(crate) fn found(self) -> Option<u32> {
         (self != Self::NIL).then_some(self.0)
     }
+}
+
+/// Indexes a table by the numbers of its entries.
+macro_rules! indexed {
+    ([$entry:ty] by $number:ty) => {
+        impl core::ops::Index<$number> for [$entry] {
+            type Output = $entry;
+
+            #[inline(always)]
+            fn index(&self, number: $number) -> &$entry {
+                &self[number.index()]
+            }
+        }
+    };
+}
+pub(crate) use indexed;
+
+/// The entry of a table with this number, without a bounds check.
+///
+/// # Safety
+/// The number is that of an entry of this table, and not `NIL`. Numbers of receives, messages and
+/// buffers come from [`FreeList::full`](crate::free_list::FreeList::full), which makes those of its
+/// table. A communicator gets only bins of the tables.
+#[inline(always)]
+pub(crate) unsafe fn unchecked<T, Id: Into<usize>>(table: &[T], number: Id) -> &T
+where
+    [T]: Index<Id, Output = T>,
+{
+    let place = number.into();
+    debug_assert!(place < table.len());
+    // SAFETY: the caller's promise.
+    unsafe { table.get_unchecked(place) }
+}
+
+/// As [`unchecked`], to change the entry.
+///
+/// # Safety
+/// As [`unchecked`].
+#[inline(always)]
+pub(crate) unsafe fn unchecked_mut<T, Id: Into<usize>>(table: &mut [T], number: Id) -> &mut T
+where
+    [T]: Index<Id, Output = T>,
+{
+    let place = number.into();
+    debug_assert!(place < table.len());
+    // SAFETY: the caller's promise.
+    unsafe { table.get_unchecked_mut(place) }
 }
 
 /// Place of a receive in the posting order of its communicator, dense: only receives that enter the

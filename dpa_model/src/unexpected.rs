@@ -20,7 +20,7 @@ use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target, is_inline};
-use crate::number::{BinId, BufferId, StoredId};
+use crate::number::{BinId, BufferId, StoredId, indexed, unchecked_mut};
 use crate::ring::Stretch;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
 
@@ -67,20 +67,21 @@ impl Unexpected {
     }
 }
 
+indexed!([Unexpected] by StoredId);
+indexed!([Chain] by BinId);
+
 /// An entry that the free list handed out. Chains name no others.
 #[inline(always)]
-fn known_mut(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
-    debug_assert!(message.index() < entries.len());
+fn entry_of(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
     // SAFETY: only the free list makes numbers of entries, and it holds those of the table.
-    unsafe { entries.get_unchecked_mut(message.index()) }
+    unsafe { unchecked_mut(entries, message) }
 }
 
 /// A chain of a communicator that has tables.
 #[inline(always)]
 fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
-    debug_assert!(bin.index() < chains.len());
     // SAFETY: communicators get bins of the table only, and there is a chain for each.
-    unsafe { chains.get_unchecked_mut(bin.index()) }
+    unsafe { unchecked_mut(chains, bin) }
 }
 
 /// Links an entry at the end of its chain of one class.
@@ -105,10 +106,10 @@ fn append<const CLASS: usize>(
 #[inline(always)]
 fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, message: StoredId) {
     if tail != StoredId::NIL {
-        known_mut(entries, tail).links[PLACE[CLASS]].next = message;
+        entry_of(entries, tail).links[PLACE[CLASS]].next = message;
     }
     let links = Neighbours { next: StoredId::NIL, before: tail };
-    known_mut(entries, message).links[PLACE[CLASS]] = links;
+    entry_of(entries, message).links[PLACE[CLASS]] = links;
 }
 
 /// Takes an entry out of its chain of one class; `bin` is that where it was found by class `FOUND`.
@@ -121,19 +122,19 @@ fn remove<const CLASS: usize, const FOUND: usize>(
     bin: BinId,
 ) {
     let class = WildcardClass::ALL[CLASS];
-    let entry = known_mut(entries, message);
+    let entry = entry_of(entries, message);
     let Neighbours { next, before } = entry.links[PLACE[CLASS]];
     let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
     let chain = chain_of(chains, bin);
     if before == StoredId::NIL {
         chain.head = next;
     } else {
-        known_mut(entries, before).links[PLACE[CLASS]].next = next;
+        entry_of(entries, before).links[PLACE[CLASS]].next = next;
     }
     if next == StoredId::NIL {
         chain.tail = before;
     } else {
-        known_mut(entries, next).links[PLACE[CLASS]].before = before;
+        entry_of(entries, next).links[PLACE[CLASS]].before = before;
     }
 }
 
@@ -209,7 +210,7 @@ impl UnexpectedStore {
     }
 
     pub(crate) fn entry(&self, message: StoredId) -> &Unexpected {
-        &self.entries[message.index()]
+        &self.entries[message]
     }
 
     /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`.
@@ -241,7 +242,7 @@ impl UnexpectedStore {
             self.bytes += u64::from(incoming.length);
         }
         let Self { entries, chains, .. } = self;
-        known_mut(entries, message).fill(arrival, incoming, hashes, buffer);
+        entry_of(entries, message).fill(arrival, incoming, hashes, buffer);
         append::<0>(entries, chains, view, message, hashes);
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
@@ -283,7 +284,7 @@ impl UnexpectedStore {
             bytes += u64::from(entry.length);
             let hashes = entry.hashes;
             let arrival = arrival + place as u64;
-            known_mut(entries, message).fill(arrival, &entry, hashes, BufferId::NIL);
+            entry_of(entries, message).fill(arrival, &entry, hashes, BufferId::NIL);
             append::<0>(entries, chains, &view, message, hashes);
             if tail == StoredId::NIL {
                 chains[all].head = message;
@@ -301,7 +302,7 @@ impl UnexpectedStore {
 
     /// Copies the payload of a buffered message that was just taken.
     pub(crate) fn keep_bytes(&mut self, message: StoredId, bytes: &[u8]) {
-        let buffer = self.entries[message.index()].buffer;
+        let buffer = self.entries[message].buffer;
         // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses these
         // buffers.
         unsafe { self.buffers.write(buffer.index(), bytes) };
@@ -310,9 +311,9 @@ impl UnexpectedStore {
     /// Links all messages of a communicator in the chains of another class.
     #[cold]
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
-        let mut current = self.chains[view.bin(WildcardClass::Any, 0).index()].head;
+        let mut current = self.chains[view.bin(WildcardClass::Any, 0)].head;
         while current != StoredId::NIL {
-            let Unexpected { hashes, links, .. } = self.entries[current.index()];
+            let Unexpected { hashes, links, .. } = self.entries[current];
             match class {
                 WildcardClass::AnySource => {
                     append::<1>(&mut self.entries, &mut self.chains, view, current, hashes);
@@ -330,10 +331,10 @@ impl UnexpectedStore {
     /// can be: that of `bin`.
     #[inline(always)]
     pub(crate) fn find<const CLASS: usize>(&self, bin: BinId, target: &Target) -> Option<StoredId> {
-        let mut current = self.chains[bin.index()].head;
+        let mut current = self.chains[bin].head;
         while current != StoredId::NIL {
             step!(UnexpectedVisited { entry: current.0 });
-            let entry = &self.entries[current.index()];
+            let entry = &self.entries[current];
             let Envelope { source, tag, .. } = entry.message.envelope;
             if target.accepts(WildcardClass::ALL[CLASS], source, tag) {
                 return Some(current);
@@ -376,7 +377,7 @@ impl UnexpectedStore {
     /// Looks at a stored payload.
     #[inline(always)]
     pub(crate) fn with_bytes<R>(&self, message: StoredId, look: impl FnOnce(&[u8]) -> R) -> R {
-        let entry = &self.entries[message.index()];
+        let entry = &self.entries[message];
         if entry.protocol == Protocol::Buffered {
             // SAFETY: only the boundary writes these buffers, and it holds `&self` here.
             unsafe { self.buffers.read(entry.buffer.index(), entry.message.length as usize, look) }
@@ -410,7 +411,7 @@ impl UnexpectedStore {
     /// Gives the memory of an unlinked message back.
     #[inline(always)]
     pub(crate) fn free(&mut self, message: StoredId) {
-        let entry = &self.entries[message.index()];
+        let entry = &self.entries[message];
         if entry.buffer != BufferId::NIL {
             self.free_buffers.give(entry.buffer);
         }
@@ -444,7 +445,7 @@ impl InRow<'_> {
         if first == StoredId::NIL {
             return None;
         }
-        let Unexpected { message, protocol, .. } = known_mut(self.entries, first);
+        let Unexpected { message, protocol, .. } = entry_of(self.entries, first);
         let Envelope { source, tag, .. } = message.envelope;
         let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
         (accepted && is_inline::<DATA>(*protocol, message.length, capacity)).then_some(first)
@@ -458,13 +459,13 @@ impl InRow<'_> {
         message: StoredId,
         bin: BinId,
     ) {
-        let next = known_mut(self.entries, message).links[PLACE[CLASS]].next;
+        let next = entry_of(self.entries, message).links[PLACE[CLASS]].next;
         let chain = chain_of(self.chains, bin);
         chain.head = next;
         if next == StoredId::NIL {
             chain.tail = StoredId::NIL;
         } else {
-            known_mut(self.entries, next).links[PLACE[CLASS]].before = StoredId::NIL;
+            entry_of(self.entries, next).links[PLACE[CLASS]].before = StoredId::NIL;
         }
         if CLASS != WildcardClass::Exact as usize {
             remove::<0, CLASS>(self.entries, self.chains, view, message, bin);
@@ -477,7 +478,7 @@ impl InRow<'_> {
     /// Gives the memory of an unlinked message back, which is still as it was.
     #[inline(always)]
     pub(crate) fn give(&mut self, message: StoredId) -> &Unexpected {
-        let entry = known_mut(self.entries, message);
+        let entry = entry_of(self.entries, message);
         *self.bytes -= u64::from(entry.message.length);
         self.free.give(message);
         entry

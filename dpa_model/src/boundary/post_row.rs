@@ -2,14 +2,14 @@
 //! usual in it is left to the loop over single posts (`admit.rs`).
 
 use super::due::Due;
-use crate::bin::{self, Bin};
+use crate::bin::Bin;
 use crate::booking::Bookings;
 use crate::communicator::Labels;
-use crate::descriptor::{self, state};
+use crate::descriptor::state;
 use crate::free_list::FreeList;
 use crate::index::CommView;
 use crate::message::{Command, Completion, Message, Post};
-use crate::number::{BinId, ReceiveId};
+use crate::number::{BinId, ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::sync::{Peek, Relaxed};
@@ -158,7 +158,7 @@ pub(super) fn enter(
     let Tables { bookings: Bookings { receives, far }, bins } = tables;
     let (label, place) = labels.next(class, &post.target);
     // SAFETY: it comes from the free list.
-    let descriptor = unsafe { descriptor::known(receives, receive) };
+    let descriptor = unsafe { unchecked(receives, receive) };
     debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
     // The bookings of its last life: its handlers are long done.
     descriptor.booking.store(0, Relaxed);
@@ -183,5 +183,5 @@ pub(super) fn enter(
     step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
     descriptor.state.store(state::POSTED, Relaxed);
     // SAFETY: the communicator's tables have this bin.
-    unsafe { bin::known(bins, bin) }.append(receives, receive)
+    unsafe { unchecked(bins, bin) }.append(receives, receive)
 }

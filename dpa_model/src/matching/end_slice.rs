@@ -3,8 +3,8 @@
 
 use super::scratch::Scratch;
 use crate::block::BlockInfo;
-use crate::descriptor::{known, state};
-use crate::number::{ReceiveId, WorkerId};
+use crate::descriptor::state;
+use crate::number::{ReceiveId, WorkerId, unchecked};
 use crate::repost::{Left, Reposts};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
@@ -28,7 +28,7 @@ pub(crate) fn end_slice(
         }
         step!(Reposted { receive: receive.0 });
         // SAFETY: the handler took it.
-        let descriptor = unsafe { known(&nic.receives, receive) };
+        let descriptor = unsafe { unchecked(&nic.receives, receive) };
         // SAFETY: inside a block (D1).
         let class = unsafe { descriptor.posted.peek() }.class;
         // SAFETY: the entry was seen ready, and is not given back before this slice is counted.

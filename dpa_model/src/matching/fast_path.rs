@@ -9,8 +9,8 @@ use super::detect::must_resolve;
 use super::group::{Alike, Group};
 use super::scratch::Scratch;
 use crate::FastPath;
-use crate::descriptor::{Descriptor, known};
-use crate::number::ReceiveId;
+use crate::descriptor::Descriptor;
+use crate::number::{ReceiveId, unchecked};
 
 /// Why a handler in conflict may not take the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,7 +171,7 @@ impl Group {
                 break;
             }
             // SAFETY: it follows in a chain.
-            let descriptor = unsafe { known(receives, current) };
+            let descriptor = unsafe { unchecked(receives, current) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             if posted.label != wanted || posted.sequence() != sequence {
@@ -204,7 +204,7 @@ impl Group {
         while current != ReceiveId::NIL {
             step!(Visited { receive: current.0 });
             // SAFETY: a search found it, or it follows in a chain.
-            let descriptor = unsafe { known(receives, current) };
+            let descriptor = unsafe { unchecked(receives, current) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);

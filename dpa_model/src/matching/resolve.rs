@@ -11,10 +11,9 @@ use super::group::Group;
 use super::scratch::Scratch;
 use super::search::{key, usual_key};
 use super::take::Taking;
-use crate::descriptor::known;
 use crate::index::{CommView, Indexes, Oldest};
 use crate::message::{Entry, Protocol};
-use crate::number::{BinId, ReceiveId};
+use crate::number::{BinId, ReceiveId, unchecked};
 use crate::shared::Shared;
 use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
 
@@ -173,7 +172,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     ) -> ReceiveId {
         let nic = self.block.nic;
         // SAFETY: a search found the receive.
-        let own = unsafe { known(self.indexes.bookings.receives, candidate) };
+        let own = unsafe { unchecked(self.indexes.bookings.receives, candidate) };
         let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
         if USUAL {
             let Some(key) = usual_key(entry, self.comm) else { return ReceiveId::NIL };

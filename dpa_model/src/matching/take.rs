@@ -8,9 +8,8 @@ use super::crew::{Chained, Crew};
 use super::protocol::deliver;
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
-use crate::descriptor::known;
 use crate::message::{Completion, Entry, Protocol};
-use crate::number::ReceiveId;
+use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::{HandlerCounters, Path};
 
@@ -183,11 +182,11 @@ impl<'a, C: Crew> Taking<'a, C> {
                 continue;
             }
             // SAFETY: a search found the receive.
-            let descriptor = unsafe { known(receives, receive) };
+            let descriptor = unsafe { unchecked(receives, receive) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             // SAFETY: the receive was posted in this bin.
-            let bin = unsafe { crate::bin::known(bins, posted.bin) };
+            let bin = unsafe { unchecked(bins, posted.bin) };
             // The slow path has just found it at the head, for data in the entry.
             if USUAL
                 && PATH != SLOW
