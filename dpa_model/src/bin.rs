@@ -1,16 +1,15 @@
-//! A bin of an index: the chain of the receives with one hash, cleaned under the bin's lock (O5,
+//! A bin of an index: the chain of receives with one hash, with removal under the bin's lock (O5,
 //! O6, O28).
 //!
-//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or none.
-//! `length`: receives linked. `tail` and `length` are only touched by the boundary and by the
-//! lock's holder.
+//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or none. `length`:
+//! linked receives. Only the boundary and the lock's holder access `tail` and `length`.
 //!
-//! **Invariants.** B1: the chain is in posting order. B2: following `next`
-//! from any descriptor of the chain, also one unlinked in this block, visits every later receive
-//! that is still posted (S17). B3: while a receive is `CONSUMED` it is in its chain.
+//! **Invariants.** B1: the chain is in posting order. B2: following `next` from any descriptor of
+//! the chain, even one unlinked in this block, visits every later receive that is still posted
+//! (S17). B3: while a receive is `CONSUMED` it is in its chain.
 //!
-//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each
-//! other. Searchers take no lock and need none, see descriptor.rs.
+//! **Orderings.** `lock`: taken with Acquire, released with Release; it orders removers with each
+//! other. Searchers need no lock, see descriptor.rs.
 //!
 //! **Progress.** Lazy removal is wait-free; eager removal blocks on the lock's holder.
 //!
@@ -33,7 +32,8 @@ pub(crate) struct Bin {
     head: Link,
     tail: Link,
     length: AtomicU32,
-    /// Receives ever linked here: tells a bin that was never used from one that is empty now.
+    /// Receives ever linked here; distinguishes a bin that was never used from one that is empty
+    /// now.
     linked: AtomicU32,
 }
 
@@ -67,11 +67,12 @@ impl Bin {
         self.linked.load(Relaxed) != 0
     }
 
-    /// Appends; boundary only. Returns whether the chain held something already (a collision, S28).
+    /// Appends a receive; boundary only. Returns whether the chain was not empty (a collision,
+    /// S28).
     #[inline]
     pub(crate) fn append(&self, receives: &[Descriptor], receive: ReceiveId) -> bool {
         let tail = self.tail.get();
-        // SAFETY: both come from the free list.
+        // SAFETY: the free list made both numbers.
         let descriptor = |receive| unsafe { unchecked(receives, receive) };
         descriptor(receive).next.set(ReceiveId::NIL);
         if tail == ReceiveId::NIL {
@@ -85,9 +86,9 @@ impl Bin {
         tail != ReceiveId::NIL
     }
 
-    /// Takes a receive out of its chain, this one, and makes it free; nobody else uses the chain.
-    /// `before` is a hint: what stood before it at some time. By reference, because the oldest of
-    /// a chain needs none. `OLDEST`: the caller has seen that it is the oldest.
+    /// Unlinks `receive` and frees it; the caller has exclusive access to the chain. `before` is a
+    /// hint, its predecessor at search time; a reference, because the head of a chain needs none.
+    /// `OLDEST`: the caller has seen that the receive is the head.
     #[inline(always)]
     pub(crate) fn unlink<const OLDEST: bool>(
         &self,
@@ -98,7 +99,7 @@ impl Bin {
         if !OLDEST && self.head() != receive {
             return self.unlink_later(receives, receive, *before);
         }
-        // SAFETY: it is in a chain.
+        // SAFETY: the receive is in a chain.
         let descriptor = unsafe { unchecked(receives, receive) };
         let next = descriptor.next.get();
         self.head.set(next);
@@ -110,7 +111,7 @@ impl Bin {
         step!(Unlinked { receive: receive.0 });
     }
 
-    /// A receive that is not the oldest of its chain.
+    /// Unlinks a receive that is not the head of its chain.
     #[cold]
     #[inline(never)]
     fn unlink_later(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) {
@@ -121,8 +122,8 @@ impl Bin {
         step!(Unlinked { receive: receive.0 });
     }
 
-    /// Takes a receive out behind `before`. `false`: it does not stand there. A receive that is
-    /// still posted is still in its chain (B2), so what its `next` names is, too.
+    /// Unlinks a receive behind `before`. `false`: it is not there. A posted receive is still in
+    /// its chain (B2), so its successor is, too.
     #[inline]
     fn unlink_after(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) -> bool {
         let Some(neighbour) = receives.get(before.index()) else { return false };
@@ -138,8 +139,8 @@ impl Bin {
         true
     }
 
-    /// Takes a consumed receive out while other handlers search and remove, or leaves that to the
-    /// boundary. `false`: it had to, because the lock was taken.
+    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was
+    /// taken, and the boundary has to unlink it.
     #[inline]
     pub(crate) fn try_unlink(
         &self,
@@ -157,10 +158,10 @@ impl Bin {
             if removal == Removal::Lazy {
                 return false;
             }
-            // Its holder may have died with it.
+            // A panic may have killed the lock's holder.
             block.poll_until(|| self.lock.compare_exchange(0, 1, acquire, Relaxed).is_ok());
         }
-        // Read under the lock: an earlier holder may have taken it along (B3).
+        // Read under the lock: an earlier holder may have unlinked the receive, too (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
             self.unlink::<false>(receives, receive, &ReceiveId::NIL);
         }
@@ -171,8 +172,8 @@ impl Bin {
         true
     }
 
-    /// Walks from the head to `receive` and takes out it and every consumed receive before it. Ends
-    /// because of B3.
+    /// Walks from the head to `receive` and unlinks it and every consumed receive before it.
+    /// Terminates because of B3.
     #[inline(never)]
     fn unlink_up_to(&self, receives: &[Descriptor], receive: ReceiveId) {
         let mut before = ReceiveId::NIL;
@@ -230,7 +231,7 @@ mod tests {
         bin.unlink::<false>(receives, ReceiveId(receive), &ReceiveId(before));
     }
 
-    /// All orders in which these can be taken.
+    /// All orders in which these receives can be taken.
     fn orders(left: &[u32]) -> Vec<Vec<u32>> {
         if left.is_empty() {
             return Vec::from([Vec::new()]);
@@ -244,8 +245,8 @@ mod tests {
 
     #[test]
     fn taking_out_in_any_order_leaves_the_others_in_theirs() {
-        // What stood before each in the beginning, or a wrong hint: nobody, the receive itself, one
-        // behind it.
+        // The predecessor of each at first, or a wrong hint: none, the receive itself, or a later
+        // one.
         let hints: [fn(u32) -> u32; 4] = [
             |receive| receive.wrapping_sub(1),
             |_| ReceiveId::NIL.0,
@@ -270,7 +271,7 @@ mod tests {
             post(&bin, &receives, RECEIVES);
             assert_eq!(chain(&bin, &receives), [RECEIVES], "{order:?}");
         }
-        // The end, also while others are left.
+        // The tail, even while others are left.
         let (bin, receives) = (Bin::empty(), table(3));
         for receive in 0..2 {
             post(&bin, &receives, receive);
@@ -279,7 +280,7 @@ mod tests {
         post(&bin, &receives, 2);
         assert_eq!(chain(&bin, &receives), [0, 2]);
     }
-    /// What an eager remover waits for, a worker that died may never give.
+    /// An eager remover panics if the lock's holder has died.
     #[test]
     #[cfg(feature = "std")]
     #[should_panic(expected = "another worker panicked")]

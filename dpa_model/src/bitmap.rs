@@ -85,7 +85,7 @@ impl Bitmap {
     }
 }
 
-/// The bits of these workers in a word.
+/// Mask of these workers' bits in a word.
 fn members(workers: &Range<WorkerId>, word: usize) -> u64 {
     HandlerSet::below(workers.end.0).word(word) & !HandlerSet::below(workers.start.0).word(word)
 }

@@ -1,23 +1,23 @@
-//! The receive descriptor: 64 bytes, one line, everything that a handler needs of a posted receive
+//! The receive descriptor: 64 bytes, one line, with all that a handler needs of a posted receive
 //! (O7, O29, S23).
 //!
-//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> FREE`. `FREE` means: in no chain. `POSTED` is
-//! given by the boundary; `CONSUMED` by the one handler that takes the receive (S18), and the
-//! receive is still in its chain then; `FREE` by whoever takes it out of the chain: the holder of
-//! the bin's lock, the boundary, or the worker that runs the block alone, which needs no mark in
-//! between (`POSTED -> FREE`). A free descriptor is posted again by the boundary only, so not
-//! inside the block in which it was taken. `booking`: bit i is set by handler i when it selects
-//! this receive (O10); the bits of handlers from 64 on lie beside the table (see booking.rs).
-//! `next`: the chain of the bin; a descriptor that left it keeps `next` until the block ends (S17).
+//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> FREE`. A `FREE` descriptor is in no chain.
+//! The boundary sets `POSTED`. The one handler that takes the receive sets `CONSUMED` (S18); the
+//! receive is still in its chain then. The worker that unlinks it sets `FREE`: the holder of the
+//! bin's lock, the boundary, or the worker that runs the block alone, which needs no mark in
+//! between (`POSTED -> FREE`). Only the boundary posts a free descriptor again, so not inside the
+//! block in which it was taken. `booking`: handler i sets bit i when it selects this receive (O10);
+//! the bits of handlers from 64 on lie beside the table (see booking.rs). `next`: the chain of the
+//! bin; an unlinked descriptor keeps `next` until the block ends (S17).
 //!
-//! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant.
-//! D2: no descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that
-//! block (S7).
+//! **Invariants.** D1: only the boundary writes `posted`, so it is constant inside a block. D2: no
+//! descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that block
+//! (S7).
 //!
-//! **Orderings.** Inside a block nothing new becomes reachable: chains only lose members, and what
-//! a pointer leads to was written by the boundary before the block was published. So `state`,
-//! `booking` and `next` are Relaxed inside a block; the barrier (`Block::progress`) and the block's
-//! publication order everything that must be ordered.
+//! **Orderings.** Inside a block nothing new becomes reachable: chains only lose members, and the
+//! boundary wrote the target of every pointer before it published the block. So `state`, `booking`
+//! and `next` are Relaxed inside a block; the barrier (`Block::progress`) and the block's
+//! publication order all that needs order.
 
 use alloc::boxed::Box;
 
@@ -26,29 +26,29 @@ use crate::host_address::HostAddress;
 use crate::number::{BinId, Label, ReceiveId, Sequence, indexed};
 use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
 
-/// Life of a descriptor, see the file's page.
+/// States of a descriptor, see the module's documentation.
 pub(crate) mod state {
     pub(crate) const FREE: u32 = 0;
     pub(crate) const POSTED: u32 = 1;
     pub(crate) const CONSUMED: u32 = 2;
 }
 
-/// What the boundary writes when it posts.
+/// The fields that the boundary writes when it posts.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Posted {
     pub(crate) label: Label,
-    /// Where the data goes.
+    /// Address of the user's buffer.
     pub(crate) buffer: HostAddress,
-    /// The host's name for it.
+    /// The host's name for the request.
     pub(crate) request: u64,
-    /// Place in its sequence, a run of receives with one selector (O9, S11).
+    /// Place in the sequence, a run of receives with one selector (O9, S11).
     pub(crate) place: u32,
     /// Source, if the class has one.
     pub(crate) source: u32,
     /// Tag, if the class has one.
     pub(crate) tag: u32,
-    /// Bin in whose chain it is.
+    /// Bin whose chain holds the receive.
     pub(crate) bin: BinId,
     /// Length of the user's buffer in bytes.
     pub(crate) capacity: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Posted {
 }
 
 impl Posted {
-    /// The sequence that it belongs to.
+    /// The sequence of the receive.
     #[inline(always)]
     pub(crate) fn sequence(&self) -> Sequence {
         Sequence(Label(self.label.0 - u64::from(self.place)))
@@ -70,8 +70,8 @@ impl Posted {
     }
 }
 
-/// A pointer of a chain: the receive that comes next, or first, or last. One writer at a time;
-/// searchers read it meanwhile, see the file's page.
+/// A pointer of a chain: to the next, first or last receive. It has one writer at a time, and
+/// searchers read it concurrently, see the module's documentation.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Link(AtomicU32);
@@ -129,18 +129,18 @@ impl Descriptor {
         }
     }
 
-    /// Whether a message may still take it.
+    /// Whether a message may still take the receive.
     pub(crate) fn is_posted(&self) -> bool {
         self.state.load(Relaxed) == state::POSTED
     }
 
-    /// A copy of what was posted.
+    /// A copy of the posted fields.
     ///
     /// # Safety
     /// The caller is inside a block that began after the post, or is the boundary (D1).
     #[inline(always)]
     pub(crate) unsafe fn posted(&self) -> Posted {
-        // SAFETY: D1: between the block's publication and its end nobody writes `posted`.
+        // SAFETY: D1: `posted` is not written between the block's publication and its end.
         unsafe { self.posted.read(|posted| *posted) }
     }
 }

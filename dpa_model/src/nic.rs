@@ -25,9 +25,8 @@ use crate::{
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
 
-/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the
-/// pool of threads (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a
-/// model checker.
+/// A new NIC: one value per role. The caller decides how the roles run: the pool of threads
+/// (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a model checker.
 #[derive(Debug)]
 pub struct Nic {
     /// Worker 0: the block boundary and the lowest slice.
@@ -46,7 +45,7 @@ impl Nic {
     /// Takes all memory and builds the tables.
     ///
     /// # Errors
-    /// [`ConfigError`] when a number is out of range or the tables exceed the memory budget.
+    /// [`ConfigError`] if a number is out of range or the tables exceed the memory budget.
     pub fn new(config: &NicConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let shared = Arc::new(Shared {
@@ -98,7 +97,7 @@ impl Nic {
     }
 }
 
-/// Asks a NIC's runners to end.
+/// Asks the NIC's workers to stop.
 #[derive(Clone, Debug)]
 pub struct Stop {
     shared: Arc<Shared>,
@@ -109,19 +108,19 @@ impl Stop {
         Self { shared }
     }
 
-    /// Asks; the runners end after the current block.
+    /// Asks the workers to stop after the current block.
     pub fn ask(&self) {
         self.shared.life.ask_to_stop();
     }
 
-    /// Says that no worker runs any more, whatever ended them; the caller has joined them all.
+    /// Marks that no worker runs any more; the caller has joined them all.
     #[cfg(feature = "std")]
     pub(crate) fn note_all_ended(&self) {
         self.shared.life.note_stopped();
     }
 
-    /// Says that a worker died: those that wait for it inside a block panic, and no further block
-    /// is run.
+    /// Marks that a worker panicked: workers that wait for it inside a block panic, too, and no
+    /// further block runs.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.shared.block.break_down();
@@ -129,7 +128,7 @@ impl Stop {
     }
 }
 
-/// How the bins of posted receives are used, over all communicators.
+/// Use of the bins of posted receives, over all communicators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BinUse {
     /// Bins in NIC memory.
@@ -168,7 +167,7 @@ impl Monitor {
         }
     }
 
-    /// How the bins of posted receives are used. Walks all bins.
+    /// The use of the bins of posted receives. Walks all bins.
     pub fn bin_use(&self) -> BinUse {
         let mut sum = BinUse { bins: self.shared.bins.len() as u64, ..BinUse::default() };
         for bin in &self.shared.bins {

@@ -1,5 +1,5 @@
-//! The numbers by which the NIC's tables name what they hold: a type for each, so that one cannot
-//! stand for another.
+//! Numbers that name entries of the NIC's tables: a type for each table, so that the compiler keeps
+//! them apart.
 
 use core::ops::Index;
 
@@ -13,10 +13,10 @@ macro_rules! numbers {
         pub(crate) struct $name(pub(crate) u32);
 
         impl $name {
-            /// None: the end of a chain.
+            /// No entry: the end of a chain.
             pub(crate) const NIL: Self = Self(u32::MAX);
 
-            /// As an index of its table.
+            /// The number as an index of its table.
             #[inline(always)]
             pub(crate) fn index(self) -> usize {
                 self.0 as usize
@@ -39,12 +39,11 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// A receive, by the place of its descriptor.
+    /// A receive: the index of its descriptor.
     ReceiveId,
-    /// A bin of posted receives; the unexpected messages with that hash have a chain of the same
-    /// number.
+    /// A bin of posted receives, and the chain of unexpected messages with its hash.
     BinId,
-    /// An unexpected message, by its entry of the store.
+    /// An unexpected message: its entry in the store.
     StoredId,
     /// A buffer for the payload of an unexpected message.
     BufferId,
@@ -53,7 +52,7 @@ numbers! {
 }
 
 impl ReceiveId {
-    /// The number for who listens to the steps; `None` for none.
+    /// The number for listeners to steps; `None` for `NIL`.
     pub(crate) fn found(self) -> Option<u32> {
         (self != Self::NIL).then_some(self.0)
     }
@@ -77,9 +76,9 @@ pub(crate) use indexed;
 /// The entry of a table with this number, without a bounds check.
 ///
 /// # Safety
-/// The number is that of an entry of this table, and not `NIL`. Numbers of receives, messages and
-/// buffers come from [`FreeList::full`](crate::free_list::FreeList::full), which makes those of its
-/// table. A communicator gets only bins of the tables.
+/// The number names an entry of this table, and is not `NIL`. Numbers of receives, messages and
+/// buffers come from [`FreeList::full`](crate::free_list::FreeList::full), which makes only numbers
+/// of its table. A communicator gets only bins of the tables.
 #[inline(always)]
 pub(crate) unsafe fn unchecked<T, Id: Into<usize>>(table: &[T], number: Id) -> &T
 where
@@ -87,14 +86,14 @@ where
 {
     let place = number.into();
     debug_assert!(place < table.len());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller gives a number within the table.
     unsafe { table.get_unchecked(place) }
 }
 
-/// As [`unchecked`], to change the entry.
+/// The entry of a table with this number, mutable and without a bounds check.
 ///
 /// # Safety
-/// As [`unchecked`].
+/// The safety contract of [`unchecked`] applies.
 #[inline(always)]
 pub(crate) unsafe fn unchecked_mut<T, Id: Into<usize>>(table: &mut [T], number: Id) -> &mut T
 where
@@ -102,32 +101,32 @@ where
 {
     let place = number.into();
     debug_assert!(place < table.len());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller gives a number within the table.
     unsafe { table.get_unchecked_mut(place) }
 }
 
-/// Place of a receive in the posting order of its communicator, dense: only receives that enter the
-/// posted queue count (S9, S10).
+/// Place of a receive in the posting order of its communicator. Labels are dense: only receives
+/// that enter the posted queue count (S9, S10).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Label(pub(crate) u64);
 
 impl Label {
-    /// The label so many receives later.
+    /// The label `receives` receives later.
     #[inline(always)]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + receives)
     }
 
-    /// How many receives came between that one and this.
+    /// Number of receives from label `earlier` to this one.
     #[inline(always)]
     pub(crate) fn since(self, earlier: Self) -> u64 {
         self.0 - earlier.0
     }
 }
 
-/// A run of receives with one selector (O9, S11), by the label of its first. Labels never come
-/// twice, so two sequences of a communicator are never the same.
+/// A run of receives with one selector (O9, S11), named by the label of its first. Labels never
+/// recur, so two sequences of a communicator always differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Sequence(pub(crate) Label);
@@ -151,7 +150,7 @@ impl QueueId {
     /// The queue that the first sender gets.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// The next one of so many, after the last the first.
+    /// The next of `queues` queues, cyclically.
     #[inline(always)]
     pub(crate) fn next_of(self, queues: usize) -> Self {
         if self.0 + 1 < queues { Self(self.0 + 1) } else { Self(0) }

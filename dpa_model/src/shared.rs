@@ -1,4 +1,4 @@
-//! What all workers of a NIC, its senders and its host share.
+//! The state that the workers of a NIC, its senders and its host share.
 
 use alloc::boxed::Box;
 
@@ -18,8 +18,7 @@ use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique};
 use crate::{CommId, HandlerCounters, Options};
 
-/// Tells a NIC from every other one of this process. An address would not: a later NIC can have it
-/// again.
+/// Identifies a NIC within this process. An address would not: a later NIC can reuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NicName(u64);
 
@@ -37,14 +36,13 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) handlers: usize,
     pub(crate) slice_min: SliceMin,
-    /// Whether an option asks for more at a block's begin or end than most NICs do: back pressure,
-    /// or handlers that repost. One look for both.
+    /// Whether back-pressure or handler repost is on. Checked once at a block's beginning and end.
     pub(crate) has_rare_options: bool,
     pub(crate) eager_limit: usize,
     pub(crate) arrivals: Arrivals,
     pub(crate) commands: Ring<Command>,
     pub(crate) completions: Ring<Completion>,
-    /// Payloads that go with forwarded messages, one buffer per position of the completion ring.
+    /// Payloads of forwarded messages, one buffer per position of the completion ring.
     pub(crate) staging: Buffers,
     pub(crate) receives: Box<[Descriptor]>,
     pub(crate) far_bits: Box<[FarBits]>,
@@ -52,35 +50,35 @@ pub(crate) struct Shared {
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,
     pub(crate) block: Block,
-    /// Where handlers give back what a block used.
+    /// State of blocks that their handlers end.
     pub(crate) reposts: Option<Box<Reposts>>,
     pub(crate) regions: Regions,
     pub(crate) dropped: Dropped,
     pub(crate) life: Life,
     pub(crate) handler_counters: Box<[HandlerCounters]>,
     pub(crate) block_sizes: BlockSizes,
-    /// Of these, run by one worker when nothing was posted.
+    /// Blocks that one worker ran when nothing was posted.
     pub(crate) idle_blocks: BlockSizes,
     pub(crate) boundary_counters: BoundaryCounters,
     pub(crate) sender_counters: SenderCounters,
 }
 
 impl Shared {
-    /// The view of a communicator; empty for one that the NIC does not know.
+    /// The view of a communicator; empty if the NIC does not know it.
     ///
     /// # Safety
-    /// The caller is inside a block for as long as it uses the view, or is the boundary: only that
-    /// writes views, between blocks.
+    /// The caller uses the view inside one block, or is the boundary, which alone writes views,
+    /// between blocks.
     #[inline(always)]
     pub(crate) unsafe fn view(&self, comm: CommId) -> Peek<'_, CommView> {
         match self.views.get(comm.0 as usize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller excludes writes of the view.
             Some(view) => unsafe { view.peek() },
             None => Peek::constant(&CommView::NONE),
         }
     }
 
-    /// Where the booking bits of all receives are.
+    /// The booking bits of all receives.
     #[inline(always)]
     pub(crate) fn bookings(&self) -> Bookings<'_> {
         Bookings { receives: &self.receives, far: &self.far_bits }
@@ -93,10 +91,11 @@ impl Shared {
     }
 }
 
-/// Running, asked to stop, stopped: who may still touch host and sender memory.
+/// Whether the NIC runs, and so may access host and sender memory.
 ///
 /// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more.
-/// **Orderings.** `stopped`: Release by who ends -> Acquire: all its reads and writes are over.
+/// **Orderings.** `stopped`: Release by the thread that ends the NIC -> Acquire: all accesses of
+/// the NIC are over.
 #[derive(Debug)]
 pub(crate) struct Life {
     stop: AtomicU64,
@@ -120,7 +119,7 @@ impl Life {
         self.stopped.store(1, weak!(StoppedRelaxed, Release));
     }
 
-    /// No worker runs any more, and none will.
+    /// Whether no worker runs, now or later.
     // Asked for every message, also from other crates.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {

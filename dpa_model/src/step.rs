@@ -19,7 +19,7 @@ mod listener {
         static LISTENER: Cell<Option<fn(Step)>> = const { Cell::new(None) };
     }
 
-    /// Every step of this thread goes to `listener` from now on; `None` ends it.
+    /// Sends every step of this thread to `listener`; `None` stops that.
     pub fn listen(listener: Option<fn(Step)>) {
         LISTENER.set(listener);
     }

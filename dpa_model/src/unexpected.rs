@@ -1,14 +1,14 @@
 //! The unexpected store: messages without a receive, each linked in the chains of the classes that
 //! receives use (O22, S15).
 //!
-//! Every message is in the chain of its full key and in the one list of its communicator. The
-//! chains by tag alone and by source alone are made when the first receive or probe asks for them,
-//! and kept from then on: most communicators never see such a wildcard, and each chain costs every
-//! message a line when it comes and when it goes.
+//! Every message is in the chain of its full key and in the one list of its communicator. The first
+//! receive or probe of a class makes the chains by tag alone or by source alone, which then remain.
+//! Most communicators never see such a wildcard, and each chain costs every message a line at
+//! insertion and at removal.
 //!
-//! Only the boundary touches it, so it has no atomics. **Invariant** Q1: in every chain the order
-//! is arrival order (S14): the boundary inserts a block's unexpected messages in handler order, and
-//! a chain made later is made in the order of the list.
+//! Only the boundary accesses the store, so it has no atomics. **Invariant** Q1: every chain is in
+//! arrival order (S14): the boundary inserts a block's unexpected messages in handler order, and
+//! makes later chains in the order of the list.
 //!
 //! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove
 //! are O(1); the first wildcard of a class costs O(messages of the communicator).
@@ -43,10 +43,10 @@ const UNLINKED: Neighbours = Neighbours { next: StoredId::NIL, before: StoredId:
 pub(crate) struct Unexpected {
     pub(crate) message: Message,
     pub(crate) payload: [u64; 3],
-    /// Of each class, at its [`PLACE`].
+    /// Links of each class, at its [`PLACE`].
     links: [Neighbours; 4],
     hashes: Hashes,
-    /// Unexpected buffer of a payload that does not fit here.
+    /// Unexpected buffer of a payload that does not fit in the entry.
     pub(crate) buffer: BufferId,
     pub(crate) protocol: Protocol,
 }
@@ -54,11 +54,11 @@ pub(crate) struct Unexpected {
 const _: () = assert!(size_of::<Unexpected>() == 128);
 
 impl Unexpected {
-    /// A message that came as number `arrival`.
+    /// The stored message, which was number `arrival`.
     #[inline(always)]
     fn fill(&mut self, arrival: u64, incoming: &Entry, hashes: Hashes, buffer: BufferId) {
         self.message.arrival = arrival;
-        // Word by word: as a whole it would pass through the stack.
+        // Word by word: a copy of the whole would pass through the stack.
         let Envelope { comm, source, tag } = incoming.envelope;
         self.message.envelope = Envelope { comm, source, tag };
         self.message.length = incoming.length;
@@ -73,18 +73,18 @@ indexed!([Chain] by BinId);
 /// An entry that the free list handed out. Chains name no others.
 #[inline(always)]
 fn entry_of(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
-    // SAFETY: only the free list makes numbers of entries, and it holds those of the table.
+    // SAFETY: only the free list makes numbers of entries, and all are in the table.
     unsafe { unchecked_mut(entries, message) }
 }
 
-/// A chain of a communicator that has tables.
+/// A chain of a communicator with tables.
 #[inline(always)]
 fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
-    // SAFETY: communicators get bins of the table only, and there is a chain for each.
+    // SAFETY: communicators get only bins of the table, and each bin has a chain.
     unsafe { unchecked_mut(chains, bin) }
 }
 
-/// Links an entry at the end of its chain of one class.
+/// Appends an entry to its chain of one class.
 #[inline(always)]
 fn append<const CLASS: usize>(
     entries: &mut [Unexpected],
@@ -102,7 +102,7 @@ fn append<const CLASS: usize>(
     link_behind::<CLASS>(entries, tail, message);
 }
 
-/// Makes an entry the last of its chain, behind what was the last, if there was one.
+/// Makes an entry the last of its chain, behind the previous last, if any.
 #[inline(always)]
 fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, message: StoredId) {
     if tail != StoredId::NIL {
@@ -112,7 +112,7 @@ fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, m
     entry_of(entries, message).links[PLACE[CLASS]] = links;
 }
 
-/// Takes an entry out of its chain of one class; `bin` is that where it was found by class `FOUND`.
+/// Unlinks an entry from its chain of one class; `bin` is the bin in which class `FOUND` found it.
 #[inline(always)]
 fn remove<const CLASS: usize, const FOUND: usize>(
     entries: &mut [Unexpected],
@@ -138,8 +138,8 @@ fn remove<const CLASS: usize, const FOUND: usize>(
     }
 }
 
-/// Where the links of a class are: first those that every message has, which lie in the line of its
-/// data.
+/// Index of each class's links: first those of the classes that link every message, which lie in
+/// the line of its data.
 const PLACE: [usize; 4] = [0, 2, 3, 1];
 
 #[derive(Debug)]
@@ -149,15 +149,15 @@ pub(crate) struct UnexpectedStore {
     chains: Box<[Chain]>,
     buffers: Buffers,
     free_buffers: FreeList<BufferId>,
-    /// Payload bytes held now.
+    /// Payload bytes in the store now.
     pub(crate) bytes: u64,
 }
 
-/// The chains that every message is linked in from the beginning, a bit per class.
+/// Classes in whose chains every message is linked from the beginning.
 pub(crate) const LINKED_ALWAYS: ClassSet =
     ClassSet::of(&[WildcardClass::Exact, WildcardClass::Any]);
 
-/// The classes of receives that hints leave (S24).
+/// The classes of receives that hints allow (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> ClassSet {
     let mut allowed = ClassSet::of(&[WildcardClass::Exact]);
     if !hints.no_any_source {
@@ -195,12 +195,12 @@ impl UnexpectedStore {
         }
     }
 
-    /// Whether a message of this kind can be taken now.
+    /// Whether the store has room for a message of this kind now.
     pub(crate) fn has_room(&self, protocol: Protocol) -> bool {
         self.free.count() > 0 && (protocol != Protocol::Buffered || self.free_buffers.count() > 0)
     }
 
-    /// How many messages of any kind can be taken now.
+    /// Number of messages of any kind for which the store has room now.
     pub(crate) fn room(&self) -> usize {
         self.free.count().min(self.free_buffers.count())
     }
@@ -213,12 +213,10 @@ impl UnexpectedStore {
         &self.entries[message]
     }
 
-    /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`.
-    /// Returns whether there was room; the data of a buffered one then goes to
-    /// [`keep_bytes`](Self::keep_bytes).
+    /// Stores message number `arrival` at the end of its chains, those in `linked`. Returns whether
+    /// there was room. [`keep_bytes`](Self::keep_bytes) then stores the data of a buffered message.
     ///
-    /// The entry is read where it lies: passing its parts on through memory costs as much as
-    /// linking them.
+    /// Reads the entry in place: passing its parts on through memory costs as much as linking them.
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
@@ -256,9 +254,9 @@ impl UnexpectedStore {
         Some(message)
     }
 
-    /// The same for messages in a row of one communicator with hashes and data in the entry, by far
-    /// the commonest, as long as there is room; the first came as number `arrival`. Returns how
-    /// many. A function of its own, short enough for its values to stay in registers.
+    /// Stores consecutive messages of one communicator that have hashes and data in the entry, the
+    /// common case, while there is room. The first is number `arrival`. Returns how many. A
+    /// separate function, short enough to keep its values in registers.
     #[inline(never)]
     pub(crate) fn insert_row(
         &mut self,
@@ -269,7 +267,7 @@ impl UnexpectedStore {
     ) -> usize {
         let (view, mut bytes, mut count) = (*view, 0, 0);
         let Self { entries, chains, free, .. } = self;
-        // The end of the one list, in a local variable.
+        // The end of the list of all messages, in a local variable.
         let all = view.bin(WildcardClass::Any, 0).index();
         let mut tail = chains[all].tail;
         for (place, message) in incoming.places().zip(free.next()) {
@@ -300,7 +298,7 @@ impl UnexpectedStore {
         count
     }
 
-    /// Copies the payload of a buffered message that was just taken.
+    /// Copies the payload of a buffered message that was just stored.
     pub(crate) fn keep_bytes(&mut self, message: StoredId, bytes: &[u8]) {
         let buffer = self.entries[message].buffer;
         // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses these
@@ -327,8 +325,8 @@ impl UnexpectedStore {
         }
     }
 
-    /// The oldest message that a target of this class accepts, looked up in the one chain where it
-    /// can be: that of `bin`.
+    /// The oldest message that a target of this class accepts, from the only chain that can hold
+    /// it: the chain of `bin`.
     #[inline(always)]
     pub(crate) fn find<const CLASS: usize>(&self, bin: BinId, target: &Target) -> Option<StoredId> {
         let mut current = self.chains[bin].head;
@@ -344,15 +342,15 @@ impl UnexpectedStore {
         None
     }
 
-    /// For a loop over usual messages.
+    /// A view of the store for a loop over common messages.
     #[inline(always)]
     pub(crate) fn in_row(&mut self) -> InRow<'_> {
         let Self { entries, chains, free, bytes, .. } = self;
         InRow { entries, chains, free, bytes }
     }
 
-    /// Takes a message, found in the chain of `bin`, out of all chains that it is linked in; it
-    /// keeps its memory until `free`.
+    /// Unlinks a message, found in the chain of `bin`, from all its chains; it keeps its memory
+    /// until `free`.
     #[inline(always)]
     pub(crate) fn unlink<const CLASS: usize>(
         &mut self,
@@ -374,12 +372,12 @@ impl UnexpectedStore {
         remove::<3, CLASS>(entries, chains, view, message, bin);
     }
 
-    /// Looks at a stored payload.
+    /// Passes a stored payload to a closure.
     #[inline(always)]
     pub(crate) fn with_bytes<R>(&self, message: StoredId, look: impl FnOnce(&[u8]) -> R) -> R {
         let entry = &self.entries[message];
         if entry.protocol == Protocol::Buffered {
-            // SAFETY: only the boundary writes these buffers, and it holds `&self` here.
+            // SAFETY: only the boundary writes the buffers, and it holds `&self` here.
             unsafe { self.buffers.read(entry.buffer.index(), entry.message.length as usize, look) }
         } else {
             look(crate::message::inline_bytes(&entry.payload, entry.message.length))
@@ -408,7 +406,7 @@ impl UnexpectedStore {
         self.chains.iter().enumerate().map(arrivals).collect()
     }
 
-    /// Gives the memory of an unlinked message back.
+    /// Frees the memory of an unlinked message.
     #[inline(always)]
     pub(crate) fn free(&mut self, message: StoredId) {
         let entry = &self.entries[message];
@@ -422,8 +420,8 @@ impl UnexpectedStore {
     }
 }
 
-/// The store while a loop receives messages in a row from it: what it needs at hand, because a
-/// compiler must otherwise read it again after each store.
+/// The store during a loop that receives consecutive messages. The loop copies its fields, because
+/// a compiler must otherwise reload them after each store.
 pub(crate) struct InRow<'a> {
     entries: &'a mut [Unexpected],
     chains: &'a mut [Chain],
@@ -432,8 +430,7 @@ pub(crate) struct InRow<'a> {
 }
 
 impl InRow<'_> {
-    /// The first message of a chain, by far most often the one that is looked for, if the target
-    /// accepts it and its data is such.
+    /// The head of the chain, if the target accepts it and its payload is of the loop's kind.
     #[inline(always)]
     pub(crate) fn first<const CLASS: usize, const DATA: u8>(
         &mut self,
@@ -451,7 +448,7 @@ impl InRow<'_> {
         (accepted && is_inline::<DATA>(*protocol, message.length, capacity)).then_some(first)
     }
 
-    /// As [`UnexpectedStore::unlink`], for the first message of the chain of `bin`.
+    /// Unlinks the first message of the chain of `bin` from all its chains.
     #[inline(always)]
     pub(crate) fn unlink_first<const CLASS: usize>(
         &mut self,
@@ -475,7 +472,7 @@ impl InRow<'_> {
         }
     }
 
-    /// Gives the memory of an unlinked message back, which is still as it was.
+    /// Frees the memory of an unlinked message whose fields are still unchanged.
     #[inline(always)]
     pub(crate) fn give(&mut self, message: StoredId) -> &Unexpected {
         let entry = entry_of(self.entries, message);

@@ -1,4 +1,4 @@
-//! Commands of the host, executed in their order (S12). Here are posts; commands.rs has the others.
+//! Executes the host's commands in order (S12). This file has posts, commands.rs the others.
 
 use core::ops::Range;
 
@@ -16,18 +16,18 @@ use crate::shared::Shared;
 use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore};
 use crate::{CommId, WildcardClass};
 
-/// What became of the commands that were due.
+/// Result of admitting the due commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Admitted {
-    /// Some were executed.
+    /// Whether any was executed.
     pub(super) any: bool,
-    /// One could not be, because the completion ring is full.
+    /// Whether one had to wait, because the completion ring is full.
     pub(super) held_up: bool,
 }
 
 impl Boundary {
-    /// Executes the commands that are due; at most one queue's length, so that arrivals are not
-    /// starved. Says whether there were any, and whether one that was due had to wait.
+    /// Executes the due commands, at most one queue's length, so that arrivals do not starve.
+    /// Returns whether there were any, and whether a due one had to wait.
     #[inline(always)]
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
         let commands = nic.commands.run(self.commands_head);
@@ -43,7 +43,7 @@ impl Boundary {
         let due = Due { nic, commands, until: if stamped { self.matched } else { u64::MAX } };
         let most = nic.commands.depth() as usize;
         let (mut admitted, mut held_up) = (0, false);
-        // Before this place no command lacks room for its result: none has more than one.
+        // Before this place the ring has room for every result: no command has more than one.
         let mut sure = 0;
         while admitted < most && due.is(admitted) {
             if admitted == sure {
@@ -83,8 +83,8 @@ impl Boundary {
         Admitted { any: admitted > 0, held_up }
     }
 
-    /// A post that is under way, and those behind it that go the same way, up to the end of
-    /// `places`. Returns how many.
+    /// Executes a post and the similar posts that follow it, up to the end of `places`. Returns how
+    /// many.
     #[inline(always)]
     fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
         let Post { comm, target: Target { class, .. }, request, .. } = *post;
@@ -115,9 +115,9 @@ impl Boundary {
         }
     }
 
-    /// Posts in a row of one communicator and one class (O22, S20): the unexpected messages first,
-    /// then the posted queue, else the host. The first is under way. Not `SEVERAL`: there is no
-    /// other, so no loop has to be got ready; in many programs receives come one by one.
+    /// Consecutive posts of one communicator and one class (O22, S20): each goes to the unexpected
+    /// messages first, then to the posted queue, otherwise to the host. Not `SEVERAL`: there is
+    /// only one, so no loop is set up; in many programs receives come one by one.
     #[inline(never)]
     fn post_row<const CLASS: usize, const SEVERAL: bool>(
         &mut self,
@@ -129,7 +129,7 @@ impl Boundary {
         let nic = due.nic;
         let Self { comms, free_receives, unexpected, results_tail, .. } = self;
         let control = &mut comms[comm.0 as usize];
-        // In local variables: a compiler must otherwise read them again after each store.
+        // Local copies: a compiler must otherwise reload them after each store.
         let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
         let (mut labels, mut stored) = (control.labels, control.unexpected);
         let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
@@ -160,7 +160,7 @@ impl Boundary {
                 place += entered;
             }
             if place > places.start {
-                // What follows may be another row.
+                // The next post may begin another row.
                 command = None;
             }
         }
@@ -178,8 +178,8 @@ impl Boundary {
                 let receive = (request, buffer, capacity);
                 receive_stored(nic, unexpected, results_tail, receive, found);
             } else {
-                // Labels and tables go on to the host in order: once one post was refused, all
-                // later ones are (S20).
+                // Labels and tables go to the host in order: after one refused post, all later ones
+                // are refused (S20).
                 let free = if on_nic { free_receives.take() } else { None };
                 let Some(receive) = free else {
                     refused = Some(request);
@@ -225,8 +225,7 @@ impl Boundary {
     }
 }
 
-/// Delivers a message that is in no chain any more, and gives its memory back. `receive`: request,
-/// buffer and capacity.
+/// Delivers an unlinked message and frees its memory. `receive`: request, buffer and capacity.
 #[inline(always)]
 pub(super) fn receive_stored(
     nic: &Shared,
@@ -238,7 +237,8 @@ pub(super) fn receive_stored(
     deliver_stored(nic, store, entry, buffer, capacity);
     store.free(entry);
     let message = &store.entry(entry).message;
-    // SAFETY: as in `report`; written in place, because this is the commonest of its results.
+    // SAFETY: the leader claimed the position and checked the room. Written in place, because this
+    // result is the most common.
     unsafe {
         nic.completions.fill(*results_tail, 0, |slot| {
             *slot = Completion::Received { request, message: *message, late: true };
@@ -247,7 +247,7 @@ pub(super) fn receive_stored(
     *results_tail += 1;
 }
 
-/// The first of its class to ask for unexpected messages has the chains of that class made.
+/// The first target of a class that searches unexpected messages makes the chains of that class.
 #[inline(always)]
 pub(super) fn link_for(
     store: &mut UnexpectedStore,

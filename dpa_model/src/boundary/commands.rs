@@ -16,7 +16,7 @@ use crate::unexpected::{UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
 impl Boundary {
-    /// Every command but the commonest.
+    /// Executes every command but posts.
     #[inline(never)]
     pub(super) fn execute(&mut self, nic: &Shared, command: Command) {
         match command {
@@ -40,7 +40,7 @@ impl Boundary {
         }
     }
 
-    /// Gives the memory of a message back that is in no chain any more and nobody will receive.
+    /// Frees the memory of an unlinked message that will never be received.
     #[cold]
     pub(super) fn discard(&mut self, nic: &Shared, entry: StoredId) {
         let held = self.unexpected.entry(entry);
@@ -50,7 +50,7 @@ impl Boundary {
         self.unexpected.free(entry);
     }
 
-    /// Looks for the receive in the one chain where it can be.
+    /// Cancels a receive, searched in the only chain that can hold it.
     fn cancel(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target) {
         let Some(control) =
             self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
@@ -157,8 +157,8 @@ impl Boundary {
         };
         let control = &mut self.comms[comm.0 as usize];
         let forwarded = control.forwarded;
-        // Messages that came before the communicator are with the host: it has to hand them back
-        // first.
+        // Messages from before the communicator's creation are with the host, which must hand them
+        // back first.
         let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
         let view = CommView::new(base, bins, hints.allow_overtaking);
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
@@ -182,9 +182,9 @@ impl Boundary {
         self.report(nic, Completion::Freed { request, busy: false });
     }
 
-    /// Ends a fallback if the host has seen everything that was sent on to it, and the receives
-    /// that it still holds fit (S20). They are younger than all that is on the NIC, and have looked
-    /// at its messages.
+    /// Ends a fallback if the host has seen everything sent on to it, and if the NIC has room for
+    /// the receives that the host still holds (S20). They are younger than all receives on the NIC,
+    /// and have already searched its messages.
     pub(super) fn hand_back(&mut self, nic: &Shared, comm: CommId, forwarded: u64, receives: u32) {
         let free = self.free_receives.count();
         self.taking_back = false;
@@ -201,7 +201,7 @@ impl Boundary {
         self.report(nic, Completion::Declined { comm });
     }
 
-    /// A receive that came with the last offer.
+    /// Posts a receive that belongs to the last offer.
     pub(super) fn take_back(&mut self, nic: &Shared, post: &Post) {
         if !self.taking_back {
             return;
@@ -236,7 +236,7 @@ fn find_stored(
     }
 }
 
-/// Takes a message that was found by this target out of its chains.
+/// Unlinks a message that this target found.
 fn unlink_stored(
     store: &mut UnexpectedStore,
     control: &Communicator,

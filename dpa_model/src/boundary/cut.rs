@@ -1,4 +1,4 @@
-//! The next block: how many of the messages that wait are matched together (S2, S12).
+//! Cuts the next block: decides how many waiting messages match together (S2, S12).
 
 use super::{Boundary, Front};
 use crate::block::BlockInfo;
@@ -8,18 +8,16 @@ use crate::matching::find;
 use crate::number::ReceiveId;
 use crate::shared::Shared;
 
-/// Entries that a single worker looks at before it begins with a block. Looking takes as long as
-/// the sender needs for the next message, so looking for a whole wide block would wait for its last
-/// message before the first is matched. As long as all entries looked at are there, twice as many
-/// are looked at next time.
+/// Entries that a lone worker checks before it begins a block. A check takes as long as the sender
+/// needs for the next message, so checking for a whole wide block would delay its first message
+/// until its last. While all checked entries are ready, the number doubles.
 pub(super) const PATIENCE_MIN: usize = 8;
 
 impl Boundary {
-    /// Looks at the queues that are `left` to be looked at in this round, one after the other,
-    /// until entries wait in one: how many, counted up to one block. `alone`: one worker will run
-    /// it.
+    /// Checks the `left` remaining queues of this round in turn until one has waiting entries.
+    /// Returns how many, at most one block. `alone`: one worker will run the block.
     ///
-    /// A round begins behind the queue that had the last block, so each has its turn.
+    /// A round begins after the queue of the last block, so each queue gets its turn.
     pub(super) fn waiting(&mut self, nic: &Shared, alone: bool, left: &mut usize) -> usize {
         while *left > 0 {
             *left -= 1;
@@ -30,7 +28,7 @@ impl Boundary {
                 *patience = PATIENCE_MIN;
                 continue;
             }
-            // A block's entries lie side by side, as do its results.
+            // A block's entries are adjacent, and so are its results.
             let most = nic.handlers.min(ring.until_end(*head));
             let looked_at = if alone { most.min(*patience) } else { most };
             let count = ring.stretch(*head, looked_at).ready();
@@ -43,12 +41,12 @@ impl Boundary {
         0
     }
 
-    /// First waiting entry of the queue whose turn it is.
+    /// First waiting entry of the current queue.
     pub(super) fn head(&self) -> u64 {
         self.fronts[self.turn.0].head
     }
 
-    /// The next block: of the waiting entries as many as may be matched now (S2).
+    /// Cuts the next block: as many of the waiting entries as may be matched now (S2).
     pub(super) fn cut(&mut self, nic: &Shared, waiting: usize) -> Option<BlockInfo> {
         let mut count = waiting;
         if nic.options.order == Order::Stamped {
@@ -69,7 +67,7 @@ impl Boundary {
             return None;
         }
         if nic.options.unexpected_full == UnexpectedFull::BackPressure {
-            // No more than could all be unexpected; at least one is tried, see `can_place`.
+            // No more than could all be stored as unexpected; but at least one, see `can_place`.
             count = self.unexpected.room().clamp(1, count);
         }
         Some(BlockInfo {
@@ -83,8 +81,8 @@ impl Boundary {
         })
     }
 
-    /// Whether the block's first message would match now, could be stored, or is none of the NIC's
-    /// business.
+    /// Whether the block's first message would match now, has room in the store, or belongs to the
+    /// host.
     pub(super) fn can_place(&self, nic: &Shared, block: &BlockInfo) -> bool {
         let ring = &nic.arrivals.queue(block.queue).ring;
         // SAFETY: the entry was seen ready and is not released.
@@ -99,7 +97,7 @@ impl Boundary {
         // SAFETY: the boundary.
         let view = unsafe { *nic.view(comm) };
         let uncounted = crate::HandlerCounters::default();
-        // The same key as in the block: with hashes that a sender got wrong it finds nothing there.
+        // The block's own key: with wrong hashes from a sender it finds nothing there, either.
         find(nic, &entry, view, 0, &uncounted) != ReceiveId::NIL
     }
 }

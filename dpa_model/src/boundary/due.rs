@@ -1,16 +1,16 @@
-//! The host's commands that are due.
+//! The host's due commands.
 
 use crate::message::Command;
 use crate::ring::Run;
 use crate::shared::Shared;
 use crate::sync::Peek;
 
-/// The commands that are due, in their order.
+/// The due commands, in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due<'a> {
     pub(super) nic: &'a Shared,
     pub(super) commands: Run<'a, Command>,
-    /// Commands that come before later arrivals have a higher stamp.
+    /// Commands that follow later arrivals have a higher stamp.
     pub(super) until: u64,
 }
 
@@ -20,15 +20,14 @@ impl<'a> Due<'a> {
         self.commands.stamp_if_ready(place).is_some_and(|stamp| stamp <= self.until)
     }
 
-    /// A command that is due, read where it lies: copying it costs more than executing the
-    /// commonest one.
+    /// A due command, read in place: a copy costs more than executing the most common one.
     #[inline(always)]
     pub(super) fn look(&self, place: usize) -> Peek<'a, Command> {
         // SAFETY: seen ready, and released only at the end of `admit`.
         unsafe { self.commands.peek(place) }
     }
 
-    /// The same; now it is executed.
+    /// A due command that is executed now; reports the step.
     #[inline(always)]
     pub(super) fn begin(&self, place: usize) -> Peek<'a, Command> {
         if fault!(CommandReleasedEarly) {

@@ -1,6 +1,5 @@
-//! Between two blocks, and only there: posts, cancels and probes are admitted, labels given,
-//! consumed descriptors recycled, and the next block is cut (S12). One thread, the leader, does all
-//! of it.
+//! The work between two blocks: the leader admits posts, cancels and probes, assigns labels,
+//! recycles consumed descriptors, and cuts the next block (S12).
 
 mod admit;
 mod commands;
@@ -26,8 +25,8 @@ use crate::sync::Relaxed;
 use crate::unexpected::UnexpectedStore;
 use crate::{CommId, NicConfig, WildcardClass};
 
-/// What only the boundary touches. The part of the NIC that workers and both ends see, too, is an
-/// argument of each step.
+/// State that only the boundary accesses. Each step takes the shared part of the NIC as an
+/// argument.
 #[derive(Debug)]
 pub(crate) struct Boundary {
     comms: Box<[Communicator]>,
@@ -36,28 +35,28 @@ pub(crate) struct Boundary {
     unexpected: UnexpectedStore,
     /// Next command to admit.
     commands_head: u64,
-    /// Commands admitted that the host counted in its stamps.
+    /// Commands admitted that count in stamps.
     commands_done: u64,
-    /// The host's last offer was taken, so the receives that follow it are.
+    /// The last hand-back was accepted: the receives that follow it are posted.
     taking_back: bool,
     /// Messages matched so far, of all completion queues.
     pub(crate) matched: u64,
-    /// How far the leader is in each queue.
+    /// The leader's position in each queue.
     pub(crate) fronts: Box<[Front]>,
-    /// The queue that was looked at last.
+    /// The queue that was checked last.
     turn: QueueId,
     /// Next free position of the completion ring.
     results_tail: u64,
-    /// First position of it that must not be filled yet, by the host's head as last seen.
+    /// End of the ring's known free positions, by the host's head as last seen.
     results_end: u64,
 }
 
-/// How far the leader is in a completion queue.
+/// The leader's position in a completion queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Front {
     /// Next message to match.
     pub(crate) head: u64,
-    /// Entries looked at before a block is cut, if the leader runs it alone.
+    /// Entries to check before a block is cut, if the leader runs it alone.
     pub(crate) patience: usize,
 }
 
@@ -89,7 +88,7 @@ impl Boundary {
         }
     }
 
-    /// Free positions of the completion ring, looked up only when fewer than `wanted` are known.
+    /// Free positions of the completion ring; loads the head only if fewer than `wanted` are known.
     #[inline(always)]
     fn results_room(&mut self, nic: &Shared, wanted: usize) -> usize {
         if self.results_tail + wanted as u64 > self.results_end {
@@ -98,12 +97,12 @@ impl Boundary {
         (self.results_end - self.results_tail) as usize
     }
 
-    /// Writes the next result. There must be room.
+    /// Writes the next result. The ring must have room.
     fn report(&mut self, nic: &Shared, result: Completion) {
         report(nic, &mut self.results_tail, result);
     }
 
-    /// Publishes what handlers see of a communicator.
+    /// Publishes the handlers' view of a communicator.
     fn set_view(&self, nic: &Shared, comm: CommId) {
         let view = self.comms[comm.0 as usize].view;
         // SAFETY: the boundary runs between blocks: no handler reads views now.
@@ -114,12 +113,12 @@ impl Boundary {
     #[inline(always)]
     fn set_classes(&self, nic: &Shared, comm: CommId) {
         let view = self.comms[comm.0 as usize].view;
-        // SAFETY: as in `set_view`.
+        // SAFETY: the boundary runs between blocks: no handler reads views now.
         unsafe { nic.views[comm.0 as usize].write(|slot| slot.follow(&view)) };
     }
 
-    /// Makes a consumed receive free again, if that has not been done; between blocks, when no
-    /// handler can stand on it (S17).
+    /// Frees a consumed receive that is not free yet; between blocks, when no handler can stand on
+    /// it (S17).
     fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         let descriptor = &nic.receives[receive];
         // SAFETY: the boundary (D1).
@@ -132,7 +131,7 @@ impl Boundary {
         self.count_left(nic, comm, class, 1);
     }
 
-    /// So many more receives of this class are posted.
+    /// Counts further posted receives of this class.
     #[inline(always)]
     fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
         nic.boundary_counters.posted_high.raise(self.free_receives.used() as u64);
@@ -144,7 +143,7 @@ impl Boundary {
         }
     }
 
-    /// So many receives of this class are no longer posted.
+    /// Counts receives of this class that are no longer posted.
     fn count_left(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: usize) {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;
@@ -154,7 +153,7 @@ impl Boundary {
         }
     }
 
-    /// One more event of this communicator was sent on to the host.
+    /// Counts an event of this communicator sent on to the host.
     fn count_forwarded(&mut self, comm: CommId) {
         if let Some(control) = self.comms.get_mut(comm.0 as usize) {
             control.forwarded += 1;
@@ -162,7 +161,8 @@ impl Boundary {
     }
 }
 
-/// Writes the result at `tail`, the next free position of the completion ring. There must be room.
+/// Writes the result at `tail`, the next free position of the completion ring. The ring must have
+/// room.
 fn report(nic: &Shared, tail: &mut u64, result: Completion) {
     // SAFETY: only the leader claims positions, and it checked the room.
     unsafe { nic.completions.fill(*tail, 0, |slot| *slot = result) };

@@ -1,5 +1,5 @@
-//! Posts in a row of one communicator and class: each row is a loop without calls. What is not
-//! usual in it is left to the loop over single posts (`admit.rs`).
+//! Consecutive posts of one communicator and class: each row is a loop without calls. The loop over
+//! single posts (`admit.rs`) handles uncommon posts.
 
 use super::due::Due;
 use crate::bin::Bin;
@@ -23,7 +23,7 @@ pub(super) fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bo
         if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
 }
 
-/// Posts in a row of one communicator and class; the first is under way.
+/// A row of posts of one communicator and class; the first is being executed.
 pub(super) struct PostRow<'a> {
     pub(super) due: Due<'a>,
     pub(super) comm: CommId,
@@ -34,7 +34,7 @@ pub(super) struct PostRow<'a> {
 }
 
 impl PostRow<'_> {
-    /// The post at a place of the row, if it is due and alike.
+    /// The post at a place of the row, if it is due and belongs to the row.
     #[inline(always)]
     fn look<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
         let stamp = self.commands.stamp_if_ready(place)?;
@@ -43,7 +43,7 @@ impl PostRow<'_> {
         (stamp <= self.due.until && is_post::<CLASS>(&command, self.comm)).then_some(command)
     }
 
-    /// Such a post is executed now.
+    /// Reports the step of a post that is executed now.
     #[inline(always)]
     fn begin(&self, place: usize) {
         if place > 0 {
@@ -51,9 +51,9 @@ impl PostRow<'_> {
         }
     }
 
-    /// Puts as many as are due in the posted queue, as long as descriptors are free: no message
-    /// waits for a receive. Returns how many, and how many of their chains held something. A
-    /// function of its own, short enough for its values to stay in registers.
+    /// Links due posts in the posted queue while descriptors are free, if no message waits for a
+    /// receive. Returns how many, and how many of their chains were not empty. A separate function,
+    /// short enough to keep its values in registers.
     #[inline(never)]
     pub(super) fn enter<const CLASS: usize>(
         &self,
@@ -79,8 +79,9 @@ impl PostRow<'_> {
         (entered, collisions)
     }
 
-    /// Receives for as many as are due the first message of their chains, of `stored` that wait in
-    /// the chains that every message has. Returns how many. As above.
+    /// Gives each due post the first message of its chain, out of `stored` messages that wait in
+    /// the chains of every message. Returns how many. A separate function, short enough to keep its
+    /// values in registers.
     #[inline(never)]
     pub(super) fn receive<const CLASS: usize, const DATA: u8>(
         &self,
@@ -108,13 +109,13 @@ impl PostRow<'_> {
             step!(TakenLate { entry: found.0 });
             store.unlink_first::<CLASS>(&row.view, found, bin);
             let entry = store.give(found);
-            // SAFETY: the buffer as in `move_data`; of the results as many are free as commands are
-            // due, and nobody else fills them.
+            // SAFETY: the host lent the buffer until the result reaches it; the ring has a free
+            // position for each due command, and only the leader fills it.
             unsafe {
                 let length = entry.message.length;
                 post.buffer.put_inline(post.capacity, &entry.payload, length);
                 results.fill(late, |slot| {
-                    // Word by word: as a whole it would pass through the stack.
+                    // Word by word: a copy of the whole would pass through the stack.
                     let Message { arrival, envelope, length } = entry.message;
                     let Envelope { comm, source, tag } = envelope;
                     let envelope = Envelope { comm, source, tag };
@@ -130,7 +131,7 @@ impl PostRow<'_> {
     }
 }
 
-/// The tables that a post changes, kept at hand by a loop.
+/// Copies of the tables that a post changes, for a loop.
 #[derive(Clone, Copy)]
 pub(super) struct Tables<'a> {
     bookings: Bookings<'a>,
@@ -144,8 +145,8 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Puts a receive of this class, whose bin this is, at the end of the posted queue. Returns whether
-/// its chain held one already.
+/// Appends a receive of this class and bin to the posted queue. Returns whether its chain was not
+/// empty.
 #[inline(always)]
 pub(super) fn enter(
     tables: Tables<'_>,
@@ -157,15 +158,15 @@ pub(super) fn enter(
 ) -> bool {
     let Tables { bookings: Bookings { receives, far }, bins } = tables;
     let (label, place) = labels.next(class, &post.target);
-    // SAFETY: it comes from the free list.
+    // SAFETY: the free list made the number.
     let descriptor = unsafe { unchecked(receives, receive) };
     debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
-    // The bookings of its last life: its handlers are long done.
+    // Clears the bookings of its last use, whose handlers are long done.
     descriptor.booking.store(0, Relaxed);
     // SAFETY: the descriptor was free and no block is running (D1).
     unsafe {
         descriptor.posted.write(|slot| {
-            // Word by word: each is needed in a register no longer than that.
+            // Word by word: no value then stays longer in a register than needed.
             slot.label = label;
             slot.buffer = post.buffer;
             slot.request = post.request;
@@ -182,6 +183,6 @@ pub(super) fn enter(
     }
     step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
     descriptor.state.store(state::POSTED, Relaxed);
-    // SAFETY: the communicator's tables have this bin.
+    // SAFETY: the communicator's tables include this bin.
     unsafe { unchecked(bins, bin) }.append(receives, receive)
 }

@@ -1,4 +1,4 @@
-//! What the boundary counts, and that data moves whole.
+//! The boundary's counters, and data that moves whole.
 
 mod rows;
 
@@ -34,8 +34,8 @@ fn messages_without_a_receive_are_counted_once() {
     assert_eq!((counts.posts_admitted, counts.blocks), (0, 3));
 }
 
-/// Messages of every short length, to buffers that are as long, shorter or longer: nothing is lost,
-/// and nothing is written behind what fits.
+/// Messages of every short length, to buffers of equal, smaller and larger size: no byte is lost,
+/// and no byte is written past the message or the buffer.
 #[test]
 fn every_length_arrives_whole() {
     const UNTOUCHED: u8 = 0xee;

@@ -1,4 +1,4 @@
-//! A block while a worker runs its part of it: what every phase is given.
+//! The arguments of every phase: a block as one worker runs its part of it.
 
 use crate::CommId;
 use crate::block::{BlockInfo, Claim};
@@ -8,7 +8,7 @@ use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::sync::Peek;
 
-/// A block while a worker runs its part of it.
+/// A block as one worker runs its part of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockRun<'a, C> {
     pub(super) nic: &'a Shared,
@@ -25,8 +25,8 @@ impl<'a, C> BlockRun<'a, C> {
         unsafe { self.entries.peek(handler) }
     }
 
-    /// What is to be known of a handler of this or a lower slice, whose candidate is `candidate`;
-    /// after the barrier. `comm`: its communicator, if it is known.
+    /// The claim of a handler of this or a lower slice with candidate `candidate`; after the
+    /// barrier. `comm`: its communicator, if known.
     #[inline(always)]
     pub(super) fn claim(
         &self,

@@ -1,5 +1,5 @@
-//! The end of a slice in a block that its handlers end (`Options::repost`): each says what became
-//! of the receive that it took, see repost.rs.
+//! The end of a slice in a block that its handlers end (`Options::repost`): each handler records
+//! the state of its receive, see repost.rs.
 
 use super::scratch::Scratch;
 use crate::block::BlockInfo;
@@ -9,7 +9,7 @@ use crate::repost::{Left, Reposts};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 
-/// The end of a worker's slice, whose data has moved and whose receives `scratch` names.
+/// Ends a worker's slice after its data has moved; `scratch` names its receives.
 pub(crate) fn end_slice(
     nic: &Shared,
     reposts: &Reposts,
@@ -27,11 +27,11 @@ pub(crate) fn end_slice(
             continue;
         }
         step!(Reposted { receive: receive.0 });
-        // SAFETY: the handler took it.
+        // SAFETY: the handler took the receive.
         let descriptor = unsafe { unchecked(&nic.receives, receive) };
         // SAFETY: inside a block (D1).
         let class = unsafe { descriptor.posted.peek() }.class;
-        // SAFETY: the entry was seen ready, and is not given back before this slice is counted.
+        // SAFETY: the entry was seen ready, and is released only after this slice is counted.
         let comm = unsafe { entries.peek(handler) }.envelope.comm;
         let free = descriptor.state.load(Relaxed) == state::FREE || fault!(RepostedInChain);
         // SAFETY: this worker runs the handler, and has not counted its slice.

@@ -6,8 +6,8 @@ use crate::CommId;
 use crate::block::Claim;
 use crate::number::{Label, ReceiveId, Sequence};
 
-/// The handlers of one communicator in a block, seen from the lowest up (S25: the shift counts only
-/// these).
+/// The handlers of one communicator in a block, from the lowest up (S25: the shift counts only
+/// these handlers).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) comm: CommId,
@@ -17,22 +17,22 @@ pub(super) struct Group {
     pub(super) label: Label,
     pub(super) sequence: Sequence,
     pub(super) receive: ReceiveId,
-    /// What all candidates so far have in common with it.
+    /// How alike all candidates so far are to it.
     pub(super) alike: Alike,
-    /// Behind the receive that the last fast path took: the next walk goes on from there.
+    /// Successor of the receive that the last fast path took, where the next walk goes on.
     pub(super) cursor: ReceiveId,
 }
 
-/// What the candidates of a group have in common: what comes later has what comes before, too. In a
-/// word, because handlers copy groups, and a card stores no single bytes well.
+/// How alike a group's candidates are, in rising order. A whole word, because handlers copy groups,
+/// and a card stores single bytes slowly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u32)]
 pub(super) enum Alike {
-    /// Nothing that counts.
+    /// Nothing relevant in common.
     Nothing,
-    /// The sequence (form c).
+    /// One sequence (form c).
     Sequence,
-    /// The receive (form b).
+    /// One receive (form b).
     Receive,
 }
 
@@ -47,7 +47,7 @@ impl Group {
         cursor: ReceiveId::NIL,
     };
 
-    /// A group without handlers yet, of which `claim` will be the lowest.
+    /// A group without handlers, whose lowest will be `claim`.
     #[inline(always)]
     fn led_by(claim: &Claim) -> Self {
         let has_candidate = claim.receive != ReceiveId::NIL;
@@ -62,13 +62,14 @@ impl Group {
         }
     }
 
-    /// Whether that is the candidate of the lowest handler, so of this communicator and sequence.
+    /// Whether this is the candidate of the lowest handler, hence of this communicator and
+    /// sequence.
     #[inline(always)]
     pub(super) fn is_led_by(&self, candidate: ReceiveId) -> bool {
         candidate == self.receive && candidate != ReceiveId::NIL
     }
 
-    /// Adds so many handlers with that candidate.
+    /// Adds `handlers` handlers with the candidate of the lowest one.
     #[inline(always)]
     pub(super) fn add_alike(&mut self, handlers: u64) {
         self.count += handlers;
@@ -89,8 +90,8 @@ impl Group {
     }
 }
 
-/// The groups of a block; at most one per handler. The one that was used last is kept apart: most
-/// blocks have one communicator.
+/// The groups of a block; at most one per handler. The last used group is kept apart: most blocks
+/// have one communicator.
 #[derive(Debug)]
 pub(super) struct Groups {
     others: Box<[Group]>,
@@ -106,8 +107,8 @@ impl Groups {
         self.used = 0;
     }
 
-    /// Makes `last`, the group of the handler before and [`Group::EMPTY`] at first, the group of
-    /// the next one, whose claim this is.
+    /// Replaces `last`, the group of the previous handler (at first [`Group::EMPTY`]), by the group
+    /// of the next handler, whose claim is given.
     #[inline(always)]
     pub(super) fn enter(&mut self, last: &mut Group, claim: &Claim) {
         if claim.comm != last.comm && !(fault!(FastCountsAllCommunicators) && last.count > 0) {
@@ -134,7 +135,7 @@ impl Groups {
 mod tests {
     use super::*;
 
-    /// By its length the last handler of a group knows which receive is its own.
+    /// The last handler of a group finds its own receive by the group's length.
     #[test]
     fn a_group_counts_all_its_handlers() {
         let claim = Claim { receive: ReceiveId(5), ..Claim::none(CommId(1)) };
