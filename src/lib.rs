@@ -1,16 +1,15 @@
 //! The host's side of dpamatch: software matching engines behind one trait, an API for programs on
-//! top of an emulated NIC, and the event-stream format.
+//! an emulated NIC, and the event-stream format.
 //!
-//! - [`endpoint`]: the API a program uses: endpoint, communicators, receives, probes, senders.
-//! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
+//! - [`endpoint`]: the API for programs: endpoints, communicators, receives, probes, senders.
+//! - [`host`]: runs operations through an emulated NIC and falls back to a software engine.
 //! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification
-//!   ([`Oracle`](engine::Oracle)), the list and the hash-bin engine, and the statistics that all of
-//!   them keep.
+//!   ([`Oracle`](engine::Oracle)), the software engines, and the statistics that every engine
+//!   keeps.
 //! - [`registry`]: the engines by name; [`named`]: their options by name.
-//! - [`stream`]: events and results as text, read and written line by line; the
-//!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a
-//!   stream.
-//! - [`processors`]: which processors there are, and binding a thread to one.
+//! - [`stream`]: events and results as text, read and written line by line; every engine and the
+//!   emulated NIC run streams by the trait [`StreamMatcher`](stream::StreamMatcher).
+//! - [`processors`]: lists the processors of this process and pins threads to them.
 //!
 //! The feature `conformance` is for authors of engines: `stream::Generator` draws random streams,
 //! and `conformance` compares any engine with the specification.
@@ -26,12 +25,12 @@ pub mod processors;
 pub mod registry;
 pub mod stream;
 
-/// The library page's example, compiled and run as a doc test.
+/// Compiles and runs the example of the library page as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
 mod library {}
 
-/// The guide's worked example, compiled and run as a doc test.
+/// Compiles and runs the worked example of the guide as a doc test.
 #[cfg(all(doctest, feature = "conformance"))]
 #[doc = include_str!("../docs/add-an-engine.md")]
 mod add_an_engine {}

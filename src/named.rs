@@ -1,4 +1,4 @@
-//! Options by name and text, as environments and configuration strings give them.
+//! Options by name and text, for environments and configuration strings.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use dpa_model::{Choice, NicConfig};
 use crate::engine::BinCount;
 use crate::registry::EngineOptions;
 
-/// The names that [`EngineOptions::set`] knows: those of the command line.
+/// The names that [`EngineOptions::set`] knows, equal to the command line's.
 pub const NAMES: &[&str] = &[
     "handlers",
     "workers",
@@ -31,15 +31,15 @@ pub const NAMES: &[&str] = &[
 pub enum SetError {
     /// No option has this name.
     Unknown,
-    /// The value makes no sense.
+    /// The value is invalid.
     Value {
-        /// What would.
+        /// The valid values.
         expected: String,
     },
 }
 
 impl EngineOptions {
-    /// Sets one of [`NAMES`]. Whether a NIC can be built from all of them together is asked later:
+    /// Sets one of [`NAMES`]. Whether the options fit together is checked later:
     /// [`NicConfig::validate`].
     ///
     /// # Errors
@@ -103,7 +103,7 @@ fn choice<T: Choice>(value: &str) -> Result<T, SetError> {
 mod tests {
     use super::*;
 
-    /// A value of each name that is not the usual one.
+    /// For each name, a value other than the default.
     const OTHERS: &[(&str, &str)] = &[
         ("handlers", "8"),
         ("workers", "2"),

@@ -13,7 +13,7 @@ use crate::engine::{
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
 
-/// What an engine can be told when it is built; an engine takes what concerns it.
+/// The options of all engines. An engine ignores the options of others.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
@@ -23,25 +23,25 @@ pub struct EngineOptions {
     pub grow_bins: bool,
     /// k of each half of the engines with dedicated queues.
     pub k: u32,
-    /// Length of a shared queue at which they look for partners.
+    /// Length of a shared queue at which these engines extract partners.
     pub theta: u32,
     /// When the four-dimensional engine's lists become grids.
     pub grid: GridThreshold,
     /// The emulated NIC.
     pub nic: NicConfig,
-    /// Run the emulated NIC by `nic.workers` threads; otherwise the calling thread runs it.
+    /// Whether `nic.workers` threads run the emulated NIC; otherwise the calling thread does.
     pub threads: bool,
     /// Hints of every communicator.
     pub hints: Hints,
     /// Senders put hashes in the header (O26).
     pub sender_hashes: bool,
-    /// Number of processes in each communicator, if known: for engines whose structure depends on
+    /// Number of processes in each communicator, if known. Some engines choose their structure by
     /// it.
     pub comm_size: Option<u32>,
 }
 
 choices! {
-    /// Who computes the hashes of a message.
+    /// What computes the hashes of a message.
     pub enum Hashing, by default Trust {
         /// The sender; the NIC uses its hashes.
         Trust = "trust",
@@ -127,7 +127,7 @@ impl std::error::Error for BuildError {}
 pub struct EngineEntry {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A one-line description.
     pub summary: &'static str,
     kind: Kind,
 }
@@ -150,12 +150,12 @@ impl EngineEntry {
         Self { name, summary, kind: Kind::Software(engine) }
     }
 
-    /// Whether it matches in software, and so can be called: [`engine`](Self::engine) gives one.
+    /// Whether it is a software engine, so that [`engine`](Self::engine) returns `Some`.
     pub const fn is_software(&self) -> bool {
         matches!(self.kind, Kind::Software(_))
     }
 
-    /// Builds one with empty queues, to run streams.
+    /// Builds one with empty queues that runs streams.
     ///
     /// # Errors
     /// [`BuildError`] for options that no such engine can have.
@@ -166,7 +166,8 @@ impl EngineEntry {
         }
     }
 
-    /// Builds one with empty queues, to call; `None` for the emulated NIC, which runs streams only.
+    /// Builds one with empty queues and the full [`Engine`] interface. Returns `None` for the
+    /// emulated NIC, which only runs streams.
     pub fn engine(&self, options: &EngineOptions) -> Option<Box<dyn Engine>> {
         match self.kind {
             Kind::Software(engine) => Some(engine(options)),

@@ -1,5 +1,5 @@
-//! Calls from bytes: every sequence of bytes is a sequence of calls, and neighbouring bytes give
-//! similar ones.
+//! Calls from bytes: every sequence of bytes is a sequence of calls, and similar bytes give similar
+//! calls.
 
 use dpamatch_vocabulary::{
     CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
@@ -36,9 +36,8 @@ const COMMS: [u32; 4] = [0, 1, 4096, u32::MAX];
 /// Names of collective operations.
 const NAMES: [&str; 4] = ["gather", "allreduce", "bcast", "alltoall"];
 
-/// The calls of some bytes, three bytes each; what is left over says nothing. A call may be
-/// repeated with rising sources or tags, so that short inputs make long queues: at most 16 calls
-/// for three bytes.
+/// The calls of `bytes`, three bytes each; a rest is ignored. A call may repeat with rising sources
+/// or tags, so that short inputs make long queues: at most 16 calls for three bytes.
 ///
 /// The first byte chooses the call and its mark, the other two its key: communicator (2 bits),
 /// source (4), tag (4), repetitions (4), wildcards (2), from the lowest bit on.
@@ -100,7 +99,7 @@ impl Decoder {
                 self.calls.push(Call::Event(Event::Arrive { msg, envelope, bytes: None, coll }));
             }),
             10 | 11 => {
-                // Counted from the youngest, so that it mostly means something.
+                // Counted from the youngest, so that most values are valid.
                 let recv = RecvId(self.posts.wrapping_sub(u64::from(key & 0xff)));
                 self.calls.push(Call::Event(Event::Cancel { recv }));
             }
@@ -113,7 +112,7 @@ impl Decoder {
                 selector: selector_at(0),
             })),
             14 => self.calls.push(Call::Free(comm)),
-            // Large sizes would do nothing but make large arrays.
+            // Large sizes would only make large arrays.
             _ => self.calls.push(Call::Size(comm, u32::from(key >> 2))),
         }
     }

@@ -1,4 +1,4 @@
-//! What can be asked of an engine.
+//! The calls of an engine.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum Call {
     Size(CommId, u32),
 }
 
-/// An event as its line; the others, which no stream has, in the same manner.
+/// Writes an event as its line, and the other calls in that style.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -30,7 +30,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// The communicator that an event names.
+/// The communicator of an event.
 pub(super) fn comm_of(event: &Event) -> Option<CommId> {
     match *event {
         Event::Post { comm, .. } | Event::Probe { comm, .. } | Event::Mprobe { comm, .. } => {
@@ -41,10 +41,10 @@ pub(super) fn comm_of(event: &Event) -> Option<CommId> {
     }
 }
 
-/// A random stream of `events` events, the same for the same arguments, with communicators of late
-/// freed and sizes told in between.
+/// A random stream of `events` events, fixed by the arguments, with calls in between that free
+/// recent communicators and set sizes.
 pub fn random_calls(seed: u64, events: u64, profile: Profile) -> Vec<Call> {
-    // Other numbers than the stream's.
+    // A seed other than the stream's.
     let mut random = ChaCha8Rng::seed_from_u64(!seed);
     let mut calls = Vec::new();
     let mut comms = Vec::new();

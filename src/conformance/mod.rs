@@ -1,14 +1,14 @@
-//! The conformance suite: does an engine give the oracle's result, whatever it is asked?
+//! The conformance suite: checks that an engine gives the oracle's result for any calls.
 //!
-//! - [`Pair`]: an engine and the oracle side by side, call by call; a [`Difference`] says where
-//!   they part.
-//! - [`Call`]: what can be asked of an engine, freed communicators and told sizes included; from a
-//!   random stream ([`random_calls`]) or from bytes ([`calls_from_bytes`]), as a fuzzer invents
-//!   them.
-//! - [`check_engine`] runs calls through a pair; [`check_stream`] a stream through anything that
-//!   runs streams; [`check_calls`] and [`check_seed`] go through every engine of the registry.
+//! - [`Pair`]: an engine and the oracle side by side, call by call; a [`Difference`] is the first
+//!   disagreement.
+//! - [`Call`]: a call of an engine, from a random stream ([`random_calls`]) or from a fuzzer's
+//!   bytes ([`calls_from_bytes`]).
+//! - [`check_engine`] runs calls through a pair; [`check_stream`] runs a stream through a
+//!   [`StreamMatcher`](crate::stream::StreamMatcher). [`check_calls`] and [`check_seed`] check
+//!   every engine of the registry.
 //!
-//! Tests, the fuzz target and examples use it; so can the author of an engine elsewhere.
+//! The tests and the fuzz target use it, and so can the author of another engine.
 //!
 //! # Examples
 //! ```

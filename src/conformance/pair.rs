@@ -10,14 +10,14 @@ use super::call::comm_of;
 use crate::engine::{Engine, Load, Oracle, QueueStats};
 use crate::stream::{Event, Outcome, apply};
 
-/// Where an engine and the oracle part.
+/// The first disagreement between an engine and the oracle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Which call, from 0.
     pub number: u64,
     /// The call.
     pub call: String,
-    /// What was compared, what the engine gave and what the oracle.
+    /// The compared property, with the engine's and the oracle's value.
     pub what: String,
 }
 
@@ -116,9 +116,9 @@ impl Pair {
         same("result", apply(self.engine.as_mut(), event), expected)
     }
 
-    /// Compares what can be seen between two calls: both queues in their order, which communicators
-    /// have entries, and the statistics that no structure can change. Costs the length of the
-    /// queues.
+    /// Compares the visible state between two calls: both queues in order, the communicators with
+    /// entries, and the statistics that do not depend on the structure. Takes O(length of the
+    /// queues).
     ///
     /// # Errors
     /// The [`Difference`]; its call is the one made last.
@@ -141,7 +141,8 @@ impl Pair {
         Ok(())
     }
 
-    /// S28: what no structure can change is equal, the rest is possible, and nothing is lost.
+    /// S28: statistics that do not depend on the structure are equal, the others are possible, and
+    /// no entry is lost.
     fn compare_stats(&mut self) -> Result<(), String> {
         let common = |queue: &QueueStats| {
             (queue.hits, queue.misses, queue.length, queue.length_max, queue.length_sum)
@@ -160,7 +161,7 @@ impl Pair {
             holds(&format!("{name}: depths above lengths"), queue.depth_sum <= queue.length_sum)?;
             holds(&format!("{name}: attempts below depths"), queue.attempts >= queue.depth_sum)?;
         }
-        // Every post and arrival is matched, cancelled, taken or still there.
+        // Every post and arrival is matched, cancelled, taken or still queued.
         let pairs = self.posts - stats.cancelled - stats.prq.length;
         same("matches", pairs, self.arrivals - self.mprobes - stats.umq.length)?;
 
@@ -179,8 +180,8 @@ impl Pair {
     }
 }
 
-/// Makes the calls on an engine, which must be empty, and on the oracle; compares every return, and
-/// now and then and at the end everything that can be seen.
+/// Makes the calls on an engine, which must be empty, and on the oracle; compares every return
+/// value, and the visible state at intervals and at the end.
 ///
 /// # Errors
 /// The first [`Difference`].
@@ -207,7 +208,7 @@ mod tests {
     use crate::engine::{ListEngine, MsgId, RecvId, Stats};
     use crate::stream::Profile;
 
-    /// The list engine with one thing done wrong.
+    /// The list engine with one seeded fault.
     struct Broken(ListEngine, fn(&mut ListEngine, CommId, Selector) -> Option<MsgId>, u64);
 
     impl Engine for Broken {

@@ -16,9 +16,9 @@ fn pick<T: Copy>(random: &mut ChaCha8Rng, choices: &[T]) -> T {
     choices[random.random_range(0..choices.len() as u64) as usize]
 }
 
-/// Options of engines, the same for the same number: few and many bins, low and high thresholds,
-/// sizes of communicators right, wrong and untold, and an emulated NIC that is run by the calling
-/// thread and so small that it falls back now and then.
+/// Options of engines as a function of a number: few and many bins, low and high thresholds, right,
+/// wrong and missing communicator sizes, and an emulated NIC on the calling thread that is so small
+/// that it sometimes falls back.
 pub fn seed_options(seed: u64) -> EngineOptions {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let bins = BinCount::new(pick(&mut random, &BINS)).unwrap_or_default();
@@ -58,11 +58,11 @@ pub fn seed_options(seed: u64) -> EngineOptions {
     }
 }
 
-/// Runs a stream through a matcher and through the oracle and compares the results, one by one,
-/// what is left included.
+/// Runs a stream through a matcher and through the oracle, and compares all results and the final
+/// queues.
 ///
 /// # Errors
-/// What differs first, or that the matcher gave up.
+/// The first difference, or the matcher's failure.
 pub fn check_stream(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result<(), String> {
     let run = |matcher: &mut dyn StreamMatcher| -> Result<Vec<Outcome>, String> {
         let mut results = Vec::new();
@@ -81,7 +81,7 @@ pub fn check_stream(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result
 }
 
 /// A random stream, its length, profile and options fixed by the seed, through every engine of the
-/// registry: call by call where it can be called, and as a stream.
+/// registry: call by call for software engines, and as a stream.
 ///
 /// # Errors
 /// The engine's name, how to make the stream, and the difference.
@@ -98,8 +98,8 @@ pub fn check_seed(seed: u64) -> Result<(), String> {
     })
 }
 
-/// The calls through every engine of the registry; through those that only run streams without
-/// those calls that no stream has.
+/// Runs the calls through every engine of the registry. Engines that only run streams skip the
+/// calls that no stream has.
 ///
 /// # Errors
 /// The engine's name and the difference.

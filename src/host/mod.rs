@@ -1,5 +1,5 @@
 //! The host's end of an emulated NIC: software matching when the NIC's resources run out, and runs
-//! of whole sequences through both.
+//! of operation sequences through NIC and software.
 
 mod nic_matcher;
 mod nic_run;

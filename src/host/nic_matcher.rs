@@ -11,7 +11,7 @@ use super::software::SoftwareStats;
 use crate::engine::{Counter, MsgId};
 use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
-/// How an emulated NIC is built for a stream.
+/// The settings of an emulated NIC for a stream.
 pub struct NicMatcher {
     pub(super) config: NicConfig,
     pub(super) threads: bool,
@@ -29,7 +29,7 @@ impl std::fmt::Debug for NicMatcher {
     }
 }
 
-/// Longest payload that is made up for a message; matching never depends on it.
+/// Longest payload of a generated message; matching never depends on it.
 pub const PAYLOAD_BYTES_MAX: u64 = 64 * 1024;
 
 /// Bytes of every receive's buffer unless the stream says otherwise.
@@ -38,8 +38,8 @@ const BUFFER_BYTES: u32 = 64;
 impl NicMatcher {
     /// A NIC of this configuration with `hints` on every communicator, run by `config.workers`
     /// threads, or by the calling thread if `threads` is false. The order is always the stream's,
-    /// and exhausted unexpected memory always demotes to the host: with a given order, waiting for
-    /// room would be for ever.
+    /// and exhausted unexpected memory always demotes to the host: with a given order, it would
+    /// wait for room for ever.
     ///
     /// # Errors
     /// [`dpa_model::ConfigError`] for a configuration that no NIC can be built from.
@@ -67,7 +67,7 @@ impl NicMatcher {
         self.inline_hashes = on;
     }
 
-    /// Feeds the events and waits until all of them are answered. `comms` maps the stream's
+    /// Feeds the events and waits until the NIC has answered all. `comms` maps the stream's
     /// communicators to the NIC's.
     fn feed(
         &self,
@@ -82,7 +82,7 @@ impl NicMatcher {
             {
                 *bytes = (*bytes).min(PAYLOAD_BYTES_MAX as u32);
             }
-            // The NIC numbers communicators from 0; one is created when it is first used.
+            // The NIC numbers communicators from 0, and creates each on first use.
             if let Some(comm) = operation.comm_mut() {
                 let next = CommId(comms.len() as u32);
                 let known = *comms.entry(*comm).or_insert(next);
@@ -97,8 +97,7 @@ impl NicMatcher {
         run.settle(&mut sink)
     }
 
-    /// Runs `work` on a new NIC, and keeps what was counted. `checked`: payloads are written and
-    /// compared.
+    /// Runs `work` on a new NIC and keeps the counters. `checked`: write payloads and compare them.
     fn on_new_nic<R>(
         &mut self,
         checked: bool,
@@ -167,7 +166,7 @@ impl StreamMatcher for NicMatcher {
     }
 }
 
-/// Asks the NIC itself what its queues hold, in order, and compares with what its answers left.
+/// Compares the contents of the NIC's queues, in order, with the entries that its answers leave.
 fn drain(run: &mut NicRun, sink: &mut dyn FnMut(Outcome)) -> Result<(), NicRunError> {
     let posted = run.feeder().posted();
     posted.iter().for_each(|&recv| sink(Outcome::Posted { recv }));
@@ -208,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// What fills the queue is matched by what is timed, on one NIC with one numbering.
+    /// The timed events match the events that fill the queue, on one NIC with one numbering.
     #[test]
     fn timed_events_find_what_the_fill_left() {
         let config = NicConfig::default();

@@ -10,21 +10,21 @@ use dpa_model::{
 
 use super::software::Software;
 
-/// A failure of the emulated NIC that the run noticed.
+/// A failure of the emulated NIC during a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NicRunError {
-    /// No NIC can be built like this.
+    /// The configuration is invalid.
     Config(ConfigError),
-    /// A thread cannot be started.
+    /// The system could not start a thread.
     Thread(std::io::Error),
-    /// The NIC's answers make no sense, or a hint forbids a wildcard.
+    /// The NIC's answers contradict each other, or a hint forbids a wildcard.
     Feed(FeedError),
-    /// The NIC's queues hold something else at the end than its answers said.
+    /// At the end the NIC's queues differ from what its answers imply.
     LeftDiffers(&'static str),
     /// The NIC stopped by itself.
     Stopped,
-    /// Nothing goes on any more, and this is still waited for.
+    /// The run makes no progress and still waits for this.
     Stuck(&'static str),
 }
 
@@ -60,14 +60,14 @@ impl From<FeedError> for NicRunError {
     }
 }
 
-/// Who runs the NIC.
+/// What runs the NIC.
 enum Runner {
     Caller(Box<Leader>),
     Threads(Pool),
 }
 
-/// A NIC that one thread feeds with operations; what does not fit on it is matched by software. The
-/// order is that of the operations if the NIC has [`Order::Stamped`](dpa_model::Order::Stamped).
+/// A NIC that one thread feeds with operations. Software matches what does not fit on it. The order
+/// is that of the operations if the NIC has [`Order::Stamped`](dpa_model::Order::Stamped).
 pub struct NicRun {
     runner: Runner,
     feeder: Feeder,
@@ -106,12 +106,12 @@ impl NicRun {
         Ok(Self { runner, feeder, software: Software::default(), monitor })
     }
 
-    /// As [`Feeder::without_checks`].
+    /// Switches the checks off; see [`Feeder::without_checks`].
     pub fn without_checks(self) -> Self {
         Self { feeder: self.feeder.without_checks(), ..self }
     }
 
-    /// What was fed, and what is left of it.
+    /// The operations fed, and the ones still open.
     pub fn feeder(&self) -> &Feeder {
         &self.feeder
     }
@@ -121,7 +121,7 @@ impl NicRun {
         &self.monitor
     }
 
-    /// Feeds one operation, and takes in what has become known.
+    /// Feeds one operation, and handles the NIC's reports.
     ///
     /// # Errors
     /// [`NicRunError::Feed`], [`NicRunError::Stopped`], [`NicRunError::Stuck`].
@@ -138,11 +138,11 @@ impl NicRun {
         Ok(())
     }
 
-    /// Waits until everything fed so far is answered and its data here; a receive without a message
-    /// stays posted.
+    /// Waits until all operations so far are answered and their data are here. A receive without a
+    /// message stays posted.
     ///
     /// # Errors
-    /// As [`issue`](Self::issue).
+    /// The errors of [`issue`](Self::issue).
     pub fn settle(&mut self, sink: &mut impl FnMut(Outcome)) -> Result<(), NicRunError> {
         let mut idle = Idle::default();
         while !self.feeder.try_flush() {
@@ -162,14 +162,14 @@ impl NicRun {
         }
     }
 
-    /// Lets the NIC go on, and takes in what has become known.
+    /// Makes progress on the NIC, and handles its reports.
     fn step(
         &mut self,
         sink: &mut impl FnMut(Outcome),
         idle: &mut Idle,
         missing: &'static str,
     ) -> Result<(), NicRunError> {
-        // Asked before the last look: what the NIC told before it stopped is then seen.
+        // Read before the last poll, which then sees all that the NIC reported before it stopped.
         let stopped = self.feeder.host.is_stopped();
         let (worked, most) = match &mut self.runner {
             Runner::Caller(leader) => (leader.round(1) == Round::Worked, Idle::MOST_OF_CALLER),
@@ -197,12 +197,12 @@ impl NicRun {
     }
 }
 
-/// Steps in a row that had no effect.
+/// Consecutive steps without effect.
 #[derive(Debug, Default)]
 struct Idle(u32);
 
 impl Idle {
-    /// If the caller runs the NIC nobody else does anything; the first step may have given back
+    /// If the caller runs the NIC, no other thread does anything. The first step may have freed
     /// what the NIC waits for.
     const MOST_OF_CALLER: u32 = 4;
     /// Steps before the first sleep.
@@ -211,7 +211,7 @@ impl Idle {
     const MOST: u32 = Self::YIELDS + 120_000;
     const SLEEP: Duration = Duration::from_micros(500);
 
-    /// `false`: these were `most`.
+    /// Counts a step without effect. Returns `false` after `most` of them.
     fn pause(&mut self, most: u32) -> bool {
         self.0 += 1;
         match self.0 {
@@ -251,7 +251,7 @@ mod tests {
         run.issue(&Operation::Create { comm, bins: 1, hints: Hints::default() }, none)
             .expect("room");
         run.settle(none).expect("an answer");
-        // As if a message had come before the receive.
+        // The state as if a message had come before the receive.
         let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
         run.feeder.host.post(comm, selector, Vec::new(), 1).expect("room");
         let post = Operation::Post { recv: RecvId(0), comm, selector, bytes: 8 };

@@ -1,19 +1,19 @@
 //! Fallback to software matching, and back (O7, O24, S20).
 //!
-//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its
-//! communicator on to the host, in the order of matching; it still matches what it holds itself,
-//! which is older. So the host's queues are exactly the younger part of the communicator's queues,
-//! and an engine that sees the forwarded events in their order gives the oracle's result.
+//! When a receive or message does not fit on the NIC, the NIC forwards it and all later ones of its
+//! communicator to the host, in the order of matching. The NIC still matches the older entries that
+//! it holds. So the host's queues are exactly the younger part of the communicator's queues, and an
+//! engine that gets the forwarded events in order gives the oracle's result.
 //!
-//! **The way back.** Once no message of the communicator waits here, the host offers it back with
-//! the receives that are left, naming how many events it has seen; the NIC accepts if it has sent
-//! on no more and has room. Until it answers, the receives belong to nobody here, so events that
-//! need them wait. After a refusal with receives left the next offer waits for more events, twice
-//! as many each time, up to 1024.
+//! **Return.** Once the host holds no message of the communicator, it offers the communicator back
+//! with its receives and the number of events seen. The NIC accepts if it has sent no more events
+//! and has room. Until it answers, the host cannot match these receives, so events that need them
+//! wait. After each refusal with receives, the next offer waits for twice as many events, up to
+//! 1024.
 //!
-//! **How long it stays.** As long as messages wait here, since their data is on the host; and as
-//! long as this host is slower than the NIC, which then always has sent on more. A communicator
-//! whose receives are there first comes back, however many receives stand posted.
+//! **How long it stays.** As long as the host holds messages, because their data is on the host,
+//! and as long as the host is slower than the NIC, which then has always sent more. If receives
+//! come first, the communicator returns, however many are posted.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -25,7 +25,7 @@ use dpamatch_vocabulary::{CommId, Selector};
 
 use crate::engine::{BinEngine, Engine, MsgId, RecvId};
 
-/// What the fallback has done so far.
+/// Statistics of the fallback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SoftwareStats {
@@ -39,12 +39,12 @@ pub struct SoftwareStats {
     pub offers: u64,
     /// Offers that the NIC accepted.
     pub resumed: u64,
-    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first
-    /// event seen here to the end.
+    /// Nanoseconds that communicators spent in fallbacks that have ended, from the first forwarded
+    /// event to the end.
     pub away_ns: u64,
 }
 
-/// Software matching for everything that the NIC sends on.
+/// Software matching for everything that the NIC forwards.
 pub struct Software {
     engine: BinEngine,
     /// Messages in the engine's queues and their data, by arrival number.
@@ -53,15 +53,15 @@ pub struct Software {
     receives: HashMap<u64, ForwardedRequest>,
     /// Posts and arrivals sent on so far, per communicator.
     forwarded: HashMap<CommId, u64>,
-    /// Communicators in fallback, and since when.
+    /// Communicators in fallback, with the time of their first event.
     away: HashMap<CommId, Instant>,
-    /// What is in the engine's queues, per communicator.
+    /// Lengths of the engine's queues, per communicator.
     waiting: HashMap<CommId, Waiting>,
-    /// Communicators of which something has changed since they were last looked at for an offer.
+    /// Communicators that changed since they were last considered for an offer.
     changed: Vec<CommId>,
-    /// The communicator whose offer has no answer.
+    /// The communicator whose offer the NIC has not answered.
     offered: Option<CommId>,
-    /// Events from the first on that has to wait for that answer.
+    /// Events held back until that answer, from the first that needs it on.
     held: VecDeque<Event>,
     /// Refused offers with receives, per communicator.
     refused: HashMap<CommId, Refused>,
@@ -75,12 +75,12 @@ struct Waiting {
     receives: u64,
 }
 
-/// When receives are offered again.
+/// When to offer receives again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Refused {
-    /// Once so many events were sent on.
+    /// Number of forwarded events to wait for.
     next: u64,
-    /// Events waited for last time.
+    /// Number of events of the last wait.
     step: u64,
 }
 
@@ -113,7 +113,7 @@ impl Default for Software {
 }
 
 impl Software {
-    /// What was done so far.
+    /// The statistics so far.
     pub fn stats(&self) -> SoftwareStats {
         self.stats
     }
@@ -123,27 +123,27 @@ impl Software {
         &self.engine
     }
 
-    /// Whether nothing of the communicator is here.
+    /// Whether the host holds nothing of the communicator.
     pub fn is_empty(&self, comm: CommId) -> bool {
         self.engine.is_empty(comm)
     }
 
-    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if no message of it is
-    /// here. To be called when a communicator was created anew: under its number earlier messages
-    /// may have been sent on, and then the NIC waits for the offer.
+    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if the host holds no
+    /// message of it. Call this after creating a communicator: the NIC may have forwarded earlier
+    /// messages under its number, and then waits for the offer.
     pub fn offer(&mut self, comm: CommId) {
         self.note_change(comm);
     }
 
-    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing
-    /// done, if something of it is here.
+    /// Frees the state of a communicator that has ended. Returns `false` and does nothing if the
+    /// host holds entries of it.
     pub fn free_comm(&mut self, comm: CommId) -> bool {
         self.engine.free_comm(comm)
     }
 
-    /// The next thing that became known, whether the NIC or this decided it, or `None` if there is
-    /// nothing now. No request or message is forwarded any more. To be called until then, since
-    /// communicators are handed back when the NIC has nothing more to tell.
+    /// The next event, decided by the NIC or by software, or `None` if there is none now. No event
+    /// forwards a request or message. Call this until `None`: communicators are offered back when
+    /// the NIC has no more events.
     pub fn poll(&mut self, port: &mut HostPort) -> Option<Event> {
         while let Some(event) = self.next(port) {
             if let Some(done) = self.digest(port, event) {
@@ -154,9 +154,9 @@ impl Software {
         None
     }
 
-    /// As [`poll`](Self::poll), with a faster way for what is by far the commonest: receives that
-    /// the NIC matched while nothing is to be done here go to `received`, each with its message and
-    /// whether that was there before the receive. Receives without a buffer only.
+    /// Polls like [`poll`](Self::poll), with a faster path for receives that the NIC matched while
+    /// software is idle: they go to `received`, each with its message and whether the message came
+    /// first. Only for receives without a buffer.
     #[inline]
     pub fn poll_matched(
         &mut self,
@@ -175,14 +175,14 @@ impl Software {
         self.poll(port)
     }
 
-    /// Whether there is nothing to do but to wait for what the NIC sends on: what it reports of
-    /// itself may then go by.
+    /// Whether software only waits for forwarded events. The NIC's other reports may then bypass
+    /// it.
     #[inline(always)]
     pub(crate) fn is_quiet(&self) -> bool {
         self.offered.is_none() && self.held.is_empty() && self.changed.is_empty()
     }
 
-    /// The next event that can be dealt with now.
+    /// The next event that need not wait.
     fn next(&mut self, port: &mut HostPort) -> Option<Event> {
         if self.offered.is_none()
             && let Some(event) = self.held.pop_front()
@@ -205,7 +205,7 @@ impl Software {
         None
     }
 
-    /// The NIC's answer to the offer.
+    /// Handles the NIC's answer to the offer.
     fn answered(&mut self, port: &HostPort, event: Event) {
         self.offered = None;
         match event {
@@ -247,7 +247,7 @@ impl Software {
         posted
     }
 
-    /// What an event means once software has done its part, if that is known by now.
+    /// Runs the software's part of an event. Returns the resulting event, if there is one yet.
     pub(crate) fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
         match event {
             Event::PostForwarded { request } => self.post(port, request),
@@ -301,7 +301,7 @@ impl Software {
         self.stats.matches += 1;
         let id = request.id();
         let mut buffer = port.withdraw(request);
-        // Otherwise the NIC has stopped and the sender has its data back: the receive never ends.
+        // Otherwise the NIC has stopped and the sender has its data again: the receive never ends.
         payload.read(&mut buffer)?;
         Some(Event::Received { request: id, buffer, message, late })
     }
@@ -355,7 +355,7 @@ impl Software {
         self.away.entry(comm).or_insert_with(Instant::now);
     }
 
-    /// Takes a message that has left the engine's queue.
+    /// Removes a message that has left the engine's queue.
     fn remove(&mut self, comm: CommId, arrival: u64) -> Option<(Message, Payload)> {
         let held = self.messages.remove(&arrival)?;
         self.waiting(comm).messages -= 1;
@@ -373,7 +373,7 @@ impl Software {
         }
     }
 
-    /// Offers communicators back to the NIC that have no message here.
+    /// Offers back to the NIC the communicators without a message on the host.
     fn hand_back(&mut self, port: &mut HostPort) {
         while self.offered.is_none()
             && let Some(&comm) = self.changed.last()
@@ -381,11 +381,11 @@ impl Software {
             let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
             let early = self.refused.get(&comm).is_some_and(|refused| forwarded < refused.next);
             let Waiting { messages, receives } = *self.waiting(comm);
-            // So many can never be offered together: they are asked about again when one has gone.
+            // No offer can hold that many receives. Try again after one has left.
             let too_many = receives > port.offer_most();
             if messages == 0 && !too_many && (!early || receives == 0) {
-                // The next call tries again. Before the receives are gathered, which takes as long
-                // as there are many.
+                // The next call tries again. Checked before gathering the receives, which takes
+                // O(receives).
                 if !port.has_offer_room(receives) {
                     return;
                 }
@@ -410,7 +410,7 @@ impl Software {
     }
 }
 
-/// Whether an event has to wait while the receives of `comm` are with the NIC for an answer.
+/// Whether an event must wait while the NIC considers an offer of `comm` with its receives.
 fn needs_lists(port: &HostPort, event: &Event, comm: CommId) -> bool {
     let of = match event {
         Event::PostForwarded { request } | Event::ProbeForwarded { request, .. } => {
@@ -429,7 +429,7 @@ mod tests {
 
     use super::*;
 
-    /// All that becomes known, the NIC doing as much as it can in between.
+    /// Collects all events, running the NIC in between until it is idle.
     fn settle(software: &mut Software, leader: &mut Leader, host: &mut HostPort) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
@@ -442,7 +442,7 @@ mod tests {
         }
     }
 
-    /// The NIC has the receives while it thinks about an offer: a cancel waits for its answer.
+    /// The NIC holds the receives of an offer, so a cancel waits for its answer.
     #[test]
     fn a_receive_is_cancelled_although_it_was_just_offered() {
         let config = NicConfig { receives: 1, ..NicConfig::default() };
@@ -454,7 +454,7 @@ mod tests {
             [1, 2, 3].map(|bytes| host.post(comm, any, vec![0; bytes], 0).expect("room"));
         settle(&mut software, &mut leader, &mut host);
         assert_eq!(software.stats().posts, 2, "more than fit on the NIC");
-        // One goes, so that the other is offered again; that one goes at the same time.
+        // One receive leaves, so that the other is offered again; that one leaves meanwhile.
         host.cancel(requests[1], 0).expect("room");
         assert_eq!(leader.round(1), Round::Worked);
         host.cancel(requests[2], 0).expect("room");
@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(cancelled, [(requests[1], 2), (requests[2], 3)], "{events:?}");
     }
 
-    /// More receives than an offer can tell of stay here, and cost nothing while they are many.
+    /// More receives than fit in an offer stay on the host, without repeated cost.
     #[test]
     fn receives_that_no_offer_can_tell_of_wait_until_they_are_fewer() {
         let config = NicConfig { receives: 4, command_queue: 8, ..NicConfig::default() };
@@ -482,7 +482,7 @@ mod tests {
             host.post(comm, any, Vec::new(), 0).expect("room");
             settle(&mut software, &mut leader, &mut host);
         }
-        // Those of the NIC went with the first that found no room.
+        // The receive that found no room sent the NIC's receives along.
         let many = software.waiting(comm).receives;
         assert!(many > host.offer_most(), "{many}");
         assert!(software.is_quiet(), "nothing is left to try");

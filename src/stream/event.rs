@@ -1,4 +1,4 @@
-//! An event, and how it is written.
+//! An event and its text form.
 
 use std::fmt;
 
@@ -40,29 +40,29 @@ pub enum Event {
         /// The receive; it may be matched already, or never have been posted.
         recv: RecvId,
     },
-    /// The oldest unexpected message is looked for.
+    /// A probe for the oldest unexpected message.
     Probe {
         /// Names the result.
         probe: ProbeId,
         /// Communicator searched.
         comm: CommId,
-        /// What is looked for.
+        /// What it accepts.
         selector: Selector,
     },
-    /// The oldest unexpected message is looked for and taken out of matching.
+    /// A probe that takes the oldest unexpected message out of matching.
     Mprobe {
         /// Names the result.
         probe: ProbeId,
         /// Communicator searched.
         comm: CommId,
-        /// What is looked for.
+        /// What it accepts.
         selector: Selector,
     },
 }
 
 impl Event {
-    /// The event as an operation. `room` and `length`: bytes of a receive's buffer and of a message
-    /// where the stream does not tell. Nothing is longer than 4 GiB.
+    /// The event as an operation. `room` and `length`: default bytes of a receive's buffer and of a
+    /// message. No length exceeds 4 GiB.
     pub fn operation(&self, room: u32, length: u32) -> Operation {
         let bytes = |given: Option<u64>, otherwise| {
             given.map_or(otherwise, |given| u32::try_from(given).unwrap_or(u32::MAX))

@@ -1,4 +1,4 @@
-//! One line of a stream taken apart.
+//! Parsing of one line of a stream.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::engine::{MsgId, RecvId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FieldError {
-    /// The first field is no verb.
+    /// The first field is not a verb.
     UnknownVerb(String),
     /// The line ends too early.
     Missing {
@@ -22,11 +22,11 @@ pub enum FieldError {
         /// The first field that is not there.
         field: &'static str,
     },
-    /// A field that must be a number is none.
+    /// A field is not a number.
     NotANumber {
         /// The field.
         field: &'static str,
-        /// What stands there.
+        /// The text of the field.
         text: String,
         /// Whether `*` is allowed there.
         wild: bool,
@@ -35,24 +35,24 @@ pub enum FieldError {
     OutOfRange {
         /// The field.
         field: &'static str,
-        /// What stands there.
+        /// The text of the field.
         text: String,
         /// Largest value allowed.
         max: u64,
     },
     /// A field after the last one is no option.
     NotKeyValue(String),
-    /// A key that is used stands there twice.
+    /// A known key appears twice.
     KeyTwice(&'static str),
-    /// No name of a collective.
+    /// Not a valid name of a collective.
     BadCollName(String),
     /// An earlier line of the stream posts this receive.
     DuplicateRecv(u64),
     /// In an earlier line of the stream this message arrives.
     DuplicateMsg(u64),
-    /// The line is longer than a line can be.
+    /// The line is too long.
     TooLong,
-    /// The line is no text.
+    /// The line is not UTF-8.
     NotUtf8,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The keys of a line. A `collbytes` without `coll` says nothing.
+/// The keys of a line. A `collbytes` without `coll` has no effect.
 #[derive(Default)]
 struct Options {
     length: Option<u64>,

@@ -1,10 +1,10 @@
 //! Random streams.
 //!
-//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is
-//! random, but leans towards the queue that is farther from the length it should have now; that aim
-//! changes now and then, so that in turn the posted and the unexpected queue are long. The same
-//! seed, number of events and profile give the same stream on every machine: the generator is named
-//! (ChaCha with 8 rounds) and only whole numbers are drawn.
+//! A stream is made of bursts of posts or of arrivals with related keys. The choice is random,
+//! biased towards a target length of the queues. The target changes, so that in turn the posted and
+//! the unexpected queue are long. The same seed, number of events and profile give the same stream
+//! on every machine: the generator is named (ChaCha with 8 rounds) and only whole numbers are
+//! drawn.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 use super::{CollName, Collective, Event, ProbeId, hostile};
 use crate::engine::{MsgId, RecvId};
 
-/// What a random stream is like.
+/// The character of a random stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Profile {
     /// Some of everything, the largest rank, tag and communicator included.
@@ -69,12 +69,12 @@ struct Shape {
     numbers: Numbers,
 }
 
-/// What number an index has.
+/// How an index maps to a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// Itself.
+    /// The index itself.
     Plain,
-    /// Itself, but the last source, tag and communicator have the largest numbers there are.
+    /// The index itself, but the last source, tag and communicator have the largest valid numbers.
     Extreme,
     /// A number chosen against hash tables (`hostile`).
     Hostile,
@@ -172,13 +172,13 @@ impl FromStr for Profile {
 const COLLECTIVES: [&str; 6] =
     ["bcast", "gather", "allgather", "allreduce", "alltoall", "reduce_scatter_block"];
 
-/// Communicators of the profile with many; of these, so many are in use at a time.
+/// Communicators of the profile with many, and the number in use at a time.
 const COMMS_MANY: u32 = 5000;
 const COMMS_AT_ONCE: u32 = 8;
 
 const LENGTHS: [u64; 6] = [0, 8, 8, 64, 1024, 70_000];
 
-/// How many of the last receives a cancel chooses from.
+/// A cancel chooses from this many recent receives.
 const CANCEL_WINDOW: u64 = 256;
 
 /// What the events of one burst have in common.
@@ -314,7 +314,7 @@ impl Generator {
         (comm, Selector { source, tag })
     }
 
-    /// A receive of late, matched or not; seldom one that is not posted yet.
+    /// A cancel of a recent receive, matched or not; rarely of one that is not posted yet.
     fn cancel(&mut self) -> Event {
         let oldest = self.receives.saturating_sub(CANCEL_WINDOW);
         let recv = if self.percent(2) {

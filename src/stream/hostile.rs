@@ -1,4 +1,4 @@
-//! Keys chosen against hash tables, for random streams: whoever picks the keys knows the hash.
+//! Keys chosen against hash tables, for random streams: the choice knows the hash function.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,8 @@ use crate::engine::key_hash;
 pub(super) const SOURCES: u32 = 4;
 pub(super) const TAGS: u32 = 12;
 
-/// Keys in one bin of a table of up to so many bins: their hashes begin with that many zero bits.
+/// The hashes of these keys begin with this many zero bits, so they share a bin in tables of up to
+/// 2^`BINS_BITS` bins.
 const BINS_BITS: u32 = 10;
 
 /// The keys of communicator 0, found by trying tags.
@@ -21,9 +22,9 @@ static ONE_BIN: LazyLock<Vec<u32>> = LazyLock::new(|| {
     (0..SOURCES).flat_map(of_source).collect()
 });
 
-/// Number of the communicator, source and tag with these indices. Communicator 0: all keys in one
-/// bin of the multiplying hash. 1: those of one source in one of 1,021 buckets. Others:
-/// different in high bits only.
+/// Number of the communicator, source and tag with these indices. Communicator 0: all keys share a
+/// bin of the multiplying hash. 1: all keys of a source share one of 1,021 buckets. Others: keys
+/// differ in high bits only.
 pub(super) fn key(comm: u32, source: u32, tag: u32) -> (u32, u32, u32) {
     match comm {
         0 => (0, source, ONE_BIN[(source * TAGS + tag) as usize]),

@@ -21,7 +21,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, bytes_max, buffer: Vec::new(), number: 0, offset: 0, position: 0 }
     }
 
-    /// Number of the line that was asked for last, from 1; 0 before the first.
+    /// Number of the line read last, from 1; 0 before the first.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -35,7 +35,7 @@ impl<R: BufRead> Lines<R> {
     /// `None` at the end of the text.
     ///
     /// # Errors
-    /// What the system says, or that the line is too long (see [`is_too_long`]).
+    /// The system's error, or a line that is too long (see [`is_too_long`]).
     #[inline]
     pub fn read(&mut self) -> io::Result<Option<&[u8]>> {
         self.number += 1;

@@ -1,4 +1,4 @@
-//! Running a stream through something that matches.
+//! Running a stream through an engine or an emulated NIC.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use super::{Event, Outcome};
 use crate::engine::{Counter, Engine};
 
-/// Why a matcher gave a stream up.
+/// Why a matcher ended a stream early.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The engine itself failed; the results so far are right, those of later events are missing.
+    /// The engine itself failed. The results so far are right; results of later events are missing.
     Engine(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -51,14 +51,14 @@ pub trait StreamMatcher: Send {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError>;
 
-    /// Takes the events of `fill`, then those of `timed`, and returns how long the latter took.
-    /// Setting up, filling, and asking what is left stand outside the clock.
+    /// Runs the events of `fill`, then the events of `timed`, and returns the time of `timed`. The
+    /// clock excludes setup, filling, and reading what is left.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError>;
 
-    /// What it counted so far, in a fixed order.
+    /// The counters so far, in a fixed order.
     fn counters(&self) -> Vec<Counter>;
 }
 
@@ -95,7 +95,7 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
     }
 }
 
-/// As the engine in the box does it.
+/// Delegates to the engine in the box.
 impl StreamMatcher for Box<dyn Engine> {
     fn run(
         &mut self,
@@ -114,7 +114,7 @@ impl StreamMatcher for Box<dyn Engine> {
     }
 }
 
-/// One event's call, and the result if there is one to print.
+/// Makes the call of one event. Returns the result if there is one to print.
 pub fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {
         Event::Post { recv, comm, selector, coll, .. } => match coll {
@@ -163,7 +163,7 @@ mod tests {
         );
     }
 
-    /// Results come while events go in: none waits for the end of the stream.
+    /// Results come while events go in: no result waits for the end of the stream.
     #[test]
     fn results_are_not_held_back() {
         let text = "post,0,0,0,0\narrive,0,0,0,0\ncancel,0\n";

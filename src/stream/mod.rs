@@ -1,4 +1,5 @@
-//! Event streams: what happens at one process's matching, in order, as text; and what came of it.
+//! Event streams: the posts, arrivals, cancels and probes of one process in order, as text, and
+//! their results.
 //!
 //! One event a line, fields separated by commas; `#` starts a comment, blank lines are skipped:
 //!

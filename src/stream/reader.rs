@@ -11,7 +11,7 @@ use super::{Event, FieldError};
 /// Longest line in bytes, without the line feed.
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// A line that is no event.
+/// A line that is not an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineError {
     /// Its number, from 1.
@@ -36,13 +36,13 @@ impl std::error::Error for LineError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// A line is no event.
+    /// A line is not an event.
     Line(LineError),
     /// The input cannot be read.
     Io {
         /// Number of the line, from 1.
         line: u64,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

@@ -9,28 +9,28 @@
 
 
 /*
- All went well.
+ Success.
  */
 #define DPAMATCH_OK 0
 
 /*
- Not now: the receiver is not ready (try_send), or the communicator is in use (comm_free).
+ Try again: the receiver is not ready (try_send), or the communicator is in use (comm_free).
  */
 #define DPAMATCH_AGAIN 1
 
 /*
- An argument makes no sense: a null pointer, a handle of another endpoint, a rank or tag that is
- none.
+ An argument is invalid: a null pointer, a handle of another endpoint, a rank or tag out of
+ range.
  */
 #define DPAMATCH_ERR_ARGUMENT 2
 
 /*
- An option is not known or has a bad value, or no NIC can be built from all of them.
+ An option is unknown or has an invalid value, or the options do not fit together.
  */
 #define DPAMATCH_ERR_OPTION 3
 
 /*
- The system gave no thread or no memory.
+ The system has no thread or no memory left.
  */
 #define DPAMATCH_ERR_SYSTEM 4
 
@@ -55,7 +55,7 @@
 #define DPAMATCH_ERR_CANCELLED 8
 
 /*
- The message is too long to be sent.
+ The message is too long to send.
  */
 #define DPAMATCH_ERR_TOO_LONG 9
 
@@ -65,7 +65,7 @@
 #define DPAMATCH_ERR_OWN_THREAD 10
 
 /*
- The receiver gave the message up, so that nobody receives it.
+ The receiver dropped the message without receiving it.
  */
 #define DPAMATCH_ERR_NOT_RECEIVED 11
 
@@ -80,18 +80,18 @@
 #define DPAMATCH_ERR_INTERNAL 13
 
 /*
- The version of this interface. It grows when a program that was built with an older header would
- no longer work.
+ The version of this interface. It rises when programs built with an older header would no longer
+ work.
  */
 #define DPAMATCH_ABI_VERSION 1
 
 /*
- In place of a source: any.
+ Wildcard for the source.
  */
 #define DPAMATCH_ANY_SOURCE -1
 
 /*
- In place of a tag: any.
+ Wildcard for the tag.
  */
 #define DPAMATCH_ANY_TAG -1
 
@@ -127,24 +127,24 @@ typedef struct dpamatch_endpoint dpamatch_endpoint;
 typedef struct dpamatch_message dpamatch_message;
 
 /*
- A receive that was posted and has not been seen to end.
+ A posted receive whose end the program has not seen.
  */
 typedef struct dpamatch_request dpamatch_request;
 
 /*
- A message on its way.
+ A message in flight.
  */
 typedef struct dpamatch_send_request dpamatch_send_request;
 
 /*
- A process that sends to an endpoint: its rank in one communicator. A sender is used by one
- thread at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of
- one sender arrive in the order sent.
+ A process that sends to an endpoint: its rank in one communicator. One thread at a time uses a
+ sender; dpamatch_sender_clone makes one for another thread. The messages of one sender arrive in
+ the order sent.
  */
 typedef struct dpamatch_sender dpamatch_sender;
 
 /*
- What is known of a message that was received or probed.
+ The status of a received or probed message.
  */
 typedef struct dpamatch_status {
     /*
@@ -156,15 +156,15 @@ typedef struct dpamatch_status {
      */
     uint32_t tag;
     /*
-     Bytes that the buffer got; of a probe, bytes that were sent.
+     Bytes in the buffer; for a probe, bytes sent.
      */
     uint64_t bytes;
     /*
-     Bytes that were sent.
+     Bytes sent.
      */
     uint64_t sent;
     /*
-     How many messages arrived at the endpoint before it.
+     Number of messages that arrived at the endpoint before it.
      */
     uint64_t arrival;
 } dpamatch_status;
@@ -179,25 +179,24 @@ extern "C" {
 int32_t dpamatch_abi_version(void);
 
 /*
- What a code means, in a few words. Never null; the text lives as long as the program.
+ A short description of a code. Never null; the text lives as long as the program.
  */
 const char *dpamatch_error_text(int32_t code);
 
 /*
- What went wrong in the calling thread's last call that went wrong, with names and numbers. Never
- null; the text lives until the thread's next call.
+ The message of the calling thread's last failed call, with names and numbers. Never null; the
+ text lives until the thread's next call.
  */
 const char *dpamatch_last_error(void);
 
 /*
  Creates an endpoint.
 
- `options`: names and values of the command line's options for the NIC, `"handlers=8
- workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
- workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
- fast-path, early-check, removal, repost, hashes. With workers=0, which is usual, the
- NIC runs inside the calls with this endpoint and not otherwise; else it has so many threads of
- its own.
+ `options`: names and values of the command line's options for the NIC, `"handlers=8 workers=2"`,
+ separated by spaces or commas; null or empty for the defaults. The names are handlers, workers,
+ slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
+ fast-path, early-check, removal, repost, hashes. With workers=0, the default, the NIC runs only
+ inside the calls with this endpoint; otherwise it has that many threads of its own.
 
  Errors: ARGUMENT, OPTION, SYSTEM.
 
@@ -207,19 +206,19 @@ const char *dpamatch_last_error(void);
 int32_t dpamatch_endpoint_create(const char *options, struct dpamatch_endpoint **endpoint);
 
 /*
- Ends an endpoint and its threads. Receives that are still posted end without a message; their
- memory may be used again, and their requests be freed. Senders get DPAMATCH_ERR_STOPPED.
+ Ends an endpoint and its threads. Receives that are still posted end without a message: the
+ program may reuse their memory and free their requests. Senders get DPAMATCH_ERR_STOPPED.
 
- `endpoint` is set to null. If another thread is inside a call with it, nothing happens, and the
- code is BUSY.
+ Sets `endpoint` to null. If another thread is inside a call with it, the call does nothing and
+ returns BUSY.
 
  # Safety
- `endpoint` is null, points to null, or points to an endpoint that nobody destroyed.
+ `endpoint` is null, points to null, or points to an endpoint that was not destroyed.
  */
 int32_t dpamatch_endpoint_destroy(struct dpamatch_endpoint **endpoint);
 
 /*
- Lets things go on without waiting. `worked`, unless null, is told whether anything happened.
+ Makes progress without waiting. Sets `worked`, unless null, to whether anything happened.
 
  Errors: ARGUMENT, BUSY.
 
@@ -232,7 +231,7 @@ int32_t dpamatch_progress(struct dpamatch_endpoint *endpoint, bool *worked);
  Reads a counter by its name: messages, clean, fast, slow, unexpected, blocks and others, as
  `dpamatch match --stats` prints them.
 
- Errors: ARGUMENT, also for a name that no counter has; BUSY.
+ Errors: ARGUMENT, also for an unknown name; BUSY.
 
  # Safety
  The endpoint is alive, the name ends with a zero, `value` can be written.
@@ -253,21 +252,21 @@ int32_t dpamatch_comm_create(struct dpamatch_endpoint *endpoint,
                              struct dpamatch_comm **comm);
 
 /*
- Frees a communicator and sets `comm` to null. While senders, receives or messages of it are
- left, nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint
- was destroyed, only the handle is freed.
+ Frees a communicator and sets `comm` to null. While it has senders, receives or messages, the
+ call does nothing and returns DPAMATCH_AGAIN. After the endpoint was destroyed, call it with a
+ null endpoint to free the handle.
 
  Errors: ARGUMENT, BUSY, STOPPED.
 
  # Safety
- The endpoint is alive or null; `comm` points to null or to a communicator that nobody freed.
+ The endpoint is alive or null; `comm` points to null or to a communicator that was not freed.
  */
 int32_t dpamatch_comm_free(struct dpamatch_endpoint *endpoint, struct dpamatch_comm **comm);
 
 /*
  Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
- The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
- the buffer is written in that call only.
+ The dpamatch_test or dpamatch_wait that ends the receive writes the message to `buffer`; no
+ other call does.
 
  Errors: ARGUMENT, SYSTEM, BUSY, WILDCARD, STOPPED; TOO_LONG for a buffer of 4 GiB or more, which
  no message fills.
@@ -285,8 +284,9 @@ int32_t dpamatch_post(struct dpamatch_endpoint *endpoint,
                       struct dpamatch_request **request);
 
 /*
- Looks whether a receive is over. If so, `done` is set, `status` is filled (unless null), the
- message is in the buffer, and the request is freed and set to null. A null request is over.
+ Tests whether a receive is over. If so, the call sets `done`, fills `status` (unless null),
+ copies the message to the buffer, and frees the request and sets it to null. A null request is
+ over.
 
  Errors: TRUNCATED and CANCELLED, with `done` set and the request freed; STOPPED, likewise;
  ARGUMENT, BUSY, with the request as it was.
@@ -301,18 +301,18 @@ int32_t dpamatch_test(struct dpamatch_endpoint *endpoint,
                       struct dpamatch_status *status);
 
 /*
- Waits for the end of a receive; otherwise as dpamatch_test.
+ Waits for the end of a receive; for results and errors see dpamatch_test.
 
  # Safety
- As for dpamatch_test.
+ The conditions of dpamatch_test.
  */
 int32_t dpamatch_wait(struct dpamatch_endpoint *endpoint,
                       struct dpamatch_request **request,
                       struct dpamatch_status *status);
 
 /*
- Asks for a receive to be cancelled. It still has to be tested or waited for, which tells whether
- it was cancelled (DPAMATCH_ERR_CANCELLED) or a message had come first.
+ Cancels a receive, which must still be tested or waited for. It ends with
+ DPAMATCH_ERR_CANCELLED, or with a message that came first.
 
  Errors: ARGUMENT, BUSY, STOPPED.
 
@@ -322,9 +322,9 @@ int32_t dpamatch_wait(struct dpamatch_endpoint *endpoint,
 int32_t dpamatch_cancel(struct dpamatch_endpoint *endpoint, struct dpamatch_request *request);
 
 /*
- Gives a request up and sets it to null. Its receive stays posted and takes a message, which is
- then lost; the program's memory is not written. With a null endpoint, after the endpoint was
- destroyed, only the handle is freed.
+ Releases a request and sets it to null. Its receive stays posted and takes a message, which is
+ then lost; the library does not write to the program's memory. After the endpoint was destroyed,
+ call it with a null endpoint to free the handle.
 
  Errors: ARGUMENT, BUSY.
 
@@ -336,7 +336,7 @@ int32_t dpamatch_request_free(struct dpamatch_endpoint *endpoint,
 
 /*
  Looks for the oldest unexpected message that a receive with this source and tag would take. The
- message stays. `found` is told whether there is one; `status`, unless null, is filled if so.
+ message stays. Sets `found` to whether there is one; if so, fills `status`, unless null.
 
  Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 
@@ -351,8 +351,9 @@ int32_t dpamatch_iprobe(struct dpamatch_endpoint *endpoint,
                         struct dpamatch_status *status);
 
 /*
- As dpamatch_iprobe, but takes the message out of matching: `message` is set to it, or to null if
- there is none. It is to be received by dpamatch_imrecv, or given up by dpamatch_message_free.
+ Takes the oldest unexpected message that a receive with this source and tag would take out of
+ matching. Sets `message` to it, or to null if there is none. Receive it with dpamatch_imrecv or
+ drop it with dpamatch_message_free.
 
  Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 
@@ -368,13 +369,13 @@ int32_t dpamatch_improbe(struct dpamatch_endpoint *endpoint,
                          struct dpamatch_status *status);
 
 /*
- Receives a message that dpamatch_improbe took: `message` is set to null, and `request` to a
- receive as dpamatch_post gives one.
+ Receives a message that dpamatch_improbe took. Sets `message` to null, and `request` to a
+ receive as dpamatch_post does.
 
  Errors: ARGUMENT, SYSTEM, BUSY, TOO_LONG; STOPPED, with the message lost.
 
  # Safety
- As for dpamatch_post; `message` points to a message that was not received.
+ The conditions of dpamatch_post; `message` points to a message that was not received.
  */
 int32_t dpamatch_imrecv(struct dpamatch_endpoint *endpoint,
                         struct dpamatch_message **message,
@@ -383,8 +384,8 @@ int32_t dpamatch_imrecv(struct dpamatch_endpoint *endpoint,
                         struct dpamatch_request **request);
 
 /*
- Gives a message up that dpamatch_improbe took, and sets it to null: nobody receives it, and a
- sender that waits for it is told so.
+ Drops a message that dpamatch_improbe took, and sets it to null. A sender that waits for it gets
+ DPAMATCH_ERR_NOT_RECEIVED.
 
  # Safety
  `message` is null, points to null, or points to a message that was not received.
@@ -416,15 +417,15 @@ int32_t dpamatch_sender_create(struct dpamatch_endpoint *endpoint,
 int32_t dpamatch_sender_clone(const struct dpamatch_sender *sender, struct dpamatch_sender **copy);
 
 /*
- Ends a sender and sets it to null. What it sent is still delivered.
+ Ends a sender and sets it to null. Its messages are still delivered.
 
  # Safety
- `sender` is null, points to null, or points to a sender that nobody uses.
+ `sender` is null, points to null, or points to a sender that no thread uses.
  */
 int32_t dpamatch_sender_destroy(struct dpamatch_sender **sender);
 
 /*
- Sends if the receiver is ready; else the code is DPAMATCH_AGAIN. The bytes may be used again at
+ Sends if the receiver is ready; else returns DPAMATCH_AGAIN. The program may reuse the bytes at
  once: a message above the eager limit is copied and goes by rendezvous.
 
  Errors: ARGUMENT, TOO_LONG, STOPPED.
@@ -438,13 +439,13 @@ int32_t dpamatch_try_send(struct dpamatch_sender *sender,
                           size_t length);
 
 /*
- Sends, and waits while the receiver is not ready; never for a receive. The thread that uses the
- endpoint gives it, so that it makes progress meanwhile; other threads give null.
+ Sends, and waits while the receiver is not ready, but never for a receive. The thread that uses
+ the endpoint passes it, so that it makes progress meanwhile; other threads pass null.
 
  Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
 
  # Safety
- As for dpamatch_try_send; the endpoint is alive or null.
+ The conditions of dpamatch_try_send; the endpoint is alive or null.
  */
 int32_t dpamatch_send(struct dpamatch_endpoint *endpoint,
                       struct dpamatch_sender *sender,
@@ -454,12 +455,12 @@ int32_t dpamatch_send(struct dpamatch_endpoint *endpoint,
 
 /*
  Sends a copy of the bytes by rendezvous, whatever their length, if the receiver is ready; else
- the code is DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
+ returns DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
 
  Errors: ARGUMENT, TOO_LONG, STOPPED.
 
  # Safety
- As for dpamatch_try_send; `request` can be written.
+ The conditions of dpamatch_try_send; `request` can be written.
  */
 int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
                             uint32_t tag,
@@ -468,8 +469,8 @@ int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
                             struct dpamatch_send_request **request);
 
 /*
- Looks whether a message was taken. If so, `done` is set, and the request freed and set to null.
- A null request is over.
+ Tests whether a receive has taken the message. If so, the call sets `done`, and frees the
+ request and sets it to null. A null request is over.
 
  Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
 
@@ -479,17 +480,17 @@ int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
 int32_t dpamatch_send_test(struct dpamatch_send_request **request, bool *done);
 
 /*
- Waits until a message was taken, and frees the request; otherwise as dpamatch_send_test. The
- thread that uses the endpoint gives it; other threads give null.
+ Waits until a receive has taken the message, and frees the request; for errors see
+ dpamatch_send_test. The thread that uses the endpoint passes it; other threads pass null.
 
  # Safety
- As for dpamatch_send_test; the endpoint is alive or null.
+ The conditions of dpamatch_send_test; the endpoint is alive or null.
  */
 int32_t dpamatch_send_wait(struct dpamatch_endpoint *endpoint,
                            struct dpamatch_send_request **request);
 
 /*
- Gives a request up and sets it to null; the message is still delivered.
+ Releases a request and sets it to null; the message is still delivered.
 
  # Safety
  `request` is null, points to null, or points to a request that no other thread uses.

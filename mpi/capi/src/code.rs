@@ -1,4 +1,4 @@
-//! Codes, and the words that go with them.
+//! Codes and error messages.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -8,16 +8,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dpamatch::SendError;
 use dpamatch::endpoint::{EndpointError, PostError, RecvError, Stopped};
 
-/// All went well.
+/// Success.
 pub const DPAMATCH_OK: i32 = 0;
-/// Not now: the receiver is not ready (try_send), or the communicator is in use (comm_free).
+/// Try again: the receiver is not ready (try_send), or the communicator is in use (comm_free).
 pub const DPAMATCH_AGAIN: i32 = 1;
-/// An argument makes no sense: a null pointer, a handle of another endpoint, a rank or tag that is
-/// none.
+/// An argument is invalid: a null pointer, a handle of another endpoint, a rank or tag out of
+/// range.
 pub const DPAMATCH_ERR_ARGUMENT: i32 = 2;
-/// An option is not known or has a bad value, or no NIC can be built from all of them.
+/// An option is unknown or has an invalid value, or the options do not fit together.
 pub const DPAMATCH_ERR_OPTION: i32 = 3;
-/// The system gave no thread or no memory.
+/// The system has no thread or no memory left.
 pub const DPAMATCH_ERR_SYSTEM: i32 = 4;
 /// Another thread is inside a call with this endpoint.
 pub const DPAMATCH_ERR_BUSY: i32 = 5;
@@ -27,22 +27,22 @@ pub const DPAMATCH_ERR_WILDCARD: i32 = 6;
 pub const DPAMATCH_ERR_TRUNCATED: i32 = 7;
 /// The receive was cancelled. It is over.
 pub const DPAMATCH_ERR_CANCELLED: i32 = 8;
-/// The message is too long to be sent.
+/// The message is too long to send.
 pub const DPAMATCH_ERR_TOO_LONG: i32 = 9;
 /// The thread would wait for itself: it is the one that runs the receiver.
 pub const DPAMATCH_ERR_OWN_THREAD: i32 = 10;
-/// The receiver gave the message up, so that nobody receives it.
+/// The receiver dropped the message without receiving it.
 pub const DPAMATCH_ERR_NOT_RECEIVED: i32 = 11;
 /// The emulated NIC has stopped, or its endpoint is gone.
 pub const DPAMATCH_ERR_STOPPED: i32 = 12;
 /// A fault of this library.
 pub const DPAMATCH_ERR_INTERNAL: i32 = 13;
 
-/// The version of this interface. It grows when a program that was built with an older header would
-/// no longer work.
+/// The version of this interface. It rises when programs built with an older header would no longer
+/// work.
 pub const DPAMATCH_ABI_VERSION: i32 = 1;
 
-/// A code with its words.
+/// A code with its message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: i32,
@@ -112,7 +112,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Does what a function of the interface does, and turns the outcome into a code.
+/// Runs the body of an interface function and turns its outcome into a code.
 pub(crate) fn guarded(inside: impl FnOnce() -> Result<(), Failure>) -> i32 {
     // A panic leaves an endpoint that every further call may use: its checks come before its
     // changes, and an emulated NIC that panics has stopped.
@@ -122,7 +122,7 @@ pub(crate) fn guarded(inside: impl FnOnce() -> Result<(), Failure>) -> i32 {
         Err(panic) => Failure::new(DPAMATCH_ERR_INTERNAL, words_of(panic.as_ref())),
     };
     let words = failure.words.replace('\0', " ");
-    // A thread that ends has no place for words any more.
+    // A thread that is ending cannot store the message any more.
     let _ = LAST.try_with(|last| {
         if let (Ok(mut last), Ok(words)) = (last.try_borrow_mut(), CString::new(words)) {
             *last = words;
@@ -154,7 +154,7 @@ pub extern "C" fn dpamatch_abi_version() -> i32 {
     DPAMATCH_ABI_VERSION
 }
 
-/// What a code means, in a few words. Never null; the text lives as long as the program.
+/// A short description of a code. Never null; the text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn dpamatch_error_text(code: i32) -> *const c_char {
     let text: &CStr = match code {
@@ -177,8 +177,8 @@ pub extern "C" fn dpamatch_error_text(code: i32) -> *const c_char {
     text.as_ptr()
 }
 
-/// What went wrong in the calling thread's last call that went wrong, with names and numbers. Never
-/// null; the text lives until the thread's next call.
+/// The message of the calling thread's last failed call, with names and numbers. Never null; the
+/// text lives until the thread's next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn dpamatch_last_error() -> *const c_char {
     let text = LAST.try_with(|last| last.try_borrow().map_or(c"".as_ptr(), |last| last.as_ptr()));

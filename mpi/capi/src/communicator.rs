@@ -24,7 +24,7 @@ pub struct Comm {
 /// A communicator of this endpoint.
 ///
 /// # Safety
-/// `comm` is null or a communicator that nobody freed; the endpoint is null or alive.
+/// `comm` is null or a communicator that was not freed; the endpoint is null or alive.
 pub(crate) unsafe fn of<'a>(
     comm: *const Comm,
     endpoint: *const Endpoint,
@@ -69,14 +69,14 @@ pub unsafe extern "C" fn dpamatch_comm_create(
     })
 }
 
-/// Frees a communicator and sets `comm` to null. While senders, receives or messages of it are
-/// left, nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint
-/// was destroyed, only the handle is freed.
+/// Frees a communicator and sets `comm` to null. While it has senders, receives or messages, the
+/// call does nothing and returns DPAMATCH_AGAIN. After the endpoint was destroyed, call it with a
+/// null endpoint to free the handle.
 ///
 /// Errors: ARGUMENT, BUSY, STOPPED.
 ///
 /// # Safety
-/// The endpoint is alive or null; `comm` points to null or to a communicator that nobody freed.
+/// The endpoint is alive or null; `comm` points to null or to a communicator that was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_comm_free(endpoint: *mut Endpoint, comm: *mut *mut Comm) -> i32 {
     guarded(|| {

@@ -1,4 +1,4 @@
-//! The endpoint: its handle, its lock, its life.
+//! The endpoint: its handle, its lock, its creation and destruction.
 
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use dpamatch::registry::EngineOptions;
 use crate::code::{DPAMATCH_ERR_BUSY, DPAMATCH_ERR_OPTION, DPAMATCH_ERR_SYSTEM, Failure, guarded};
 use crate::status::tell;
 
-/// Most buffers that are kept for later receives.
+/// Most buffers kept for later receives.
 const SPARE_MAX: usize = 64;
 /// Longest buffer that is kept, in bytes.
 const SPARE_BYTES_MAX: usize = 1 << 16;
@@ -25,7 +25,7 @@ pub struct Endpoint {
     inside: Mutex<Inside>,
 }
 
-/// Tells an endpoint from all others of the program, also from earlier ones at its address.
+/// A number that no other endpoint of the program has, not even an earlier one at its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Name(u64);
 
@@ -36,7 +36,7 @@ impl Name {
     }
 
     /// # Safety
-    /// As for [`with`].
+    /// The conditions of [`with`].
     pub(crate) unsafe fn of(endpoint: *const Endpoint) -> Result<Self, Failure> {
         // SAFETY: the caller's promise.
         let endpoint = unsafe { endpoint.as_ref() };
@@ -46,7 +46,7 @@ impl Name {
     /// Refuses an endpoint of another name.
     ///
     /// # Safety
-    /// As for [`with`].
+    /// The conditions of [`with`].
     pub(crate) unsafe fn check(self, endpoint: *const Endpoint) -> Result<(), Failure> {
         // SAFETY: the caller's promise.
         match unsafe { Self::of(endpoint) }? == self {
@@ -84,10 +84,10 @@ impl Inside {
     }
 }
 
-/// Does something with an endpoint.
+/// Runs a function with an endpoint.
 ///
 /// # Safety
-/// `endpoint` is null or one that [`dpamatch_endpoint_create`] gave and nobody destroyed.
+/// `endpoint` is null or comes from [`dpamatch_endpoint_create`] and was not destroyed.
 pub(crate) unsafe fn with<R>(
     endpoint: *const Endpoint,
     inside: impl FnOnce(&mut Inside) -> Result<R, Failure>,
@@ -100,19 +100,18 @@ pub(crate) unsafe fn with<R>(
         Err(TryLockError::WouldBlock) => {
             Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"))
         }
-        // What a panic leaves may be used: see `guarded`.
+        // The state after a panic is usable: see `guarded`.
         Err(TryLockError::Poisoned(state)) => inside(&mut state.into_inner()),
     }
 }
 
 /// Creates an endpoint.
 ///
-/// `options`: names and values of the command line's options for the NIC, `"handlers=8
-/// workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
-/// workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
-/// fast-path, early-check, removal, repost, hashes. With workers=0, which is usual, the
-/// NIC runs inside the calls with this endpoint and not otherwise; else it has so many threads of
-/// its own.
+/// `options`: names and values of the command line's options for the NIC, `"handlers=8 workers=2"`,
+/// separated by spaces or commas; null or empty for the defaults. The names are handlers, workers,
+/// slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
+/// fast-path, early-check, removal, repost, hashes. With workers=0, the default, the NIC runs only
+/// inside the calls with this endpoint; otherwise it has that many threads of its own.
 ///
 /// Errors: ARGUMENT, OPTION, SYSTEM.
 ///
@@ -161,14 +160,14 @@ fn config(text: &str) -> Result<EndpointConfig, Failure> {
     Ok(EndpointConfig { nic, drive })
 }
 
-/// Ends an endpoint and its threads. Receives that are still posted end without a message; their
-/// memory may be used again, and their requests be freed. Senders get DPAMATCH_ERR_STOPPED.
+/// Ends an endpoint and its threads. Receives that are still posted end without a message: the
+/// program may reuse their memory and free their requests. Senders get DPAMATCH_ERR_STOPPED.
 ///
-/// `endpoint` is set to null. If another thread is inside a call with it, nothing happens, and the
-/// code is BUSY.
+/// Sets `endpoint` to null. If another thread is inside a call with it, the call does nothing and
+/// returns BUSY.
 ///
 /// # Safety
-/// `endpoint` is null, points to null, or points to an endpoint that nobody destroyed.
+/// `endpoint` is null, points to null, or points to an endpoint that was not destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint) -> i32 {
     guarded(|| {
@@ -179,7 +178,7 @@ pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint)
             if matches!(owned.inside.try_lock(), Err(TryLockError::WouldBlock)) {
                 return Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"));
             }
-            // SAFETY: it came from a box, and nobody is inside.
+            // SAFETY: it came from a box, and no thread is inside.
             drop(unsafe { Box::from_raw(*place) });
             *place = std::ptr::null_mut();
         }
@@ -187,7 +186,7 @@ pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint)
     })
 }
 
-/// Lets things go on without waiting. `worked`, unless null, is told whether anything happened.
+/// Makes progress without waiting. Sets `worked`, unless null, to whether anything happened.
 ///
 /// Errors: ARGUMENT, BUSY.
 ///
@@ -207,7 +206,7 @@ pub unsafe extern "C" fn dpamatch_progress(endpoint: *mut Endpoint, worked: *mut
 /// Reads a counter by its name: messages, clean, fast, slow, unexpected, blocks and others, as
 /// `dpamatch match --stats` prints them.
 ///
-/// Errors: ARGUMENT, also for a name that no counter has; BUSY.
+/// Errors: ARGUMENT, also for an unknown name; BUSY.
 ///
 /// # Safety
 /// The endpoint is alive, the name ends with a zero, `value` can be written.
@@ -240,7 +239,7 @@ mod tests {
     use super::*;
 
     impl Endpoint {
-        /// Does something while this thread is inside a call.
+        /// Runs a function while this thread is inside a call.
         pub(crate) fn while_locked(&self, inside: impl FnOnce()) {
             let _guard = self.inside.lock().expect("nobody panicked before");
             inside();
@@ -284,7 +283,7 @@ mod tests {
             assert_eq!(inside.spare.len(), SPARE_MAX);
             assert_eq!((inside.buffer(2)?, inside.spare.len()), (vec![1; 2], SPARE_MAX - 1));
             assert_eq!(inside.buffer(6)?, [1, 1, 1, 1, 0, 0]);
-            // All that is kept has a bound in bytes, too.
+            // The kept buffers have a bound in bytes, too.
             inside.spare.clear();
             (0..SPARE_MAX).for_each(|_| inside.keep(vec![0; 1 << 24]));
             let kept: usize = inside.spare.iter().map(Vec::capacity).sum();
@@ -294,7 +293,7 @@ mod tests {
         };
         // SAFETY: it is alive.
         assert!(unsafe { with(endpoint, inside) }.is_ok());
-        // SAFETY: it is alive, and nobody uses it.
+        // SAFETY: it is alive, and no thread uses it.
         unsafe { dpamatch_endpoint_destroy(&raw mut endpoint) };
     }
 }

@@ -1,13 +1,13 @@
 //! The endpoint API of dpamatch for C: `libdpamatch` and `dpamatch.h`, which cbindgen makes from
 //! this crate.
 //!
-//! Every function returns a code; what went wrong stands in words in [`dpamatch_last_error`]. No
-//! panic gets out: the call returns [`DPAMATCH_ERR_INTERNAL`]. The endpoint stays usable, unless
-//! the emulated NIC itself panicked: that NIC has stopped, and calls return
+//! Every function returns a code; [`dpamatch_last_error`] describes the last error. A panic does
+//! not reach C: the call returns [`DPAMATCH_ERR_INTERNAL`]. The endpoint stays usable unless the
+//! emulated NIC itself panicked. Then the NIC has stopped, and calls return
 //! [`DPAMATCH_ERR_STOPPED`].
 //!
-//! - `code`: codes and words.
-//! - `endpoint`, `communicator`: created, driven, ended.
+//! - `code`: codes and error messages.
+//! - `endpoint`, `communicator`: creation, progress, destruction.
 //! - `receive`, `probe`: the receiving side.
 //! - `send`: senders, for any thread.
 

@@ -18,7 +18,7 @@ pub struct Message {
 }
 
 /// Looks for the oldest unexpected message that a receive with this source and tag would take. The
-/// message stays. `found` is told whether there is one; `status`, unless null, is filled if so.
+/// message stays. Sets `found` to whether there is one; if so, fills `status`, unless null.
 ///
 /// Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 ///
@@ -54,8 +54,9 @@ pub unsafe extern "C" fn dpamatch_iprobe(
     })
 }
 
-/// As dpamatch_iprobe, but takes the message out of matching: `message` is set to it, or to null if
-/// there is none. It is to be received by dpamatch_imrecv, or given up by dpamatch_message_free.
+/// Takes the oldest unexpected message that a receive with this source and tag would take out of
+/// matching. Sets `message` to it, or to null if there is none. Receive it with dpamatch_imrecv or
+/// drop it with dpamatch_message_free.
 ///
 /// Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 ///
@@ -95,13 +96,13 @@ pub unsafe extern "C" fn dpamatch_improbe(
     })
 }
 
-/// Receives a message that dpamatch_improbe took: `message` is set to null, and `request` to a
-/// receive as dpamatch_post gives one.
+/// Receives a message that dpamatch_improbe took. Sets `message` to null, and `request` to a
+/// receive as dpamatch_post does.
 ///
 /// Errors: ARGUMENT, SYSTEM, BUSY, TOO_LONG; STOPPED, with the message lost.
 ///
 /// # Safety
-/// As for dpamatch_post; `message` points to a message that was not received.
+/// The conditions of dpamatch_post; `message` points to a message that was not received.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_imrecv(
     endpoint: *mut Endpoint,
@@ -131,8 +132,8 @@ pub unsafe extern "C" fn dpamatch_imrecv(
     })
 }
 
-/// Gives a message up that dpamatch_improbe took, and sets it to null: nobody receives it, and a
-/// sender that waits for it is told so.
+/// Drops a message that dpamatch_improbe took, and sets it to null. A sender that waits for it gets
+/// DPAMATCH_ERR_NOT_RECEIVED.
 ///
 /// # Safety
 /// `message` is null, points to null, or points to a message that was not received.

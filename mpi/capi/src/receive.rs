@@ -1,9 +1,8 @@
-//! Receives: posted, tested, waited for, cancelled.
+//! Posting, testing, waiting for and cancelling receives.
 //!
-//! The NIC writes into a buffer of this library, and the call that tells of the end copies the
-//! message to where the program wants it. So the program's memory is touched by the thread that
-//! tests or waits, and by no other; a receive that is cancelled, given up or lost with its endpoint
-//! never writes to it.
+//! The NIC writes into a buffer of this library, and the test or wait that ends the receive copies
+//! the message to the program's memory. So only the thread that tests or waits touches that memory.
+//! A receive that is cancelled, released or lost with its endpoint never writes to it.
 
 use std::ffi::c_void;
 
@@ -14,7 +13,7 @@ use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, Name, with};
 use crate::status::{Status, source_of, tag_or_any, tell};
 
-/// A receive that was posted and has not been seen to end.
+/// A posted receive whose end the program has not seen.
 #[derive(Debug)]
 pub struct Request {
     home: Name,
@@ -51,8 +50,8 @@ pub(crate) fn check_buffer(buffer: *mut c_void, length: usize) -> Result<(), Fai
 }
 
 /// Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
-/// The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
-/// the buffer is written in that call only.
+/// The dpamatch_test or dpamatch_wait that ends the receive writes the message to `buffer`; no
+/// other call does.
 ///
 /// Errors: ARGUMENT, SYSTEM, BUSY, WILDCARD, STOPPED; TOO_LONG for a buffer of 4 GiB or more, which
 /// no message fills.
@@ -108,7 +107,7 @@ unsafe fn request_of<'a>(
     Ok(handle)
 }
 
-/// The end of a receive: copies, tells, frees the handle.
+/// Ends a receive: copies the message, fills the status, frees the handle.
 ///
 /// # Safety
 /// `place` points to a request; its target and `status` can be written.
@@ -148,8 +147,9 @@ unsafe fn end(
     Ok(())
 }
 
-/// Looks whether a receive is over. If so, `done` is set, `status` is filled (unless null), the
-/// message is in the buffer, and the request is freed and set to null. A null request is over.
+/// Tests whether a receive is over. If so, the call sets `done`, fills `status` (unless null),
+/// copies the message to the buffer, and frees the request and sets it to null. A null request is
+/// over.
 ///
 /// Errors: TRUNCATED and CANCELLED, with `done` set and the request freed; STOPPED, likewise;
 /// ARGUMENT, BUSY, with the request as it was.
@@ -190,10 +190,10 @@ pub unsafe extern "C" fn dpamatch_test(
     })
 }
 
-/// Waits for the end of a receive; otherwise as dpamatch_test.
+/// Waits for the end of a receive; for results and errors see dpamatch_test.
 ///
 /// # Safety
-/// As for dpamatch_test.
+/// The conditions of dpamatch_test.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_wait(
     endpoint: *mut Endpoint,
@@ -223,8 +223,8 @@ pub unsafe extern "C" fn dpamatch_wait(
     })
 }
 
-/// Asks for a receive to be cancelled. It still has to be tested or waited for, which tells whether
-/// it was cancelled (DPAMATCH_ERR_CANCELLED) or a message had come first.
+/// Cancels a receive, which must still be tested or waited for. It ends with
+/// DPAMATCH_ERR_CANCELLED, or with a message that came first.
 ///
 /// Errors: ARGUMENT, BUSY, STOPPED.
 ///
@@ -244,9 +244,9 @@ pub unsafe extern "C" fn dpamatch_cancel(endpoint: *mut Endpoint, request: *mut 
     })
 }
 
-/// Gives a request up and sets it to null. Its receive stays posted and takes a message, which is
-/// then lost; the program's memory is not written. With a null endpoint, after the endpoint was
-/// destroyed, only the handle is freed.
+/// Releases a request and sets it to null. Its receive stays posted and takes a message, which is
+/// then lost; the library does not write to the program's memory. After the endpoint was destroyed,
+/// call it with a null endpoint to free the handle.
 ///
 /// Errors: ARGUMENT, BUSY.
 ///

@@ -10,15 +10,15 @@ use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, with};
 use crate::status::{rank_of, tag_of};
 
-/// A process that sends to an endpoint: its rank in one communicator. A sender is used by one
-/// thread at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of
-/// one sender arrive in the order sent.
+/// A process that sends to an endpoint: its rank in one communicator. One thread at a time uses a
+/// sender; dpamatch_sender_clone makes one for another thread. The messages of one sender arrive in
+/// the order sent.
 #[derive(Debug)]
 pub struct Sender {
     inner: CommSender,
 }
 
-/// A message on its way.
+/// A message in flight.
 #[derive(Debug)]
 pub struct SendRequest {
     inner: InnerRequest,
@@ -102,10 +102,10 @@ pub unsafe extern "C" fn dpamatch_sender_clone(
     })
 }
 
-/// Ends a sender and sets it to null. What it sent is still delivered.
+/// Ends a sender and sets it to null. Its messages are still delivered.
 ///
 /// # Safety
-/// `sender` is null, points to null, or points to a sender that nobody uses.
+/// `sender` is null, points to null, or points to a sender that no thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_sender_destroy(sender: *mut *mut Sender) -> i32 {
     guarded(|| {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn dpamatch_sender_destroy(sender: *mut *mut Sender) -> i3
     })
 }
 
-/// Sends if the receiver is ready; else the code is DPAMATCH_AGAIN. The bytes may be used again at
+/// Sends if the receiver is ready; else returns DPAMATCH_AGAIN. The program may reuse the bytes at
 /// once: a message above the eager limit is copied and goes by rendezvous.
 ///
 /// Errors: ARGUMENT, TOO_LONG, STOPPED.
@@ -139,13 +139,13 @@ pub unsafe extern "C" fn dpamatch_try_send(
     })
 }
 
-/// Sends, and waits while the receiver is not ready; never for a receive. The thread that uses the
-/// endpoint gives it, so that it makes progress meanwhile; other threads give null.
+/// Sends, and waits while the receiver is not ready, but never for a receive. The thread that uses
+/// the endpoint passes it, so that it makes progress meanwhile; other threads pass null.
 ///
 /// Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
 ///
 /// # Safety
-/// As for dpamatch_try_send; the endpoint is alive or null.
+/// The conditions of dpamatch_try_send; the endpoint is alive or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_send(
     endpoint: *mut Endpoint,
@@ -168,12 +168,12 @@ pub unsafe extern "C" fn dpamatch_send(
 }
 
 /// Sends a copy of the bytes by rendezvous, whatever their length, if the receiver is ready; else
-/// the code is DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
+/// returns DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
 ///
 /// Errors: ARGUMENT, TOO_LONG, STOPPED.
 ///
 /// # Safety
-/// As for dpamatch_try_send; `request` can be written.
+/// The conditions of dpamatch_try_send; `request` can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_try_issend(
     sender: *mut Sender,
@@ -196,8 +196,8 @@ pub unsafe extern "C" fn dpamatch_try_issend(
     })
 }
 
-/// Looks whether a message was taken. If so, `done` is set, and the request freed and set to null.
-/// A null request is over.
+/// Tests whether a receive has taken the message. If so, the call sets `done`, and frees the
+/// request and sets it to null. A null request is over.
 ///
 /// Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
 ///
@@ -228,11 +228,11 @@ pub unsafe extern "C" fn dpamatch_send_test(
     })
 }
 
-/// Waits until a message was taken, and frees the request; otherwise as dpamatch_send_test. The
-/// thread that uses the endpoint gives it; other threads give null.
+/// Waits until a receive has taken the message, and frees the request; for errors see
+/// dpamatch_send_test. The thread that uses the endpoint passes it; other threads pass null.
 ///
 /// # Safety
-/// As for dpamatch_send_test; the endpoint is alive or null.
+/// The conditions of dpamatch_send_test; the endpoint is alive or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_send_wait(
     endpoint: *mut Endpoint,
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn dpamatch_send_wait(
     })
 }
 
-/// Gives a request up and sets it to null; the message is still delivered.
+/// Releases a request and sets it to null; the message is still delivered.
 ///
 /// # Safety
 /// `request` is null, points to null, or points to a request that no other thread uses.

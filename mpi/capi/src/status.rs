@@ -1,15 +1,15 @@
-//! What is told of a message, and numbers from C.
+//! The status of a message, and conversions of numbers from C.
 
 use dpamatch::{Rank, SourceSel, Tag, TagSel};
 
 use crate::code::Failure;
 
-/// In place of a source: any.
+/// Wildcard for the source.
 pub const DPAMATCH_ANY_SOURCE: i64 = -1;
-/// In place of a tag: any.
+/// Wildcard for the tag.
 pub const DPAMATCH_ANY_TAG: i64 = -1;
 
-/// What is known of a message that was received or probed.
+/// The status of a received or probed message.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Status {
@@ -17,11 +17,11 @@ pub struct Status {
     pub source: u32,
     /// Its tag.
     pub tag: u32,
-    /// Bytes that the buffer got; of a probe, bytes that were sent.
+    /// Bytes in the buffer; for a probe, bytes sent.
     pub bytes: u64,
-    /// Bytes that were sent.
+    /// Bytes sent.
     pub sent: u64,
-    /// How many messages arrived at the endpoint before it.
+    /// Number of messages that arrived at the endpoint before it.
     pub arrival: u64,
 }
 
@@ -37,7 +37,7 @@ impl Status {
     }
 }
 
-/// Writes a result to where C wants it; nowhere if that is null.
+/// Writes a result to a place of the C program, unless that is null.
 ///
 /// # Safety
 /// `place` is null or can be written.

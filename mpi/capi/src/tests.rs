@@ -1,5 +1,4 @@
-//! The interface as C sees it, called from here: what each function tells, and what it leaves as it
-//! was.
+//! Calls the functions of the C interface and checks their results and what they leave unchanged.
 
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
@@ -62,7 +61,7 @@ impl World {
         (code, status)
     }
 
-    /// Takes the message that a sender has for whoever comes first.
+    /// Takes the next message of a sender.
     fn take(&self) -> (*mut Message, Status) {
         let (mut message, mut status) = (null_mut::<Message>(), Status::default());
         let (place, told) = (&raw mut message, &raw mut status);
@@ -217,7 +216,7 @@ fn hints_exclude_the_wildcard_that_they_name() {
 fn what_is_given_up_ends_as_it_says() {
     let world = World::new();
     let sender = world.sender(1);
-    // A message that a probe took: its sender is told.
+    // Dropping a message that a probe took ends its sender's wait.
     let mut sent = issend(sender, 6, b"one");
     let (mut message, status) = world.take();
     assert_eq!((status.source, status.tag, status.bytes, status.sent), (1, 6, 3, 3));
@@ -225,7 +224,7 @@ fn what_is_given_up_ends_as_it_says() {
     assert!(message.is_null());
     let code = call!(dpamatch_send_wait(world.endpoint, &raw mut sent));
     assert_eq!((code, sent.is_null()), (DPAMATCH_ERR_NOT_RECEIVED, true));
-    // A request to send: the message comes anyhow. A receive: it takes the message, unseen.
+    // A released send still delivers its message; a released receive takes it, unseen.
     let mut buffers = [[b'-'; 3]; 2];
     let [first, second] = &mut buffers;
     let (_, mut lost) = world.post(1, 7, first);
@@ -284,7 +283,7 @@ fn a_second_thread_is_told_that_the_endpoint_is_busy() {
     assert_eq!(call!(dpamatch_endpoint_destroy(&raw mut world.endpoint)), DPAMATCH_OK);
 }
 
-/// A call that panics leaves the endpoint as any other call that fails does.
+/// A call that panics leaves the endpoint usable, like any failed call.
 #[test]
 fn a_panic_spoils_its_own_call_only() {
     let world = World::new();
