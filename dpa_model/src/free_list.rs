@@ -1,9 +1,9 @@
-//! The free places of a table: of receives, stored messages or buffers. Only the boundary takes and
-//! gives.
+//! The free places of a table of receives, stored messages or buffers. Only the boundary takes and
+//! frees places.
 
 use alloc::boxed::Box;
 
-/// A pile of free places of one table; last freed, first used, so that the lines in use stay few.
+/// A stack of a table's free places: last freed, first used, so few lines are in use.
 #[derive(Debug)]
 pub(crate) struct FreeList<Id> {
     free: Box<[Id]>,
@@ -21,13 +21,13 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         Some(self.free[self.count])
     }
 
-    /// The places that [`take`](Self::take) will give, one after the other.
+    /// The places that [`take`](Self::take) will return, in order.
     #[inline(always)]
     pub(crate) fn next(&self) -> impl Iterator<Item = Id> {
         self.free[..self.count].iter().rev().copied()
     }
 
-    /// Takes the next `count` of them.
+    /// Takes the next `count` places.
     #[inline(always)]
     pub(crate) fn take_all(&mut self, count: usize) {
         self.count -= count;
@@ -39,8 +39,7 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         self.count += 1;
     }
 
-    /// Gives all of them back, the last first: `take` then hands them out in the order of
-    /// `places`.
+    /// Frees all these places, the last first: `take` then returns them in the order of `places`.
     #[inline]
     pub(crate) fn give_all(&mut self, places: &[Id]) {
         let free = &mut self.free[self.count..self.count + places.len()];

@@ -1,6 +1,6 @@
-//! The address of a user's buffer, and how the NIC writes to it.
+//! The address of a user's buffer, and the NIC's writes to it.
 
-/// Elsewhere (a DPA, for one) an unaligned store is eight stores of a byte.
+/// On other machines, such as a DPA, an unaligned store takes eight byte stores.
 const UNALIGNED_IS_ONE_ACCESS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// Address of a host buffer that the NIC may write until it reports the request complete.
@@ -8,10 +8,9 @@ const UNALIGNED_IS_ONE_ACCESS: bool = cfg!(any(target_arch = "x86_64", target_ar
 #[repr(transparent)]
 pub(crate) struct HostAddress(*mut u8);
 
-// SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at
-// that time.
+// SAFETY: only `HostAddress::put` uses the address, and its caller owns the buffer behind it then.
 unsafe impl Send for HostAddress {}
-// SAFETY: as above.
+// SAFETY: only `HostAddress::put` uses the address, and its caller owns the buffer behind it then.
 unsafe impl Sync for HostAddress {}
 
 impl HostAddress {
@@ -26,8 +25,8 @@ impl HostAddress {
     /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
     ///
     /// # Safety
-    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or
-    /// writes until the caller reports the request complete.
+    /// The address starts a live buffer of at least `capacity` bytes. Only the caller accesses it
+    /// until it reports the request complete.
     #[inline(always)]
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
@@ -77,24 +76,24 @@ impl HostAddress {
         }
     }
 
-    /// The next so many bytes, from `at` on.
+    /// Copies a part, from `at` on.
     ///
     /// # Safety
-    /// Both sides hold them, and do not overlap.
+    /// Both sides hold the part, and do not overlap.
     #[inline(always)]
     unsafe fn put_part<const BYTES: usize>(self, from: *const u8, at: &mut usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller gives a part that both sides hold.
         unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), BYTES) };
         *at += BYTES;
     }
 
-    /// Eight bytes, the commonest size.
+    /// Copies eight bytes, the most common size.
     ///
     /// # Safety
-    /// Both sides hold as many, and do not overlap.
+    /// Both sides hold eight bytes, and do not overlap.
     #[inline(always)]
     unsafe fn put_word(self, from: *const u8) {
-        // SAFETY: the caller's promise; both begin at multiples of 8 where that is asked for.
+        // SAFETY: the caller gives eight bytes on both sides, aligned to 8 if required.
         unsafe {
             let (from, to) = (from.cast::<u64>(), self.0.cast::<u64>());
             if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {

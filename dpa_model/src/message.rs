@@ -1,5 +1,5 @@
-//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in
-//! one 64-byte line.
+//! Entries of the queues: messages, commands, completions. Each fits with its ready mark in one
+//! 64-byte line.
 
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
@@ -14,22 +14,22 @@ pub const INLINE_BYTES: usize = 24;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Message {
-    /// How many messages arrived at this NIC before it.
+    /// Number of messages that arrived at this NIC before it.
     pub arrival: u64,
     /// Communicator, source, tag.
     pub envelope: Envelope,
-    /// Bytes that were sent; may be more than the receive's buffer holds.
+    /// Bytes sent; may exceed the receive's buffer.
     pub length: u32,
 }
 
-/// Where a message's bytes are.
+/// Location of a message's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub(crate) enum Protocol {
     /// In the entry itself.
     #[default]
     Inline,
-    /// In the bounce buffer (staging buffer, unexpected buffer) that goes with the entry.
+    /// In the bounce buffer (staging buffer, unexpected buffer) of the entry.
     Buffered,
     /// Still at the sender; the payload's first word is the key of its region.
     Rendezvous,
@@ -71,8 +71,8 @@ pub(crate) fn is_inline<const DATA: u8>(protocol: Protocol, length: u32, capacit
     protocol == Protocol::Inline && (DATA != data::WORD || length.min(capacity) == 8)
 }
 
-/// Packs up to [`INLINE_BYTES`] bytes into words, without a way through memory: a sender's loop
-/// stores nothing but its entries.
+/// Packs up to [`INLINE_BYTES`] bytes into words in registers: a sender's loop stores nothing but
+/// its entries.
 #[inline(always)]
 pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     let word = |from: usize| match bytes[from..].first_chunk::<8>() {
@@ -80,7 +80,7 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
         None => unreachable!("as the length says"),
     };
     let count = bytes.len();
-    // The last eight bytes, without those that the words before have.
+    // The last eight bytes, without bytes that earlier words hold.
     let end = |words: usize| word(count - 8) >> (8 * (8 * words - count) as u32);
     let words = match count {
         0 => [0; 3],
@@ -92,7 +92,7 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     words.map(u64::to_le)
 }
 
-/// Fewer than eight bytes, at least one, as a word.
+/// Packs one to seven bytes into a word.
 #[inline(always)]
 fn few(bytes: &[u8]) -> u64 {
     let count = bytes.len();
@@ -101,7 +101,7 @@ fn few(bytes: &[u8]) -> u64 {
             Some(bytes) => u64::from(u32::from_le_bytes(*bytes)),
             None => unreachable!("as the length says"),
         };
-        // Both halves have the bytes in the middle.
+        // Both halves contain the middle bytes.
         half(0) | half(count - 4) << (8 * (count - 4))
     } else {
         let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
@@ -109,8 +109,7 @@ fn few(bytes: &[u8]) -> u64 {
     }
 }
 
-/// A receive's selector taken apart by the host, with the hash of its class: the NIC only places
-/// it.
+/// A selector that the host has taken apart, with the hash of its class: the NIC only links it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Target {
@@ -123,7 +122,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Without wildcards, by far the commonest.
+    /// The target of a receive without wildcards, the common case.
     #[inline(always)]
     pub(crate) fn exact(source: Rank, tag: Tag) -> Self {
         let class = WildcardClass::Exact;
@@ -142,8 +141,8 @@ impl Target {
         Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
     }
 
-    /// One number per selector, of this class: ranks and tags have 31 bits, the bits above them say
-    /// which is wild.
+    /// One number per selector of this class: ranks and tags have 31 bits, the bits above mark
+    /// wildcards.
     #[inline(always)]
     pub(crate) fn packed(&self, class: WildcardClass) -> u64 {
         let class = class as u64;
@@ -153,8 +152,7 @@ impl Target {
             | u64::from(self.tag.get())
     }
 
-    /// Whether a message is accepted by this target, which is of `class`; the communicator is
-    /// compared elsewhere.
+    /// Whether this target of `class` accepts a message; callers compare the communicator.
     #[inline(always)]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
         class.accepts((self.source, self.tag), (source, tag))
@@ -165,7 +163,7 @@ impl Target {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Post {
-    /// The host's name for it.
+    /// The host's name for the request.
     pub(crate) request: u64,
     pub(crate) comm: CommId,
     pub(crate) target: Target,
@@ -174,7 +172,7 @@ pub(crate) struct Post {
     pub(crate) capacity: u32,
 }
 
-/// What the host tells the NIC (O23).
+/// A command of the host to the NIC (O23).
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
 pub(crate) enum Command {
@@ -200,7 +198,7 @@ pub(crate) enum Command {
         buffer: HostAddress,
         capacity: u32,
     },
-    /// Nobody will receive a message that a matched probe took.
+    /// A message that a matched probe took will not be received.
     Discard {
         entry: StoredId,
     },
@@ -214,24 +212,24 @@ pub(crate) enum Command {
         request: u64,
         comm: CommId,
     },
-    /// The host has seen `forwarded` events of the communicator, and of its lists only `receives`
-    /// are left, which are the next commands.
+    /// The host has seen `forwarded` events of the communicator. Of its lists only `receives` are
+    /// left, which are the next commands.
     HandBack {
         comm: CommId,
         forwarded: u64,
         receives: u32,
     },
-    /// A receive that goes with the offer before it.
+    /// A receive that belongs to the preceding offer.
     Return(Post),
 }
 
-/// What the NIC tells the host; positions on the ring are in the order of matching.
+/// A completion from the NIC to the host; positions on the ring are in the order of matching.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
 pub(crate) enum Completion {
     #[default]
     None,
-    /// `late`: the message was unexpected and the receive came after it.
+    /// `late`: the message was unexpected before the receive came.
     Received {
         late: bool,
         request: u64,
@@ -266,12 +264,12 @@ pub(crate) enum Completion {
     TooLate {
         request: u64,
     },
-    /// Not on the NIC, so perhaps in the software list.
+    /// Not on the NIC; perhaps in the software list.
     CancelForwarded {
         request: u64,
         comm: CommId,
     },
-    /// No message is there.
+    /// No message fits.
     ProbedNone {
         request: u64,
     },
@@ -285,7 +283,7 @@ pub(crate) enum Completion {
         request: u64,
         message: Message,
     },
-    /// Nothing on the NIC, so perhaps in the software list.
+    /// Nothing on the NIC fits; perhaps in the software list.
     ProbeForwarded {
         request: u64,
         take: bool,
@@ -302,7 +300,7 @@ pub(crate) enum Completion {
     Resumed {
         comm: CommId,
     },
-    /// It is not: the receives that came with the offer are the host's again.
+    /// The NIC declined: the host keeps the receives of the offer.
     Declined {
         comm: CommId,
     },
@@ -311,7 +309,7 @@ pub(crate) enum Completion {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Command>() == 56 && size_of::<Completion>() == 56);
 
-// What crosses the bus lies where a host of another compiler expects it.
+// A host built by another compiler relies on these places.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     use core::mem::offset_of;
@@ -331,14 +329,14 @@ const _: () = {
 mod tests {
     use super::*;
 
-    /// Bytes of a value, which has no gaps at these places.
+    /// A byte of a value that has no padding there.
     fn byte<T>(value: &T, at: usize) -> u8 {
         assert!(at < size_of::<T>());
-        // SAFETY: inside the value, at a place that is no gap.
+        // SAFETY: inside the value, at a place without padding.
         unsafe { core::ptr::from_ref(value).cast::<u8>().add(at).read() }
     }
 
-    /// Also of ranks and tags that lie next to the bits of the class.
+    /// Includes ranks and tags next to the class bits.
     #[test]
     fn every_selector_has_a_number_of_its_own() {
         let numbers = [0, 1, 1 << 30, i32::MAX as u32];

@@ -1,7 +1,7 @@
 //! A sequence of operations, fed into a NIC in exactly its order.
 //!
-//! Host and wire are two queues. Stamps tell a NIC with `Order::Stamped` how their entries follow
-//! each other. Who runs leader and workers, and when, is the caller's affair.
+//! Host and wire are two queues; stamps order their entries for a NIC with `Order::Stamped`. The
+//! caller runs leader and workers.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,21 +13,21 @@ use super::{Event, HostPort, RequestId, SendError, Sender, TakenMessage};
 use crate::message::Message;
 use crate::{Envelope, MsgId, Operation, Outcome, ProbeId, RecvId};
 
-/// Why a sequence of operations cannot go on.
+/// An error that stops a sequence of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FeedError {
     /// A receive or probe uses a wildcard that the communicator's hints exclude.
     Refused,
-    /// The NIC sent a request or message on to software, and the caller has none.
+    /// The NIC sent a request or message on to software, but the caller has none.
     Forwarded,
     /// A message could not be sent.
     Send(SendError),
-    /// A message was delivered with other bytes than were sent.
+    /// A message arrived with other bytes than were sent.
     WrongBytes(MsgId),
-    /// A match of a receive or message that has one, or was cancelled; `None` is which.
+    /// The named receive or message had already matched, or was cancelled.
     MatchedTwice(Option<RecvId>, Option<MsgId>),
-    /// The NIC answered something that was not asked.
+    /// The NIC answered a request that was not made.
     Unknown(&'static str),
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for FeedError {
 
 impl core::error::Error for FeedError {}
 
-/// What a request of the port stands for.
+/// The operation behind a request of the port.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
     /// `order`: place among all posts.
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-/// Both ends of a NIC, and the caller's names for what is under way.
+/// Both ends of a NIC, and the caller's names for operations in flight.
 ///
 /// # Examples
 /// ```
@@ -109,11 +109,11 @@ impl Asked {
 /// ```
 #[derive(Debug)]
 pub struct Feeder {
-    /// The host's end; whatever it tells must go through [`note`](Self::note).
+    /// The host's end; pass each of its events to [`note`](Self::note).
     pub host: HostPort,
     /// The wire's end.
     pub sender: Sender,
-    /// By the request's slot.
+    /// Operations, by the request's slot.
     asked: Vec<Option<(RequestId, Asked)>>,
     /// Receives without a result, by name.
     receives: IdMap<RequestId>,
@@ -121,13 +121,13 @@ pub struct Feeder {
     messages: IdMap<(MsgId, Envelope)>,
     /// Cancels without an answer; `None`: a flush.
     cancels: VecDeque<Option<RecvId>>,
-    /// Probes and fetches of data without an answer.
+    /// Unanswered probes and fetches of data.
     open: usize,
-    /// Taken messages whose data has not been asked for yet.
+    /// Taken messages whose data is not requested yet.
     held: Vec<(TakenMessage, MsgId, u32)>,
     posts: u64,
     arrivals: u64,
-    /// What messages carry if nothing is checked.
+    /// Payload of all messages if checks are off.
     payload: Vec<u8>,
     pattern: PayloadPattern,
     spare: Vec<Vec<u8>>,
@@ -135,7 +135,7 @@ pub struct Feeder {
 }
 
 impl Feeder {
-    /// For a NIC that nothing was asked of yet.
+    /// Feeds a NIC that has had no request yet.
     pub fn new(host: HostPort, sender: Sender) -> Self {
         Self {
             host,
@@ -155,14 +155,14 @@ impl Feeder {
         }
     }
 
-    /// Messages carry whatever bytes there are, and none are looked at: for measurements.
-    /// Otherwise each byte tells the message it belongs to, and every delivery is checked.
+    /// Turns checks off, for measurements: messages carry arbitrary bytes. Otherwise each byte
+    /// identifies its message, and every delivery is checked.
     pub fn without_checks(self) -> Self {
         Self { checks: false, ..self }
     }
 
-    /// Hands the operation to the NIC. `false`: a queue is full. Then let the NIC run, collect what
-    /// it tells, and try again.
+    /// Hands the operation to the NIC. `false`: a queue is full; let the NIC run, collect its
+    /// events, and try again.
     ///
     /// # Errors
     /// [`FeedError::Send`] for a message that can never be sent.
@@ -213,18 +213,19 @@ impl Feeder {
         Ok(issued)
     }
 
-    /// Asks for an answer that comes after those to everything before it. `false`: the queue is
+    /// Requests an answer that follows the answers to everything before it. `false`: the queue is
     /// full.
     pub fn try_flush(&mut self) -> bool {
         self.try_cancel(RequestId::NONE, None)
     }
 
-    /// Whether every cancel, probe and flush is answered and all data of taken messages is here.
+    /// Whether every cancel, probe and flush is answered and all data of taken messages has
+    /// arrived.
     pub fn is_settled(&mut self) -> bool {
         self.waits_for().is_none()
     }
 
-    /// What is missing until [`is_settled`](Self::is_settled).
+    /// What [`is_settled`](Self::is_settled) still waits for.
     pub fn waits_for(&mut self) -> Option<&'static str> {
         self.fetch();
         let missing = [
@@ -235,10 +236,10 @@ impl Feeder {
         missing.into_iter().find(|(missing, _)| *missing).map(|(_, what)| what)
     }
 
-    /// Takes in all that the NIC tells now.
+    /// Collects all events of the NIC so far.
     ///
     /// # Errors
-    /// As [`note`](Self::note).
+    /// The errors of [`note`](Self::note).
     pub fn collect(&mut self, mut each: impl FnMut(Outcome)) -> Result<(), FeedError> {
         while let Some(event) = self.host.poll() {
             if let Some(outcome) = self.note(event)? {
@@ -248,8 +249,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Takes in one event, from the port or from software matching, and says what became of the
-    /// operation.
+    /// Records one event of the port or of software matching, and returns the operation's outcome.
     ///
     /// # Errors
     /// Any [`FeedError`] but [`FeedError::Send`].
@@ -282,7 +282,7 @@ impl Feeder {
                     _ => return Err(FeedError::Unknown("cancel")),
                 }
             }
-            // Not on the NIC, and software that has it would have said so.
+            // Neither on the NIC nor in software, which would have reported it.
             Event::TooLate { .. } | Event::CancelForwarded { .. } => {
                 let cancelled = self.cancels.pop_front().ok_or(FeedError::Unknown("cancel"))?;
                 cancelled.map(|recv| Outcome::TooLate { recv })
@@ -340,7 +340,7 @@ impl Feeder {
         self.arrivals
     }
 
-    /// Gets the data of a message that a probe took.
+    /// Requests the data of a message that a probe took.
     fn receive(
         &mut self,
         taken: TakenMessage,
@@ -381,7 +381,7 @@ impl Feeder {
         if bytes <= self.sender.eager_limit() {
             self.sender.try_send(envelope, payload, stamp)?;
         } else {
-            // Without its request the message is still delivered.
+            // Without its request, the NIC still delivers the message.
             let sent = self.sender.try_send_rendezvous(envelope, payload.to_vec(), stamp);
             sent.map(drop).map_err(|(error, _)| error)?;
         }
@@ -411,7 +411,7 @@ impl Feeder {
         place.take_if(|(known, _)| *known == request).map(|(_, asked)| asked)
     }
 
-    /// A receive has its result. A later one may have its name.
+    /// Removes a receive that has its result. A later one may reuse its name.
     fn forget(&mut self, recv: RecvId, request: RequestId) {
         if self.receives.get(recv.0) == Some(&request) {
             self.receives.remove(recv.0);
@@ -426,7 +426,7 @@ impl Feeder {
         known.map(|(msg, _)| msg).ok_or(FeedError::MatchedTwice(None, None))
     }
 
-    /// Fetches the data of taken messages, as far as the command queue has room.
+    /// Requests the data of taken messages while the command queue has room.
     fn fetch(&mut self) {
         while let Some((taken, msg, length)) = self.held.pop() {
             let buffer = self.buffer(length);

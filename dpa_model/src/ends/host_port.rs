@@ -1,11 +1,10 @@
-//! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer
-//! meanwhile.
+//! The host's end of the NIC: commands in, completions out, and the ownership of receives' buffers.
 //!
-//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until the receive's end is
-//! read from the completion ring; nobody on the host holds a reference to its bytes meanwhile. It
-//! is handed out with that end, or stays in its slot until it is collected. H2: a slot's generation
-//! grows when the slot is freed, and a slot whose generations are used up is not used again; so an
-//! old [`RequestId`] names nothing.
+//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until the host reads the
+//! receive's end from the completion ring; until then the host holds no reference to its bytes. The
+//! host gets the buffer with that end, or it stays in its slot until collected. H2: a slot's
+//! generation grows when the slot is freed, and a slot whose generations are used up is not reused;
+//! so an old [`RequestId`] names nothing.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -29,14 +28,12 @@ pub struct HostPort {
     pub(super) shared: Arc<Shared>,
     requests: Requests,
     commands_tail: u64,
-    /// First position of the command queue that must not be filled yet, by the NIC's head as last
-    /// seen.
+    /// End of the known free positions of the command queue, by the NIC's head as last seen.
     commands_end: u64,
-    /// Commands issued that a stamp counts.
+    /// Number of commands that count in stamps.
     commands_counted: u64,
-    /// Receives of the offer that has no answer: not the host's to end. Requests that end meanwhile
-    /// are parked: software matching may keep back what it was told of them, but not beyond its
-    /// next offer.
+    /// Receives of the unanswered offer, which the host must not end. Requests that end meanwhile
+    /// are parked: software matching may keep back their events, but not beyond its next offer.
     offered: Option<Vec<ForwardedRequest>>,
     results_head: u64,
     results_released: u64,
@@ -46,8 +43,8 @@ pub struct HostPort {
 // `Vec`s they came from.
 unsafe impl Send for HostPort {}
 
-/// Completions read before the ring is told about it. Under loom so few that the small rings of the
-/// models see it in the middle of reading.
+/// Completions read between two releases. Under loom few enough that the models' small rings
+/// release in the middle of reading.
 const RELEASE_EVERY: u64 = if cfg!(dpamatch_loom) { 2 } else { 16 };
 
 impl HostPort {
@@ -65,10 +62,10 @@ impl HostPort {
         }
     }
 
-    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`:
-    /// arrivals that come before it, used with `Order::Stamped` only.
+    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: number
+    /// of arrivals before it, used with `Order::Stamped` only.
     ///
-    /// Compiled into the caller's loop for receives without wildcards.
+    /// Inlined into the caller's loop for receives without wildcards.
     ///
     /// # Errors
     /// [`CommandQueueFull`], with the buffer.
@@ -88,7 +85,7 @@ impl HostPort {
         }
     }
 
-    /// (A selector would be passed in memory, and be put there for each receive.)
+    /// Takes the selector's parts, which stay in registers.
     #[inline(never)]
     fn post_wild(
         &mut self,
@@ -120,8 +117,8 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Asks to cancel a posted receive. The answer comes in its place among the events:
-    /// `Cancelled`, `TooLate` or `CancelForwarded`; a request that has ended already is too late.
+    /// Cancels a posted receive. The answer comes in order among the events: `Cancelled`, `TooLate`
+    /// or `CancelForwarded`. A request that has already ended is too late.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -129,7 +126,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        // A communicator that nobody has: the NIC finds nothing and says so in order.
+        // A communicator that does not exist: the NIC finds nothing and answers in order.
         let nowhere = (CommId(u32::MAX), Selector { source: SourceSel::Any, tag: TagSel::Any });
         let (comm, selector) = self.describe(request).unwrap_or(nowhere);
         self.issue(
@@ -139,7 +136,7 @@ impl HostPort {
         Ok(())
     }
 
-    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching
+    /// Searches for the oldest fitting unexpected message; with `take`, takes it out of matching
     /// (matched probe).
     ///
     /// # Errors
@@ -168,7 +165,7 @@ impl HostPort {
     /// [`CommandQueueFull`], with message and buffer.
     ///
     /// # Panics
-    /// When the message is held by another NIC or by software matching.
+    /// If another NIC or software matching holds the message.
     pub fn receive(
         &mut self,
         message: TakenMessage,
@@ -186,7 +183,7 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Asks for tables for a communicator. If it gets none, software matches it (O24).
+    /// Requests tables for a communicator. Without tables, software matches it (O24).
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -205,7 +202,7 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Gives a communicator's tables back.
+    /// Frees a communicator's tables.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -230,7 +227,7 @@ impl HostPort {
     /// empty.
     ///
     /// # Panics
-    /// When a receive is of another NIC or another communicator.
+    /// If a receive is of another NIC or another communicator.
     pub fn hand_back(
         &mut self,
         comm: CommId,
@@ -261,7 +258,7 @@ impl HostPort {
             // SAFETY: as in `push`, with room for all.
             unsafe { self.shared.commands.fill(position, 0, |slot| *slot = command) };
         }
-        // Last, so that the NIC sees the offer with all that belongs to it.
+        // Last, so that the NIC sees the offer with all its receives.
         let offer = Command::HandBack { comm, forwarded, receives: receives.len() as u32 };
         self.push(offer, 0);
         self.commands_tail += receives.len() as u64;
@@ -275,39 +272,38 @@ impl HostPort {
         self.commands_counted
     }
 
-    /// One more sender.
+    /// A further sender.
     pub fn sender(&self) -> Sender {
         Sender::new(self.shared.clone())
     }
 
-    /// Whether the NIC has dealt with every command and message there was, so that all that came of
-    /// them can be polled.
+    /// Whether the NIC has consumed every command and message so far, so that all their events can
+    /// be polled.
     pub fn is_settled(&self) -> bool {
         let mut queues = self.shared.arrivals.queues();
         queues.all(CompletionQueue::is_empty) && self.shared.commands.head() == self.commands_tail
     }
 
-    /// Ends a request that was sent on to the host, and gives its buffer back.
+    /// Ends a request that was sent on to the host, and returns its buffer.
     ///
     /// # Panics
-    /// When another NIC sent it on.
+    /// If another NIC sent it on.
     pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
         assert_eq!(request.nic, self.nic(), "the request was sent on by another NIC");
         self.requests.end(request.request)
     }
 
-    /// From now on the slot of each receive stays its own after its end, until
-    /// [`free_slot`](Self::free_slot): a caller can keep what belongs to a receive under that
-    /// number ([`RequestId::slot`]).
+    /// Lets each receive hold its slot after its end, until [`free_slot`](Self::free_slot): a
+    /// caller can store a receive's data under that number ([`RequestId::slot`]).
     pub fn hold_slots(&mut self) {
         self.requests.hold();
     }
 
-    /// Frees the slot of a receive that has ended, and gives the buffer if it was
+    /// Frees the slot of a receive that has ended. Returns the buffer if it was
     /// [kept](Self::drain_kept) there.
     ///
     /// # Panics
-    /// When no receive that has ended holds the slot.
+    /// If no ended receive holds the slot.
     #[inline(always)]
     pub fn free_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
         self.requests.free(slot)
@@ -321,7 +317,7 @@ impl HostPort {
         self.requests.request(slot)
     }
 
-    /// A slot, as if a receive of the communicator had ended that held it.
+    /// Takes a slot as if an ended receive of the communicator held it.
     pub fn take_slot(&mut self, comm: CommId) -> usize {
         let (request, ..) = self.requests.receive(comm, None, Vec::new());
         drop(self.requests.end(request));
@@ -352,7 +348,7 @@ impl HostPort {
         self.shared.life.stopped()
     }
 
-    /// Asks the NIC's workers to end after the current block.
+    /// Asks the NIC's workers to stop after the current block.
     pub fn ask_to_stop(&self) {
         self.shared.life.ask_to_stop();
     }
@@ -373,10 +369,9 @@ impl HostPort {
         event.or(other)
     }
 
-    /// Hands over the receives that have ended, until `each` returns `false` or another event
-    /// comes, which is returned. The last argument says whether the message had been unexpected.
-    /// Faster than [`poll`](Self::poll) where many come together: a receive does not pass through
-    /// memory as an event.
+    /// Passes ended receives to `each`, until it returns `false` or another event comes, which is
+    /// returned. The last argument says whether the message had been unexpected. Faster than
+    /// [`poll`](Self::poll) for many receives: they do not pass through memory as events.
     #[inline]
     pub fn drain(
         &mut self,
@@ -387,7 +382,7 @@ impl HostPort {
         })
     }
 
-    /// As [`drain`](Self::drain), with the buffers left in their slots until
+    /// Works like [`drain`](Self::drain), but buffers stay in their slots until
     /// [`free_slot`](Self::free_slot). Slots must be [held](Self::hold_slots).
     #[inline]
     pub fn drain_kept(
@@ -397,9 +392,9 @@ impl HostPort {
         self.read(|requests, request, message, _| !requests.keep(request) || each(request, message))
     }
 
-    /// Buffer and message of the receive that holds this slot, if its end is the next thing that
-    /// the NIC reports; the slot is then free. Faster than [`drain_kept`](Self::drain_kept) where
-    /// receives are waited for in the order of their ends: nothing has to be kept.
+    /// Buffer and message of the receive that holds this slot, if its end is the NIC's next event;
+    /// frees the slot. Faster than [`drain_kept`](Self::drain_kept) if the caller waits for
+    /// receives in the order of their ends, because it keeps no buffer.
     #[inline(always)]
     pub fn take_next(&mut self, slot: usize) -> Option<(Vec<u8>, Message)> {
         let Self { shared, requests, results_head, .. } = self;
@@ -418,7 +413,7 @@ impl HostPort {
     }
 
     /// Reads the ring until it is empty, `each` returns `false`, or another event comes, which is
-    /// returned. `each` gets a receive, its message, and whether that had been unexpected.
+    /// returned. `each` gets a receive, its message, and whether the message had been unexpected.
     #[inline(always)]
     fn read(
         &mut self,
@@ -448,17 +443,17 @@ impl HostPort {
         None
     }
 
-    /// Whether there is a position to read.
+    /// Whether the next position is ready.
     #[inline(always)]
     fn is_ready(&mut self) -> bool {
         let position = self.results_head;
         let ready = |port: &Self| port.shared.completions.stamp_if_ready(position).is_some();
-        // What was read is given back, and that may be what the NIC waits for: so one more look. A
-        // poll that fails has then had no effect since its last look, see `Wait::pause`.
+        // Releases the read positions, for which the NIC may wait, and checks once more. So a
+        // failed poll has no effect after its last load, see `Wait::pause`.
         ready(self) || self.give_back() && ready(self)
     }
 
-    /// Any other event of the next position, which is ready but need not hold one.
+    /// Any other event at the next position, which is ready but may be empty.
     #[cold]
     fn read_other(&mut self) -> Option<Event> {
         let position = self.results_head;
@@ -468,7 +463,7 @@ impl HostPort {
         self.other_event(result, position)
     }
 
-    /// What was read is given back, if it is enough.
+    /// Releases the read positions if there are enough.
     #[inline(always)]
     fn note_read(&mut self) {
         if self.results_head - self.results_released >= RELEASE_EVERY {
@@ -476,7 +471,7 @@ impl HostPort {
         }
     }
 
-    /// Gives back what was read and what was dropped. Returns whether there was any.
+    /// Releases read positions and dropped messages. Returns whether there were any.
     #[inline]
     fn give_back(&mut self) -> bool {
         let released = self.release();
@@ -484,7 +479,7 @@ impl HostPort {
         released || dropped
     }
 
-    /// Tells the NIC which taken messages nobody will receive, as far as the command queue has
+    /// Sends the NIC the taken messages that will never be received, while the command queue has
     /// room.
     #[cold]
     fn discard_dropped(&mut self) -> bool {
@@ -501,7 +496,7 @@ impl HostPort {
         any
     }
 
-    /// Gives back what was read. Returns whether there was any.
+    /// Releases read positions. Returns whether there were any.
     #[inline]
     fn release(&mut self) -> bool {
         let any = self.results_released != self.results_head;
@@ -512,13 +507,13 @@ impl HostPort {
         any
     }
 
-    /// Most receives that [`hand_back`](Self::hand_back) may ever offer: the offer and all of them
-    /// are in the command queue at the same time.
+    /// Most receives that [`hand_back`](Self::hand_back) may ever offer: the command queue holds
+    /// the offer and all receives at the same time.
     pub fn offer_most(&self) -> u64 {
         self.shared.commands.depth() - 1
     }
 
-    /// Whether there is room for an offer of so many receives now.
+    /// Whether the command queue has room for an offer of `receives` receives now.
     pub fn has_offer_room(&mut self, receives: u64) -> bool {
         self.room() > receives
     }
@@ -532,7 +527,7 @@ impl HostPort {
         self.commands_tail < self.commands_end || self.room() > 0
     }
 
-    /// Commands that the queue has room for.
+    /// Number of commands that the queue has room for.
     #[inline(never)]
     fn room(&mut self) -> u64 {
         self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
@@ -557,10 +552,10 @@ impl Drop for HostPort {
     fn drop(&mut self) {
         self.ask_to_stop();
         for lent in self.requests.take_lent(self.shared.life.stopped()) {
-            // SAFETY: the NIC has stopped or is done with the buffer: nobody else uses it.
+            // SAFETY: the NIC has stopped or is done with the buffer, so this is the only access.
             drop(unsafe { lent.give_back() });
         }
-        // If it has not, the buffers still lent are leaked: the NIC may yet write them.
+        // Otherwise the buffers still lent are leaked: the NIC may yet write them.
     }
 }
 

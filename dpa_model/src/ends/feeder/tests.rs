@@ -4,8 +4,8 @@ use crate::{CommId, Hints, Leader, Nic, NicConfig, Options, Order, Selector, Sou
 const COMM: CommId = CommId(0);
 const ANYTHING: Selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
 
-/// With queues of two, and one communicator. No table is larger than needed: for Miri every
-/// entry takes time.
+/// Queues of two, and one communicator. Tables are as small as possible, because Miri spends time
+/// on every entry.
 fn small() -> (Leader, Feeder) {
     let options = Options { order: Order::Stamped, ..Options::default() };
     let config = NicConfig {
@@ -49,7 +49,7 @@ fn probe(take: bool) -> Operation {
     Operation::Probe { probe: ProbeId(3), comm: COMM, selector: ANYTHING, take }
 }
 
-/// Two receives of one name: a cancel is for the later, also when the first has ended.
+/// Two receives of one name: a cancel applies to the later, even after the first has ended.
 #[test]
 fn a_name_that_is_used_again_means_the_later_receive() {
     let (mut leader, mut feeder) = small();
@@ -112,7 +112,7 @@ fn what_cannot_be_is_noticed() {
     let (mut leader, mut feeder) = small();
     feeder.try_issue(&post(1)).expect("room");
     feeder.try_issue(&arrive(5, 90)).expect("room");
-    // As if another message had been delivered.
+    // Pretends that another message was delivered.
     feeder.messages.insert(0, (MsgId(6), Envelope::default()));
     leader.round(1);
     assert_eq!(outcomes(&mut feeder), Err(FeedError::WrongBytes(MsgId(6))));

@@ -20,13 +20,13 @@ impl LentBuffer {
         Self { start, length: buffer.len(), capacity: buffer.capacity() }
     }
 
-    /// Bytes that a message may fill.
+    /// Number of bytes that a message may fill.
     pub(super) fn capacity(&self) -> u32 {
         u32::try_from(self.length).unwrap_or(u32::MAX)
     }
 
     /// # Safety
-    /// Nobody else uses the buffer, and this is the only call for this value.
+    /// The caller has exclusive access to the buffer, and calls this once for this value.
     pub(super) unsafe fn give_back(&self) -> Vec<u8> {
         // SAFETY: these are the parts of a `Vec<u8>` that was forgotten in `new`.
         unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }

@@ -1,4 +1,4 @@
-//! The requests that are open, and what they lent.
+//! Open requests, and the buffers that they lent.
 
 use alloc::vec::Vec;
 
@@ -15,16 +15,16 @@ pub(super) struct Slot {
     pub(super) generation: u32,
     /// The next free slot, if this one is free.
     next: u32,
-    /// It stays taken after its request's end, until it is released.
+    /// The slot stays taken after its request's end, until it is released.
     held: bool,
-    /// The NIC is done with the buffer, which waits here for whoever posted the receive.
+    /// The NIC is done with the buffer, which waits here until the host collects it.
     ended: bool,
     pub(super) comm: CommId,
     pub(super) selector: Option<Selector>,
 }
 
 impl Slot {
-    /// Whether a request has it, or still holds it.
+    /// Whether a request has the slot or still holds it.
     pub(super) fn is_taken(&self) -> bool {
         self.lent.is_some() || self.held
     }
@@ -33,15 +33,15 @@ impl Slot {
 /// No slot.
 const NIL: u32 = u32::MAX;
 
-/// A table of requests. The free slots are linked, the one used last first.
+/// A table of requests. Free slots are linked, the last used one first.
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) slots: Vec<Slot>,
     /// The first free slot, or [`NIL`].
     free: u32,
-    /// Receives hold their slots.
+    /// Whether receives hold their slots.
     holds: bool,
-    /// Slots that would be free are parked.
+    /// Whether freed slots are parked.
     parks: bool,
     parked: Vec<u32>,
 }
@@ -51,12 +51,12 @@ impl Requests {
         Self { slots: Vec::new(), free: NIL, holds: false, parks: false, parked: Vec::new() }
     }
 
-    /// From now on each receive holds its slot.
+    /// Makes each receive hold its slot.
     pub(super) fn hold(&mut self) {
         self.holds = true;
     }
 
-    /// A receive's request, which lends the buffer.
+    /// A new request for a receive, which lends the buffer.
     #[inline(always)]
     pub(super) fn receive(
         &mut self,
@@ -68,7 +68,7 @@ impl Requests {
         self.lend(comm, selector, buffer, held)
     }
 
-    /// Any other request.
+    /// A new request without a buffer.
     pub(super) fn ask(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
         self.lend(comm, selector, Vec::new(), false).0
     }
@@ -94,7 +94,7 @@ impl Requests {
         (request, HostAddress::new(start), capacity)
     }
 
-    /// One more slot, free.
+    /// Adds a free slot.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -116,13 +116,13 @@ impl Requests {
         lives.then_some(slot)
     }
 
-    /// The request that a slot stands for now.
+    /// The current request of a slot.
     pub(super) fn request(&self, index: usize) -> RequestId {
         RequestId(u64::from(self.slots[index].generation) << 32 | index as u64)
     }
 
-    /// Notes that a receive has ended on the NIC; its buffer stays here. `false`: nothing of that
-    /// name lives.
+    /// Records that a receive has ended on the NIC; its buffer stays here. `false`: no living
+    /// request has this name.
     #[inline(always)]
     pub(super) fn keep(&mut self, request: RequestId) -> bool {
         let Some(slot) = self.slots.get_mut(request.slot()) else { return false };
@@ -134,7 +134,7 @@ impl Requests {
         true
     }
 
-    /// Frees the slot of a receive that has ended and held it; the buffer, if it was kept.
+    /// Frees the held slot of a receive that has ended. Returns the buffer, if it was kept.
     #[inline(always)]
     pub(super) fn free(&mut self, index: usize) -> Option<Vec<u8>> {
         let slot = &mut self.slots[index];
@@ -143,12 +143,11 @@ impl Requests {
             return None;
         }
         slot.ended = false;
-        // SAFETY: `keep` noted that the NIC is done with it.
+        // SAFETY: `keep` recorded that the NIC is done with the buffer.
         unsafe { self.leave(index) }
     }
 
-    /// The buffer of a receive that has just ended on the NIC; its slot is then free, even if it
-    /// was held.
+    /// The buffer of a receive that has just ended on the NIC. Frees its slot, even if it was held.
     #[inline(always)]
     pub(super) fn end_held(&mut self, request: RequestId) -> Option<Vec<u8>> {
         let slot = self.slots.get(request.slot())?;
@@ -159,11 +158,11 @@ impl Requests {
         unsafe { self.leave(request.slot()) }
     }
 
-    /// What a slot lent; it is then free, even if it was held. As `set_free` frees it, which would
-    /// look for the slot again.
+    /// The buffer that a slot lent. Frees the slot, even if it was held, without the second look-up
+    /// of `set_free`.
     ///
     /// # Safety
-    /// The NIC is done with it.
+    /// The NIC is done with the buffer.
     #[inline(always)]
     unsafe fn leave(&mut self, index: usize) -> Option<Vec<u8>> {
         let slot = &mut self.slots[index];
@@ -176,7 +175,7 @@ impl Requests {
             slot.next = self.free;
             self.free = index as u32;
         }
-        // SAFETY: the caller's promise; `take` makes this the only call.
+        // SAFETY: the NIC is done with the buffer; `take` makes this the only call.
         Some(unsafe { lent.give_back() })
     }
 
@@ -192,13 +191,12 @@ impl Requests {
         if !slot.held {
             self.set_free(request.slot());
         }
-        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
-        // address any more), which the ring's owner bit ordered before this; `take` makes this the
-        // only call.
+        // SAFETY: the NIC reported the request as ended or forwarded, so it holds no copy of the
+        // address; the ring's owner bit ordered that before this. `take` makes this the only call.
         unsafe { lent.give_back() }
     }
 
-    /// Frees the slot of a receive whose buffer is not here any more.
+    /// Frees the slot of a receive whose buffer has left.
     #[inline(never)]
     fn release(&mut self, index: usize) {
         let slot = &mut self.slots[index];
@@ -218,7 +216,7 @@ impl Requests {
         }
     }
 
-    /// A slot that is not used again for now, or never because its generations are used up.
+    /// Parks a slot, or retires it because its generations are used up.
     #[cold]
     #[inline(never)]
     fn retire(&mut self, slot: usize) {
@@ -227,17 +225,17 @@ impl Requests {
         }
     }
 
-    /// From now on slots are not used again before [`free_parked`](Self::free_parked).
+    /// Parks freed slots until [`free_parked`](Self::free_parked).
     pub(super) fn park(&mut self) {
         self.parks = true;
     }
 
-    /// No slot is parked any more from now on; those parked stay so.
+    /// Stops parking; parked slots stay so.
     pub(super) fn end_parking(&mut self) {
         self.parks = false;
     }
 
-    /// What was parked may be used again.
+    /// Frees parked slots for reuse.
     pub(super) fn free_parked(&mut self) {
         for slot in self.parked.drain(..) {
             self.slots[slot as usize].next = self.free;
@@ -245,7 +243,7 @@ impl Requests {
         }
     }
 
-    /// What is still here: all, or only what the NIC is done with.
+    /// Buffers still here: all, or only those that the NIC is done with.
     pub(super) fn take_lent(&mut self, all: bool) -> impl Iterator<Item = LentBuffer> {
         let slots = self.slots.iter_mut().filter(move |slot| all || slot.ended);
         slots.filter_map(|slot| slot.lent.take())

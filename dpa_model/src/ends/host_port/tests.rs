@@ -21,7 +21,7 @@ fn nic_with(receives: usize) -> Nic {
     nic_of(config(receives))
 }
 
-/// So small that Miri, which follows every byte, builds it in seconds.
+/// Small enough that Miri builds it in seconds.
 fn config(receives: usize) -> NicConfig {
     NicConfig {
         receives,
@@ -96,7 +96,7 @@ fn a_stale_request_names_nothing() {
     assert_ne!(post(&mut nic).slot(), last.slot());
 }
 
-/// Whoever holds slots collects a buffer when the receive has ended, and not before.
+/// A host that holds slots collects a buffer after the receive's end, and not before.
 #[test]
 fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     let mut nic = nic_with(3);
@@ -126,7 +126,7 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     assert!(free(&mut nic, ended).is_err(), "the later receive has not ended");
 }
 
-/// Whoever waits for the receive that ends next has it from the ring.
+/// A host that waits for the receive that ends next takes it from the ring.
 #[test]
 fn the_next_receive_to_end_is_taken_past_the_table() {
     let mut nic = nic_with(3);
@@ -142,13 +142,13 @@ fn the_next_receive_to_end_is_taken_past_the_table() {
     assert!(nic.host.take_next(first.slot()).is_none());
     let third = post(&mut nic);
     assert_eq!((third.slot(), third == first), (first.slot(), false), "the slot is free");
-    // Another event stays where it is.
+    // Another event stays in the ring.
     nic.host.cancel(second, 0).unwrap();
     nic.leader.round(1);
     assert!(nic.host.take_next(second.slot()).is_none());
     let cancelled = nic.host.poll();
     assert!(matches!(cancelled, Some(Event::Cancelled { request, .. }) if request == second));
-    // What was read is given back: the ring has 32 places.
+    // Read positions are released: the ring has 32 places.
     let mut open = third;
     for value in 0..if cfg!(miri) { 40 } else { 200 } {
         nic.sender.try_send(envelope, &[value; 8], 0).unwrap();
@@ -176,7 +176,7 @@ fn a_collected_slot_may_be_one_that_is_not_used_again() {
     assert_ne!(post(&mut nic).slot(), next.slot());
 }
 
-/// Software matching may keep back what it was told while its offer has no answer.
+/// Software matching may keep back events while its offer has no answer.
 #[test]
 fn slots_that_end_during_an_offer_are_used_again_after_it() {
     let mut nic = nic();
@@ -196,10 +196,10 @@ fn slots_that_end_during_an_offer_are_used_again_after_it() {
     assert_eq!((after.slot(), after == ended), (ended.slot(), false));
 }
 
-/// A single sender counts its messages by itself; the port sees them all the same.
+/// A single sender counts its messages by itself; the port still sees all of them.
 #[test]
 fn a_message_of_a_single_sender_is_waited_for() {
-    // With a bounce buffer for each entry: otherwise it asks the queue each time.
+    // With a bounce buffer for each entry; otherwise the sender checks the queue each time.
     let mut nic = nic_of(NicConfig { bounce_buffers: 32, ..config(4) });
     assert!(nic.host.is_settled());
     for sent in 1..=40 {
@@ -226,7 +226,7 @@ fn taken(nic: &mut Nic) -> TakenMessage {
     }
 }
 
-/// Posted receives and those of a matched probe's message count until their slots are free.
+/// Posted receives, and receives of a matched probe's message, count until their slots are free.
 #[test]
 fn receives_of_a_communicator_are_counted() {
     let mut nic = nic_with(3);
@@ -270,8 +270,8 @@ fn a_message_is_received_by_the_nic_that_holds_it() {
     );
 }
 
-/// A panic of the caller loses the receive that it meets and no other, wherever it strikes between
-/// two releases of the ring.
+/// A panic of the caller loses only the receive that it interrupts, anywhere between two releases
+/// of the ring.
 #[test]
 fn a_panic_while_results_are_handed_over_loses_no_other_result() {
     for strikes in 0..if cfg!(miri) { 2 } else { 20 } {
