@@ -2,7 +2,7 @@
 //! tells the protocol of a block.
 //!
 //! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
-//! (clean, `fast_path`, slow path), `take`, and the `protocol` stage. No phase knows which thread
+//! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. No phase knows which thread
 //! runs it, and each is written once, over a [`Crew`]: the worker that runs a block alone, or one
 //! of several.
 
@@ -16,6 +16,7 @@ mod protocol;
 mod resolve;
 mod scratch;
 mod search;
+mod slow_path;
 mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;

@@ -9,13 +9,10 @@ use super::detect::must_resolve;
 use super::fast_path::{Refusal, choose_row};
 use super::group::Group;
 use super::scratch::Scratch;
-use super::search::{key, usual_key};
 use super::take::Taking;
-use crate::index::{CommView, Indexes, Oldest};
-use crate::message::{Entry, Protocol};
-use crate::number::{BinId, ReceiveId, unchecked};
+use crate::number::ReceiveId;
 use crate::shared::Shared;
-use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
+use crate::{CommId, FastPath, Path};
 
 /// Resolves in handler order, in runs of handlers on one path: what they take is independent of
 /// what lower ones have done meanwhile (O16). `comm`: the communicator of all handlers, if there is
@@ -128,101 +125,6 @@ fn slow_row<C: Crew>(
         candidate != ReceiveId::NIL && must_resolve(conflict, handler, candidate, bookings)
     };
     (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
-}
-
-/// The slow path of consecutive handlers (S13).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SlowPath<'a, C> {
-    block: BlockRun<'a, C>,
-    /// Whether all handlers of lower slices are done.
-    waited: bool,
-    /// The communicator of these indexes.
-    comm: CommId,
-    indexes: Indexes<'a>,
-}
-
-impl<'a, C: Crew> SlowPath<'a, C> {
-    #[inline(always)]
-    pub(super) fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
-        let indexes = block.nic.indexes(CommView::NONE);
-        Self { block, waited, comm: CommId(u32::MAX), indexes }
-    }
-
-    /// Whether the next handlers may search only the head of a chain: the previous handler has
-    /// waited and has read the indexes, and receives have no wildcards.
-    #[inline(always)]
-    pub(super) fn is_usual(&self) -> bool {
-        let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
-        trusted && self.waited && self.indexes.view.is_exact()
-    }
-
-    /// The receive of a handler once all lower handlers are done: its own candidate if still there,
-    /// otherwise a new search. The early booking check does not apply here (S16).
-    ///
-    /// `USUAL`: acts only if the message is of the last communicator, its candidate is gone, the
-    /// head of a chain fits, and the data is in the entry; otherwise returns `NIL`. The caller
-    /// counts the visit.
-    #[inline(always)]
-    pub(super) fn find<const USUAL: bool>(
-        &mut self,
-        handler: usize,
-        entry: &Entry,
-        candidate: ReceiveId,
-        counters: &HandlerCounters,
-    ) -> ReceiveId {
-        let nic = self.block.nic;
-        // SAFETY: a search found the receive.
-        let own = unsafe { unchecked(self.indexes.bookings.receives, candidate) };
-        let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
-        if USUAL {
-            let Some(key) = usual_key(entry, self.comm) else { return ReceiveId::NIL };
-            if own.is_posted() || entry.protocol != Protocol::Inline {
-                return ReceiveId::NIL;
-            }
-            let found = self.indexes.oldest::<0>(&key);
-            let Oldest::Fits { bin: there, receive } = found else { return ReceiveId::NIL };
-            (bin, oldest) = (there, receive);
-        }
-        step!(SlowWaits { handler });
-        let mut other = None;
-        if !USUAL {
-            // All work that does not depend on lower handlers comes before the wait: higher
-            // handlers wait for this one.
-            let comm = entry.envelope.comm;
-            if comm != self.comm {
-                // SAFETY: inside a block.
-                let view = unsafe { *nic.view(comm) };
-                (self.comm, self.indexes) = (comm, nic.indexes(view));
-            }
-            other = Some(key(entry, nic.options.inline_hashes, counters));
-            // All lower handlers, not only the one before (S13); handlers of this slice are done.
-            if !self.waited && !fault!(SlowNoWait) {
-                counters.slow_polls.add(self.block.crew.wait_for_lower());
-                self.waited = true;
-            }
-        }
-        step!(SlowWaited);
-        step!(StateRead { receive: candidate.0 });
-        let receive = if fault!(SlowKeepsOwn) || !USUAL && own.is_posted() {
-            counters.forced.add(1);
-            candidate
-        } else if USUAL {
-            step!(BinRead { bin: bin.0 });
-            step!(Visited { receive: oldest.0 });
-            oldest
-        } else {
-            let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let Some(key) = other else { unreachable!("made above") };
-            let found = if self.indexes.view.is_exact() {
-                self.indexes.search_class::<0>(&key, skip_below, counters)
-            } else {
-                self.indexes.search(key, skip_below, counters)
-            };
-            found.map_or(ReceiveId::NIL, |found| found.receive)
-        };
-        step!(SlowFound { handler, found: receive.found(), own: receive == candidate });
-        receive
-    }
 }
 
 fn count_refusal(nic: &Shared, handler: usize, refusal: Refusal) {
