@@ -78,66 +78,55 @@ fn choose_row_if<C: Crew>(
     let mut handler = start;
     while handler < end {
         let candidate = scratch.receives[handler];
-        if candidate == common {
-            let may = allowed(&own, candidate);
-            let alike = &mut scratch.receives[handler..end];
-            let (taken, refusal) = own.take_alike(tables.receives, alike, common, may, C::IN_ROWS);
-            handler += taken;
-            if refusal.is_some() {
-                row = Row { next: handler, refusal };
+        let mut alike_end = end;
+        if candidate != common {
+            let claim = block.claim(handler, None, candidate);
+            let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
+            if candidate == ReceiveId::NIL
+                || other
+                || !must_resolve(conflict, handler, candidate, tables)
+            {
+                row.next = handler;
                 break;
             }
-            continue;
+            own.narrow(&claim);
+            alike_end = handler + 1;
         }
-        let claim = block.claim(handler, None, candidate);
-        let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
-        if candidate == ReceiveId::NIL
-            || other
-            || !must_resolve(conflict, handler, candidate, tables)
-        {
-            row.next = handler;
+        let may = allowed(&own, candidate);
+        let places = &mut scratch.receives[handler..alike_end];
+        let (taken, refusal) = own.take_alike(tables.receives, places, candidate, may);
+        handler += taken;
+        if refusal.is_some() {
+            row = Row { next: handler, refusal };
             break;
         }
-        own.add(&claim);
-        step!(FastPathTried);
-        let taken =
-            if allowed(&own, candidate) { own.walk(tables.receives) } else { Err(Refusal::Mixed) };
-        match taken {
-            Ok(receive) => scratch.receives[handler] = receive,
-            Err(refusal) => {
-                row = Row { next: handler, refusal: Some(refusal) };
-                break;
-            }
-        }
-        handler += 1;
     }
     *group = own;
     row
 }
 
 impl Group {
-    /// Handlers in a row with the candidate of the lowest one take the fast path, if they `may`:
-    /// who chose alike changes nothing that the forms ask for. Returns how many did, and why the
-    /// next one may not.
-    #[inline(always)]
+    /// Handlers in a row with this candidate take the fast path, if they `may`: who chose alike
+    /// changes nothing that the forms ask for. Returns how many did, and why the next one may not.
+    /// A function of its own, short enough for its values to stay in registers.
+    #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
     fn take_alike(
         &mut self,
         receives: &[Descriptor],
         places: &mut [ReceiveId],
-        common: ReceiveId,
+        candidate: ReceiveId,
         may: bool,
-        in_rows: bool,
     ) -> (usize, Option<Refusal>) {
-        // In a local variable, as above.
-        let mut own = *self;
+        let own = *self;
+        let mut cursor = own.cursor;
         let mut taken = 0;
         let mut refusal = None;
         while let Some(place) = places.get_mut(taken)
-            && *place == common
+            && *place == candidate
         {
-            own.count += 1;
             step!(FastPathTried);
-            match if may { own.walk(receives) } else { Err(Refusal::Mixed) } {
+            let shift = own.count + taken as u64;
+            match if may { own.walk(receives, shift, &mut cursor) } else { Err(Refusal::Mixed) } {
                 Ok(receive) => *place = receive,
                 Err(why) => {
                     refusal = Some(why);
@@ -145,60 +134,26 @@ impl Group {
                 }
             }
             taken += 1;
-            if in_rows && !fault!(FastByHops) {
-                taken += own.follow(receives, &mut places[taken..], common);
-            }
         }
-        *self = own;
+        // A refused handler is one of the group, too.
+        self.count += taken as u64 + u64::from(refusal.is_some());
+        self.cursor = cursor;
         (taken, refusal)
     }
 
-    /// The same, as long as it is each time the next receive of the chain. A function of its own,
-    /// short enough for its values to stay in registers.
-    #[inline(never)]
-    fn follow(
-        &mut self,
-        receives: &[Descriptor],
-        places: &mut [ReceiveId],
-        common: ReceiveId,
-    ) -> usize {
-        let sequence = self.sequence;
-        let mut wanted = self.label.plus(self.count + u64::from(fault!(FastOffByOne)));
-        let mut current = self.cursor;
-        let mut taken = 0;
-        for place in places {
-            if *place != common || current == ReceiveId::NIL {
-                break;
-            }
-            // SAFETY: it follows in a chain.
-            let descriptor = unsafe { unchecked(receives, current) };
-            // SAFETY: inside a block (D1).
-            let posted = unsafe { descriptor.posted.peek() };
-            if posted.label != wanted || posted.sequence() != sequence {
-                break;
-            }
-            step!(FastPathTried);
-            step!(Visited { receive: current.0 });
-            *place = current;
-            current = descriptor.next.get();
-            wanted = wanted.plus(1);
-            taken += 1;
-        }
-        self.count += taken as u64;
-        self.cursor = current;
-        taken
-    }
-
-    /// The receive that the handler added last takes: as many labels further as there are lower
-    /// handlers.
+    /// The receive that a handler takes: as many labels further as there are lower handlers, which
+    /// is the `shift`. `cursor`: behind the receive that the last fast path took.
     #[inline(always)]
-    fn walk(&mut self, receives: &[Descriptor]) -> Result<ReceiveId, Refusal> {
-        #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-        if fault!(FastByHops) {
-            return self.hops(receives);
-        }
-        let wanted = self.label.plus(self.count - 1 + u64::from(fault!(FastOffByOne)));
-        let mut current = self.cursor;
+    fn walk(
+        &self,
+        receives: &[Descriptor],
+        shift: u64,
+        cursor: &mut ReceiveId,
+    ) -> Result<ReceiveId, Refusal> {
+        let wanted = self.label.plus(shift + u64::from(fault!(FastOffByOne)));
+        let by_hops = fault!(FastByHops);
+        let mut current = if by_hops { self.receive } else { *cursor };
+        let mut hops = shift;
         // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the
         // walk whole.
         while current != ReceiveId::NIL {
@@ -208,29 +163,21 @@ impl Group {
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);
-            if left || posted.label > wanted {
+            if left && !by_hops {
                 return Err(Refusal::SequenceEnded);
             }
             let next = descriptor.next.get();
-            if posted.label == wanted {
-                self.cursor = next;
+            let arrived = if by_hops { hops == 0 } else { posted.label == wanted };
+            if arrived {
+                *cursor = next;
                 return Ok(current);
             }
+            // A sequence has each label once: a cancel splits it (S11).
+            let broken = by_hops || fault!(FastIgnoresSequence);
+            debug_assert!(broken || posted.label < wanted, "a label of the sequence is missing");
+            hops = hops.wrapping_sub(1);
             current = next;
         }
         Err(Refusal::Exhausted)
-    }
-
-    /// The fault [`FastByHops`](crate::fault): as many steps along the chain as the shift says.
-    #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-    fn hops(&self, receives: &[Descriptor]) -> Result<ReceiveId, Refusal> {
-        let mut current = self.receive;
-        for _ in 1..self.count {
-            current = receives[current].next.get();
-            if current == ReceiveId::NIL {
-                return Err(Refusal::Exhausted);
-            }
-        }
-        Ok(current)
     }
 }

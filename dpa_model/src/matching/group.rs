@@ -79,6 +79,12 @@ impl Group {
     #[inline(always)]
     pub(super) fn add(&mut self, claim: &Claim) {
         self.count += 1;
+        self.narrow(claim);
+    }
+
+    /// Keeps what the next handler's candidate has in common with all before it.
+    #[inline(always)]
+    pub(super) fn narrow(&mut self, claim: &Claim) {
         let this = if claim.receive == ReceiveId::NIL || claim.sequence != self.sequence {
             Alike::Nothing
         } else if claim.receive != self.receive {
