@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase, Published};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Scratch, Single, Slice, end_slice, run};
+use crate::matching::{Alone, Crew, Scratch, Slice, end_slice, run};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -132,11 +132,10 @@ impl Leader {
             block.slices = slices(nic, &block, most);
         }
         if block.slices == 1 && !nic.options.always_shared {
-            let crew = Alone { nic, block: &block };
             if block.count == 1 {
-                run_alone(nic, &block, boundary, Single(crew), scratch);
+                run_alone(boundary, Alone::<true> { nic, block: &block }, scratch);
             } else {
-                run_alone(nic, &block, boundary, crew, scratch);
+                run_alone(boundary, Alone::<false> { nic, block: &block }, scratch);
             }
         } else {
             self.in_block = 1;
@@ -235,13 +234,12 @@ impl Leader {
 
 /// Runs a block that nobody else has a slice of.
 #[inline(always)]
-fn run_alone<C: Crew>(
-    nic: &Shared,
-    block: &BlockInfo,
+fn run_alone<const ONE: bool>(
     boundary: &mut Boundary,
-    crew: C,
+    crew: Alone<'_, ONE>,
     scratch: &mut Scratch,
 ) {
+    let Alone { nic, block } = crew;
     let matched = run(nic, block, crew, scratch);
     let taken = &scratch.receives()[crew.handlers()];
     boundary.finish_alone(nic, block, matched, taken);

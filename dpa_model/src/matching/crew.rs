@@ -4,16 +4,16 @@
 //! crew decides is only how a rule touches memory that others may touch, whom it waits for, and
 //! when data moves.
 //!
-//! | | [`Single`] | [`Alone`] | [`Slice`] |
-//! |---|---|---|---|
-//! | handlers | the one of the block | all of the block | a contiguous slice |
-//! | book | nobody else asks | load and store | read-modify-write |
-//! | candidates | in the worker's scratch | the same | published to higher slices |
-//! | partial barrier, slow path | nothing to wait for | the same | lower slices |
-//! | mark | nobody else looks | the same | a store, before it says that it is matched |
-//! | unlink | at once | the same | after that, under the bin's lock |
-//! | deliver | with the match | the same | when the whole slice is matched |
-//! | taken receives | in the leader's scratch | the same | published to the leader |
+//! | | [`Alone`] | [`Slice`] |
+//! |---|---|---|
+//! | handlers | all of the block | a contiguous slice |
+//! | book | load and store; one message: nobody else asks | read-modify-write |
+//! | candidates | in the worker's scratch | published to higher slices |
+//! | partial barrier, slow path | nothing to wait for | lower slices |
+//! | mark | nobody else looks | a store, before it says that it is matched |
+//! | unlink | at once | after that, under the bin's lock |
+//! | deliver | with the match | when the whole slice is matched |
+//! | taken receives | in the leader's scratch | published to the leader |
 //!
 //! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
 //! order. A receive leaves its chain at once because nobody else walks the chains; its `next`
@@ -41,17 +41,23 @@ pub(crate) struct Chained<'a> {
     pub(super) before: &'a ReceiveId,
 }
 
+/// The part of a block that a worker runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All of a block of one message. On a PC, too, the phases are part of `run`: saving and
+    /// restoring registers for each would be a fifth of their instructions.
+    Message,
+    /// All of a block.
+    Block,
+    /// Some of it. Data moves after all matches of the slice, because higher handlers wait for
+    /// matches, not for data (O21). Otherwise it moves as receives are taken.
+    Slice,
+}
+
 pub(crate) trait Crew: Copy {
-    /// Data moves and results are reported as receives are taken; otherwise after all matches of
-    /// the slice, because higher handlers wait for matches, not for data (O21).
-    const DELIVERS_AT_ONCE: bool;
-
-    /// On a PC, too, the phases are part of `run`: with one message, saving and restoring
-    /// registers for each would be a fifth of their instructions.
-    const PHASES_IN_ONE: bool = false;
-
-    /// Slices are wide, so what is usual in a phase has a loop of its own, and the rest another.
-    const IN_ROWS: bool = false;
+    /// How much of a block the worker runs: what is usual in a phase has a loop of its own where
+    /// that is a whole block.
+    const PART: Part;
 
     /// Number of the worker.
     fn worker(self) -> WorkerId;
@@ -92,17 +98,16 @@ pub(crate) trait Crew: Copy {
     fn finished(self);
 }
 
-/// One worker runs the whole block.
+/// One worker runs the whole block. `ONE`: it has one message, which can conflict with no other, so
+/// nothing is booked: a booked receive does not survive its block (S7), and nobody would ever ask.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Alone<'a> {
+pub(crate) struct Alone<'a, const ONE: bool> {
     pub(crate) nic: &'a Shared,
     pub(crate) block: &'a BlockInfo,
 }
 
-impl Crew for Alone<'_> {
-    const DELIVERS_AT_ONCE: bool = true;
-
-    const IN_ROWS: bool = true;
+impl<const ONE: bool> Crew for Alone<'_, ONE> {
+    const PART: Part = if ONE { Part::Message } else { Part::Block };
 
     #[inline(always)]
     fn worker(self) -> WorkerId {
@@ -111,11 +116,14 @@ impl Crew for Alone<'_> {
 
     #[inline(always)]
     fn handlers(self) -> Range<usize> {
-        0..self.block.count
+        0..if ONE { 1 } else { self.block.count }
     }
 
     #[inline(always)]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
+        if ONE {
+            return 0;
+        }
         step!(Booked { handler, receive: receive.0, alone: true });
         // All lower handlers have searched before.
         bookings.book_alone(receive, handler)
@@ -164,72 +172,6 @@ impl Crew for Alone<'_> {
     fn finished(self) {}
 }
 
-/// One worker runs a block of one message, which can conflict with no other. As [`Alone`], but
-/// nothing is booked: a booked receive does not survive its block (S7), so nobody would ever ask.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Single<'a>(pub(crate) Alone<'a>);
-
-impl Crew for Single<'_> {
-    const DELIVERS_AT_ONCE: bool = true;
-
-    const PHASES_IN_ONE: bool = true;
-
-    #[inline(always)]
-    fn worker(self) -> WorkerId {
-        self.0.worker()
-    }
-
-    #[inline(always)]
-    fn handlers(self) -> Range<usize> {
-        0..1
-    }
-
-    #[inline(always)]
-    fn book(self, _: Bookings<'_>, _: ReceiveId, _: usize) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn publish(self, handler: usize, candidate: ReceiveId) {
-        self.0.publish(handler, candidate);
-    }
-
-    #[inline(always)]
-    fn pass_barrier(self, scratch: &mut Scratch) {
-        self.0.pass_barrier(scratch);
-    }
-
-    #[inline(always)]
-    fn wait_for_lower(self) -> u64 {
-        self.0.wait_for_lower()
-    }
-
-    #[inline(always)]
-    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
-        self.0.mark(descriptor, receive, path);
-    }
-
-    #[inline(always)]
-    fn matched(self) {
-        self.0.matched();
-    }
-
-    #[inline(always)]
-    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        self.0.unlink::<OLDEST>(chained, posted)
-    }
-
-    #[inline(always)]
-    fn note_taken(self, handler: usize, receive: ReceiveId) {
-        self.0.note_taken(handler, receive);
-    }
-
-    #[inline(always)]
-    fn finished(self) {
-        self.0.finished();
-    }
-}
-
 /// One of several workers runs its slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice<'a> {
@@ -254,7 +196,7 @@ impl Slice<'_> {
 }
 
 impl Crew for Slice<'_> {
-    const DELIVERS_AT_ONCE: bool = false;
+    const PART: Part = Part::Slice;
 
     fn worker(self) -> WorkerId {
         self.worker

@@ -21,13 +21,14 @@ mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
-pub(crate) use crew::{Alone, Crew, Single, Slice};
+pub(crate) use crew::{Alone, Crew, Slice};
 pub(crate) use end_slice::end_slice;
 pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
+use self::crew::Part;
 use self::detect::NO_CONFLICT;
 use crate::CommId;
 use crate::block::BlockInfo;
@@ -59,7 +60,7 @@ pub(crate) fn run<C: Crew>(
     step!(SliceBegins { worker: crew.worker().0, block: info.number });
     let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
     let block = BlockRun { nic, info, crew, entries };
-    let comm = if C::PHASES_IN_ONE {
+    let comm = if C::PART == Part::Message {
         search::search_each_run(block, scratch)
     } else {
         search::search_and_book(block, scratch)
@@ -81,13 +82,13 @@ pub(crate) fn run<C: Crew>(
         // The highest slice knows of every conflict of the block.
         nic.boundary_counters.conflict_blocks.add(1);
     }
-    let matched = if C::PHASES_IN_ONE {
+    let matched = if C::PART == Part::Message {
         resolve::resolve_each(block, conflict, comm, scratch)
     } else {
         resolve::resolve(block, conflict, comm, scratch)
     };
     step!(DeliveryBegins { conflict: met });
-    if !C::DELIVERS_AT_ONCE {
+    if C::PART == Part::Slice {
         take::Taking::new(block).deliver_all(scratch);
     }
     crew.finished();

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::Crew;
+use super::crew::{Crew, Part};
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
 use crate::descriptor::state;
@@ -94,7 +94,7 @@ fn search_class<C: Crew, const CLASS: usize>(
 ) -> usize {
     let search =
         |key: &Key, counters: &HandlerCounters| indexes.search_class::<CLASS>(key, 0, counters);
-    if !C::IN_ROWS {
+    if C::PART != Part::Block {
         return search_with((block, comm, handlers, scratch), search);
     }
     let Range { start: mut handler, end } = handlers;

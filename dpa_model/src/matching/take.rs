@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::{Chained, Crew};
+use super::crew::{Chained, Crew, Part};
 use super::protocol::deliver;
 use super::scratch::Scratch;
 use super::slow_path::SlowPath;
@@ -48,7 +48,7 @@ struct Taken {
 impl<'a, C: Crew> Taking<'a, C> {
     #[inline(always)]
     pub(super) fn new(block: BlockRun<'a, C>) -> Self {
-        let streams = C::DELIVERS_AT_ONCE && block.info.count >= STREAMING;
+        let streams = C::PART != Part::Slice && block.info.count >= STREAMING;
         let ahead = if streams { block.info.count } else { 0 };
         let results = block.nic.completions.stretch(block.info.results, block.info.count);
         Self { block, results, ahead, first_arrival: block.info.arrival }
@@ -58,7 +58,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     #[inline(always)]
     pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         match path {
-            Path::Clean if C::PHASES_IN_ONE => {
+            Path::Clean if C::PART == Part::Message => {
                 self.take_each::<CLEAN, false>(scratch, handlers, chosen).matched
             }
             Path::Clean => self.take_rows::<CLEAN>(scratch, handlers),
@@ -81,7 +81,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         let Range { start: mut handler, end } = handlers;
         let mut matched = 0;
         while handler < end {
-            let next = if C::IN_ROWS { handler + 1 } else { end };
+            let next = if C::PART == Part::Block { handler + 1 } else { end };
             let find = |handler: usize,
                         entry: &Entry,
                         place: &mut ReceiveId,
@@ -91,7 +91,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             };
             matched += self.take_each::<SLOW, false>(scratch, handler..next, find).matched;
             handler = next;
-            if C::IN_ROWS && handler < end && slow.is_usual() {
+            if C::PART == Part::Block && handler < end && slow.is_usual() {
                 let row = apart(|| {
                     let mut slow = slow;
                     self.take_each::<SLOW, true>(
@@ -119,7 +119,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     /// Takes runs of usual handlers with the short loop, and others with the general one.
     #[inline(always)]
     fn take_rows<const PATH: usize>(self, scratch: &mut Scratch, handlers: Range<usize>) -> usize {
-        if !C::IN_ROWS {
+        if C::PART != Part::Block {
             return apart(|| self.take_each::<PATH, false>(scratch, handlers, chosen)).matched;
         }
         let Range { start: mut handler, end } = handlers;
@@ -213,7 +213,7 @@ impl<'a, C: Crew> Taking<'a, C> {
                 counters.lock_missed.add(1);
                 step!(LockMissed { handler });
             }
-            if C::DELIVERS_AT_ONCE {
+            if C::PART != Part::Slice {
                 let arrival = self.first_arrival + handler as u64;
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
@@ -247,12 +247,12 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn leave(self, handlers: Range<usize>) {
         // No receive is taken, so higher slices need not wait.
         self.block.crew.matched();
-        if C::IN_ROWS {
+        if C::PART == Part::Block {
             self.block.nic.idle_blocks.note(handlers.len());
         }
         for handler in handlers {
             self.block.crew.note_taken(handler, ReceiveId::NIL);
-            if C::IN_ROWS {
+            if C::PART == Part::Block {
                 step!(Unmatched { handler });
             } else {
                 unmatched(&self.block.nic.handler_counters[handler], handler, Path::Clean);
