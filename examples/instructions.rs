@@ -1,7 +1,7 @@
 //! Windows of messages by one thread, without a clock: what `cargo xtask instructions` counts.
 //!
-//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: a window is so many receives and messages
-//! of 8 bytes, sent, matched and collected by the calling thread. Scenarios: `NC` (distinct tags),
+//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: the calling thread sends, matches and
+//! collects windows of MESSAGES receives and messages of 8 bytes. Scenarios: `NC` (distinct tags),
 //! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `UNEXP` (messages first, then the receives;
 //! one receive that no message matches is posted meanwhile, as in most programs). Ways: `nic` (host
 //! port, leader and sender), `endpoint` (the public API), `bins` (a sequential engine behind the
@@ -20,11 +20,11 @@ use dpamatch::{CommId, Envelope, Hints, Rank, Selector, Tag};
 const COMM: CommId = CommId(0);
 const SENT: [u8; 8] = [1; 8];
 
-/// Both ends of a way that messages go. The tags are those of the window's messages in turn.
+/// Both ends of a way of messages. `tags` are the tags of the window's messages in turn.
 trait Way {
     fn send(&mut self, tag: Tag);
     fn post(&mut self, tag: Tag, buffer: Vec<u8>);
-    /// Lets the receiving end do what it can now.
+    /// Makes progress at the receiving end.
     fn go_on(&mut self);
     /// Moves the buffers of receives that have ended to the end of `buffers`.
     fn collect(&mut self, buffers: &mut Vec<Vec<u8>>);
@@ -95,12 +95,12 @@ impl Way for Public {
     }
 }
 
-/// No NIC but its completion queue.
+/// The NIC's completion queue alone.
 struct Wire {
     drain: Drain,
     sender: Sender,
     source: Rank,
-    /// Without one the first message goes to the first buffer, and so on.
+    /// Without an engine the i-th message goes to the i-th buffer.
     engine: Option<BinEngine>,
     /// Buffers of the window's receives.
     posted: Vec<Vec<u8>>,
@@ -160,7 +160,7 @@ impl Way for Wire {
     }
 }
 
-// One function for each part, so that its instructions can be told from the others.
+// Each part is a function of its own, so that its instructions are counted separately.
 
 #[inline(never)]
 fn send_window(way: &mut impl Way, tags: &[Tag]) {

@@ -4,8 +4,8 @@
 //! cargo run --release --example tutorial
 //! ```
 //!
-//! One endpoint receives, with a NIC of its own run by threads. Other processes are threads here,
-//! each with a sender.
+//! One endpoint receives, and threads run its NIC. Other processes are threads here, each with a
+//! sender.
 
 use std::error::Error;
 use std::thread;
@@ -40,7 +40,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Two processes, each with its own endpoint, throw a number to and fro and count it up.
+/// Two processes, each with its own endpoint, send a number back and forth and increment it.
 fn ping_pong() -> Outcome {
     println!("\n-- ping-pong: MPI_Send, MPI_Recv");
     const ROUNDS: u32 = 1000;
@@ -62,7 +62,7 @@ fn ping_pong() -> Outcome {
         for _ in 0..ROUNDS {
             buffer = there.recv(&there_world, rank_0, ball, buffer)?.buffer;
             let count = number(&buffer) + 1;
-            // The answer: the other side can only have gone if it failed.
+            // The answer. The other side is gone only if it failed.
             to_here.send(ball, &count.to_le_bytes()).map_err(|_| RecvError::Stopped)?;
         }
         Ok(())
@@ -71,7 +71,7 @@ fn ping_pong() -> Outcome {
     let mut buffer = vec![0; 4];
     for _ in 0..ROUNDS {
         to_there.send(ball, &count.to_le_bytes())?;
-        // One buffer goes round: posted, filled, handed back.
+        // One buffer circulates: posted, filled, returned.
         buffer = here.recv(&here_world, rank_1, ball, buffer)?.buffer;
         count = number(&buffer);
     }
@@ -84,7 +84,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_le_bytes)
 }
 
-/// Receives that do not say from whom, or which tag: the status tells what came.
+/// Receives with wildcards: the status has the message's source and tag.
 fn wildcards(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- wildcards: MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_Waitall");
     let mut requests = Vec::new();
@@ -126,7 +126,7 @@ fn unexpected_and_probe(endpoint: &mut Endpoint, world: &Communicator) -> Outcom
     let received = endpoint.recv(world, five, status.tag, vec![0; status.bytes])?;
     println!("received: {}", String::from_utf8_lossy(received.bytes()));
 
-    // A matched probe takes the message: nobody else can receive it now.
+    // A matched probe takes the message: no other receive can match it now.
     let message = endpoint.mprobe(world, SourceSel::Any, TagSel::Any)?;
     let bytes = message.status().bytes;
     let received = endpoint.mrecv(message, vec![0; bytes])?;
@@ -162,7 +162,7 @@ fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     Ok(())
 }
 
-/// A message longer than the buffer is received as far as it fits, and that is an error.
+/// A message longer than the buffer is truncated, and the receive ends with an error.
 fn truncation(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- truncation: MPI_ERR_TRUNCATE");
     let tag = Tag::new(70)?;
@@ -180,7 +180,7 @@ fn truncation(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     }
 }
 
-/// A receive that is no longer wanted.
+/// Cancelling a receive.
 fn cancel(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- cancel: MPI_Cancel, MPI_Test_cancelled");
     let request = endpoint.post_recv(world, Rank::new(8)?, TagSel::Any, vec![0; 128])?;
@@ -195,7 +195,7 @@ fn cancel(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     Ok(())
 }
 
-/// The same receive again and again, with one buffer.
+/// A persistent receive, started repeatedly with one buffer.
 fn persistent(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- persistent receives: MPI_Recv_init, MPI_Start");
     let (nine, tag) = (Rank::new(9)?, Tag::new(90)?);

@@ -45,8 +45,8 @@ fn lower_ranks(events: &mut [Event], random: &mut ChaCha8Rng) {
     }
 }
 
-/// Half of the streams are made harder: the communicators of both kinds are one, and some receives
-/// of a collective are from any source.
+/// Makes half of the streams harder: both kinds share one communicator, and some receives of a
+/// collective are from any source.
 fn confuse(events: &mut [Event], random: &mut ChaCha8Rng) {
     if random.random() {
         return;

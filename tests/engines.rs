@@ -34,7 +34,7 @@ fn build(entry: &EngineEntry, bins: BinCount, comm_size: Option<u32>) -> Box<dyn
     entry.engine(&options).expect("a software engine")
 }
 
-/// A bound of any size would hold.
+/// Otherwise a bound of any size would pass.
 #[test]
 fn bounds_on_memory_are_no_larger_than_needed() {
     for entry in engines() {
@@ -49,11 +49,11 @@ fn bounds_on_memory_are_no_larger_than_needed() {
     }
 }
 
-/// Queues that held much and are empty again give their memory back with the communicator.
+/// Freeing a communicator frees the memory of its long, now empty queues.
 #[test]
 fn a_freed_communicator_leaves_no_memory_behind() {
     let many = 1_000;
-    // The oracle is there to be right.
+    // The oracle need not free memory.
     for entry in engines().filter(|entry| entry.name != "oracle") {
         let mut engine = build(entry, bins(32), Some(64));
         let (name, comm) = (entry.name, CommId(1));
@@ -90,7 +90,7 @@ fn random_streams_of_every_profile() {
     println!("{streams} streams through {} engines", ENGINES.len());
 }
 
-/// Queues hundreds of entries long and communicators by the thousand, once.
+/// Queues with hundreds of entries, and thousands of communicators, once.
 #[test]
 fn long_streams() {
     for profile in [Profile::Deep, Profile::Comms] {
@@ -211,18 +211,18 @@ fn equal_keys_in_order_cost_one_compare_each() {
         for number in 0..500 {
             assert_eq!(engine.arrive(MsgId(number), Envelope::default()), Some(RecvId(number)));
         }
-        // Engines that compare many at a time count each of them.
+        // Engines that compare many entries at a time count each compare.
         let attempts = engine.stats().prq.attempts;
         assert!(attempts == 500 || entry.name == "simd", "{}: {attempts}", entry.name);
     }
 }
 
-/// A call with small numbers, so that shrinking ends at something short.
+/// A call with small numbers, which shrink well.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Post(u32, Option<u32>, Option<u32>),
     Arrive(u32, u32, u32),
-    /// Of the receive posted so many posts ago.
+    /// Cancels the receive posted this many posts ago.
     Cancel(u64),
     Probe(u32, Option<u32>, Option<u32>),
     Mprobe(u32, Option<u32>, Option<u32>),
@@ -300,7 +300,7 @@ fn calls(operations: &[Operation]) -> Vec<Call> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Everything that can be seen is compared after every call.
+    /// Compares the visible state after every call.
     #[test]
     fn operations_agree_with_the_oracle(
         operations in prop::collection::vec(operation(), 1..100),

@@ -17,7 +17,7 @@ fn post(endpoint: &mut Endpoint, world: &Communicator) -> RecvRequest {
     endpoint.post_recv(world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted")
 }
 
-/// Messages that are sent one by one while two receives more stand posted.
+/// Messages sent one by one while two more receives are posted.
 fn steady(endpoint: &mut Endpoint, world: &Communicator, messages: u64) {
     let mut peer = endpoint.sender(world, Rank::default());
     let mut posted: VecDeque<_> = (0..WINDOW).map(|_| post(endpoint, world)).collect();
@@ -47,7 +47,7 @@ fn a_communicator_with_receives_in_software_comes_back() {
         for round in 1..=3 {
             // Two more than fit.
             let mut requests: VecDeque<_> = (0..10).map(|_| post(&mut endpoint, &world)).collect();
-            // The window slides: at no time is nothing posted.
+            // The window slides: some receive is always posted.
             let mut number = 0;
             while requests.len() > WINDOW || number < 600 {
                 if requests.len() <= WINDOW {

@@ -1,5 +1,5 @@
-//! Round and round with tables that fit exactly: whatever leaked would soon be missing, and the
-//! fallback to software would hide it. So its counters must stay 0.
+//! Many rounds with tables that fit exactly. A leak would soon exhaust them, and the fallback to
+//! software would hide that, so its counters must stay 0.
 
 mod watchdog;
 
@@ -43,7 +43,7 @@ fn round(endpoint: &mut Endpoint, world: &Communicator, length: usize) {
     let mut results = endpoint.wait_all(requests).into_iter();
     assert_eq!(results.next().expect("two").expect("received").bytes(), bytes);
     assert!(results.next().expect("two").is_err());
-    // Unexpected, and taken by a probe: both stand in the store at a time.
+    // Unexpected, and taken by a probe: the store holds both at once.
     send(endpoint);
     send(endpoint);
     let matched = endpoint.mprobe(world, SourceSel::Any, tag(1)).expect("there");
@@ -83,7 +83,7 @@ fn nothing_leaks() {
     }
 }
 
-/// A communicator's number is used again after messages of it were sent on to software.
+/// A communicator's number is reused after the NIC forwarded messages of it to software.
 #[test]
 fn a_number_that_is_used_again_comes_back_from_software() {
     let _dog = watchdog::on("an endpoint: a number that is used again comes back from software");
@@ -126,7 +126,7 @@ fn executed(leader: &mut Leader, host: &mut HostPort) -> Event {
     only(host)
 }
 
-/// What was sent on before a communicator was created is older than all that it then receives.
+/// Messages forwarded before a communicator was created are older than its later receives.
 #[test]
 fn create_remembers_what_was_sent_on() {
     let _dog = watchdog::on("an endpoint: create remembers what was sent on");
@@ -142,7 +142,7 @@ fn create_remembers_what_was_sent_on() {
     assert!(matches!(event, Event::PostForwarded { .. }), "the host has its message: {event:?}");
 }
 
-/// Software that a matched probe emptied offers the communicator back.
+/// After a matched probe took its last message, software offers the communicator back.
 #[test]
 fn a_matched_probe_can_end_a_fallback() {
     let _dog = watchdog::on("an endpoint: a matched probe can end a fallback");

@@ -7,7 +7,7 @@ use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::{Hints, Rank, SendError, SourceSel, Tag, TagSel};
 
 fn small(drive: Drive) -> Endpoint {
-    // Every message is reported, so the completion ring fills when nobody reads it.
+    // Every message is reported, so the completion ring fills when it is not read.
     let options = Options { log_order: true, ..Options::default() };
     let nic = NicConfig {
         completion_queue: 32,
@@ -36,11 +36,12 @@ fn a_sender_does_not_wait_for_its_own_thread() {
             let Some((mut sent, SendError::OwnThread)) = sent else {
                 panic!("{drive:?}: {sent:?}")
             };
-            // Threads may have been about to make room.
+            // Threads may have been making room.
             let counts = endpoint.counts().0;
             let tries = counts.send_queue_full + counts.send_no_bounce_buffer;
             assert!(tries > 500, "{drive:?}: {tries} tries only");
-            // With progress all get through, and so does a thread that waits for this one.
+            // With progress all messages get through, and so do the messages of a thread that waits
+            // for this one.
             for _ in 0..100 {
                 endpoint.send(&mut peer, Tag::default(), &bytes).expect("sent");
                 sent += 1;
@@ -57,11 +58,11 @@ fn a_sender_does_not_wait_for_its_own_thread() {
     }
 }
 
-/// However long the endpoint's thread does something else.
+/// Senders wait however long the endpoint's thread is busy elsewhere.
 #[test]
 fn a_sender_waits_for_another_thread() {
     let _dog = watchdog::on("an endpoint: a sender waits for another thread");
-    // More than a sender that is alone waits.
+    // Longer than a lone sender waits.
     const POLLS: u64 = 1000;
     for drive in [Drive::Caller, Drive::threads()] {
         let mut endpoint = small(drive);

@@ -23,7 +23,7 @@ fn pick<T: Copy>(random: &mut ChaCha8Rng, choices: &[T]) -> T {
 }
 
 fn bounded(random: &mut ChaCha8Rng, most: usize) -> usize {
-    // Small numbers are the interesting ones.
+    // Small numbers find most faults.
     let most = pick(random, &[4, 16, most]).min(most);
     random.random_range(1..=most)
 }
@@ -46,7 +46,7 @@ fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
     }
 }
 
-/// Takes the wildcards out, so that the hints have something to assert.
+/// Removes the wildcards, so that the hints hold.
 fn tame(events: &mut [Event]) {
     use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
     for event in events {
@@ -103,7 +103,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
     EngineOptions {
         bins: BinCount::new(random.random_range(1..=most_bins)).expect("a possible number"),
         nic,
-        // A few: with threads most of the time goes into handing over, and the order is the same.
+        // A few only: with threads most of the time goes into passing work between them.
         threads: random.random_bool(0.125),
         hints: hints(events, random),
         sender_hashes: random.random(),
@@ -133,8 +133,8 @@ fn random_streams_equal_the_oracle() {
     let _dog = watchdog::on("a NIC: random streams equal the oracle");
     let (count, totals) = seeds::run(20_000, check);
     println!("{count} streams: {totals:?}");
-    // These need another policy or hint, wrong hashes, or luck (a missed lock): other tests see to
-    // them.
+    // Other tests cover these paths, which need another policy or hint, wrong hashes, or a rare
+    // race.
     let rare = ["overtaking", "hash_mismatch", "unexpected_full", "regions_added", "lock_missed"];
     let mut idle = totals.idle();
     idle.retain(|name| !rare.contains(name));

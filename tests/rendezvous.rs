@@ -1,5 +1,5 @@
-//! Rendezvous messages: a send never waits for a receive, and whoever waits for its buffer gets it
-//! back, however the message ends.
+//! Rendezvous messages: a send never waits for a receive, and its buffer comes back however the
+//! message ends.
 
 mod watchdog;
 
@@ -18,7 +18,7 @@ fn rank(number: u32) -> Rank {
     Rank::new(number).expect("a small rank")
 }
 
-/// A NIC with one region that no communicator was created on, so that all goes on to the host.
+/// A NIC with one region and no communicator, so that it forwards everything to the host.
 fn nic() -> Nic {
     Nic::new(&NicConfig { regions: 1, ..NicConfig::default() }).expect("a NIC can be built")
 }
@@ -101,7 +101,7 @@ fn endpoint(nic: NicConfig) -> (Endpoint, Communicator) {
     (endpoint, world)
 }
 
-/// MPI 4.1, section 3.5: what is sent to nobody's receive holds up neither its sender nor others.
+/// MPI 4.1, section 3.5: a message without a receive holds up neither its sender nor others.
 #[test]
 fn a_send_never_waits_for_a_receive() {
     let _dog = watchdog::on("an endpoint: a send never waits for a receive");
@@ -139,7 +139,7 @@ fn a_send_never_waits_for_a_receive() {
 fn a_synchronous_send_fails_when_the_endpoint_goes_away_first() {
     let _dog =
         watchdog::on("an endpoint: a synchronous send fails when the endpoint goes away first");
-    // On the NIC; in software, because the NIC holds one unexpected message.
+    // First on the NIC, then in software, because the NIC holds only one unexpected message.
     let nic = NicConfig { unexpected: 1, unexpected_buffers: 1, ..NicConfig::default() };
     let (mut endpoint, world) = endpoint(nic);
     let mut peer = endpoint.sender(&world, rank(0));
@@ -152,7 +152,7 @@ fn a_synchronous_send_fails_when_the_endpoint_goes_away_first() {
     }
 }
 
-/// The first poll tells the NIC, the second lets it act.
+/// The first poll sends the command, the second lets the NIC execute it.
 fn drop_and_poll(endpoint: &mut Endpoint, matched: MatchedMessage) {
     drop(matched);
     endpoint.progress();

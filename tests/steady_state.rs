@@ -1,5 +1,5 @@
-//! Engines report the memory that they allocated; those whose queues stopped growing allocate no
-//! more, nor do the NIC and the endpoint on the path of a message.
+//! Engines report the memory that they allocate. An engine whose queues stopped growing allocates
+//! no more. The NIC and the endpoint never allocate on the path of a message.
 
 mod watchdog;
 
@@ -22,7 +22,7 @@ thread_local! {
     static BYTES_MAX: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What one thread allocates may be freed by another: then the sum goes round.
+/// One thread may free what another allocated, so the sum may wrap around.
 fn add_bytes(bytes: usize) {
     BYTES.set(BYTES.get().wrapping_add(bytes));
     BYTES_MAX.set(BYTES_MAX.get().max(BYTES.get()));
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         add_bytes(layout.size());
-        // SAFETY: the caller keeps `alloc`'s contract, which is the same.
+        // SAFETY: the caller keeps `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -52,8 +52,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// One round with `depth` receives waiting, then as many messages: all three ways out of a queue
-/// are used.
+/// One round with `depth` receives waiting, then as many messages. Entries leave their queues in
+/// all three ways.
 fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
     let tag = |index: u64| Tag::new((index % 50) as u32).expect("a small tag");
     let envelope = |index| Envelope {
@@ -113,7 +113,7 @@ fn call(engine: &mut dyn Engine, call: &Call) {
     }
 }
 
-/// What an engine says that it holds is what the allocator gave it, after every call, to the byte.
+/// After every call the bytes that an engine reports equal the bytes that the allocator gave it.
 /// While a table grows the old and the new one exist, so the allocator sees a higher peak, but
 /// never twice the one reported.
 #[test]
@@ -145,8 +145,7 @@ fn engines_report_the_memory_that_they_hold() {
     }
 }
 
-/// Posted receives, unexpected messages, cancels and completions in groups, with buffers used
-/// again.
+/// Posted receives, unexpected messages, cancels and completions in groups, with reused buffers.
 fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
     const DEPTH: usize = 50;
     let config = EndpointConfig { nic: NicConfig { workers: 2, ..NicConfig::default() }, drive };

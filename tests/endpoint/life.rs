@@ -107,7 +107,7 @@ fn a_communicator_is_freed_when_nothing_is_left() {
     });
 }
 
-/// A message for which there is no room may stay so for ever: then freeing gives up.
+/// A message may wait for room for ever: then freeing gives up.
 #[test]
 fn a_communicator_whose_messages_find_no_room_is_not_freed() {
     let _dog = watchdog::on("an endpoint: a communicator whose messages find no room");
@@ -122,7 +122,7 @@ fn a_communicator_whose_messages_find_no_room_is_not_freed() {
     }
     drop(peer);
     for text in [b"stored", b"waits!"] {
-        // The second time nothing arrives any more.
+        // The second time no message arrives.
         for _ in 0..2 {
             comm = match endpoint.free_comm(comm) {
                 Err(FreeError::Busy { comm, reason: BusyReason::Messages }) => comm,
@@ -289,7 +289,7 @@ fn handles_of_another_endpoint_are_not_accepted() {
     let _ = two.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
 }
 
-/// The wrong endpoint is a mistake that a program may catch: its receive is where it was.
+/// A program may catch the panic for the wrong endpoint: its receive is unchanged.
 #[test]
 fn a_persistent_receive_outlives_a_wait_on_another_endpoint() {
     let _dog = watchdog::on("an endpoint: a persistent receive outlives a wait on another one");

@@ -145,7 +145,7 @@ fn a_cancelled_receive_ends_once() {
     });
 }
 
-/// Sends a message behind all others and takes it: whatever was sent before has then been matched.
+/// Sends a message after all others and receives it: all earlier messages are matched by then.
 fn endpoint_has_received(
     endpoint: &mut Endpoint,
     peer: &mut dpamatch::endpoint::CommSender,
@@ -246,7 +246,7 @@ fn probes_look_and_matched_probes_take() {
     });
 }
 
-/// Each message in a block of its own, and the probe is asked before the NIC has looked at one.
+/// Each message has a block of its own, and the probe comes before the NIC has handled any.
 #[test]
 fn a_probe_sees_what_was_sent_before() {
     let _dog = watchdog::on("an endpoint: a probe sees what was sent before");
@@ -266,7 +266,7 @@ fn a_probe_sees_what_was_sent_before() {
     assert!(matched.is_some());
 }
 
-/// What a sender does to the hashes in its messages' headers.
+/// A sender's changes to the hashes in its messages' headers.
 #[test]
 fn hashes_in_headers_may_be_wrong_or_missing() {
     let _dog = watchdog::on("an endpoint: hashes in headers");

@@ -1,5 +1,5 @@
-//! Shards give the oracle's result on streams, keep a communicator with any source together, and
-//! let each other go on.
+//! Shards give the oracle's result on streams, keep a communicator with any source on one shard,
+//! and never hold each other up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use dpamatch::{CommId, Hints, NicConfig, SourceSel, TagSel};
 
 use crate::{no_tables, rank, tag, tiny, watchdog};
 
-/// So small a stream that many can be played, and long enough for queues.
+/// Events of a stream: few, so that many streams run, but enough for queues.
 const EVENTS: u64 = 150;
 
 fn spread() -> Hints {
@@ -32,7 +32,7 @@ struct Play {
     comms: BTreeMap<CommId, ShardedCommunicator>,
     senders: BTreeMap<(CommId, u32), CommSender>,
     requests: BTreeMap<RecvId, Option<RecvRequest>>,
-    /// Receives that the oracle gave a message, until the shards have done so.
+    /// Receives that matched in the oracle and not yet on the shards.
     expected: BTreeMap<RecvId, MsgId>,
 }
 
@@ -111,7 +111,7 @@ impl Play {
                 assert_eq!(found, self.oracle.mprobe(comm, selector), "{event:?}");
             }
         }
-        // One event is over before the next one begins, so that there is one right result.
+        // Each event ends before the next one begins, so there is only one correct result.
         while self.shards.progress() {}
         for (recv, msg) in std::mem::take(&mut self.expected) {
             let request = self.requests.get_mut(&recv).expect("a receive that was posted");
@@ -158,7 +158,7 @@ fn streams_are_matched_as_by_the_oracle() {
 fn sources_are_spread_only_where_none_may_be_any() {
     let mut shards = shards(NicConfig::default(), 3);
     let world = shards.create_comm(spread()).expect("it runs");
-    // In the order in which they are named first.
+    // In the order of their first use.
     assert_eq!([8, 2, 6, 4, 0].map(|source| world.shard(rank(source))), [0, 1, 2, 0, 1]);
     assert_eq!([0, 2, 4, 6, 8].map(|source| world.shard(rank(source))), [1, 1, 0, 2, 0]);
     let far = SOURCES_DEALT as u32;
@@ -187,7 +187,7 @@ fn sources_are_spread_only_where_none_may_be_any() {
 fn a_communicator_is_freed_on_all_shards_or_on_none() {
     let mut shards = shards(NicConfig::default(), 2);
     let world = shards.create_comm(spread()).expect("it runs");
-    // On shard 0, which is asked last.
+    // On shard 0, which is polled last.
     let request = shards.post_recv(&world, rank(0), tag(1), vec![0; 2]).expect("it runs");
     let Err(FreeError::Busy { comm: world, reason }) = shards.free_comm(world) else {
         panic!("a receive is left");
@@ -211,7 +211,8 @@ fn threads_agree_where_a_source_is() {
         let begin = std::sync::Barrier::new(2);
         let ask = || {
             begin.wait();
-            // Who is behind finds sources named already, catches up, and then names them, too.
+            // A thread that is behind finds sources already dealt, catches up, and then deals some
+            // itself.
             let sources = 0..SOURCES_DEALT as u32;
             sources.map(|source| world.shard(rank(source))).collect::<Vec<_>>()
         };
@@ -253,7 +254,7 @@ fn results_come_in_the_order_of_the_requests() {
     assert_eq!(bytes.collect::<Vec<_>>(), [[0], [1], [2]]);
 }
 
-/// A wait for a message on one shard lets the others go on: the sender is held up by another.
+/// A wait on one shard drives the others, too: another shard holds up the sender.
 #[test]
 fn who_waits_for_one_source_serves_all() {
     let _dog = watchdog::on("shards: a wait serves all");

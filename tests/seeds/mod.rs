@@ -1,4 +1,4 @@
-//! Seeds on two threads: `DPAMATCH_STREAMS` sets how many are run, `DPAMATCH_SEED` the first one.
+//! Seeds on two threads: `DPAMATCH_STREAMS` sets their number, `DPAMATCH_SEED` the first.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::thread;
 
 use dpamatch::engine::Counter;
 
-/// Sums of counters over all seeds: a test in which some path never ran proves nothing about it.
+/// Sums of counters over all seeds. They show that every path ran.
 #[derive(Default, Debug)]
 pub(crate) struct Totals(BTreeMap<String, u64>);
 
@@ -35,7 +35,7 @@ fn variable(name: &str, default: u64) -> u64 {
     }
 }
 
-/// Checks each seed; returns how many there were and the totals. A seed that fails is printed.
+/// Checks each seed. Returns their number and the totals. Prints a seed that fails.
 pub(crate) fn run<E: Display>(
     usual: u64,
     check: impl Fn(u64, &mut Totals) -> Result<(), E> + Sync,

@@ -14,8 +14,8 @@ use rand::{RngExt, SeedableRng};
 use super::run::{Settings, run};
 use super::watchdog;
 
-/// How often a border is crossed. A NIC with threads of its own is handed over to and waited for
-/// some ten times in each; what happens at the border is the same.
+/// Crossings of each border. With NIC threads there are fewer, because each crossing passes some
+/// ten times between threads; the border does not depend on them.
 fn cycles(drive: &Drive) -> u64 {
     match drive {
         Drive::Caller => 3_000,
@@ -77,7 +77,7 @@ impl Border {
         self.endpoint.send(&mut peer, tag(0), &vec![number; length]).expect("sent");
     }
 
-    /// Compares what happened since the last call.
+    /// Compares the events since the last call.
     fn check(&mut self) {
         self.endpoint.drain_order_log(&mut self.log);
         assert!(!self.log.is_empty(), "an empty log agrees with everything");
@@ -100,8 +100,8 @@ impl Border {
     }
 }
 
-/// All receives accept all messages here, so the k-th receive gets the k-th message, whoever
-/// matched it.
+/// All receives accept all messages here, so the k-th receive gets the k-th message, matched by NIC
+/// or software.
 fn in_order(results: Vec<Result<Received, RecvError>>) {
     for (number, result) in results.into_iter().enumerate() {
         let received = result.expect("received");
@@ -120,7 +120,8 @@ fn the_descriptor_table_overflows_and_drains() {
         let mut border = Border::new(nic(UnexpectedFull::Demote), drive, 1);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
         for _ in 0..cycles {
-            // Six fit; the others go to software, and back when they have matched.
+            // Six fit. The others go to software, and the communicator returns once they have
+            // matched.
             let count = border.random.random_range(7..=12);
             let requests = (0..count).map(|_| border.post(&comm)).collect();
             (0..count).for_each(|number| border.send(&comm, number));
@@ -145,7 +146,7 @@ fn unexpected_memory_overflows_and_drains() {
         for _ in 0..cycles {
             let count = border.random.random_range(6..=12);
             (0..count).for_each(|number| border.send(&comm, number));
-            // Behind all of them, so they are all unexpected.
+            // Sent after all of them, so all are unexpected.
             let mut peer = border.endpoint.sender(&comm, Rank::default());
             border.endpoint.send(&mut peer, tag(1), b"last").expect("sent");
             border.endpoint.probe(&comm, Rank::default(), tag(1)).expect("there");
@@ -191,7 +192,7 @@ fn back_pressure_holds_the_messages_and_lets_them_through() {
     }
 }
 
-/// Whether the NIC has just found a message that it can neither match nor store.
+/// Whether the NIC stands at a message that it can neither match nor store.
 fn is_blocked(border: &mut Border) -> bool {
     let before = border.endpoint.counts().0.boundary.unexpected_full;
     border.endpoint.progress();

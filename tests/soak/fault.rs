@@ -1,11 +1,11 @@
-//! What a soak run can find.
+//! The faults that a soak run can find.
 
 use dpamatch::endpoint::{EndpointError, Mismatch, Stopped};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
-    /// The run cannot be made.
+    /// The settings are invalid.
     #[error("{0}")]
     Settings(&'static str),
     /// No endpoint could be built.
@@ -20,19 +20,19 @@ pub(crate) enum Fault {
     /// A message's bytes are not those sent.
     #[error("message {ordinal} of sender {source_rank} came with wrong bytes")]
     Bytes {
-        /// Who sent it.
+        /// Its sender.
         source_rank: u32,
-        /// Which message of that sender it should be.
+        /// Number of the sender's message that it should be.
         ordinal: u64,
     },
     /// A message was lost, came twice, or overtook another one of its sender.
     #[error("message {got} of sender {source_rank} came in place of its message {wanted}")]
     Order {
-        /// Who sent it.
+        /// Its sender.
         source_rank: u32,
-        /// Which message of that sender was to come.
+        /// Number of the sender's next message.
         wanted: u64,
-        /// Which one came.
+        /// Number of the message that came.
         got: u64,
     },
     /// A receive was completed with a message that never arrived or had been received before.
@@ -41,7 +41,7 @@ pub(crate) enum Fault {
         /// The message's arrival number.
         arrival: u64,
     },
-    /// A request ended in a way that cannot be.
+    /// A request ended in an impossible way.
     #[error("a request ended wrongly: {0}")]
     Request(String),
     /// The queues are not empty at the end.

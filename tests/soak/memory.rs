@@ -1,6 +1,6 @@
 //! Resident memory of this process.
 
-/// Resident memory in bytes, or `None` where the system does not tell.
+/// Resident memory in bytes, or `None` if the system does not report it.
 pub(super) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,5 +1,5 @@
-//! The NIC's options in free-running order: whatever it chose, the order log replayed through the
-//! oracle gives the same matches; and what each option promises besides.
+//! The NIC's options in free-running order: the order log, replayed through the oracle, gives the
+//! NIC's matches, and each option keeps its further promises.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ fn tag(number: u32) -> Tag {
     Tag::new(number).expect("a small tag")
 }
 
-/// A NIC with room for everything that the settings below can bring.
+/// A NIC with room for all messages and receives of the settings below.
 fn roomy() -> NicConfig {
     NicConfig {
         receives: 256,
@@ -154,7 +154,7 @@ fn senders_see_back_pressure_and_posts_relieve_it() {
     let mut sent = 0u8;
     let mut expected = 0u8;
     for _ in 0..50 {
-        // Three are stored, eight stand in the queue; then nothing moves.
+        // Three are stored and eight are in the queue; then nothing moves.
         loop {
             match peer.try_send(tag(0), &[sent]) {
                 Ok(()) => sent = sent.wrapping_add(1),
@@ -243,7 +243,7 @@ fn overtaking_round(
             under_way.insert((source, wanted, number));
         }
     }
-    // A cancel is not behind the messages: before it, all of them must have been looked at.
+    // A cancel can overtake messages, so the NIC must have handled them all before it.
     let sent = seen + under_way.len() as u64;
     let mut wait = Wait::new();
     while endpoint.counts().0.handlers.messages < sent {

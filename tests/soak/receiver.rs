@@ -40,9 +40,9 @@ pub(super) struct Receiver<'a> {
     /// Next receives that accept everything: after a standstill.
     wild: usize,
     received: u64,
-    /// The same per sender.
+    /// Messages that each sender may be ahead.
     received_of: Vec<u64>,
-    /// No sender gets a new allowance: what they may send is being used up.
+    /// A break is near: no sender gets a new allowance.
     breaking: bool,
     /// When the next break begins.
     next_break: u64,
@@ -53,11 +53,11 @@ pub(super) struct Receiver<'a> {
     memory_before: Option<u64>,
 }
 
-/// Fruitless polls after which receives are taken to be in the way: a few milliseconds.
+/// Polls without progress after which receives are cancelled as obstacles: a few milliseconds.
 const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 12;
-/// Fruitless polls after which a message that waits gets a receive that takes any.
+/// Polls without progress after which a receive with wildcards is posted for a waiting message.
 const IDLE_POLLS: u32 = 16;
-/// Receives taken back at a standstill.
+/// Receives cancelled at a standstill.
 const CANCELS_AT_STANDSTILL: usize = 16;
 
 impl<'a> Receiver<'a> {
@@ -95,7 +95,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Receives until the senders have ended and everything of theirs is here.
+    /// Receives until the senders have ended and all their messages are here.
     pub(super) fn run(
         &mut self,
         started: Instant,
@@ -161,7 +161,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Takes the last receives back, and looks whether anything is left.
+    /// Cancels the last receives and checks that the queues are empty.
     pub(super) fn finish(mut self, elapsed: Duration) -> Result<Report, Fault> {
         self.empty_queues()?;
         for comm in self.comms.drain(..) {
@@ -192,7 +192,7 @@ impl<'a> Receiver<'a> {
         self.lanes[sender].allowed.store(allowed, Relaxed);
     }
 
-    /// Ends a break once every sender has used up what it was allowed, or ended, and all of that is
+    /// Ends a break once every sender has used up its allowance or ended, and its messages are
     /// here.
     fn end_break_if_due(&mut self) -> Result<(), Fault> {
         let used_up = self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
@@ -210,7 +210,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Takes all receives back; there are no messages. Then nothing may be left.
+    /// Cancels all receives. There are no messages, so both queues must be empty then.
     fn empty_queues(&mut self) -> Result<(), Fault> {
         for place in 0..self.slots.len() {
             if let Some(request) = &self.slots[place] {
@@ -261,7 +261,7 @@ impl<'a> Receiver<'a> {
             let wild = self.wild;
             let (mut source, mut tag) = self.selector();
             let (mut comm, buffer) = (self.comm(), self.buffer());
-            // Without wildcards it would be long until one fits by chance.
+            // Without wildcards a fitting receive would come late.
             let hints = self.settings.hints;
             let exact = wild > 0 && (hints.no_any_source || hints.no_any_tag);
             if let Some(name) = exact.then(|| self.verifier.unexpected_at(wild)).flatten() {
@@ -290,7 +290,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Nothing moves: perhaps no posted receive fits what the senders may still send.
+    /// Breaks a standstill: perhaps no posted receive fits the remaining messages.
     fn clear_the_way(&mut self) -> Result<(), Fault> {
         for _ in 0..CANCELS_AT_STANDSTILL {
             self.cancel_one()?;
@@ -322,11 +322,11 @@ impl<'a> Receiver<'a> {
         self.verifier.follow(&mut self.log)
     }
 
-    /// Checks what has ended; returns how many messages.
+    /// Checks the receives that have ended. Returns the number of messages.
     fn collect(&mut self) -> Result<u64, Fault> {
         let before = self.received;
         self.endpoint.test_some(&mut self.slots, &mut self.results);
-        // The log first: it says which messages there are.
+        // The log first, because it lists the messages.
         self.follow_log()?;
         let mut results = std::mem::take(&mut self.results);
         for (place, result) in results.drain(..) {

@@ -27,43 +27,42 @@ use super::fault::Fault;
 use super::receiver::Receiver;
 use super::traffic::{Lane, Source};
 
-/// What a run is made of.
+/// The settings of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Settings {
     /// Messages, of all senders together.
     pub(crate) messages: u64,
-    /// The senders stop after this time, whatever they have sent by then.
+    /// The senders stop after this time.
     pub(crate) time_max: Option<Duration>,
-    /// Fixes what senders and receiver do; when they do it, threads decide.
+    /// Fixes the actions of senders and receiver; their timing depends on the threads.
     pub(crate) seed: u64,
     /// Sender threads, 1 to 64.
     pub(crate) senders: usize,
     /// Communicators, at least 1.
     pub(crate) communicators: usize,
-    /// Their hints; the excluded wildcards are not used. Overtaking must not be allowed: the oracle
-    /// would not agree.
+    /// Their hints. The run does not use excluded wildcards. Overtaking must not be allowed: the
+    /// oracle would disagree.
     pub(crate) hints: Hints,
     /// Most receives posted at a time, at least 1; each break chooses anew, at most this.
     pub(crate) receives_max: usize,
     /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at
     /// most this.
     pub(crate) window: u64,
-    /// Messages between two breaks, at least 1: in a break everything is received and every receive
-    /// taken back, so that both queues are empty and software hands its communicators back to the
-    /// NIC.
+    /// Messages between two breaks, at least 1. A break receives every message and cancels every
+    /// receive, so that both queues are empty and software returns its communicators to the NIC.
     pub(crate) break_every: u64,
     /// Bits that senders flip in the hashes they send; see
     /// [`Sender::set_hash_fault`](dpa_model::Sender::set_hash_fault).
     pub(crate) hash_fault: u32,
     /// The NIC; the order log is always on.
     pub(crate) nic: NicConfig,
-    /// Who runs it.
+    /// What runs it.
     pub(crate) drive: Drive,
 }
 
 impl Default for Settings {
-    /// 100 million messages of 4 senders to 2 communicators, on a NIC with 2 workers. It has a
-    /// little too little room, so that software has to help now and then.
+    /// 100 million messages of 4 senders to 2 communicators, on a NIC with 2 workers. Its tables
+    /// are slightly too small, so that the fallback runs at times.
     fn default() -> Self {
         Self {
             messages: 100_000_000,
@@ -93,27 +92,27 @@ impl Default for Settings {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Progress {
     /// Messages received and checked.
     pub(crate) received: u64,
     /// Time since the start.
     pub(crate) elapsed: Duration,
-    /// Resident memory of the process, where the system tells.
+    /// Resident memory of the process, if the system reports it.
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// What a run that found no fault has done.
+/// The report of a run without a fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Report {
     /// Messages received and checked.
     pub(crate) received: u64,
     /// Time from the first message to the last.
     pub(crate) elapsed: Duration,
-    /// Of these, longer than their buffer.
+    /// Messages that were longer than their buffer.
     pub(crate) truncated: u64,
-    /// Of these, taken by matched probes.
+    /// Messages that matched probes took.
     pub(crate) taken: u64,
     /// Receives cancelled.
     pub(crate) cancelled: u64,
@@ -123,7 +122,7 @@ pub(crate) struct Report {
     pub(crate) breaks: u64,
     /// The NIC's counters.
     pub(crate) counts: Counts,
-    /// The fallback's.
+    /// The fallback's statistics.
     pub(crate) software: SoftwareStats,
     /// Resident memory after a tenth of the messages, and at the end.
     pub(crate) memory_bytes: Option<(u64, u64)>,
@@ -135,8 +134,7 @@ impl Report {
         self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Whether memory stayed flat. For a process that does nothing else: resident memory is that of
-    /// the whole process.
+    /// Checks that memory stayed flat. Meaningful only if the process does nothing else.
     ///
     /// # Errors
     /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
@@ -153,7 +151,7 @@ impl Report {
 /// More growth of resident memory than this after the first tenth of a run is a fault: 16 MiB.
 pub(crate) const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
 
-/// Tells the senders to end, in whatever way this thread leaves the run.
+/// Makes the senders end when this thread leaves the run, also by a panic.
 struct EndSenders<'a>(&'a AtomicBool);
 
 impl Drop for EndSenders<'_> {

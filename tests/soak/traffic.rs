@@ -20,7 +20,7 @@ pub(super) const HEADER_BYTES: usize = 20;
 /// Longest message.
 pub(super) const MESSAGE_BYTES_MAX: usize = 1024;
 
-/// What sender and receiver tell each other, on a line of its own.
+/// Counters that sender and receiver share, on a cache line of their own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Lane {
@@ -37,16 +37,16 @@ impl Lane {
         Self { allowed: AtomicU64::new(window), sent: AtomicU64::new(STILL_SENDING) }
     }
 
-    /// How many messages there are in all, once that is known.
+    /// Total number of messages, once known.
     pub(super) fn sent(&self) -> Option<u64> {
         Some(self.sent.load(Acquire)).filter(|&sent| sent != STILL_SENDING)
     }
 }
 
-/// A message's name: everything that its bytes follow from.
+/// A message's identity, which determines its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Name {
-    /// Number of the message among those of its sender in its communicator: only these come in the
+    /// Number of the message among its sender's messages in its communicator, which arrive in the
     /// order sent.
     pub(super) ordinal: u64,
     pub(super) source: u32,
@@ -76,15 +76,14 @@ impl Name {
         }
     }
 
-    /// Compares received bytes, the beginning of a message at least as long as the header, with
-    /// those that were sent.
+    /// Compares received bytes with the bytes sent. At least the header must be there.
     pub(super) fn check(&self, bytes: &[u8], status: &Status) -> Result<(), Fault> {
         let wrong = Fault::Bytes { source_rank: self.source, ordinal: self.ordinal };
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(wrong);
         };
         if *header != self.header() {
-            // The number is looked at by itself because it tells what happened.
+            // The number is compared separately, for a precise error.
             let got = header.first_chunk().map_or(0, |number| u64::from_le_bytes(*number));
             if got != self.ordinal {
                 return Err(Fault::Order { source_rank: self.source, wanted: self.ordinal, got });
@@ -173,12 +172,12 @@ impl Source {
         Ok(())
     }
 
-    /// Takes back the buffers that were read.
+    /// Collects the buffers of rendezvous messages that were read.
     fn collect(&mut self) {
         for _ in 0..self.exposed.len() {
             let Some(mut request) = self.exposed.pop_front() else { return };
             match request.test() {
-                // What nobody received is missed where it should have come.
+                // The receiver notices a message that was never received.
                 Some(Ok(buffer) | Err((_, buffer))) => self.spare.push(buffer),
                 None => self.exposed.push_back(request),
             }

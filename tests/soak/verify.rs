@@ -41,7 +41,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Checks a received message, whose arrival must be in the log so far. Returns who sent it.
+    /// Checks a received message, whose arrival must be in the log so far. Returns its sender.
     pub(super) fn receive(&mut self, bytes: &[u8], status: &Status) -> Result<usize, Fault> {
         let arrival = status.arrival;
         let name = self.waiting.remove(&arrival).ok_or(Fault::UnknownArrival { arrival })?;
@@ -54,7 +54,7 @@ impl Verifier {
         self.oracle.stats().umq.length
     }
 
-    /// The unexpected message at this place, counted round and round.
+    /// The unexpected message at this index modulo the length.
     pub(super) fn unexpected_at(&self, place: usize) -> Option<Name> {
         let messages = self.oracle.unexpected();
         let message = messages[place.checked_rem(messages.len())?];
