@@ -1,5 +1,5 @@
-//! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled,
-//! the queue's head moved on.
+//! The end of a block: stores unexpected messages in arrival order, recycles consumed receives, and
+//! advances the queue's head.
 
 use super::Boundary;
 use crate::block::BlockInfo;
@@ -15,21 +15,21 @@ use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
 
-/// Where a communicator's messages without a receive go, kept at hand by a loop over messages.
+/// Destination of a communicator's messages without a receive, copied by a loop over messages.
 #[derive(Clone, Copy, Debug)]
 struct Inbox {
     comm: CommId,
-    /// Into the store, as long as there is room; otherwise to the host.
+    /// Whether they go to the store while it has room; otherwise they go to the host.
     on_nic: bool,
     view: CommView,
     linked: ClassSet,
-    /// Messages stored and not counted yet.
+    /// Messages stored but not counted yet.
     stored: u32,
 }
 
 impl Boundary {
-    /// After a block that the leader ran alone: the receives that its handlers took are unlinked
-    /// and free already.
+    /// Ends a block that the leader ran alone: its handlers' receives are unlinked and free
+    /// already.
     #[inline(always)]
     pub(super) fn finish_alone(
         &mut self,
@@ -46,7 +46,7 @@ impl Boundary {
         self.finish_unmatched(nic, block, matched, taken);
     }
 
-    /// The same, if some handler has no receive, or their communicators differ.
+    /// Ends a lone block in which a handler has no receive, or communicators differ.
     #[inline(never)]
     fn finish_unmatched(
         &mut self,
@@ -67,8 +67,8 @@ impl Boundary {
         self.finish_each(nic, block, stored, |handler| taken[handler]);
     }
 
-    /// Stores the first messages of a block, which have no receive, as far as they are of one
-    /// communicator and usual. Returns how many.
+    /// Stores the leading messages of a block without receives, while they are common and of one
+    /// communicator. Returns how many.
     #[inline(always)]
     fn store_row(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
         let options = &nic.options;
@@ -77,7 +77,7 @@ impl Boundary {
             return 0;
         }
         let entries = nic.arrivals.queue(block.queue).ring.stretch(block.first, count);
-        // SAFETY: the entry was seen ready and is released only after this.
+        // SAFETY: the entry was seen ready; `release` comes later.
         let comm = unsafe { entries.peek(0) }.envelope.comm;
         let inbox = self.inbox(comm);
         if !inbox.on_nic || inbox.linked.exceeds(LINKED_ALWAYS) {
@@ -89,8 +89,7 @@ impl Boundary {
         stored
     }
 
-    /// Counts so many messages that were stored. Between two blocks the store only shrinks, so it
-    /// is fullest here.
+    /// Counts `stored` messages. Between two blocks the store only shrinks, so its maximum is here.
     #[inline(always)]
     fn note_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
@@ -99,7 +98,7 @@ impl Boundary {
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
     }
 
-    /// The receives of all handlers are no longer posted.
+    /// Counts the receives of all handlers as no longer posted.
     #[inline]
     fn count_all_left(&mut self, nic: &Shared, comm: CommId, taken: &[ReceiveId]) {
         if let Some(class) = self.comms[comm.0 as usize].view.classes().only() {
@@ -115,7 +114,8 @@ impl Boundary {
         }
     }
 
-    /// The block's entries are read and its first `results` results written; none come after those.
+    /// Releases the block's entries, and publishes its first `results` results; no result follows
+    /// them.
     fn release(&mut self, nic: &Shared, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
         self.matched += block.count as u64;
@@ -124,20 +124,21 @@ impl Boundary {
         nic.arrivals.queue(block.queue).ring.release(head);
     }
 
-    /// After a block that its handlers ended: what they gave back is counted, and what is still in
-    /// its chain is recycled. A message without a receive leaves the entries to this, too.
+    /// Ends a block that its handlers ended: counts what they gave back, and recycles receives
+    /// still in their chains. If a message has no receive, it also releases the entries.
     pub(super) fn finish_reposted(&mut self, nic: &Shared, block: &BlockInfo, reposts: &Reposts) {
-        // SAFETY: the last handler has said that the block has ended.
+        // SAFETY: the last handler has published the block's end.
         let taken = |handler| unsafe { nic.block.taken(handler) };
         if !reposts.have_given_entries() {
             return self.finish_each(nic, block, 0, taken);
         }
         let mut left = Left::NOTHING;
         let mut count = 0;
-        // From the top, as there.
+        // In falling order, so that the free list returns receives in posting order.
         for handler in (0..block.count).rev() {
             step!(BoundaryBegins { handler });
-            // SAFETY: as above, and every handler took one.
+            // SAFETY: the last handler has published the block's end, and every handler took a
+            // receive.
             let this = unsafe { reposts.left(handler) };
             if this.is_free() {
                 self.free_receives.give(taken(handler));
@@ -160,7 +161,7 @@ impl Boundary {
         self.fronts[block.queue.0].head = block.first + block.count as u64;
     }
 
-    /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
+    /// Recycles consumed receives and stores unmatched messages; `taken` returns the receive that a
     /// handler took, or none. The first `stored` messages are stored already.
     pub(super) fn finish_each(
         &mut self,
@@ -169,7 +170,7 @@ impl Boundary {
         stored: usize,
         taken: impl Fn(usize) -> ReceiveId,
     ) {
-        // From the top, so that the free list hands them out in posting order again.
+        // In falling order, so that the free list returns receives in posting order.
         for handler in (0..block.count).rev() {
             let receive = taken(handler);
             if receive != ReceiveId::NIL {
@@ -180,8 +181,8 @@ impl Boundary {
             }
         }
         let stored_before = self.unexpected.used();
-        // Results up to the last that the host has to read, and whose unmatched messages it has to
-        // know of.
+        // Number of results up to the last that the host must read, and the handlers whose
+        // unmatched messages it must know of.
         let (mut results, mut told) = (0, HandlerSet::NONE);
         let log_order = nic.options.log_order;
         let queue = nic.arrivals.queue(block.queue);
@@ -192,7 +193,7 @@ impl Boundary {
             let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
             if taken(handler) == ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
-                // SAFETY: the entry was seen ready and is released only after this.
+                // SAFETY: the entry was seen ready; `release` comes later.
                 let entry = unsafe { entries.peek(handler) };
                 if entry.envelope.comm != inbox.comm {
                     self.close(inbox);
@@ -234,7 +235,7 @@ impl Boundary {
         self.release(nic, block, results);
     }
 
-    /// Where messages of a communicator go that have no receive.
+    /// The destination of a communicator's messages without a receive.
     fn inbox(&self, comm: CommId) -> Inbox {
         let known = self.comms.get(comm.0 as usize).filter(|control| control.home == Home::Nic);
         let known = known.map(|control| (control.view, control.linked));
@@ -242,14 +243,14 @@ impl Boundary {
         Inbox { comm, on_nic: known.is_some(), view, linked, stored: 0 }
     }
 
-    /// Counts what was stored.
+    /// Counts the stored messages.
     fn close(&mut self, inbox: Inbox) {
         if inbox.stored > 0 {
             self.comms[inbox.comm.0 as usize].unexpected += inbox.stored;
         }
     }
 
-    /// Stores a message, unless its communicator is not the NIC's or there is no room.
+    /// Stores a message, unless the host matches its communicator or the store is full.
     #[inline(always)]
     fn store(
         &mut self,
@@ -272,15 +273,15 @@ impl Boundary {
         stored
     }
 
-    /// A message that cannot be stored goes on to the host; from the first on, all of its
-    /// communicator do (S20).
+    /// Sends a message that cannot be stored on to the host; all later ones of its communicator
+    /// follow (S20).
     #[cold]
     fn forward(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
         let Entry { envelope, length, protocol, payload, .. } = *entry;
         if let Some(control) = self.comms.get_mut(envelope.comm.0 as usize)
             && control.home == Home::Nic
         {
-            // Back-pressure never comes here: the block was cut to what fits.
+            // Back-pressure never reaches this: the block was cut to what fits.
             debug_assert_eq!(nic.options.unexpected_full, UnexpectedFull::Demote);
             control.home = Home::Fallback;
             nic.boundary_counters.fallback_unexpected.add(1);
@@ -295,18 +296,18 @@ impl Boundary {
 }
 
 fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> CommId {
-    // SAFETY: the entry was seen ready and is released only at the end.
+    // SAFETY: the entry was seen ready; `release` comes later.
     unsafe { nic.arrivals.queue(block.queue).ring.peek(block.first + handler as u64) }.envelope.comm
 }
 
 fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completion) {
     let position = block.results + handler as u64;
-    // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own
-    // to the boundary.
+    // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its
+    // position to the boundary.
     unsafe { nic.completions.fill(position, 0, |slot| *slot = result) };
 }
 
-/// Copies a handler's buffered payload to the staging buffer that goes with its ring position.
+/// Copies a handler's buffered payload to the staging buffer of its ring position.
 fn stage(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
     if entry.protocol != Protocol::Buffered {
         return;
@@ -314,8 +315,8 @@ fn stage(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
     let staging = ((block.results + handler as u64) % nic.completions.depth()) as usize;
-    // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that
-    // the host has released and that is not yet filled.
+    // SAFETY: the bounce buffer belongs to this entry until the head passes it. The staging buffer
+    // belongs to a ring position that the host has released and that is not filled yet.
     unsafe {
         queue.bounce.read(buffer, entry.length as usize, |bytes| {
             nic.staging.write(staging, bytes);

@@ -10,20 +10,20 @@ use crate::matching::{Alone, Crew, Scratch, Slice, end_slice, run};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
-/// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
-/// processor's cache.
+/// Blocks between two samples of the queue's depth: reading the sender's counter costs a cache
+/// miss.
 const DEPTH_EVERY: u64 = 16;
 
-/// What a round did.
+/// Result of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Round {
     /// Commands were admitted or messages matched.
     Worked,
-    /// There was nothing to do, or what there was has to wait for the host.
+    /// There was no work, or all of it waits for the host.
     Idle,
 }
 
-/// Worker 0 with the state that only the boundary touches.
+/// Worker 0, with the state that only the boundary accesses.
 #[derive(Debug)]
 pub struct Leader {
     pub(crate) shared: Arc<Shared>,
@@ -31,21 +31,21 @@ pub struct Leader {
     scratch: Scratch,
     /// Blocks shared with other workers so far.
     shared_blocks: u64,
-    /// Workers, of which a prefix may be used for a block.
+    /// Number of workers, a prefix of which may share a block.
     workers: usize,
     /// See [`NicConfig::slice_min`].
     #[cfg(feature = "std")]
     share_if_faster: bool,
     /// 1: a shared block is running, so other workers may be moving data. A word, because a card
-    /// stores no single bytes well.
+    /// stores single bytes slowly.
     in_block: u32,
-    /// Messages in the last block.
+    /// Number of messages in the last block.
     last_count: usize,
 }
 
 impl Drop for Leader {
-    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic
-    /// tore the leader out of a block that others share.
+    /// Without a leader no block runs, so the NIC has stopped accessing host memory, unless a panic
+    /// ended the leader inside a shared block.
     fn drop(&mut self) {
         if self.in_block == 0 {
             self.shared.life.note_stopped();
@@ -74,16 +74,16 @@ impl Leader {
         self.shared.life.should_stop()
     }
 
-    /// One boundary and at most one block. `awake` says how many workers, this one included, may be
-    /// given a slice now.
+    /// Runs one boundary and at most one block. `awake`: number of workers, including this one,
+    /// that may get a slice now.
     pub fn round(&mut self, awake: usize) -> Round {
         let mut left = self.shared.arrivals.in_use();
         let mut any = false;
         while left > 0 {
             let Self { shared, boundary, .. } = self;
             let alone = awake.min(self.workers) <= 1 && !shared.options.always_shared;
-            // Look first, admit then: what was posted before a message was sent is admitted before
-            // it is matched.
+            // Checks the queues first and admits then: so a receive posted before a message was
+            // sent is admitted before the match.
             let mut waiting = boundary.waiting(shared, alone, &mut left);
             let admitted = boundary.admit(shared);
             if fault!(LookAfterAdmit) {
@@ -92,12 +92,12 @@ impl Leader {
             }
             any |= admitted.any;
             step!(EntriesSeen { first: boundary.head(), count: waiting });
-            // While a command waits for the host, so do the messages: the host may make room at any
-            // moment, and a block cut then would leave the command behind.
+            // While a command waits for the host, messages wait, too: the host may make room at any
+            // moment, and a block cut then would overtake the command.
             if admitted.held_up && !fault!(CutPastCommands) {
                 break;
             }
-            // A message that has to wait holds up its queue, but not the others.
+            // A message that must wait holds up its own queue only.
             if let Some(block) = boundary.cut(shared, waiting)
                 && self.run(block, awake)
             {
@@ -108,7 +108,7 @@ impl Leader {
     }
 
     /// Runs a block to its end, with other workers if it is long enough. `false`: its one message
-    /// has no receive and no room (back-pressure), so it stays in the queue.
+    /// has neither a receive nor room (back-pressure), so it stays in the queue.
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         let Self { shared, boundary, scratch, .. } = self;
         let nic = &**shared;
@@ -164,7 +164,7 @@ impl Leader {
         true
     }
 
-    /// Runs a block whose handlers give back what it used.
+    /// Runs a block that its handlers end.
     #[cold]
     #[inline(never)]
     fn run_reposting(&mut self, mut block: BlockInfo) {
@@ -210,17 +210,17 @@ impl Leader {
         assert_eq!(workers.len() + 1, self.workers, "all workers of the NIC run, or none");
     }
 
-    /// A handle by which others ask this leader to stop.
+    /// A handle to stop this leader.
     pub fn stop(&self) -> crate::Stop {
         crate::Stop::new(self.shared.clone())
     }
 
-    /// Whether the last block had a message for every handler: a sign that more wait.
+    /// Whether the last block had a message for every handler, which suggests that more wait.
     pub fn last_block_was_full(&self) -> bool {
         self.last_count == self.shared.handlers
     }
 
-    /// Whether blocks are to be shared only while that is faster.
+    /// Whether to share blocks only while that is faster.
     #[cfg(feature = "std")]
     pub(crate) fn shares_if_faster(&self) -> bool {
         self.share_if_faster
@@ -261,7 +261,7 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
     nic.block_sizes.note(block.count);
 }
 
-/// Into how many slices a block is cut, at `most`.
+/// Number of slices of a block, at `most`.
 #[inline(always)]
 fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
     nic.slice_min.slices_of(block.count).clamp(1, most)
@@ -284,7 +284,7 @@ pub struct Worker {
     shared: Arc<Shared>,
     worker: WorkerId,
     scratch: Scratch,
-    /// Number of the last shared block that it has seen.
+    /// Number of the last shared block seen.
     seen: u64,
 }
 
@@ -294,13 +294,13 @@ impl Worker {
         Self { shared, worker, scratch, seen: 0 }
     }
 
-    /// Which worker this is; the leader is 0.
+    /// The worker's number; the leader is 0.
     pub fn index(&self) -> usize {
         self.worker.0
     }
 
     /// Runs this worker's slice if a block with one was published since the last call. Returns
-    /// whether it did.
+    /// whether it ran one.
     pub fn round(&mut self) -> bool {
         let published = self.shared.block.published();
         if published.number() == self.seen {
@@ -310,15 +310,14 @@ impl Worker {
         if self.worker.0 >= published.slices() {
             return self.round_reposting(published);
         }
-        // SAFETY: the block has a slice for this worker, which has not run it: the numbers
-        // differed.
+        // SAFETY: the block has a slice for this worker, which has not run it: the numbers differ.
         let block = unsafe { self.shared.block.info() };
         let crew = Slice { nic: &self.shared, block: &block, worker: self.worker };
         run(&self.shared, &block, crew, &mut self.scratch);
         true
     }
 
-    /// The same for a slice of a block that its handlers end.
+    /// Runs a slice of a block that its handlers end.
     #[cold]
     #[inline(never)]
     fn round_reposting(&mut self, published: Published) -> bool {
@@ -327,8 +326,8 @@ impl Worker {
         if self.worker.0 >= published.reposting_slices() {
             return false;
         }
-        // SAFETY: as in `round`; the leader writes it again only after the last handler's word,
-        // which `end_slice` comes before.
+        // SAFETY: the block has a slice for this worker. The leader writes it again only after the
+        // last handler has ended the block, so after `end_slice`.
         let block = unsafe { nic.block.info() };
         let crew = Slice { nic, block: &block, worker: self.worker };
         run(nic, &block, crew, &mut self.scratch);

@@ -1,5 +1,5 @@
-//! A block that one worker runs alone and the same block run as a shared one: equal results, paths,
-//! counters and tables, on random blocks of every option set.
+//! Compares blocks run alone with blocks run as shared ones: equal results, paths, counters and
+//! tables, on random blocks of every option set.
 
 use alloc::vec::Vec;
 
@@ -48,7 +48,7 @@ fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
         completion_ring: 2 * depth,
         unexpected: 32,
         unexpected_buffers: 8,
-        // Buffers as large as the messages: Miri follows every byte.
+        // Buffers match the messages' sizes: Miri follows every byte.
         bounce_buffers: depth,
         eager_limit: 64,
         regions: 1,
@@ -64,8 +64,8 @@ fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
     nic
 }
 
-/// What both ways must agree on. Left out: how long chains were when a slow path searched, polls,
-/// and how many blocks were shared.
+/// Counters on which both ways must agree. Excludes chain lengths in slow-path searches, polls, and
+/// the number of shared blocks.
 fn agreed(mut counts: Counts) -> Counts {
     counts.boundary.shared_blocks = 0;
     let handlers = &mut counts.handlers;
@@ -107,7 +107,7 @@ pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
 #[test]
 fn alone_and_shared_blocks_agree() {
     let mut paths = Counts::default();
-    // Under Miri only a few: every access is checked there, not every path.
+    // Few under Miri, which checks every access rather than every path.
     let (seeds, rounds): (u64, _) = if cfg!(miri) { (3, 3) } else { (600, 12) };
     for seed in 1..=seeds {
         let mut random = Random::new(seed);
@@ -139,7 +139,7 @@ fn alone_and_shared_blocks_agree() {
         let wild = random.below(3) == 0;
         let ways = [false, true].map(|always_shared| Options { always_shared, ..options });
         let mut nics = ways.map(|options| nic(options, handlers, overtaking));
-        // Wide blocks are filled now and then, so that their last handlers have something to do.
+        // Fills wide blocks now and then, so that their last handlers have work.
         let most = if handlers > 64 && seed % 2 == 0 { 300 } else { 60 };
         for _ in 0..rounds {
             for _ in 0..random.below(most) {
@@ -209,7 +209,7 @@ fn alone_and_shared_blocks_agree() {
     }
 }
 
-/// A NIC without wildcards and with so many bins for its one communicator.
+/// A NIC without wildcards and with `bins` bins for its one communicator.
 fn plain_nic(bins: u32) -> Nic {
     let config = NicConfig { bins: bins as usize, communicators: 1, ..NicConfig::default() };
     let mut nic = Nic::new(&config).unwrap();
@@ -230,7 +230,7 @@ fn sources_of_one_hash(tag: Tag) -> [Rank; 2] {
     found.expect("of some 80,000 two are expected")
 }
 
-/// Messages in a row with one tag and one hash are told apart by their sources.
+/// Sources distinguish consecutive messages with one tag and one hash.
 #[test]
 fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     let tag = Tag::new(7).unwrap();
@@ -254,12 +254,12 @@ fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     received.sort_by_key(|&(_, number)| number);
     let expected: Vec<_> = ids.into_iter().zip(0..).collect();
     assert_eq!(received, expected);
-    // A wrong candidate would be found out on the slow path: the fourth message kept its own.
+    // The slow path would detect a wrong candidate: the fourth message kept its own.
     let handlers = nic.leader.monitor().counts().handlers;
     assert_eq!((handlers.fast, handlers.slow, handlers.forced), (2, 2, 1));
 }
 
-/// Searches count what they visit: nothing in an empty chain, the one receive of another.
+/// Searches count their visits: none in an empty chain, one for a receive that does not fit.
 #[test]
 fn messages_visit_what_stands_in_their_chain() {
     const BINS: u32 = 4;

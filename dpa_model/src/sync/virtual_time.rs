@@ -75,14 +75,14 @@ macro_rules! atomic {
                 std::ptr::from_ref(self).addr()
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn load(&self, _: Ordering) -> $value {
                 before_load(self.address());
                 self.0.load(Relaxed)
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn store(&self, value: $value, _: Ordering) {
                 before_store();
@@ -98,31 +98,31 @@ macro_rules! atomic {
                 before
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn swap(&self, value: $value, _: Ordering) -> $value {
                 self.update(|_| value)
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn fetch_or(&self, bits: $value, _: Ordering) -> $value {
                 self.update(|value| value | bits)
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn fetch_add(&self, amount: $value, _: Ordering) -> $value {
                 self.update(|value| value.wrapping_add(amount))
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             #[inline]
             pub fn fetch_sub(&self, amount: $value, _: Ordering) -> $value {
                 self.update(|value| value.wrapping_sub(amount))
             }
 
-            /// As its namesake in `core`.
+            /// Behaves like its namesake in `core`.
             ///
             /// # Errors
             /// The value found, if it is not `current`.
@@ -144,7 +144,7 @@ macro_rules! atomic {
                 Ok(found)
             }
 
-            /// As its namesake in `core`; it never fails without cause.
+            /// Behaves like its namesake in `core`, but never fails spuriously.
             ///
             /// # Errors
             /// The value found, if it is not `current`.
