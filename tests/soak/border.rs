@@ -42,7 +42,7 @@ fn nic(unexpected_full: UnexpectedFull) -> NicConfig {
     }
 }
 
-/// Ways to run a test: the calling thread runs the NIC, or threads of its own do.
+/// Variants of a test: the calling thread runs the NIC, or threads of its own do.
 fn drives() -> [Drive; 2] {
     [Drive::Caller, Drive::threads()]
 }

@@ -1,5 +1,4 @@
-//! Two lists that compare all 64 bits under any mask, for programs whose masks the rule cannot
-//! tell.
+//! Two lists that compare all 64 bits under any mask, for programs whose masks do not fit the rule.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
-//! Messages that the NIC has and that no receive has taken yet, by their arrival number.
+//! Unmatched messages on the NIC, by arrival number.
 //!
-//! Most are taken soon. So the last ones lie in a table that the number is an index of; one that
-//! still waits when its place is needed again goes to a map.
+//! Most match soon. So the latest are in a table indexed by the number; a message that still waits
+//! when its place is needed moves to a map.
 
 use std::collections::HashMap;
 

@@ -14,22 +14,22 @@ pub(crate) use nic::NicMatcher;
 pub(crate) use rule::{Rule, RuleError, Wanted};
 pub(crate) use software::SoftwareMatcher;
 
-/// A receive: its place in the endpoint's table. Used again once it has ended.
+/// A receive: its index in the endpoint's table. Reused once it has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RecvKey(pub(crate) u32);
 
-/// A message: its place in the endpoint's table. Used again once it was delivered.
+/// A message: its index in the endpoint's table. Reused once it was delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct MsgKey(pub(crate) u32);
 
-/// What was decided, in the order of matching.
+/// A decision of the matcher, in the order of matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// The receive stands in the posted queue. Reported by the NIC only for a log.
     Posted(RecvKey),
     /// The message stands in the unexpected queue. Reported by the NIC only for a log.
     Unexpected(MsgKey),
-    /// They were brought together; `late`: the message was there first.
+    /// Receive and message matched; `late`: the message was there first.
     Matched { recv: RecvKey, msg: MsgKey, late: bool },
     /// The receive has left the posted queue.
     Cancelled(RecvKey),
@@ -39,7 +39,7 @@ pub(crate) enum Verdict {
     Probed { found: Option<MsgKey> },
 }
 
-/// What a receive or probe accepts: the bits, and the same by the rule.
+/// What a receive or probe accepts: the bits, and their translation by the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
     pub(crate) bits: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Asked {
     pub(crate) selector: Selector,
 }
 
-/// What a message carries: the bits, and the same by the rule.
+/// What a message carries: the bits, and their translation by the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Carried {
     pub(crate) bits: u64,
@@ -57,23 +57,23 @@ pub(crate) struct Carried {
 
 /// One endpoint's matching.
 ///
-/// Calls put operations in order; [`settle`](Self::settle) says what came of them. Between two
-/// settlements an operation may have been executed already, or not.
+/// Calls queue operations in order; [`settle`](Self::settle) returns the decisions. Before that an
+/// operation may have been executed or not.
 pub(crate) trait Matcher: std::fmt::Debug + Send {
-    /// A receive is posted.
+    /// Posts a receive.
     fn post(&mut self, recv: RecvKey, asked: &Asked);
 
-    /// A message arrives.
+    /// Enters a message.
     fn arrive(&mut self, msg: MsgKey, carried: &Carried);
 
-    /// A receive is to be cancelled.
+    /// Cancels a receive.
     fn cancel(&mut self, recv: RecvKey);
 
-    /// The oldest unexpected message that fits is looked for. One probe at a time: settle before
-    /// the next.
+    /// Probes for the oldest unexpected message that fits. One probe at a time: settle before the
+    /// next.
     fn probe(&mut self, asked: &Asked, take: bool);
 
-    /// Executes everything and hands over what was decided.
+    /// Executes all operations and hands over the decisions.
     fn settle(&mut self, sink: &mut Vec<Verdict>);
 
     /// Its counters, by name.

@@ -1,13 +1,13 @@
 //! The emulated NIC as the matcher.
 //!
-//! The NIC matches; the provider keeps the data and moves it when it learns of the match. So what
-//! the NIC gets of a message is its envelope, with no payload, and a receive lends it an empty
-//! buffer: its completion says "matched". A message is named by its arrival number, since one
-//! sender feeds the NIC, and a receive by its request.
+//! The NIC matches; the provider keeps the data and moves it when it learns of the match. So the
+//! NIC gets a message's envelope without payload, and an empty buffer for a receive, whose
+//! completion means "matched". The arrival number names a message, since one sender feeds the NIC,
+//! and the request names a receive.
 //!
-//! Communicators get the NIC's tables when they are first used. When none is free, those of one
-//! whose queues are empty are given to the newcomer; without such a one the newcomer is matched in
-//! software, as the NIC does with a communicator that has no tables.
+//! A communicator gets tables of the NIC on first use. When none are free, it takes the tables of a
+//! communicator with empty queues. If there is none, software matches it, as for any communicator
+//! without tables.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Hints, Selector, SourceSel, TagSel};
 use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
 
-/// Receive and message have found each other. `None`: names that nothing has.
+/// Records a match of a receive and a message. `None`: an unknown name.
 #[inline]
 fn matched(
     receives: &[(RecvKey, CommId)],
@@ -46,7 +46,7 @@ enum Runner {
     Pool(#[expect(dead_code, reason = "its threads end when it is dropped")] Pool),
 }
 
-/// A communicator's place among the NIC's tables.
+/// A communicator's entry in the table of NIC numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Home {
     /// Its number on the NIC.
@@ -77,7 +77,7 @@ pub(crate) struct NicMatcher {
     requests: Vec<RequestId>,
     cancels: VecDeque<RecvKey>,
     probing: bool,
-    /// Something was asked since the last settlement.
+    /// Whether an operation came since the last settlement.
     busy: bool,
     verdicts: Vec<Verdict>,
 }
@@ -88,7 +88,7 @@ impl NicMatcher {
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
     pub(crate) fn new(options: &EngineOptions) -> Result<Self, ConfigError> {
-        // One queue for the one sender, and the one for all others that there always is.
+        // One queue for the one sender, and the shared queue that every NIC has.
         let config =
             NicConfig { bins: options.bins.get() as usize, completion_queues: 2, ..options.nic };
         let nic = Nic::new(&config)?;
@@ -163,7 +163,7 @@ impl NicMatcher {
                 self.step();
             }
             self.busy = true;
-            // Under its number earlier messages may have been sent on.
+            // The NIC may have forwarded earlier messages under its number.
             self.software.offer(CommId(slot));
         }
         CommId(slot)
@@ -220,7 +220,7 @@ impl NicMatcher {
         }
     }
 
-    /// Runs until the NIC has dealt with everything.
+    /// Runs until the NIC has handled everything.
     #[inline]
     fn run(&mut self) {
         if !self.busy {
@@ -235,7 +235,7 @@ impl NicMatcher {
             let settled = self.port.is_settled();
             let offers = self.software.stats().offers;
             let collected = self.collect();
-            // What came of all that is collected, unless that made something new to do.
+            // Ends once the results are collected, unless collecting them made new work.
             if settled && (self.software.stats().offers == offers || self.port.is_settled()) {
                 break;
             }
@@ -310,8 +310,8 @@ impl Matcher for NicMatcher {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
         let comm = self.waits_on_nic(asked.comm);
         let request = match (asked.selector.source, asked.selector.tag) {
-            // Taken apart and put together again: what the caller has just written in parts would
-            // else be read as a whole, for which the processor waits longer than for all the rest.
+            // Copied field by field: the caller has just written it in parts, and a read as a whole
+            // would wait for those stores longer than the rest takes.
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
                 let selector = Selector { source: SourceSel::Rank(source), tag: TagSel::Tag(tag) };
                 self.request(comm, selector)

@@ -7,15 +7,15 @@
 //! ignores them: here *protocol bits*.
 //!
 //! So one rule serves all: the tag is the low 31 bits, and the communicator is the high 33 bits
-//! without the protocol bits. Which bits these are is learned from the first receive that ignores
-//! any. The rule is exact as long as
+//! without the protocol bits. The first receive that ignores any of them teaches the rule these
+//! bits. The rule is exact as long as
 //! - no other mask is used, and
 //! - in one communicator either all receives ignore the protocol bits, or none does and no message
-//!   has any of these bits set to another value than the receives. That is the case where a library
-//!   has contexts of its own for its control messages.
+//!   has a protocol bit that differs from the receives'. A library with contexts of its own for
+//!   control messages satisfies this.
 //!
-//! Where a receive or message would make it inexact, the rule says so ([`RuleError`]), and the
-//! endpoint goes over to comparing all bits.
+//! If a receive or message would make it inexact, the rule returns a [`RuleError`], and the
+//! endpoint changes to comparing all bits.
 
 use std::collections::HashMap;
 
@@ -26,14 +26,14 @@ const TAG_BITS: u64 = 0x7fff_ffff;
 /// The bits do not translate to communicator, tag and wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RuleError {
-    /// A receive ignores other bits than the rule knows of.
+    /// A receive ignores bits that the rule does not know.
     Mask,
     /// In one communicator some receives ignore the protocol bits and others do not, or a message
     /// has bits set that the receives compare.
     Mixed,
 }
 
-/// What a receive or probe asks for.
+/// The selector of a receive or probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wanted {
     /// The communicator.
@@ -42,7 +42,7 @@ pub(crate) struct Wanted {
     pub(crate) tag: TagSel,
 }
 
-/// What is known of one communicator.
+/// The state of one communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Use {
     number: CommId,
@@ -54,7 +54,7 @@ struct Use {
     marked: bool,
 }
 
-/// Communicators found without a look into the map: programs use few at a time.
+/// A cache of communicators before the map: programs use few at a time.
 const RECENT: usize = 16;
 
 /// The rule, with the communicators seen so far.
@@ -96,8 +96,8 @@ impl Rule {
         })
     }
 
-    /// Whether this mask teaches the protocol bits: the rule then is another one, and everything
-    /// that stands in a queue has to be told again.
+    /// Whether this mask teaches the protocol bits. The rule then changes, and both queues must be
+    /// entered anew.
     pub(crate) fn learns(&self, ignore: u64) -> bool {
         !self.learned && ignore & !TAG_BITS != 0
     }
@@ -107,7 +107,7 @@ impl Rule {
         Self { protocol: ignore & !TAG_BITS, learned: true, ..Self::default() }
     }
 
-    /// What a receive with these bits asks for.
+    /// The selector of a receive with these bits.
     ///
     /// # Errors
     /// See [`RuleError`].
@@ -194,7 +194,7 @@ mod tests {
         assert!(rule.message(1 << 51 | 7).is_ok());
         assert_eq!(rule.message(1 << 51 | MPICH), Err(RuleError::Mixed));
         assert_eq!(rule.receive(1 << 51, MPICH), Err(RuleError::Mixed));
-        // And the other way round: a marked message first.
+        // The reverse order: a marked message first.
         assert!(rule.message(1 << 52 | MPICH).is_ok());
         assert_eq!(rule.receive(1 << 52, 0), Err(RuleError::Mixed));
     }

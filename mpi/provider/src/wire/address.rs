@@ -1,4 +1,4 @@
-//! An endpoint's address: 64 bytes with the places where it listens and the key to it.
+//! An endpoint's address: 64 bytes with its sockets and its key.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,9 +15,9 @@ const VERSION: u16 = 1;
 pub(crate) struct Address {
     /// Identifies the machine, its network and process namespaces, and the user.
     pub(crate) host: u64,
-    /// Differs from every other endpoint's, ever. The name of its Unix socket is made of it.
+    /// Unique for all time. Part of the name of its Unix socket.
     pub(crate) identity: u128,
-    /// What a peer must know to be let in; no other user can see it.
+    /// The key that a peer must know. Other users cannot see it.
     pub(crate) key: u64,
     /// It may sleep, so its senders must check.
     pub(crate) sleeps: bool,
@@ -31,7 +31,7 @@ impl Address {
     /// A fresh address on this machine.
     ///
     /// # Errors
-    /// When the kernel gives no random numbers.
+    /// If the kernel has no random numbers.
     pub(crate) fn fresh() -> Result<Self, rustix::io::Errno> {
         let mut bytes = [0_u8; 24];
         let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
@@ -43,8 +43,8 @@ impl Address {
         Ok(Self { host: this_host(), identity, key: word(16), sleeps: false, tcp: None })
     }
 
-    /// This machine, before there is an endpoint: as an address of the network whose port is not
-    /// chosen yet. It belongs to no endpoint, and no peer can be reached by it.
+    /// The address of this machine before there is an endpoint, like a network address without a
+    /// port. No peer can be reached by it.
     pub(crate) fn of_this_host() -> Self {
         Self { host: this_host(), identity: 0, key: 0, sleeps: false, tcp: None }
     }
@@ -75,7 +75,7 @@ impl Address {
         bytes
     }
 
-    /// The address that these bytes are; `None` if they are none.
+    /// Parses an address; `None` if the bytes are invalid.
     pub(crate) fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
         let magic = u32::from_be_bytes(array(&bytes[0..4]));
         let version = u16::from_be_bytes(array(&bytes[4..6]));
@@ -108,7 +108,8 @@ pub(super) fn array<const N: usize>(slice: &[u8]) -> [u8; N] {
     array
 }
 
-/// What two processes must share to reach each other's Unix sockets, memory and process numbers.
+/// The namespaces that two processes must share to reach each other's Unix sockets, memory and
+/// process numbers.
 fn this_host() -> u64 {
     let mut hash = DefaultHasher::new();
     fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hash);

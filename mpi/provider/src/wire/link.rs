@@ -36,7 +36,7 @@ struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: the mapping is this value's alone; nothing about it belongs to a thread.
+// SAFETY: this value alone owns the mapping, which is not tied to a thread.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -68,7 +68,7 @@ pub(crate) struct ShmLink {
     pid: i32,
     peer_sleeps: bool,
     asleep: bool,
-    /// The socket ended: what is in the ring is all that will come.
+    /// The socket ended: no more records will come than the ring holds.
     ended: bool,
     _memory: Mapping,
 }
@@ -78,7 +78,7 @@ unsafe impl Send for ShmLink {}
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A new memory file with two rings. All of its memory is taken now: later a lack of it would kill
+/// A new memory file with two rings. Allocates all of its memory now: a later shortage would kill
 /// the process that touches it.
 pub(super) fn new_file(lines: usize) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -104,7 +104,7 @@ impl ShmLink {
     /// A link over this file. `first`: this side made the file and sends through its first ring.
     ///
     /// # Errors
-    /// When the file is not sound or cannot be mapped.
+    /// If the file is not sound or cannot be mapped.
     pub(super) fn new(
         socket: OwnedFd,
         file: BorrowedFd<'_>,
@@ -146,7 +146,7 @@ impl ShmLink {
         }
     }
 
-    /// Takes in what the socket has: bytes that woke this side, or its end.
+    /// Reads the socket: bytes that woke this side, or its end.
     fn read_socket(&mut self) {
         let mut bytes = [0_u8; 64];
         loop {
@@ -163,9 +163,9 @@ impl ShmLink {
 /// A connection.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// With a process of this machine.
+    /// To a process of this machine.
     Shm(ShmLink),
-    /// With another machine.
+    /// To another machine.
     Tcp(TcpLink),
 }
 
@@ -220,8 +220,8 @@ impl Link {
         }
     }
 
-    /// The next record if it is short and in memory here: the commonest case of
-    /// [`next`](Self::next), to be compiled into the caller.
+    /// The next record if it is short and in shared memory: the common case of
+    /// [`next`](Self::next), inlined into the caller.
     #[inline(always)]
     pub(crate) fn next_short(&mut self) -> Option<Record> {
         match self {
@@ -233,7 +233,7 @@ impl Link {
     /// The next record; its payload stays until [`release`](Self::release).
     ///
     /// # Errors
-    /// The connection is over, and all that came before was handed out.
+    /// The connection is over, and all earlier records were handed out.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
@@ -246,7 +246,7 @@ impl Link {
     fn next_any(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
             Self::Shm(link) => match link.into.next()? {
-                // Records may have come between the look at the ring and the end.
+                // Records may have come between the poll of the ring and the end.
                 None if link.ended => link.into.next()?.map(Some).ok_or(LinkError::Closed),
                 next => Ok(next),
             },
@@ -254,7 +254,7 @@ impl Link {
         }
     }
 
-    /// The payload of all records handed out so far was used.
+    /// Frees the payload of all records handed out so far.
     #[inline]
     pub(crate) fn release(&mut self) {
         match self {
@@ -263,7 +263,7 @@ impl Link {
         }
     }
 
-    /// Takes in what the kernel has for this connection; [`next`](Self::next) reports its end.
+    /// Reads the kernel's data for this connection; [`next`](Self::next) reports its end.
     pub(crate) fn on_readable(&mut self) {
         match self {
             Self::Shm(link) => link.read_socket(),
@@ -271,7 +271,7 @@ impl Link {
         }
     }
 
-    /// Gives the kernel what waits for room there. `true`: nothing waits any more.
+    /// Writes buffered data to the kernel. `true`: no data is left.
     pub(crate) fn flush(&mut self) -> bool {
         match self {
             Self::Shm(_) => true,
@@ -279,7 +279,7 @@ impl Link {
         }
     }
 
-    /// The process whose memory may be read, if it is on this machine.
+    /// The peer's process, whose memory may be read, if it is on this machine.
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {
             Self::Shm(link) => Some(link.pid),
@@ -294,8 +294,8 @@ impl Link {
         }
     }
 
-    /// This side is about to sleep until its sockets are readable. `false`: there is work, or data
-    /// waits to go, so it must not.
+    /// Announces that this side will sleep until its sockets are readable. `false`: it must not,
+    /// because there is work or unsent data.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         match self {
             Self::Shm(link) => {
@@ -306,7 +306,7 @@ impl Link {
         }
     }
 
-    /// This side is awake.
+    /// Announces that this side is awake.
     pub(crate) fn wake(&mut self) {
         if let Self::Shm(link) = self
             && link.asleep

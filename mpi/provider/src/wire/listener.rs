@@ -1,4 +1,4 @@
-//! Letting peers in, and calling on them.
+//! Admitting peers, and connecting to them.
 
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
@@ -17,15 +17,15 @@ use super::tcp::TcpLink;
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 const BACKLOG: i32 = 1024;
 const HELLO: usize = Address::LENGTH + 16;
-/// Both sides of a TCP stream write numbers in the same order if this arrives as it was sent.
+/// If this arrives as it was sent, both sides of a TCP stream have the same byte order.
 const ORDER: u32 = 0x0102_0304;
 
-/// What a peer says first.
+/// The first data of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hello {
     /// Its own address.
     pub(crate) from: Address,
-    /// The key out of the address that it calls.
+    /// The key in the address that it connects to.
     pub(crate) key: u64,
     /// Lines of each ring; 0 over TCP.
     pub(crate) lines: u32,
@@ -52,7 +52,7 @@ impl Hello {
     }
 }
 
-/// Where an endpoint can be called.
+/// The sockets of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) unix: OwnedFd,
@@ -88,8 +88,8 @@ impl Listener {
         Ok(Self { unix, tcp, address: *address })
     }
 
-    /// The next peer that called: over the Unix socket, if `local`, or by TCP. An error is a caller
-    /// that is not let in.
+    /// The next peer that called: over the Unix socket, if `local`, or by TCP. An error means a
+    /// caller that is refused.
     pub(crate) fn accept(&self, local: bool) -> Option<Result<Newcomer, Errno>> {
         if local {
             let socket = rustix::net::accept_with(&self.unix, FLAGS).ok()?;
@@ -138,7 +138,7 @@ fn listen_tcp(ip: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     Ok((socket, at))
 }
 
-/// A peer that has called and not said yet who it is.
+/// A connected peer whose hello is not complete.
 #[derive(Debug)]
 pub(crate) struct Newcomer {
     socket: OwnedFd,
@@ -146,7 +146,7 @@ pub(crate) struct Newcomer {
     got: Vec<u8>,
 }
 
-/// Where a peer calls from.
+/// The source of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Source {
     /// A process of this machine and this user.
@@ -173,10 +173,10 @@ impl Newcomer {
     /// Reads the hello. `Ok(None)`: not all of it is there.
     ///
     /// # Errors
-    /// The peer is not let in, or went away.
+    /// The peer is refused, or closed the connection.
     pub(crate) fn read(&mut self, listener: &Listener) -> Result<Option<Hello>, Errno> {
         if self.source.is_local() {
-            // One packet, looked at and left there: `enter` takes it with the descriptor.
+            // Peeks at the one packet; `enter` takes it with the descriptor.
             let mut bytes = [0; HELLO];
             return match rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::PEEK) {
                 Ok((HELLO, HELLO)) => Self::check(&bytes, listener, true).map(Some),
@@ -208,7 +208,7 @@ impl Newcomer {
     /// The link with a peer whose hello was read.
     ///
     /// # Errors
-    /// When the memory file that came with it is not sound.
+    /// If its memory file is not sound.
     pub(crate) fn enter(self, hello: &Hello) -> Result<Link, Errno> {
         if !self.source.is_local() {
             return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
@@ -232,10 +232,11 @@ impl Newcomer {
     }
 }
 
-/// Calls a peer: a link that can be written to at once.
+/// Connects to a peer. The link can be written to at once.
 ///
 /// # Errors
-/// [`Errno::AGAIN`]: it has no room for callers now. [`Errno::HOSTUNREACH`]: there is no way to it.
+/// [`Errno::AGAIN`]: the peer has no room for callers now. [`Errno::HOSTUNREACH`]: it is
+/// unreachable.
 pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link, Errno> {
     let hello = |lines: usize| Hello { from: *from, key: to.key, lines: lines as u32 }.to_bytes();
     if to.host != from.host {

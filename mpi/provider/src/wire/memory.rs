@@ -51,12 +51,12 @@ pub(crate) unsafe fn scatter(iov: &[IoVec], skip: usize, mut source: *const u8, 
     }
 }
 
-/// Why another process's memory cannot be read or written. Some bytes may have been.
+/// Why another process's memory cannot be read or written. Some bytes may have been transferred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerMemory {
-    /// The kernel forbids it, and will the next time.
+    /// The kernel forbids it for good.
     Forbidden,
-    /// The process or the memory is not there.
+    /// The process or the memory does not exist.
     Absent,
 }
 
@@ -148,7 +148,7 @@ mod tests {
                 // SAFETY: the parts hold 6 bytes, `skip + length` is at most 6.
                 unsafe { scatter(&iov, skip, source.as_ptr(), length) };
                 let mut back = vec![0; length];
-                // SAFETY: as above.
+                // SAFETY: see the copy above.
                 unsafe { gather(&iov, skip, back.as_mut_ptr(), length) };
                 assert_eq!(back, source);
                 assert_eq!(parts.concat().iter().filter(|&&byte| byte != 0).count(), length);
@@ -162,7 +162,7 @@ mod tests {
 
                 let mut parts = [vec![0; 2], vec![], vec![0; 1], vec![0; 3]];
                 let iov = list(&mut parts);
-                // SAFETY: as above.
+                // SAFETY: see the copy above.
                 let read =
                     unsafe { copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length) };
                 assert_eq!(read, Ok(()), "a process reads its own memory");

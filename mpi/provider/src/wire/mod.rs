@@ -1,4 +1,4 @@
-//! The wire: how endpoints find each other and how records get from one to the other.
+//! The wire: how endpoints connect and exchange records.
 //!
 //! Every endpoint listens on an abstract Unix socket, and on a TCP socket where an address to bind
 //! to was given. A peer that connects says hello with its own address and the key that it was
@@ -8,10 +8,10 @@
 //! process leaves nothing behind, and `/dev/shm` need not exist.
 //!
 //! **Trust.** A peer on the Unix socket must have this process's user, as the kernel says; every
-//! peer must know the endpoint's key. A process with the key belongs to the job, and its identity
-//! is believed: each process of a job has the addresses and keys of all. Nothing else that comes
-//! from a peer is believed. Every number is checked before it is used as a length, an index or a
-//! kind, and a peer that breaks a rule is cut off.
+//! peer must know the endpoint's key. A process with the key belongs to the job, and the endpoint
+//! trusts its identity, since each process of a job has all addresses and keys. It trusts no other
+//! data of a peer: it checks every number before using it as a length, an index or a kind, and cuts
+//! off a peer that breaks a rule.
 
 mod address;
 mod link;

@@ -1,7 +1,7 @@
-//! The other endpoints, numbered when they are first heard of.
+//! The other endpoints, numbered when they first appear.
 //!
 //! A message can come before its sender's address is put into the address vector, and a program may
-//! put it there twice. So a peer is known by its identity, and matching uses the peer's number.
+//! put it there twice. So the key of a peer is its identity, and matching uses its number.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// The peer with this address; a new number for one that is not known.
+    /// The number of the peer with this address; a new one for an unknown peer.
     pub(crate) fn number(&mut self, address: &Address) -> PeerId {
         *self.numbers.entry(address.identity).or_insert_with(|| {
             self.addresses.push(*address);
@@ -33,7 +33,7 @@ impl Peers {
         })
     }
 
-    /// What they are known by, in the order of their numbers.
+    /// Their identities, in the order of their numbers.
     pub(crate) fn identities(&self) -> impl Iterator<Item = u128> + '_ {
         self.addresses.iter().map(|address| address.identity)
     }

@@ -1,21 +1,21 @@
-//! What goes over the wire: a head of 56 bytes, with payload after it.
+//! The unit of the wire: a head of 56 bytes with payload after it.
 
-/// Largest payload of a record, and so the largest message that is sent at once.
+/// Largest payload of a record, and so the largest eager message.
 pub(crate) const EAGER_MAX: usize = 8192;
 /// Payload bytes that fit in the head of an eager message.
 pub(crate) const INLINE: usize = 24;
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Nothing up to the end of the ring.
+    /// Padding up to the end of the ring.
     Wrap = 1,
     /// A message with its data.
     Eager = 2,
     /// A message whose data stay at the sender. `body`: length, address.
     Rendezvous = 3,
-    /// The data of send `cookie` are wanted as `Data`. `body`: token, bytes.
+    /// Requests the data of send `cookie` as `Data`. `body`: token, bytes.
     Pull = 4,
     /// The next bytes of the transfer that the receiver calls `cookie`.
     Data = 5,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Write = 7,
     /// A write whose data stay at the sender. `tag`: address; `data`: key; `body`: length, address.
     WriteLong = 8,
-    /// Bytes of a registered region are wanted. `tag`: address; `data`: key; `body`: length, token,
+    /// Requests bytes of a registered region. `tag`: address; `data`: key; `body`: length, token,
     /// and where the reader wants them in its own memory, or 0.
     Read = 9,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A record of this kind, all else zero.
+    /// A record of this kind with all other fields zero.
     pub(crate) fn new(kind: Kind) -> Self {
         Self { kind, flags: 0, bytes: 0, tag: 0, data: 0, cookie: 0, body: [0; 3] }
     }
@@ -93,8 +93,8 @@ impl Record {
         [first, self.tag, self.data, self.cookie, a, b, c]
     }
 
-    /// The record that these words are; `None` if they are none: kind unknown, payload too long, or
-    /// payload with a kind that has none.
+    /// Parses a record. `None` if the kind is unknown, the payload is too long, or the kind has no
+    /// payload.
     pub(super) fn from_words(words: [u64; HEAD_WORDS]) -> Option<Self> {
         let [first, tag, data, cookie, a, b, c] = words;
         let kind = Kind::of(first as u8)?;

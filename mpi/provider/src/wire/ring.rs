@@ -14,13 +14,12 @@
 //! sides with a fence after the stamp, so that either the sender sees the sleeper or the sleeper
 //! the stamp.
 //!
-//! **Trust.** Each side keeps its own position; what it reads from the other is only ever compared.
-//! A receiver's position that is ahead of the sender's or more than a ring behind it, and a record
-//! that is none, end the connection. Payload is copied once, as bytes, and never looked at in
-//! place.
+//! **Trust.** Each side keeps its own position; it only compares numbers of the other side. A
+//! receiver's position ahead of the sender's or more than a ring behind it ends the connection, and
+//! so does an invalid record. Payload is copied once, as bytes, and never read in place.
 //!
-//! **Cost.** A small message moves one line from one cache to the other, and no other line is
-//! touched on either side: the next line's stamp would be one more to wait for.
+//! **Cost.** A small message moves one cache line, and neither side touches another line: reading
+//! the next line's stamp would cost one more miss.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -43,13 +42,13 @@ pub(super) const fn ring_bytes(lines: usize) -> usize {
 /// The receiver's line, read by the sender.
 #[repr(C, align(64))]
 struct Control {
-    /// Lines that the receiver is done with.
+    /// Lines that the receiver has freed.
     done: AtomicU64,
     /// The receiver sleeps, or is about to.
     asleep: AtomicU32,
 }
 
-/// Where a ring lies: the common part of both ends.
+/// The memory of a ring: the common part of both ends.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: NonNull<u8>,
@@ -85,7 +84,7 @@ impl Place {
     }
 }
 
-/// Begins to bring a line here.
+/// Prefetches a line.
 #[inline(always)]
 fn prefetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +112,7 @@ pub(super) struct RingSender {
     tail: u64,
     /// The receiver's position as last seen.
     done: u64,
-    /// Which lines had payload last. Only this side writes to the ring, as far as it is sound.
+    /// The lines whose last content was payload. Only this side writes to a sound ring.
     payload: Box<[bool]>,
 }
 
@@ -185,7 +184,7 @@ impl RingSender {
         Ok(true)
     }
 
-    /// Makes sure that the line is not taken for a record before it is one.
+    /// Clears the line's stamp, so that the receiver does not read it as a record too early.
     #[inline(always)]
     fn clear(&mut self, position: u64) {
         if std::mem::take(&mut self.payload[self.place.index(position)]) {
@@ -231,7 +230,7 @@ impl RingSender {
 #[derive(Debug)]
 pub(super) struct RingReceiver {
     place: Place,
-    /// Next line to look at.
+    /// Next line to read.
     head: u64,
     /// The position that the sender can see.
     released: u64,
@@ -239,7 +238,7 @@ pub(super) struct RingReceiver {
 
 impl RingReceiver {
     /// # Safety
-    /// As [`RingSender::new`], for the one receiver.
+    /// The conditions of [`RingSender::new`], for the one receiver.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         Self { place: Place { start, lines: lines as u64 }, head: 0, released: 0 }
     }
@@ -250,7 +249,7 @@ impl RingReceiver {
         self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
     }
 
-    /// The next record if it is a message whose payload is in its head, which most are.
+    /// The next record if it is a message with its payload in the head, the common case.
     #[inline(always)]
     pub(super) fn next_short(&mut self) -> Option<Record> {
         let [stamp, first, head @ ..] = self.place.words(self.head);
@@ -265,7 +264,7 @@ impl RingReceiver {
         let [tag, data, cookie, body @ ..] =
             head.each_ref().map(|word| word.load(Ordering::Relaxed));
         self.head += 1;
-        // The sender is ahead, or will write it soon: on its way while this one is dealt with.
+        // The sender has written it or will soon: prefetch it while this one is handled.
         prefetch(self.place.line(self.head + 1));
         Some(Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body })
     }
@@ -285,7 +284,7 @@ impl RingReceiver {
             let rest = self.place.rest(self.head);
             if record.kind == Kind::Wrap {
                 if rest == self.place.lines {
-                    // A wrap fills a rest, never a whole ring: else it could go on for ever.
+                    // A wrap never fills a whole ring; otherwise this loop might not end.
                     return Err(Broken);
                 }
                 self.head += rest;
@@ -299,7 +298,7 @@ impl RingReceiver {
             // SAFETY: inside the ring: the record ends before the ring does.
             let start = unsafe { self.place.line(self.head).add(LINE) };
             self.head += lines;
-            // The sender is ahead, or will write it soon: on its way while this one is dealt with.
+            // The sender has written it or will soon: prefetch it while this one is handled.
             prefetch(self.place.line(self.head + 1));
             return Ok(Some((record, Bytes { start, length })));
         }
@@ -315,14 +314,14 @@ impl RingReceiver {
         }
     }
 
-    /// Says that this side is about to sleep. `false`: a record waits.
+    /// Announces that this side will sleep. `false`: a record waits.
     pub(super) fn fall_asleep(&self) -> bool {
         self.place.control().asleep.store(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         !self.ready()
     }
 
-    /// Says that this side is awake.
+    /// Announces that this side is awake.
     pub(super) fn wake(&self) {
         self.place.control().asleep.store(0, Ordering::SeqCst);
     }

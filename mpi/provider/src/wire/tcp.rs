@@ -1,5 +1,5 @@
-//! A TCP stream of records: each is its head's words in the machine's own byte order, then its
-//! payload. The hello before them says which order that is.
+//! A TCP stream of records: each is its head's words in the machine's byte order, then its payload.
+//! The hello checks the byte order.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -34,7 +34,7 @@ pub(crate) struct TcpLink {
 impl TcpLink {
     /// A link over this socket, which sends `first` before everything else.
     pub(super) fn new(socket: OwnedFd, first: &[u8]) -> Self {
-        // Without it small messages wait for each other; with an old kernel they do.
+        // Without it small messages wait for each other. An old kernel may refuse it.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
         Self {
             socket,
@@ -51,7 +51,7 @@ impl TcpLink {
     }
 
     /// # Safety
-    /// As [`Link::put`](super::Link::put).
+    /// The conditions of [`Link::put`](super::Link::put).
     pub(super) unsafe fn put(
         &mut self,
         record: Record,
@@ -104,7 +104,7 @@ impl TcpLink {
         true
     }
 
-    /// Reads what the kernel has, as far as there is room.
+    /// Reads the kernel's data as far as there is room.
     pub(super) fn fill(&mut self) {
         self.flush();
         while self.into.len() < IN_MAX {
