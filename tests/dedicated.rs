@@ -91,7 +91,7 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
             _ => None,
         })
         .collect();
-    // Communicator 1 was named when its size was told.
+    // Setting its size named communicator 1.
     let comms = named.len() as u64 + 1;
     let load = Load { posted: prq, unexpected: umq, comms, comm_size: size };
     assert!(engine.stats().memory_bytes_max <= engine.memory_bound(&load), "seed {seed}");

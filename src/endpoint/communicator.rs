@@ -35,8 +35,8 @@ impl Communicator {
     }
 
     /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A
-    /// communicator on the NIC may still be matched by software now and then, when the NIC's other
-    /// resources run out (S20).
+    /// communicator on the NIC falls back to software at times, when the NIC's other resources run
+    /// out (S20).
     pub fn is_offloaded(&self) -> bool {
         self.offloaded
     }

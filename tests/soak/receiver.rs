@@ -30,7 +30,7 @@ pub(super) struct Receiver<'a> {
     vacant: Vec<usize>,
     results: Vec<(usize, Result<Received, RecvError>)>,
     spare: Vec<Vec<u8>>,
-    /// Most receives to have posted; chosen anew at every break.
+    /// Most receives to have posted; every break chooses a new value.
     most: usize,
     /// Receives to have posted now; changes with time, so that both queues are long at times.
     wanted: usize,

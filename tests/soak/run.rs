@@ -3,7 +3,7 @@
 //!
 //! Several sender threads send numbered messages of random tags and sizes (inline, bounce buffer,
 //! rendezvous) to random communicators; the endpoint's thread posts receives of all wildcard
-//! classes, cancels some, probes now and then. Checked are
+//! classes, cancels some, and probes at times. The run checks
 //! - *every match*: the NIC's order log, from the first event on, gives the same result in the
 //!   oracle;
 //! - *every message*: its bytes, and that it is the next one of its sender in the order of
@@ -43,10 +43,10 @@ pub(crate) struct Settings {
     /// Their hints. The run does not use excluded wildcards. Overtaking must not be allowed: the
     /// oracle would disagree.
     pub(crate) hints: Hints,
-    /// Most receives posted at a time, at least 1; each break chooses anew, at most this.
+    /// Most receives posted at a time, at least 1; each break chooses a new value up to this.
     pub(crate) receives_max: usize,
-    /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at
-    /// most this.
+    /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses a new
+    /// value up to this.
     pub(crate) window: u64,
     /// Messages between two breaks, at least 1. A break receives every message and cancels every
     /// receive, so that both queues are empty and software returns its communicators to the NIC.

@@ -55,7 +55,7 @@ impl Default for AdaptiveConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shape {
     List,
-    /// Heads by source; the last one is for all sources that have no head of their own.
+    /// Heads by source; sources without a head of their own share the last one.
     Ranks,
     /// Heads by hash of source and tag.
     Bins,
@@ -85,8 +85,8 @@ pub struct Adapted {
 }
 
 impl Adapted {
-    /// Sources that a table by source has heads for: the told size, or as far as the sources seen
-    /// reach.
+    /// Number of heads in a table by source: the known size, or one more than the greatest source
+    /// seen.
     fn ranks(&self) -> u32 {
         self.size.unwrap_or(self.seen).max(1)
     }
@@ -140,7 +140,7 @@ pub struct Adaptive {
     config: AdaptiveConfig,
     /// Size of communicators without one of their own.
     default_size: Option<u32>,
-    /// Conversions by what came of them: list, ranks, bins.
+    /// Conversions by their result: list, ranks, bins.
     conversions: [u64; 3],
     /// Bytes of all tables.
     bytes: usize,
@@ -157,7 +157,7 @@ impl AdaptiveEngine {
 }
 
 impl Adaptive {
-    /// Changes the structure if the last window says so.
+    /// Changes the structure if the last window calls for it.
     #[inline]
     fn adapt(&mut self, entries: &mut Entries<2, 2>, comm: &mut Adapted) {
         if comm.window.is_full(&self.config)
@@ -167,7 +167,7 @@ impl Adaptive {
         }
     }
 
-    /// Rules 1 to 3. The window begins anew.
+    /// Applies rules 1 to 3 and starts a new window.
     fn decide(&mut self, entries: &Entries<2, 2>, comm: &mut Adapted) -> Option<Shape> {
         let length_now = comm.posted + comm.messages;
         let window = &mut comm.window;
