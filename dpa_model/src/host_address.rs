@@ -41,8 +41,8 @@ impl HostAddress {
     }
 
     /// The same for the payload of an entry, of which `length` bytes are the message's, without a
-    /// call: a loop keeps its registers.
-    ///
+    /// Copies the payload of an entry, `length` bytes of it, without a call, so that a loop keeps
+    /// its registers.
     /// # Safety
     /// As [`put`](Self::put).
     #[inline(always)]

@@ -57,11 +57,11 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     &bytes[..(length as usize).min(INLINE_BYTES)]
 }
 
-/// What a loop over messages knows of their data.
+/// Kinds of payload that a loop over messages is compiled for.
 pub(crate) mod data {
-    /// It lies in the entry.
+    /// In the entry.
     pub(crate) const INLINE: u8 = 1;
-    /// So it does, and eight bytes of it fit: by far the commonest.
+    /// In the entry, with exactly eight bytes to copy: the common case.
     pub(crate) const WORD: u8 = 2;
 }
 

@@ -1,5 +1,5 @@
-//! Several senders, each with a completion queue: every queue has its turn, and one that is held up
-//! holds up no other.
+//! Several senders, each with a completion queue: every queue gets its turn, and a blocked queue
+//! does not block the others.
 
 use dpa_model::{
     CommId, Envelope, Event, Hints, Nic, NicConfig, Options, Rank, Round, Selector, Sender,
@@ -8,7 +8,7 @@ use dpa_model::{
 
 const WORLD: CommId = CommId(0);
 
-/// What the tests need of a NIC, so that Miri builds it in seconds.
+/// A NIC small enough that Miri builds it in seconds.
 fn nic(config: NicConfig) -> Nic {
     let config = NicConfig {
         receives: 64,
@@ -61,7 +61,7 @@ fn queues_take_turns() {
     post(&mut nic, 40);
     let mut sent = 0;
     for _ in 0..8 {
-        // As much as there is room for.
+        // Fills the queue.
         while send(&mut nic.sender, 0) {}
         sent += u32::from(send(&mut second, 1)) + u32::from(send(&mut third, 2));
         assert_eq!(nic.leader.round(1), Round::Worked);
@@ -80,11 +80,11 @@ fn a_message_that_has_to_wait_holds_up_its_queue_only() {
         NicConfig { unexpected: 1, unexpected_buffers: 1, options, ..NicConfig::default() };
     let mut nic = nic(config);
     let mut second = nic.sender.clone();
-    // The first takes the one place for an unexpected message, the others have to wait.
+    // The first takes the one place for an unexpected message, so the others must wait.
     assert!((0..3).all(|_| send(&mut nic.sender, 0)));
     while nic.leader.round(1) == Round::Worked {}
     let envelope = Envelope { comm: CommId(1), ..Envelope::default() };
-    // The second time the round begins with the queue that is held up.
+    // The second round begins with the blocked queue.
     for _ in 0..2 {
         second.try_send(envelope, b"not the NIC's", 0).expect("room");
         assert_eq!(nic.leader.round(1), Round::Worked);
@@ -107,12 +107,12 @@ fn what_was_sent_has_arrived_when_each_queue_says_so() {
     assert!(send(&mut second, 1));
     drop(second);
     let sent = nic.host.sent();
-    // A later message of another queue is dealt with first.
+    // The NIC consumes a later message of another queue first.
     assert!(send(&mut nic.sender, 0));
     assert_eq!(nic.leader.round(1), Round::Worked);
     assert_eq!(received(&mut nic), [(1, 0), (0, 1)]);
     assert!(!nic.host.have_arrived(&sent));
-    // The queue has a new sender, whose message is not asked about.
+    // The queue has a new sender; its message does not count here.
     assert!(send(&mut nic.sender.clone(), 2));
     assert_eq!(nic.leader.round(1), Round::Worked);
     assert!(nic.host.have_arrived(&sent));

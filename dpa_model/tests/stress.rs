@@ -2,9 +2,9 @@
 //! cancels, matched probes that are received or dropped, a port that goes away while blocks run;
 //! two workers that share every block, and every kind of removal.
 //!
-//! Checked here: each message is taken once, with its own bytes, and every wait ends. Small enough
-//! for Miri, which checks each access; ThreadSanitizer is given more by `DPAMATCH_STRESS`, a
-//! factor. Their commands are in `docs/correctness.md`.
+//! The test checks that each message is taken once, with its own bytes, and that every wait ends.
+//! It is small enough for Miri, which checks each access; `DPAMATCH_STRESS`, a factor, enlarges it
+//! for ThreadSanitizer. `docs/correctness.md` has the commands.
 
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
@@ -22,21 +22,21 @@ use dpa_model::{
 const COMM: CommId = CommId(0);
 const EAGER: usize = 64;
 const LONGEST: usize = 100;
-/// Senders at a time.
+/// Concurrent senders.
 const TOGETHER: u64 = 2;
 
-/// How often everything is done.
+/// Repetitions of everything.
 fn factor() -> u64 {
     let asked = std::env::var("DPAMATCH_STRESS").ok();
     asked.map_or(1, |factor| factor.parse().expect("DPAMATCH_STRESS is a number"))
 }
 
-/// Messages of one sender's life.
+/// Messages in one sender's life.
 fn each() -> u64 {
     if cfg!(miri) { 6 } else { 100 }
 }
 
-/// Senders' lives, one after the other.
+/// Consecutive lives of each sender.
 fn waves() -> u64 {
     if cfg!(miri) { 2 } else { 4 * factor() }
 }
@@ -89,7 +89,7 @@ fn nic(removal: Removal, fast_path: FastPath, messages: u64) -> Nic {
     nic
 }
 
-/// The bytes of a message: its number, then what follows from it.
+/// The bytes of a message: its number, then bytes derived from it.
 fn bytes(number: u64) -> Vec<u8> {
     let length = [8, 8 + 40, LONGEST, LONGEST][(number % 4) as usize];
     let mut bytes = number.to_le_bytes().to_vec();
@@ -123,7 +123,7 @@ fn send(sender: &mut Sender, number: u64, open: &mut Vec<SendRequest>) -> Result
     }
 }
 
-/// One sender's life: `each` messages from the number `first` on. Whether the NIC outlived it.
+/// One sender's life: `each` messages from number `first` on. Returns whether the NIC outlived it.
 fn life(mut sender: Sender, first: u64) -> bool {
     let mut open = Vec::new();
     let sent = (first..first + each()).try_for_each(|number| send(&mut sender, number, &mut open));
@@ -144,7 +144,7 @@ fn life(mut sender: Sender, first: u64) -> bool {
     sent.is_ok()
 }
 
-/// The host: what it has asked for, and what it has got.
+/// The host with its open requests and its results.
 struct Host {
     port: HostPort,
     random: Random,
@@ -154,7 +154,7 @@ struct Host {
     taken: Vec<TakenMessage>,
     /// Numbers of the messages that have ended.
     ended: HashSet<u64>,
-    /// Messages that were taken and dropped: their bytes are not seen.
+    /// Messages taken and then dropped unread.
     dropped: u64,
 }
 
@@ -189,14 +189,14 @@ impl Host {
         }
     }
 
-    /// Asks for one thing more.
+    /// Issues one more request.
     fn ask(&mut self) {
         if self.posted.len() < 20 {
             self.post();
         }
         if self.random.one_in(4) && !self.posted.is_empty() {
             let place = self.random.below(self.posted.len() as u64) as usize;
-            // Full: another time.
+            // Full: try again later.
             let _ = self.port.cancel(self.posted[place], 0);
         }
         if self.random.one_in(4) && self.probes == 0 {
@@ -216,7 +216,7 @@ impl Host {
         }
     }
 
-    /// Reads what there is. Whether there was anything.
+    /// Polls all events. Returns whether there were any.
     fn poll(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.port.poll() {
@@ -249,8 +249,8 @@ impl Host {
     }
 }
 
-/// All messages of all waves come, then the NIC ends in the middle of another one.
-/// `early`: the host's port goes first.
+/// Sends the messages of all waves, then ends the NIC in the middle of another wave. `early`: the
+/// host's port is dropped first.
 fn storm(removal: Removal, fast_path: FastPath, early: bool) {
     let messages = waves() * TOGETHER * each();
     let nic = nic(removal, fast_path, messages + TOGETHER * each());
@@ -279,7 +279,7 @@ fn storm(removal: Removal, fast_path: FastPath, early: bool) {
     });
     assert_eq!(host.done(), messages);
     assert_eq!(host.port.monitor().counts().boundary.arrivals_forwarded, 0);
-    // The end, while messages and receives are on their way.
+    // Ends while messages and receives are on their way.
     let lives: Vec<_> = (0..TOGETHER)
         .map(|_| {
             let (sender, first) = (sender.clone(), numbers.fetch_add(each(), Relaxed));
@@ -288,8 +288,7 @@ fn storm(removal: Removal, fast_path: FastPath, early: bool) {
         .collect();
     host.ask();
     host.poll();
-    // A port that goes away first leaves the buffers it lent to the NIC for good, and Miri would
-    // say that they leak.
+    // A port dropped first leaks the buffers that it lent to the NIC, and Miri would report them.
     if early && !cfg!(miri) {
         drop(host);
         pool.stop();

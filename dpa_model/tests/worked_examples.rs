@@ -1,8 +1,8 @@
-//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets,
-//! and by which path.
+//! The worked examples X1 to X5 (docs/decisions.md): the receive and the path of each message in a
+//! block.
 //!
-//! One worker runs each block, so every handler books before any consumes, and the paths are as the
-//! examples say.
+//! One worker runs each block, so every handler books before any consumes, and paths match the
+//! examples.
 
 use dpa_model::{
     CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector,
@@ -11,7 +11,7 @@ use dpa_model::{
 
 const COMM: CommId = CommId(0);
 
-/// No larger than the examples need, so that Miri, which follows every byte, builds it in seconds.
+/// The smallest NIC for the examples: Miri follows every byte.
 fn small() -> NicConfig {
     NicConfig {
         receives: 64,
@@ -47,7 +47,7 @@ fn anything() -> Selector {
     Selector::new(SourceSel::Any, TagSel::Any)
 }
 
-/// Posts `receives`, sends `messages`, runs one block. For each message the receive it got, and the
+/// Posts `receives`, sends `messages`, runs one block. Returns each message's receive, and the
 /// counters.
 fn block(
     options: Options,

@@ -74,7 +74,7 @@ fn agreed(mut counts: Counts) -> Counts {
     counts
 }
 
-/// An event without the name of its NIC.
+/// An event without its NIC's name.
 pub(crate) fn told(event: &Event) -> alloc::string::String {
     match event {
         Event::PostForwarded { request } => alloc::format!("forwarded {:?}", request.id()),

@@ -87,7 +87,7 @@ fn operations_say_what_they_are_about() {
         assert_eq!(operation.comm(), Some(CommId(8)));
     }
     assert_eq!((cancel.comm(), cancel.is_arrival()), (None, false));
-    // Only a receive's buffer and a message have bytes.
+    // Only receives' buffers and messages have bytes.
     let twice = |bytes| 2 * bytes;
     let Operation::Post { bytes, .. } = post.map_bytes(twice) else { panic!("a post") };
     assert_eq!(bytes, 16);
@@ -126,7 +126,7 @@ fn outcomes_are_written_as_lines_and_as_json() {
     }
 }
 
-/// As `port/kit/host.c` reads them.
+/// `port/kit/host.c` reads these records.
 #[test]
 fn operations_are_records_of_six_words() {
     let comm = CommId(3);

@@ -23,7 +23,7 @@ unsafe extern "C" {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: the caller's program defines it, and it does not return.
+    // SAFETY: the caller's program defines the function, which does not return.
     unsafe { dpamatch_panicked() }
 }
 
@@ -55,8 +55,8 @@ pub struct Received {
 
 const _: () = assert!(size_of::<Config>() == 28 && size_of::<Received>() == 32);
 
-/// A NIC's parts. One hart at a time uses each part, while others use other parts, so no reference
-/// to the whole ever exists.
+/// A NIC's parts. Each part has one user hart at a time, and harts use different parts
+/// concurrently, so no reference to the whole ever exists.
 #[derive(Debug)]
 pub struct Card {
     leader: Leader,
@@ -69,7 +69,7 @@ pub struct Card {
 /// too little memory.
 ///
 /// # Safety
-/// The arena is this library's own from now on, and this is the only call.
+/// From now on the arena belongs to this library, and this is the only call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_new(
     config: &Config,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn dpamatch_new(
         options: Options { fast_path, ..Options::default() },
         ..NicConfig::default()
     };
-    // The tables need the footprint and its administration.
+    // The tables need the footprint and its bookkeeping.
     let needed = dpa_model::Footprint::of(&config);
     if needed.nic_bytes() + needed.host_bytes() + (64 << 10) > bytes as u64 {
         return core::ptr::null_mut();
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn dpamatch_new(
 /// `card` is from `dpamatch_new`; only one hart at a time calls this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c_int {
-    // SAFETY: the caller's promise; no other hart uses this part.
+    // SAFETY: `card` is from `dpamatch_new`; no other hart uses this part.
     let leader = unsafe { &mut (*card).leader };
     c_int::from(leader.round(awake as usize) == Round::Worked)
 }
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c
 /// `card` is from `dpamatch_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut Worker {
-    // SAFETY: the caller's promise; no worker runs yet.
+    // SAFETY: `card` is from `dpamatch_new`; no worker runs yet.
     let workers = unsafe { &mut (*card).workers };
     let index = (worker as usize).wrapping_sub(1);
     workers.get_mut(index).map_or(core::ptr::null_mut(), core::ptr::from_mut)
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut W
 /// `worker` is from `dpamatch_worker`; only one hart at a time calls this with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_worker_round(worker: *mut Worker) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: `worker` is from `dpamatch_worker`; no other hart uses it.
     c_int::from(unsafe { &mut *worker }.round())
 }
 
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn dpamatch_worker_round(worker: *mut Worker) -> c_int {
 /// host's end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_create(card: *mut Card, comm: u32, bins: u32) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: `card` is from `dpamatch_new`; no other hart uses the host's end.
     let host = unsafe { &mut (*card).host };
     c_int::from(host.create(CommId(comm), bins, Hints::default(), 0).is_err())
 }
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn dpamatch_create(card: *mut Card, comm: u32, bins: u32) 
 /// Posts a receive; returns its number, or -1 if there is no room now.
 ///
 /// # Safety
-/// As for `dpamatch_create`.
+/// `card` is from `dpamatch_new`; only one hart at a time uses the host's end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_post(
     card: *mut Card,
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn dpamatch_post(
     tag: u32,
     bytes: u32,
 ) -> i64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `card` is from `dpamatch_new`; no other hart uses the host's end.
     let host = unsafe { &mut (*card).host };
     // An invalid rank or tag is a wildcard.
     let source = Rank::new(source).map_or(SourceSel::Any, SourceSel::Rank);
@@ -184,7 +184,8 @@ pub unsafe extern "C" fn dpamatch_post(
 /// none.
 ///
 /// # Safety
-/// As for `dpamatch_create`; `data` has room for `room` bytes.
+/// `card` is from `dpamatch_new`; only one hart at a time uses the host's end. `data` has room for
+/// `room` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_poll(
     card: *mut Card,
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn dpamatch_poll(
     data: *mut u8,
     room: u32,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: `card` is from `dpamatch_new`; no other hart uses the host's end.
     let host = unsafe { &mut (*card).host };
     match host.poll() {
         None => 0,
