@@ -40,11 +40,11 @@ impl HostAddress {
         }
     }
 
-    /// The same for the payload of an entry, of which `length` bytes are the message's, without a
-    /// Copies the payload of an entry, `length` bytes of it, without a call, so that a loop keeps
-    /// its registers.
+    /// Copies the payload of an entry, `length` bytes of it, without a call, so that a loop keeps its
+    /// registers.
+    ///
     /// # Safety
-    /// As [`put`](Self::put).
+    /// The safety contract of [`put`](Self::put) applies.
     #[inline(always)]
     pub(crate) unsafe fn put_inline(self, capacity: u32, payload: &[u64; 3], length: u32) {
         let count = length.min(capacity) as usize;
@@ -55,9 +55,10 @@ impl HostAddress {
         }
         let count = count.min(size_of_val(payload));
         let mut at = 0;
-        // SAFETY: as in `put`; the source has 24 bytes, and all parts together are `count`.
+        // SAFETY: the caller vouches for the target; the source has 24 bytes, and the parts add up to
+        // `count`.
         unsafe {
-            // The parts of a binary number, the largest first.
+            // One copy per bit of `count`, the largest first.
             if count & 16 != 0 {
                 self.put_part::<16>(from, &mut at);
             }
