@@ -40,7 +40,7 @@ impl HostAddress {
         }
     }
 
-    /// Copies the payload of an entry, `length` bytes of it, without a call, so that a loop keeps its
+    /// Copies `length` bytes of an entry's payload without a call, so that a loop keeps its
     /// registers.
     ///
     /// # Safety
@@ -55,8 +55,8 @@ impl HostAddress {
         }
         let count = count.min(size_of_val(payload));
         let mut at = 0;
-        // SAFETY: the caller vouches for the target; the source has 24 bytes, and the parts add up to
-        // `count`.
+        // SAFETY: the caller vouches for the target; the source has 24 bytes, and the parts add up
+        // to `count`.
         unsafe {
             // One copy per bit of `count`, the largest first.
             if count & 16 != 0 {

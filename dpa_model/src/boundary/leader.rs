@@ -232,7 +232,7 @@ impl Leader {
     }
 }
 
-/// Runs a block that nobody else has a slice of.
+/// Runs a block that no other worker shares.
 #[inline(always)]
 fn run_alone<const ONE: bool>(
     boundary: &mut Boundary,

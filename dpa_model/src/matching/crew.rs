@@ -7,16 +7,16 @@
 //! | | [`Alone`] | [`Slice`] |
 //! |---|---|---|
 //! | handlers | all of the block | a contiguous slice |
-//! | book | load and store; one message: nobody else asks | read-modify-write |
+//! | book | load and store; one message: nothing | read-modify-write |
 //! | candidates | in the worker's scratch | published to higher slices |
 //! | partial barrier, slow path | nothing to wait for | lower slices |
-//! | mark | nobody else looks | a store, before it says that it is matched |
+//! | mark | no other reader | a store, before the word that the slice is matched |
 //! | unlink | at once | after that, under the bin's lock |
 //! | deliver | with the match | when the whole slice is matched |
 //! | taken receives | in the leader's scratch | published to the leader |
 //!
 //! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
-//! order. A receive leaves its chain at once because nobody else walks the chains; its `next`
+//! order. A receive leaves its chain at once because no other worker walks the chains; its `next`
 //! stays, because the fast path may still walk over it (B2).
 
 use core::ops::Range;
@@ -37,7 +37,7 @@ pub(crate) struct Chained<'a> {
     pub(super) receives: &'a [Descriptor],
     pub(super) bin: &'a Bin,
     pub(super) receive: ReceiveId,
-    /// What stood before it when it was found.
+    /// Its predecessor in the chain at search time.
     pub(super) before: &'a ReceiveId,
 }
 
@@ -68,14 +68,14 @@ pub(crate) trait Crew: Copy {
     /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64;
 
-    /// Shows the others what a handler booked, or `NIL` (S3).
+    /// Publishes a handler's candidate, or `NIL` (S3).
     fn publish(self, handler: usize, candidate: ReceiveId);
 
     /// The partial barrier (O12): returns when all lower handlers have booked, with their
     /// candidates in `scratch`, and whether two may have booked the same.
     fn pass_barrier(self, scratch: &mut Scratch);
 
-    /// Returns when all lower handlers are done (S13); those of this slice are. Returns the failed
+    /// Waits until all handlers of lower slices are done (S13). Returns the failed
     /// polls.
     fn wait_for_lower(self) -> u64;
 
@@ -91,7 +91,7 @@ pub(crate) trait Crew: Copy {
     /// `OLDEST`: it is the oldest of its chain.
     fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool;
 
-    /// Tells the leader which receive a handler took.
+    /// Records for the leader which receive a handler took.
     fn note_taken(self, handler: usize, receive: ReceiveId);
 
     /// All their data has moved.
@@ -99,7 +99,7 @@ pub(crate) trait Crew: Copy {
 }
 
 /// One worker runs the whole block. `ONE`: it has one message, which can conflict with no other, so
-/// nothing is booked: a booked receive does not survive its block (S7), and nobody would ever ask.
+/// nothing is booked: a booked receive does not survive its block (S7), so no handler reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alone<'a, const ONE: bool> {
     pub(crate) nic: &'a Shared,
@@ -131,7 +131,7 @@ impl<const ONE: bool> Crew for Alone<'_, ONE> {
 
     #[inline(always)]
     fn publish(self, handler: usize, candidate: ReceiveId) {
-        // Nobody needs it but the check at the block's end (S7).
+        // Only the check at the block's end needs it (S7).
         if cfg!(debug_assertions) {
             // SAFETY: this worker runs the handler, and there is no other.
             unsafe { self.nic.block.set_candidate(handler, candidate) };
@@ -181,7 +181,7 @@ pub(crate) struct Slice<'a> {
 }
 
 impl Slice<'_> {
-    /// Whom a handler of this slice waits for: every lower slice, never a higher one (O12).
+    /// Workers that this slice waits for: every lower slice, never a higher one (O12).
     fn awaited(self, reached: Phase) -> Range<WorkerId> {
         let worker = self.worker;
         let previous = WorkerId(worker.0.saturating_sub(1));
