@@ -19,8 +19,7 @@ use crate::ring::Ring;
 use crate::shared::{Life, NicName, Shared};
 use crate::sync::PlainCell;
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Repost, UnexpectedFull,
-    Worker,
+    ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Repost, Worker,
 };
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
@@ -56,8 +55,6 @@ impl Nic {
                 0 => crate::SLICE_MIN,
                 least => least,
             }),
-            has_rare_options: config.options.unexpected_full == UnexpectedFull::BackPressure
-                || config.options.repost == Repost::Handlers,
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(
                 config.completion_queues,

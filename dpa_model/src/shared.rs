@@ -36,8 +36,6 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) handlers: usize,
     pub(crate) slice_min: SliceMin,
-    /// Whether back-pressure or handler repost is on. Checked once at a block's beginning and end.
-    pub(crate) has_rare_options: bool,
     pub(crate) eager_limit: usize,
     pub(crate) arrivals: Arrivals,
     pub(crate) commands: Ring<Command>,

@@ -117,11 +117,16 @@ impl Boundary {
     /// Releases the block's entries, and publishes its first `results` results; no result follows
     /// them.
     fn release(&mut self, nic: &Shared, block: &BlockInfo, results: usize) {
+        self.pass(block, results);
+        let head = self.fronts[block.queue.0].head;
+        nic.arrivals.queue(block.queue).ring.release(head);
+    }
+
+    /// The boundary goes on behind the block and its first `results` results.
+    fn pass(&mut self, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
         self.matched += block.count as u64;
-        let head = block.first + block.count as u64;
-        self.fronts[block.queue.0].head = head;
-        nic.arrivals.queue(block.queue).ring.release(head);
+        self.fronts[block.queue.0].head = block.first + block.count as u64;
     }
 
     /// Ends a block that its handlers ended: counts what they gave back, and recycles receives
@@ -156,9 +161,7 @@ impl Boundary {
         if count > 0 {
             self.count_left(nic, left.comm, left.class(), count);
         }
-        self.results_tail += block.count as u64;
-        self.matched += block.count as u64;
-        self.fronts[block.queue.0].head = block.first + block.count as u64;
+        self.pass(block, block.count);
     }
 
     /// Recycles consumed receives and stores unmatched messages; `taken` returns the receive that a

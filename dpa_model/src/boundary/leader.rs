@@ -112,18 +112,11 @@ impl Leader {
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         let Self { shared, boundary, scratch, .. } = self;
         let nic = &**shared;
-        if nic.has_rare_options {
-            if nic.options.unexpected_full == UnexpectedFull::BackPressure
-                && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
-            {
-                nic.boundary_counters.unexpected_full.add(1);
-                return false;
-            }
-            let slices = slices(nic, &block, awake.min(self.workers).max(1));
-            if nic.reposts.is_some() && (slices > 1 || nic.options.always_shared) {
-                self.run_reposting(BlockInfo { slices, ..block });
-                return true;
-            }
+        if nic.options.unexpected_full == UnexpectedFull::BackPressure
+            && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
+        {
+            nic.boundary_counters.unexpected_full.add(1);
+            return false;
         }
         note_block(nic, &block);
         self.last_count = block.count;
@@ -131,23 +124,51 @@ impl Leader {
         if most > 1 {
             block.slices = slices(nic, &block, most);
         }
-        if block.slices == 1 && !nic.options.always_shared {
-            if block.count == 1 {
-                run_alone(boundary, Alone::<true> { nic, block: &block }, scratch);
-            } else {
-                run_alone(boundary, Alone::<false> { nic, block: &block }, scratch);
-            }
+        if block.slices > 1 || nic.options.always_shared {
+            self.run_shared(block);
+            return true;
+        }
+        if block.count == 1 {
+            run_alone(boundary, Alone::<true> { nic, block: &block }, scratch);
         } else {
-            self.in_block = 1;
-            self.shared_blocks += 1;
-            block.number = self.shared_blocks;
-            nic.boundary_counters.shared_blocks.add(1);
-            nic.block.publish(block);
-            if fault!(PostInsideBlock) {
-                boundary.admit(nic);
+            run_alone(boundary, Alone::<false> { nic, block: &block }, scratch);
+        }
+        if cfg!(debug_assertions) {
+            check_bookings(nic, &block);
+        }
+        true
+    }
+
+    /// Runs a block with other workers, or as if there were some. The leader ends it, unless its
+    /// handlers do.
+    #[inline(never)]
+    fn run_shared(&mut self, mut block: BlockInfo) {
+        let Self { shared, boundary, scratch, .. } = self;
+        let nic = &**shared;
+        self.in_block = 1;
+        self.shared_blocks += 1;
+        block.number = self.shared_blocks;
+        nic.boundary_counters.shared_blocks.add(1);
+        match &nic.reposts {
+            Some(reposts) => {
+                reposts.begin();
+                nic.block.publish_reposting(block);
             }
-            let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
-            run(nic, &block, crew, scratch);
+            None => nic.block.publish(block),
+        }
+        if fault!(PostInsideBlock) {
+            boundary.admit(nic);
+        }
+        let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
+        run(nic, &block, crew, scratch);
+        if let Some(reposts) = &nic.reposts {
+            end_slice(nic, reposts, &block, WorkerId::LEADER, scratch);
+            if !fault!(FenceMissing) {
+                nic.block.wait_until(|| reposts.has_ended(block.number));
+            }
+            self.in_block = 0;
+            boundary.finish_reposted(nic, &block, reposts);
+        } else {
             for worker in 1..block.slices {
                 let end = if fault!(FenceMatchedOnly) { Phase::Matched } else { Phase::Finished };
                 if !fault!(FenceMissing) {
@@ -158,38 +179,6 @@ impl Leader {
             // SAFETY: every slice of the block has reached phase 3.
             boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
         }
-        if cfg!(debug_assertions) {
-            check_bookings(nic, &block);
-        }
-        true
-    }
-
-    /// Runs a block that its handlers end.
-    #[cold]
-    #[inline(never)]
-    fn run_reposting(&mut self, mut block: BlockInfo) {
-        let Self { shared, boundary, scratch, .. } = self;
-        let nic = &**shared;
-        let Some(reposts) = &nic.reposts else { return };
-        self.in_block = 1;
-        self.last_count = block.count;
-        note_block(nic, &block);
-        self.shared_blocks += 1;
-        block.number = self.shared_blocks;
-        nic.boundary_counters.shared_blocks.add(1);
-        reposts.begin();
-        nic.block.publish_reposting(block);
-        if fault!(PostInsideBlock) {
-            boundary.admit(nic);
-        }
-        let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
-        run(nic, &block, crew, scratch);
-        end_slice(nic, reposts, &block, WorkerId::LEADER, scratch);
-        if !fault!(FenceMissing) {
-            nic.block.wait_until(|| reposts.has_ended(block.number));
-        }
-        self.in_block = 0;
-        boundary.finish_reposted(nic, &block, reposts);
         if cfg!(debug_assertions) {
             check_bookings(nic, &block);
         }
