@@ -6,8 +6,8 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 use dpa_model::{
-    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, PaperWorkload, Rank, RecvId,
-    Round, Selector, Sender, Tag,
+    CommId, Envelope, HostPort, Leader, MsgId, Nic, Outcome, PaperWorkload, Rank, RecvId, Round,
+    Selector, Sender, Tag,
 };
 use semihosting::println;
 
