@@ -34,7 +34,7 @@ pub fn tables(reports: &[&Report]) -> Vec<Table> {
 /// Stands for the rank in rows of the whole application.
 pub(super) const ALL: &str = "all";
 
-/// The tables of one report, with rows for the application ([`ALL`]) and for each world rank.
+/// The tables of one report, with rows for the application (`ALL`) and for each world rank.
 pub fn by_rank(report: &Report) -> Vec<Table> {
     let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string().into(), &rank.totals));
     let subjects: Vec<Subject<'_>> =
