@@ -311,7 +311,7 @@ fn help_has_examples() {
     }
 }
 
-/// The size that engines are told reaches them: 4D's threshold depends on it.
+/// The communicator size reaches the engines: 4D's threshold depends on it.
 #[test]
 fn engines_are_told_the_size_of_communicators() {
     let stream: String = (0..60).map(|source| format!("post,{source},0,{source},0\n")).collect();

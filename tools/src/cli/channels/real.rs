@@ -18,7 +18,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of at least this length use the kernel module: the published threshold.
 const THRESHOLD: usize = 4096;
-/// One message in so many from the local process has that length.
+/// One message in this many from the local process has that length.
 const LARGE_EVERY: u32 = 50;
 const FIFO: usize = 256;
 /// Number of receives that are always posted.
