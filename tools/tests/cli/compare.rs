@@ -23,8 +23,8 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
 }
 
-/// In reverse order the gain over the list grows with the job and with what is
-/// pending; forward it is about 1 in compares. And what the list itself makes.
+/// In reverse order the gain over the list grows with the job and with the pending messages. In
+/// forward order it is about 1 in compares. The list's own steps are exact.
 #[test]
 fn gain_of_search_by_rank_grows_with_the_job() {
     let rows = rows("search --ranks 16,64,256 --pending 1,10 --engine rank-array,4d,bins");
