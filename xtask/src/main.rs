@@ -12,6 +12,7 @@ mod mpi;
 mod mutants;
 mod process;
 mod rv64;
+mod site;
 mod test;
 
 /// One task of the command line.
@@ -98,6 +99,12 @@ const TASKS: &[Task] = &[
             ("cargo xtask mpi --dev", "built fast instead of to run fast"),
         ],
         run: mpi::run,
+    },
+    Task {
+        name: "site",
+        about: "build the pages as a site with mdBook, with live pages of explore",
+        examples: &[("cargo xtask site", "needs mdbook; writes target/site/book")],
+        run: site::run,
     },
     Task {
         name: "help",
