@@ -354,46 +354,6 @@ fn calibration_is_judged_by_what_it_was_not_fitted_to() {
 }
 
 #[test]
-fn bad_input_is_named() {
-    let edge = recorded("edge-4-mpich");
-    let edge = edge.to_str().expect("a plain name");
-    let no_times = ["predict", "--trace", edge, "--times", "recorded", "--order", "random"];
-    let truncated = [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", "truncated"];
-    let truncated = truncated.iter().collect::<PathBuf>();
-    let truncated = truncated.to_str().expect("a plain name");
-    let cases: [(&[&str], &str, &str); 14] = [
-        (&["predict", "--trace", truncated], "", "--salvage reads the intact part"),
-        (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
-        (
-            &["predict", "--trace", edge, "what-if"],
-            "",
-            "--trace goes behind the name of the subcommand",
-        ),
-        (&["predict", "--trace", edge, "--workload", "nc"], "", "cannot be used with"),
-        (&no_times, "", "other orders have no times"),
-        (&["predict", "--threads", "0-3"], "", "takes N or N-M"),
-        (&["predict", "stream"], "post,0,0,*,7\n", "<stdin>: no messages arrive"),
-        (&["predict", "--set", "memory.l9_ns=1"], "", "no parameter \"memory.l9_ns\""),
-        (
-            &["predict", "--profile", "bluefield9"],
-            "",
-            "bluefield9: neither built in (bluefield3, bluefield3-instructions, generic) nor a file",
-        ),
-        (&["predict", "--workload", "mixed:200"], "", "unknown workload mixed:200"),
-        (&["predict", "--threads", "191"], "", "191 handlers, but the card has 190"),
-        (&["predict", "stream"], "arrive,0,0\n", "<stdin>:1:"),
-        (&["calibrate"], "series,threads,rate\nNC,1,fast\n", "<stdin>:2: rate:"),
-        (&["calibrate"], "series,threads,rate\nNC,1,0.5\n", "no rate for NC with 2 thread(s)"),
-    ];
-    for (arguments, input, message) in cases {
-        let output = dpamatch(arguments, input);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        assert!(error.contains(message), "{arguments:?}: {error}");
-    }
-}
-
-#[test]
 fn a_number_that_moves_nothing_and_one_that_is_none() {
     let told = dpamatch(&["predict", "sensitivity", "host.read_ns", "--format", "csv"], "");
     let text = String::from_utf8(told.stdout).expect("text");

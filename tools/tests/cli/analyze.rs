@@ -369,24 +369,6 @@ fn a_guess_is_said_to_be_one() {
 }
 
 #[test]
-fn wrong_arguments_and_missing_files_have_their_exit_codes() {
-    let code = |args: &[&str]| {
-        let output = run(args);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), message)
-    };
-    let (two, message) =
-        code(&["analyze", &archive("minife-16"), &archive("minife-16"), "--pairs", "x"]);
-    assert_eq!((two, message.trim_end()), (Some(2), "dpamatch: --pairs goes with one trace"));
-    assert_eq!(code(&["analyze", &archive("minife-16"), "--bins", "0"]).0, Some(2));
-    assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "257"]).0, Some(2));
-    let (missing, message) = code(&["analyze", "no/such/trace"]);
-    assert_eq!(missing, Some(2));
-    assert!(message.contains("no/such/trace"), "{message}");
-    assert_eq!(code(&["bench", "--trace", &archive("minife-16"), "--rank", "99"]).0, Some(2));
-}
-
-#[test]
 fn a_recorded_rank_is_a_load() {
     let args = [
         "bench",

@@ -152,30 +152,6 @@ fn no_measurement_is_lost_among_the_placements() {
 }
 
 #[test]
-fn wrong_arguments_are_named() {
-    let cases = [
-        ("--scenario NC,SOUP", "unknown scenario SOUP"),
-        ("--wild 10 --scenario NC", "need --scenario MIX"),
-        ("--late 10", "need --scenario MIX"),
-        ("--scenario MIX --conflicts 101", "101 is not in 0..=100"),
-        ("--windows 0", "0 is not in 1..=65536"),
-        ("--sweep 257", "handlers is 257, must be 1 to 256"),
-        ("--handlers 0", "handlers is 0, must be 1 to 256"),
-        ("--sizes 1000000000", "a message has at most"),
-        ("--sizes eight", "invalid digit"),
-        ("--cpus 0", "--cpus: sender and receiver need two processors"),
-        ("--cpus 0,100000", "--cpus: 100000 may not be used"),
-    ];
-    for (arguments, message) in cases {
-        let output = bench(arguments);
-        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments}");
-        let shown = said(&output);
-        assert!(shown.contains(message), "{arguments}: {shown}");
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
-    }
-}
-
-#[test]
 fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-out");
     let _ = std::fs::remove_dir_all(&folder);

@@ -193,22 +193,3 @@ fn the_real_engine_runs_every_policy() {
         assert_eq!(number("kernel_polls") - number("kernel_empty"), 6, "every fiftieth of 300");
     }
 }
-
-#[test]
-fn wrong_arguments_are_named() {
-    let cases = [
-        ("--policy fast", "unknown policy fast"),
-        ("--policy dynamic:0", "unknown policy dynamic:0"),
-        ("--bursts 0", "0 is not in 1..=100000"),
-        ("--set rdma_ns", "must be KEY=VALUE"),
-        ("--set rdma_ns=0", "\"0\" is not a number from 1 to 1000000"),
-        ("--set colour=1", "unknown cost colour"),
-        ("--only real --engine optimistic", "invalid value 'optimistic'"),
-    ];
-    for (arguments, message) in cases {
-        let output = channels(arguments);
-        let shown = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
-        assert!(shown.contains(message) && output.stdout.is_empty(), "{arguments}: {shown}");
-    }
-}

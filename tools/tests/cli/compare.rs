@@ -222,21 +222,3 @@ fn a_folder_gets_tables_and_figures() {
     assert_eq!(read("figure-depth.csv").lines().count(), 1 + 2 * 2 * 4);
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
 }
-
-#[test]
-fn wrong_arguments_are_named() {
-    let cases = [
-        ("soup", "invalid value 'soup'"),
-        ("", "<EXPERIMENT>..."),
-        ("depth --all", "cannot be used with"),
-        ("depth --engine magic", "invalid value 'magic'"),
-        ("search --ranks 1", "1 is not in 2..=65536"),
-        ("depth --depths 0", "0 is not in"),
-    ];
-    for (arguments, message) in cases {
-        let output = compare(arguments);
-        let shown = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
-        assert!(output.stdout.is_empty() && shown.contains(message), "{arguments}: {shown}");
-    }
-}

@@ -99,32 +99,6 @@ fn only_equal_placements_are_compared() {
     assert!(err.contains("there is no row that both have"), "{err}");
 }
 
-#[test]
-fn files_that_cannot_be_used_have_one_message() {
-    let folder = folder("files");
-    rates(&folder, "rates", "near", &ROUNDS);
-    std::fs::write(folder.join("text"), "engine,rate\n").expect("written");
-    std::fs::write(folder.join("other"), "{\"schema\": \"dpamatch-results-7\"}").expect("written");
-    run(&folder, "predict --threads 1 --workload nc --save predicted");
-    run(&folder, "engines --save no");
-    let engines = run(&folder, "engines --format json");
-    std::fs::write(folder.join("engines"), engines.stdout).expect("written");
-    for (line, message) in [
-        ("rates none", "none: No such file"),
-        ("text rates", "text: no results of dpamatch"),
-        ("rates other", "other: has the form dpamatch-results-7; this program reads"),
-        ("rates predicted", "results of `bench` and of `predict` cannot be compared"),
-        ("engines engines", "results of `engines` have no figures to compare"),
-        ("rates", "AFTER"),
-        ("rates rates --threshold 100", "less than 100 is needed"),
-        ("rates rates --confidence 10", "a number from 50 to"),
-    ] {
-        let (code, out, err) = text(&run(&folder, &format!("diff {line}")));
-        assert_eq!((code, out.as_str()), (Some(2), ""), "{line}: {err}");
-        assert!(err.contains(message), "{line}: {err}");
-    }
-}
-
 /// What is computed is the same or it is not; the options that differ are told.
 #[test]
 fn predictions_and_comparisons_are_compared() {

@@ -55,12 +55,3 @@ fn the_sum_is_the_sum_of_the_tables() {
     let sum: u64 = on_nic.map(|line| line["bytes"].as_u64().expect("a number")).sum();
     assert_eq!(report["nic_bytes"], sum);
 }
-
-#[test]
-fn what_exceeds_the_memory_is_refused() {
-    let output = footprint(&["--receives", "100000000"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(output.stdout.is_empty());
-    let message = said(&output);
-    assert!(message.contains("its memory is 1073741824 bytes"), "{message}");
-}

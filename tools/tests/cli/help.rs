@@ -2,10 +2,6 @@
 
 use super::*;
 
-fn help(command: &[&str]) -> String {
-    text(&dpamatch(&[command, &["--help"]].concat())).to_owned()
-}
-
 /// Whether a word looks like the name of a fact in the code's comments: a letter and a number.
 fn names_a_fact(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -16,16 +12,8 @@ fn names_a_fact(word: &str) -> bool {
 /// What the code's comments call O16 or S8 means nothing to a user.
 #[test]
 fn help_names_no_facts_of_the_code() {
-    let top = help(&[]);
-    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1);
-    // What a command does may take several lines.
-    let commands = commands.map_while(|line| line.strip_prefix("  "));
-    let commands = commands.filter(|line| !line.starts_with(' '));
-    let commands = commands.filter_map(|line| line.split(' ').next());
-    let commands: Vec<&str> = commands.filter(|&command| command != "help").collect();
-    assert!(commands.len() > 10, "{top}");
-    for command in commands {
-        for line in help(&[command]).lines() {
+    for command in commands() {
+        for line in help(&command).lines() {
             let fact = line.split_whitespace().find(|word| names_a_fact(word));
             assert_eq!(fact, None, "{command}: {line}");
         }
@@ -35,7 +23,7 @@ fn help_names_no_facts_of_the_code() {
 /// Options of a group stand last, so that its heading covers no others.
 #[test]
 fn the_form_of_a_report_stands_under_no_heading_of_the_nic() {
-    for command in [&["match"][..], &["footprint"], &["analyze"], &["predict", "accuracy"]] {
+    for command in ["match", "footprint", "analyze", "predict accuracy"] {
         let mut heading = String::new();
         for line in help(command).lines() {
             if line.ends_with(':') && !line.starts_with(' ') {

@@ -14,9 +14,9 @@ mod guard;
 mod help;
 mod install;
 mod matching;
-mod model_options;
 mod options;
 mod run;
+mod tables;
 mod trace;
 #[path = "../../../tests/watchdog/mod.rs"]
 mod watchdog;
@@ -80,4 +80,30 @@ fn folder(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder");
     folder
+}
+
+/// What `COMMAND --help` prints.
+fn help(command: &str) -> String {
+    text(&self::command("help", command)).to_owned()
+}
+
+/// The commands that a help lists. What a command does may take several lines.
+fn subcommands(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.map_while(|line| line.strip_prefix("  "));
+    let lines = lines.filter(|line| !line.starts_with(' '));
+    let names = lines.filter_map(|line| line.split(' ').next()).filter(|&name| name != "help");
+    names.map(str::to_owned).collect()
+}
+
+/// All commands and subcommands.
+fn commands() -> Vec<String> {
+    let top = subcommands(&help(""));
+    assert!(top.len() > 12, "{top:?}");
+    let within = |command: &String| {
+        let inner = subcommands(&help(command)).into_iter();
+        inner.map(|inner| format!("{command} {inner}")).collect::<Vec<_>>()
+    };
+    let inner: Vec<String> = top.iter().flat_map(within).collect();
+    [top, inner].concat()
 }

@@ -195,38 +195,6 @@ fn a_stream_cut_off_by_an_error_has_nothing_left_over() {
     assert_eq!((code, results), (Some(2), ""));
 }
 
-#[test]
-fn files_that_cannot_be_read() {
-    for name in ["no/such/file", env!("CARGO_TARGET_TMPDIR")] {
-        let output = dpamatch_reads(&["match", name], b"");
-        let (code, results, message) = outcome(&output);
-        assert_eq!((code, results), (Some(2), ""));
-        assert!(message.starts_with(&format!("dpamatch: {name}: ")), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-    }
-}
-
-#[test]
-fn wrong_arguments() {
-    for arguments in [
-        &["match", "--engine", "magic"][..],
-        &["match", "--bins", "0"],
-        &["match", "--bins", "65537"],
-        &["match", "--bins", "many"],
-        &["match", "--format", "xml"],
-        &["gen", "--profile", "calm"],
-        &["gen", "--events", "-1"],
-        &["gen", "--pattern", "gather", "--ranks", "1"],
-        &["gen", "--pattern", "soup"],
-        &["nonsense"],
-    ] {
-        let output = dpamatch_reads(arguments, b"");
-        let (code, results, message) = outcome(&output);
-        assert_eq!((code, results), (Some(2), ""), "{arguments:?}");
-        assert!(message.contains(arguments[arguments.len() - 1]), "{message}");
-    }
-}
-
 /// A reader that stops after the first bytes ends the command quietly, although its input or work
 /// is not done.
 #[test]
@@ -328,5 +296,4 @@ fn engines_are_told_the_size_of_communicators() {
             (Some(0), Some(conversions.to_string().as_str()))
         );
     }
-    assert_eq!(dpamatch_reads(&["match", "--comm-size", "0"], b"").status.code(), Some(2));
 }

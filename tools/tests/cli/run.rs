@@ -127,21 +127,14 @@ fn other_commands_read_the_logs() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 4] = [
         (&["--", "tests/run/program.sh", "fail"], 1, "exit status: 3"),
         (&["--", "tests/run/program.sh", "silent"], 1, "no process used the emulated NIC"),
         (&["--", "tests/run/program.sh", "killed"], 1, "no process reached MPI_Finalize"),
         (&["--", "tests/run/program.sh", "rubbish"], 2, "rank-0-1.json: missing field"),
-        (&["--", "tests/run/no-program"], 2, "tests/run/no-program"),
-        (&["--provider", "/", "--", "true"], 2, "no libdpamatch_fi.so in /"),
     ];
     for (arguments, code, words) in cases {
-        let mut command = Command::new(DPAMATCH);
-        command.arg("run");
-        if !arguments.contains(&"--provider") {
-            command.args(["--provider", "tests/run"]);
-        }
-        let output = command.args(arguments).output().expect("the command runs");
+        let output = run(arguments);
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
         assert!(errors.contains(words), "{arguments:?}: {errors}");

@@ -75,31 +75,6 @@ fn dump_prints_a_call_a_line() {
 }
 
 #[test]
-fn what_is_no_trace_is_said_with_its_name() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("notes.txt");
-    std::fs::write(&file, "nothing of the kind\n").expect("room");
-    let output = trace(&["info", file.to_str().expect("text")]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("neither a DUMPI binary file nor text of dumpi2ascii"),
-        "{}",
-        said(&output)
-    );
-    assert!(said(&output).contains("rank 0 assumed"), "{}", said(&output));
-
-    let output = trace(&["info", folder.path().to_str().expect("text")]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("no trace files found"), "{}", said(&output));
-
-    let output = trace(&["info", "not-there"]);
-    assert_eq!(output.status.code(), Some(2));
-    let output = trace(&["dump", "edge-4-mpich", "--rank", "9"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("the trace has no rank 9"), "{}", said(&output));
-}
-
-#[test]
 fn a_cache_goes_where_it_is_told_to() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("cache");

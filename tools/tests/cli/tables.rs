@@ -1,0 +1,87 @@
+//! Tables of command lines in text files, and the files that these lines name.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::{Output, dpamatch};
+
+/// A text file of sections. Lines that begin with `#` are comments.
+pub(super) struct Table {
+    /// Lines before the first heading.
+    pub(super) head: Vec<String>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// The lines below a heading `[NAME] MORE`.
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) more: Vec<String>,
+    pub(super) lines: Vec<String>,
+}
+
+impl Table {
+    pub(super) fn read(text: &str) -> Self {
+        let mut table = Self { head: Vec::new(), parts: Vec::new() };
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        for line in lines {
+            let heading = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+            match (heading, table.parts.last_mut()) {
+                (Some((name, more)), _) => table.parts.push(Part {
+                    name: name.to_owned(),
+                    more: more.split_whitespace().map(str::to_owned).collect(),
+                    lines: Vec::new(),
+                }),
+                (None, Some(part)) => part.lines.push(line.to_owned()),
+                (None, None) => table.head.push(line.to_owned()),
+            }
+        }
+        table
+    }
+}
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tables");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// Writes the file that `@NAME` names.
+pub(super) fn file(name: &str, contents: impl AsRef<[u8]>) {
+    std::fs::write(folder().join(name), contents).expect("room");
+}
+
+/// The words of a line, with `$NAME` and `@NAME` replaced by recorded traces and by files.
+pub(super) fn words(line: &str) -> Vec<String> {
+    let place = |line: &str| {
+        let line = line.replace('$', "../tests/data/traces/");
+        line.replace('@', &format!("{}/", folder().display()))
+    };
+    line.split_whitespace().map(place).collect()
+}
+
+/// Runs the program with the words of a line.
+pub(super) fn run(line: &str) -> Output {
+    dpamatch(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Calls `each` for all items, as many at a time as there are processors. It fails at the end if any
+/// call failed.
+pub(super) fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // Relaxed: the counters guard no other memory.
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if catch_unwind(AssertUnwindSafe(|| each(item))).is_err() {
+                failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    assert_eq!(failed.into_inner(), 0, "failures, each with its message above");
+}
