@@ -7,8 +7,7 @@ mod seeds;
 mod watchdog;
 
 use dpa_model::{
-    Barrier, Choice, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
-    Repost,
+    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal, Repost,
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
@@ -113,7 +112,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
 
 fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let profile = pick(&mut random, &Profile::ALL);
+    let profile = pick(&mut random, Profile::ALL);
     let length = pick(&mut random, &[20, 100, 400]);
     let mut events: Vec<Event> = Generator::new(seed, length, profile).collect();
     if random.random_bool(0.2) {

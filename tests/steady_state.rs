@@ -119,7 +119,7 @@ fn call(engine: &mut dyn Engine, call: &Call) {
 #[test]
 fn engines_report_the_memory_that_they_hold() {
     let _dog = watchdog::on("an endpoint: engines report the memory that they hold");
-    for (seed, profile) in (0..).zip(Profile::ALL) {
+    for (seed, profile) in (0..).zip(Profile::ALL.iter().copied()) {
         let calls = random_calls(seed, 4_000, profile);
         let options = seed_options(seed);
         for entry in ENGINES {

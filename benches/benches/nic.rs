@@ -25,7 +25,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use dpa_model::{Choice, FastPath, Hints, NicConfig, Options, Removal};
+use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 

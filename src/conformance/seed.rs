@@ -87,7 +87,7 @@ pub fn check_stream(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result
 /// The engine's name, how to make the stream, and the difference.
 pub fn check_seed(seed: u64) -> Result<(), String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let profile = pick(&mut random, &Profile::ALL);
+    let profile = pick(&mut random, Profile::ALL);
     let events = pick(&mut random, &[10, 60, 60, 250, 250, 700]);
     let options = seed_options(seed);
     let calls = random_calls(seed, events, profile);

@@ -6,11 +6,8 @@
 //! on every machine: the generator is named (ChaCha with 8 rounds) and only whole numbers are
 //! drawn.
 
-use std::fmt;
-use std::str::FromStr;
-
 use dpamatch_vocabulary::{
-    CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
+    CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, choices,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -18,37 +15,27 @@ use rand::{RngExt, SeedableRng};
 use super::{CollName, Collective, Event, ProbeId, hostile};
 use crate::engine::{MsgId, RecvId};
 
-/// The character of a random stream.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Profile {
-    /// Some of everything, the largest rank, tag and communicator included.
-    Mixed,
-    /// Few keys in long bursts: many conflicts, long sequences of compatible receives.
-    Hot,
-    /// Half of the receives wild in source, tag or both.
-    Wild,
-    /// Many keys, long queues.
-    Deep,
-    /// Collective operations in communicators of their own beside point-to-point traffic.
-    Coll,
-    /// Thousands of communicators, each used for a while.
-    Comms,
-    /// Keys chosen against hash tables: in one bin of the hashes that engines use, or different in
-    /// high bits only.
-    Keys,
-}
-
-/// A word that names no profile.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnknownProfile(pub String);
-
-impl fmt::Display for UnknownProfile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown profile {:?} (known: mixed, hot, wild, deep, coll, comms, keys)", self.0)
+choices! {
+    /// The character of a random stream.
+    #[derive(Hash)]
+    pub enum Profile, by default Mixed {
+        /// Some of everything, the largest rank, tag and communicator included.
+        Mixed = "mixed",
+        /// Few keys in long bursts: many conflicts, long sequences of compatible receives.
+        Hot = "hot",
+        /// Half of the receives wild in source, tag or both.
+        Wild = "wild",
+        /// Many keys, long queues.
+        Deep = "deep",
+        /// Collective operations in communicators of their own beside point-to-point traffic.
+        Coll = "coll",
+        /// Thousands of communicators, each used for a while.
+        Comms = "comms",
+        /// Keys chosen against hash tables: in one bin of the hashes that engines use, or different
+        /// in high bits only.
+        Keys = "keys",
     }
 }
-
-impl std::error::Error for UnknownProfile {}
 
 /// The numbers behind a profile.
 struct Shape {
@@ -81,23 +68,6 @@ enum Numbers {
 }
 
 impl Profile {
-    /// All profiles.
-    pub const ALL: [Self; 7] =
-        [Self::Mixed, Self::Hot, Self::Wild, Self::Deep, Self::Coll, Self::Comms, Self::Keys];
-
-    /// The profile's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mixed => "mixed",
-            Self::Hot => "hot",
-            Self::Wild => "wild",
-            Self::Deep => "deep",
-            Self::Coll => "coll",
-            Self::Comms => "comms",
-            Self::Keys => "keys",
-        }
-    }
-
     fn shape(self) -> Shape {
         let mixed = Shape {
             sources: 9,
@@ -149,23 +119,6 @@ impl Profile {
                 ..mixed
             },
         }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Profile {
-    type Err = UnknownProfile;
-
-    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
-        Self::ALL
-            .into_iter()
-            .find(|profile| profile.name() == text)
-            .ok_or_else(|| UnknownProfile(text.chars().take(40).collect()))
     }
 }
 
@@ -397,7 +350,7 @@ mod tests {
 
     #[test]
     fn streams_match_much_and_use_both_queues() {
-        for profile in Profile::ALL {
+        for &profile in Profile::ALL {
             let (matches, posted, unexpected) = character(profile);
             let least = if profile == Profile::Comms { 2_000 } else { 4_000 };
             assert!(matches > least, "{profile}: {matches} matches");
@@ -412,7 +365,7 @@ mod tests {
 
     #[test]
     fn every_line_can_be_read_back() {
-        for profile in Profile::ALL {
+        for &profile in Profile::ALL {
             let stream: Vec<_> = Generator::new(9, 3_000, profile).collect();
             let text: String = stream.iter().map(|event| format!("{event}\n")).collect();
             let read: Result<Vec<_>, _> = Reader::new(text.as_bytes()).collect();
@@ -448,7 +401,8 @@ mod tests {
             0x83da_d9fa_0565_0971,
             0x7f94_a53c_7c09_e485,
         ];
-        assert_eq!(Profile::ALL.map(checksum), expected);
+        let sums: Vec<u64> = Profile::ALL.iter().copied().map(checksum).collect();
+        assert_eq!(sums, expected);
     }
 
     #[test]

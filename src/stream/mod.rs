@@ -55,7 +55,7 @@ pub use dpamatch_vocabulary::{Outcome, ProbeId};
 pub use event::Event;
 pub use field::FieldError;
 #[cfg(feature = "conformance")]
-pub use generate::{Generator, Profile, UnknownProfile};
+pub use generate::{Generator, Profile};
 pub use matcher::{RunError, StreamMatcher, apply};
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
 

@@ -143,7 +143,7 @@ fn streams_are_matched_as_by_the_oracle() {
         for (seed, nic) in
             (0..).zip([NicConfig { bins: 16, ..NicConfig::default() }, tiny(), no_tables()])
         {
-            for profile in Profile::ALL {
+            for &profile in Profile::ALL {
                 let events: Vec<_> = Generator::new(seed, EVENTS, profile).collect();
                 let mut play = Play::new(nic, number, &events);
                 events.iter().for_each(|event| play.event(event));

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use dpa_model::{Choice, FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
+use dpa_model::{FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };

@@ -60,6 +60,9 @@ macro_rules! choices {
         }
 
         impl $choice {
+            /// All values.
+            pub const ALL: &'static [Self] = &[$(Self::$value),+];
+
             /// The value's name.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -69,7 +72,7 @@ macro_rules! choices {
         }
 
         impl $crate::Choice for $choice {
-            const ALL: &[Self] = &[$(Self::$value),+];
+            const ALL: &[Self] = $choice::ALL;
 
             fn name(self) -> &'static str {
                 self.name()
@@ -79,6 +82,12 @@ macro_rules! choices {
                 match self {
                     $(Self::$value => concat!($($about),+),)+
                 }
+            }
+        }
+
+        impl core::fmt::Display for $choice {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.name())
             }
         }
     )+};

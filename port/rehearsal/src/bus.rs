@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::build::{BuildError, finish, program, root, target_folder};
 use crate::job::{Job, STREAM};
 use crate::qemu::{self, Ran};
-use dpa_model::{Choice, PaperWorkload};
+use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
 /// File with the machine's memory.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use dpa_model::{Choice, PaperWorkload};
+use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
 use crate::bus;

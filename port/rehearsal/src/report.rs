@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::rv64::{Count, Image, Outcome, Setup};
-use dpa_model::{Choice, PaperWorkload};
+use dpa_model::PaperWorkload;
 
 use crate::check::interpret;
 use crate::job::{Ends, Job, WARM_UP};

@@ -1,6 +1,6 @@
 //! The measured Figure 8 (O40), and a prediction's distance from it.
 
-use dpamatch_vocabulary::{Choice, PaperWorkload};
+use dpamatch_vocabulary::PaperWorkload;
 
 /// Use of a measured point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

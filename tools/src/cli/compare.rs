@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::document::{self, Save};
-use super::input::one_of;
+use super::input::choice;
 use super::table::Wide;
 use super::{BadInput, engines, output};
 
@@ -48,7 +48,7 @@ Examples:
 pub(super) struct Args {
     /// Experiments, by name
     #[arg(value_name = "EXPERIMENT", required_unless_present = "all", hide_possible_values = true,
-          value_parser = one_of::<Experiment>(Experiment::ALL.map(Experiment::name)))]
+          value_parser = choice::<Experiment>())]
     experiments: Vec<Experiment>,
     /// All experiments
     #[arg(long, conflicts_with = "experiments")]

@@ -9,7 +9,7 @@ use dpamatch::stream::{Event, Generator, Profile};
 use dpamatch_tools::workload::{Order, Pattern, Workload};
 use serde_json::{Map, Value, json};
 
-use super::input::one_of;
+use super::input::choice;
 use super::{BadInput, document, output};
 
 const EXAMPLES: &str = "\
@@ -59,11 +59,11 @@ pub(super) struct Args {
     events: u64,
     /// Kind of random stream
     #[arg(long, value_name = "P", default_value_t = Profile::Mixed, hide_possible_values = true,
-          value_parser = one_of::<Profile>(Profile::ALL.map(Profile::name)))]
+          value_parser = choice::<Profile>())]
     profile: Profile,
     /// The stream of this pattern, in place of a random one
     #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "profile"], hide_possible_values = true,
-          value_parser = one_of::<Pattern>(Pattern::ALL.map(Pattern::name)))]
+          value_parser = choice::<Pattern>())]
     pattern: Option<Pattern>,
     #[command(flatten)]
     numbers: Numbers,
@@ -101,7 +101,7 @@ struct Numbers {
     early: Option<u32>,
     /// Order of arrival
     #[arg(long, value_name = "ORDER", requires = "pattern",
-          value_parser = one_of::<Order>(Order::ALL.map(Order::name)))]
+          value_parser = choice::<Order>())]
     order: Option<Order>,
     /// Length of a message
     #[arg(long, value_name = "BYTES", requires = "pattern")]

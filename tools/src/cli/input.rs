@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -30,16 +29,6 @@ pub(super) fn did_you_mean<S: AsRef<str>>(
 ) -> String {
     let meant = nearest(name, known);
     meant.map_or(String::new(), |known| format!("; did you mean {}?", known.as_ref()))
-}
-
-/// Parses a name; an error for an unknown name suggests a similar one.
-pub(super) fn one_of<T>(
-    names: impl IntoIterator<Item = &'static str>,
-) -> impl TypedValueParser<Value = T>
-where
-    T: FromStr<Err: std::error::Error + Send + Sync + 'static> + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 /// Parses the name of an option's value.

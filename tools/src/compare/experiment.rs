@@ -1,44 +1,39 @@
 //! The experiments by name, with their inputs and results.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::{
     Candidate, Case, CompareError, Sheet, complexity, dedicated, measure, memory, senders, traffic,
 };
 use crate::figure::Figure;
 use crate::table::Table;
 use dpamatch::registry::{EngineEntry, EngineOptions};
+use dpamatch_vocabulary::choices;
 
-/// An experiment.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Experiment {
-    /// 4D's micro-benchmark: forward and reverse search, few and many messages per sender.
-    Search,
-    /// 4D's micro-benchmark with a growing share of ANY_SOURCE.
-    Any,
-    /// 4D's table of memory, and the engines' real memory.
-    Memory,
-    /// 4D's spans, thresholds and example.
-    Spans,
-    /// Dedicated queues of collectives against the cap.
-    Queues,
-    /// Overhead of dedicated queues relative to their search time.
-    Overhead,
-    /// Search behind entries that stay, one to 65,536 of them.
-    Depth,
-    /// Time per message at one depth.
-    Rate,
-    /// Application patterns.
-    Patterns,
-    /// Counted steps against formulas.
-    Complexity,
+choices! {
+    /// An experiment.
+    #[derive(Hash)]
+    pub enum Experiment, by default Search {
+        /// 4D's micro-benchmark: forward and reverse search, few and many messages per sender.
+        Search = "search",
+        /// 4D's micro-benchmark with a growing share of ANY_SOURCE.
+        Any = "any",
+        /// 4D's table of memory, and the engines' real memory.
+        Memory = "memory",
+        /// 4D's spans, thresholds and example.
+        Spans = "spans",
+        /// Dedicated queues of collectives against the cap.
+        Queues = "queues",
+        /// Overhead of dedicated queues relative to their search time.
+        Overhead = "overhead",
+        /// Search behind entries that stay, one to 65,536 of them.
+        Depth = "depth",
+        /// Time per message at one depth.
+        Rate = "rate",
+        /// Application patterns.
+        Patterns = "patterns",
+        /// Counted steps against formulas.
+        Complexity = "complexity",
+    }
 }
-
-/// An unknown experiment name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown experiment {0:?} (known: {known})", known = Experiment::ALL.map(Experiment::name).join(", "))]
-pub struct UnknownExperiment(pub String);
 
 /// Inputs of an experiment.
 #[derive(Debug)]
@@ -103,36 +98,6 @@ pub struct Report {
 }
 
 impl Experiment {
-    /// All experiments.
-    pub const ALL: [Self; 10] = [
-        Self::Search,
-        Self::Any,
-        Self::Memory,
-        Self::Spans,
-        Self::Queues,
-        Self::Overhead,
-        Self::Depth,
-        Self::Rate,
-        Self::Patterns,
-        Self::Complexity,
-    ];
-
-    /// The experiment's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Any => "any",
-            Self::Memory => "memory",
-            Self::Spans => "spans",
-            Self::Queues => "queues",
-            Self::Overhead => "overhead",
-            Self::Depth => "depth",
-            Self::Rate => "rate",
-            Self::Patterns => "patterns",
-            Self::Complexity => "complexity",
-        }
-    }
-
     /// Runs the experiment.
     ///
     /// # Errors
@@ -150,21 +115,6 @@ impl Experiment {
             Self::Patterns => traffic::patterns(plan, progress),
             Self::Complexity => complexity::complexity(plan, progress),
         }
-    }
-}
-
-impl fmt::Display for Experiment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Experiment {
-    type Err = UnknownExperiment;
-
-    fn from_str(text: &str) -> Result<Self, UnknownExperiment> {
-        let unknown = || UnknownExperiment(text.chars().take(40).collect());
-        Self::ALL.into_iter().find(|experiment| experiment.name() == text).ok_or_else(unknown)
     }
 }
 

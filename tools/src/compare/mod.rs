@@ -30,5 +30,5 @@ mod traffic;
 
 pub use case::{Case, Sheet};
 pub use error::CompareError;
-pub use experiment::{Experiment, Plan, Progress, Report, UnknownExperiment};
+pub use experiment::{Experiment, Plan, Progress, Report};
 pub use measure::{Candidate, Measurement, measure};

@@ -62,7 +62,7 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
 pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let is_application = |pattern: &Pattern| !matches!(pattern, Pattern::Senders | Pattern::Depth);
     let mut cases = Vec::new();
-    for pattern in Pattern::ALL.into_iter().filter(is_application) {
+    for pattern in Pattern::ALL.iter().copied().filter(is_application) {
         for ranks in plan.ranks_or(&[pattern.usual().ranks]) {
             let workload = Workload { ranks, seed: plan.seed, ..pattern.usual() };
             cases.push(Case { keys: vec![pattern.name().into(), ranks.into()], workload });

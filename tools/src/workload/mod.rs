@@ -26,8 +26,8 @@ mod pattern;
 
 use dpamatch_vocabulary::CommId;
 pub use events::Events;
-pub use order::{NEAR, Order, UnknownOrder};
-pub use pattern::{Pattern, UnknownPattern};
+pub use order::{NEAR, Order};
+pub use pattern::Pattern;
 
 /// Most ranks of a workload: the largest job of the papers.
 pub const RANKS_MAX: u32 = 1 << 20;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn everything_is_matched() {
-        for pattern in Pattern::ALL {
+        for &pattern in Pattern::ALL {
             for (any, early, comms) in [(0, 0, 1), (30, 50, 3), (100, 100, 2)] {
                 let workload = Workload { any, early, comms, ..small(pattern) };
                 let (prq, umq, left) = run(workload);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn lines_can_be_read_back_and_stay_the_same() {
         let mut checksum = 0xcbf2_9ce4_8422_2325_u64;
-        for pattern in Pattern::ALL {
+        for &pattern in Pattern::ALL {
             let workload = Workload { any: 20, ..small(pattern) };
             let stream: Vec<_> = workload.events().expect("a workload").collect();
             let text: String = stream.iter().map(|event| format!("{event}\n")).collect();

@@ -1,43 +1,26 @@
 //! Orders with random access, without stored lists.
 
-use std::fmt;
-use std::str::FromStr;
+use dpamatch_vocabulary::choices;
 
-/// Arrival order of messages relative to the posting order of their receives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// Posting order: each search wants a queue's first entry.
-    Forward,
-    /// Reverse posting order: each search wants a queue's last entry.
-    Reverse,
-    /// Random.
-    Shuffled,
-    /// Random within neighbourhoods of [`NEAR`], as of processes in step with one another.
-    Near,
+choices! {
+    /// Arrival order of messages relative to the posting order of their receives.
+    #[derive(Hash)]
+    pub enum Order, by default Shuffled {
+        /// Posting order: each search wants a queue's first entry.
+        Forward = "forward",
+        /// Reverse posting order: each search wants a queue's last entry.
+        Reverse = "reverse",
+        /// Random.
+        Shuffled = "shuffled",
+        /// Random within neighbourhoods of 16, as of processes in step with one another.
+        Near = "near",
+    }
 }
 
 /// Size of a neighbourhood of [`Order::Near`].
 pub const NEAR: u64 = 16;
 
-/// An unknown order name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown order {0:?} (known: forward, reverse, shuffled, near)")]
-pub struct UnknownOrder(pub String);
-
 impl Order {
-    /// All orders.
-    pub const ALL: [Self; 4] = [Self::Forward, Self::Reverse, Self::Shuffled, Self::Near];
-
-    /// The order's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Reverse => "reverse",
-            Self::Shuffled => "shuffled",
-            Self::Near => "near",
-        }
-    }
-
     /// The element at `place` of `count`; each seed gives a permutation.
     pub(super) fn at(self, place: u64, count: u64, seed: u64) -> u64 {
         debug_assert!(place < count);
@@ -50,21 +33,6 @@ impl Order {
                 start + permuted(place - start, NEAR.min(count - start), mix(seed ^ start))
             }
         }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Order {
-    type Err = UnknownOrder;
-
-    fn from_str(text: &str) -> Result<Self, UnknownOrder> {
-        let unknown = || UnknownOrder(text.chars().take(40).collect());
-        Self::ALL.into_iter().find(|order| order.name() == text).ok_or_else(unknown)
     }
 }
 
@@ -100,7 +68,7 @@ mod tests {
 
     #[test]
     fn every_order_is_a_permutation() {
-        for order in Order::ALL {
+        for &order in Order::ALL {
             for count in [1, 2, 3, 16, 17, 63, 64, 1000] {
                 let mut seen: Vec<u64> =
                     (0..count).map(|place| order.at(place, count, 5)).collect();

@@ -1,48 +1,43 @@
 //! The patterns: the messages to one receiver.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::order::mix;
 use super::{Order, Workload};
 use dpamatch::engine::{CollName, Collective};
+use dpamatch_vocabulary::choices;
 
-/// A communication pattern, as seen from one receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pattern {
-    /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring order.
-    /// Every message has its own tag, so only the order determines the search depth.
-    Senders,
-    /// `pending` entries from all senders in turn that never match; behind them one receive and its
-    /// message per round.
-    Depth,
-    /// All ranks send to rank 0, which receives by rising rank, and from each sender in order.
-    Gather,
-    /// Halo exchange on a square torus: eight neighbours.
-    Halo2d,
-    /// Halo exchange on a cubic torus: 26 neighbours.
-    Halo3d,
-    /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
-    /// 1 entries, the UMQ nearly as many.
-    Ring,
-    /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ has
-    /// four entries, the UMQ thousands.
-    Alltoall,
-    /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one message
-    /// per shared block, and an allreduce (MiniAMR has both kinds, mostly collective elements).
-    Amr,
-    /// A linear MPI_Gather at its root.
-    CollGather,
-    /// A recursive-doubling MPI_Allreduce.
-    Allreduce,
-    /// A linear MPI_Iallgather: all receives posted at once, in ring order.
-    Iallgather,
+choices! {
+    /// A communication pattern, as seen from one receiver.
+    #[derive(Hash)]
+    pub enum Pattern, by default Senders {
+        /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring order.
+        /// Every message has its own tag, so only the order determines the search depth.
+        Senders = "senders",
+        /// `pending` entries from all senders in turn that never match; behind them one receive and its
+        /// message per round.
+        Depth = "depth",
+        /// All ranks send to rank 0, which receives by rising rank, and from each sender in order.
+        Gather = "gather",
+        /// Halo exchange on a square torus: eight neighbours.
+        Halo2d = "halo2d",
+        /// Halo exchange on a cubic torus: 26 neighbours.
+        Halo3d = "halo3d",
+        /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
+        /// 1 entries, the UMQ nearly as many.
+        Ring = "ring",
+        /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ has
+        /// four entries, the UMQ thousands.
+        Alltoall = "alltoall",
+        /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one message
+        /// per shared block, and an allreduce (MiniAMR has both kinds, mostly collective elements).
+        Amr = "amr",
+        /// A linear MPI_Gather at its root.
+        CollGather = "coll-gather",
+        /// A recursive-doubling MPI_Allreduce.
+        Allreduce = "allreduce",
+        /// A linear MPI_Iallgather: all receives posted at once, in ring order.
+        Iallgather = "iallgather",
+    }
 }
-
-/// An unknown pattern name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown pattern {0:?} (known: {known})", known = Pattern::ALL.map(Pattern::name).join(", "))]
-pub struct UnknownPattern(pub String);
 
 /// Identity of an element of a round, that is, of a receive and its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,57 +54,6 @@ const AMR_NEIGHBOURS: (u64, u64) = (6, 54);
 const AMR_ROUNDS: u64 = 4;
 
 impl Pattern {
-    /// All patterns.
-    pub const ALL: [Self; 11] = [
-        Self::Senders,
-        Self::Depth,
-        Self::Gather,
-        Self::Halo2d,
-        Self::Halo3d,
-        Self::Ring,
-        Self::Alltoall,
-        Self::Amr,
-        Self::CollGather,
-        Self::Allreduce,
-        Self::Iallgather,
-    ];
-
-    /// The pattern's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Senders => "senders",
-            Self::Depth => "depth",
-            Self::Gather => "gather",
-            Self::Halo2d => "halo2d",
-            Self::Halo3d => "halo3d",
-            Self::Ring => "ring",
-            Self::Alltoall => "alltoall",
-            Self::Amr => "amr",
-            Self::CollGather => "coll-gather",
-            Self::Allreduce => "allreduce",
-            Self::Iallgather => "iallgather",
-        }
-    }
-
-    /// A description in one line.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Senders => "4D's micro-benchmark: messages of all ranks, each with its own tag",
-            Self::Depth => {
-                "entries that never match, and one receive and message behind them in each round"
-            }
-            Self::Gather => "all ranks send to one, which takes them in the order of ranks",
-            Self::Halo2d => "eight neighbours on a torus",
-            Self::Halo3d => "26 neighbours on a torus",
-            Self::Ring => "n-body: all receives posted at once, messages nearly in order",
-            Self::Alltoall => "radix sort: four receives at a time, unexpected messages pile up",
-            Self::Amr => "adaptive mesh: changing neighbours, many blocks, an allreduce a round",
-            Self::CollGather => "collective: a linear gather at its root",
-            Self::Allreduce => "collective: recursive doubling",
-            Self::Iallgather => "collective: linear allgather, all receives posted at once",
-        }
-    }
-
     /// The pattern with its default numbers.
     pub fn usual(self) -> Workload {
         let usual = Workload {
@@ -136,21 +80,6 @@ impl Pattern {
             Self::Allreduce => Workload { rounds: 100, early: 50, order: Order::Near, ..usual },
             Self::Iallgather => Workload { early: 25, ..usual },
         }
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = UnknownPattern;
-
-    fn from_str(text: &str) -> Result<Self, UnknownPattern> {
-        let unknown = || UnknownPattern(text.chars().take(40).collect());
-        Self::ALL.into_iter().find(|pattern| pattern.name() == text).ok_or_else(unknown)
     }
 }
 

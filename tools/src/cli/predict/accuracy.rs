@@ -1,6 +1,6 @@
 //! The prediction beside the measured Figure 8.
 
-use dpa_model::{Choice, PaperWorkload};
+use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::{Setup, predict, series};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series, Style};
