@@ -174,6 +174,11 @@ impl Table {
         }
     }
 
+    /// A table whose first [`row`](Self::row) names the columns.
+    pub fn open(name: &str, title: impl Into<String>) -> Self {
+        Self::new(name, title, [""; 0])
+    }
+
     /// A table with a row for each item: [`Rows::columns`] says what a row shows.
     pub fn of<I: IntoIterator>(name: &str, title: impl Into<String>, items: I) -> Rows<I> {
         Rows { name: name.to_owned(), title: title.into(), items }
@@ -207,6 +212,17 @@ impl Table {
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "{}", self.title);
+        self.rows.push(row);
+    }
+
+    /// Adds a row of cells with the names of their columns.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = (impl AsRef<str>, Cell)>) {
+        let cells = cells.into_iter().map(|(name, cell)| (name.as_ref().to_owned(), cell));
+        let (names, row): (Vec<String>, Vec<Cell>) = cells.unzip();
+        if self.rows.is_empty() {
+            self.columns.clone_from(&names);
+        }
+        debug_assert_eq!(self.columns, names, "{}", self.title);
         self.rows.push(row);
     }
 

@@ -47,53 +47,35 @@ impl Sheet {
 
     /// All results, one row per case and engine.
     pub fn data(&self, name: &str, title: &str) -> Table {
-        let numbers = [
-            "engine",
-            "matches",
-            "prq_attempts",
-            "prq_hops",
-            "umq_attempts",
-            "umq_hops",
-            "steps",
-            "steps_per_match",
-            "prq_depth_max",
-            "umq_depth_max",
-            "prq_length_max",
-            "umq_length_max",
-            "conversions",
-            "memory_bytes_max",
-            "fewer_steps_than_list",
-            "ns_per_match",
-            "faster_than_list",
-        ];
-        let mut table = Table::new(name, title, self.keys.iter().chain(&numbers).copied())
+        let mut table = Table::open(name, title)
             .keyed(self.keys.len() + 1)
             .measured(&["ns_per_match", "faster_than_list"]);
         for (case, all) in &self.rows {
             for own in all {
                 let of = |name| Cell::from(own.counter(name));
                 let rise = |name| Cell::from(own.rise(name));
-                let mut row = case.keys.clone();
+                let keys = self.keys.iter().copied().zip(case.keys.clone());
+                let mut row: Vec<(&str, Cell)> = keys.collect();
                 row.extend([
-                    own.engine.as_str().into(),
-                    own.matches.into(),
-                    rise("prq_attempts"),
-                    rise("prq_hops"),
-                    rise("umq_attempts"),
-                    rise("umq_hops"),
-                    own.steps().into(),
-                    own.steps_per_match().into(),
-                    of("prq_depth_max"),
-                    of("umq_depth_max"),
-                    of("prq_length_max"),
-                    of("umq_length_max"),
-                    of("conversions"),
-                    of("memory_bytes_max"),
-                    own.fewer_steps_than(&all[0]).into(),
-                    own.ns_per_match().into(),
-                    own.faster_than(&all[0]).into(),
+                    ("engine", own.engine.as_str().into()),
+                    ("matches", own.matches.into()),
+                    ("prq_attempts", rise("prq_attempts")),
+                    ("prq_hops", rise("prq_hops")),
+                    ("umq_attempts", rise("umq_attempts")),
+                    ("umq_hops", rise("umq_hops")),
+                    ("steps", own.steps().into()),
+                    ("steps_per_match", own.steps_per_match().into()),
+                    ("prq_depth_max", of("prq_depth_max")),
+                    ("umq_depth_max", of("umq_depth_max")),
+                    ("prq_length_max", of("prq_length_max")),
+                    ("umq_length_max", of("umq_length_max")),
+                    ("conversions", of("conversions")),
+                    ("memory_bytes_max", of("memory_bytes_max")),
+                    ("fewer_steps_than_list", own.fewer_steps_than(&all[0]).into()),
+                    ("ns_per_match", own.ns_per_match().into()),
+                    ("faster_than_list", own.faster_than(&all[0]).into()),
                 ]);
-                table.push(row);
+                table.row(row);
                 table.rounds("ns_per_match", &own.ns);
             }
         }

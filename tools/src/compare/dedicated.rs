@@ -59,23 +59,8 @@ fn dedicated(k: u32) -> impl Fn() -> Box<dyn dpamatch::engine::Engine> {
 pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let mut candidates = vec![Candidate::new("list", || Box::new(ListEngine::new()))];
     candidates.extend(plan.k.iter().map(|&k| Candidate::new(format!("k = {k}"), dedicated(k))));
-    let columns = [
-        "operation",
-        "ranks",
-        "k",
-        "cap",
-        "prq_queues",
-        "umq_queues",
-        "printed_cap",
-        "first_call",
-        "later_calls",
-        "list",
-        "fewer_steps",
-        "faster",
-        "printed_speedup",
-    ];
     let title = "Dedicated queues of collectives against the cap, k floor(sqrt(n))";
-    let mut table = Table::new("queues", title, columns)
+    let mut table = Table::open("queues", title)
         .keyed(3)
         .measured(&["faster"])
         .note(format!("{CALLS} calls ({ALLREDUCE_CALLS} of allreduce), messages in random order."))
@@ -108,20 +93,20 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                 let speedup = speedup.filter(|_| k == 1 && pattern == Pattern::CollGather);
                 let fewer = later(0).zip(later(i)).map(|(list, own)| list / own);
                 series.points.extend(fewer.map(|fewer| (f64::from(ranks), fewer)));
-                table.push([
-                    pattern.name().into(),
-                    ranks.into(),
-                    k.into(),
-                    dedicated_queue_cap(k, ranks).into(),
-                    own.counter("prq_collective_queues").into(),
-                    own.counter("umq_collective_queues").into(),
-                    printed.map(|(_, _, queues)| queues).into(),
-                    first[i].steps_per_match().into(),
-                    later(i).into(),
-                    later(0).into(),
-                    fewer.into(),
-                    own.faster_than(&all[0]).into(),
-                    speedup.map(|(_, times)| times).into(),
+                table.row([
+                    ("operation", pattern.name().into()),
+                    ("ranks", ranks.into()),
+                    ("k", k.into()),
+                    ("cap", dedicated_queue_cap(k, ranks).into()),
+                    ("prq_queues", own.counter("prq_collective_queues").into()),
+                    ("umq_queues", own.counter("umq_collective_queues").into()),
+                    ("printed_cap", printed.map(|(_, _, queues)| queues).into()),
+                    ("first_call", first[i].steps_per_match().into()),
+                    ("later_calls", later(i).into()),
+                    ("list", later(0).into()),
+                    ("fewer_steps", fewer.into()),
+                    ("faster", own.faster_than(&all[0]).into()),
+                    ("printed_speedup", speedup.map(|(_, times)| times).into()),
                 ]);
             }
         }
@@ -149,18 +134,9 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
     let config =
         DedicatedConfig { k_collective, k_partner, theta, timed: true, ..DedicatedConfig::COL_PNP };
     let candidates = [Candidate::new("col-pnp", move || Box::new(DedicatedEngine::new(config)))];
-    let columns = [
-        "application",
-        "pattern",
-        "ranks",
-        "overhead/search, steps",
-        "overhead/search, time",
-        "overhead/search, printed",
-    ];
-    let mut table = Table::new(
+    let mut table = Table::open(
         "overhead",
         "Overhead of dedicated queues to their search time, col-pnp",
-        columns,
     )
     .keyed(3)
     .measured(&["overhead_search_time"])
@@ -182,13 +158,13 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
             let time = (plan.rounds > 0)
                 .then(|| both(own, "overhead_ns") as f64 / both(own, "search_ns").max(1) as f64);
             let steps = both(own, "overhead_steps") as f64 / own.steps().unwrap_or(0).max(1) as f64;
-            table.push([
-                application.into(),
-                pattern.name().into(),
-                ranks.into(),
-                steps.into(),
-                time.into(),
-                printed.into(),
+            table.row([
+                ("application", application.into()),
+                ("pattern", pattern.name().into()),
+                ("ranks", ranks.into()),
+                ("overhead/search, steps", steps.into()),
+                ("overhead/search, time", time.into()),
+                ("overhead/search, printed", printed.into()),
             ]);
         }
     }

@@ -93,6 +93,9 @@ impl Grid {
 
     /// The lines, each ending with a line feed and not longer than `width` if possible.
     pub fn text(&self, width: usize) -> String {
+        if self.header.is_empty() {
+            return String::new();
+        }
         let (shown, left_out) = self.chosen(width);
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING);

@@ -51,19 +51,8 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         alone_costs.poll_ns(Channel::Network),
         alone_costs.poll_ns(Channel::SharedMemory)
     );
-    let columns = [
-        "policy",
-        "bytes",
-        "shared_ns",
-        "network_ns",
-        "shared_change",
-        "published_shared",
-        "network_change",
-        "network_alone_ns",
-        "alone_change",
-    ];
     let mut table =
-        Table::new("latency", title, columns).keyed(2).extra(["alone_change", "network_alone_ns"]);
+        Table::open("latency", title).keyed(2).extra(["alone_change", "network_alone_ns"]);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
     specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
     let mut figure =
@@ -85,16 +74,23 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
                 points[1].push((f64::from(ratio), network / 1e3));
                 points[2].push((f64::from(ratio), network_alone / 1e3));
             }
-            table.push([
-                spec.to_string().into(),
-                bytes.into(),
-                shared.into(),
-                network.into(),
-                (shared / base[0] - 1.0).into(),
-                PUBLISHED.iter().find(|row| published(row)).map(|&(_, _, change)| change).into(),
-                (network / base[1] - 1.0).into(),
-                network_alone.into(),
-                (network_alone / base_alone - 1.0).into(),
+            table.row([
+                ("policy", spec.to_string().into()),
+                ("bytes", bytes.into()),
+                ("shared_ns", shared.into()),
+                ("network_ns", network.into()),
+                ("shared_change", (shared / base[0] - 1.0).into()),
+                (
+                    "published_shared",
+                    PUBLISHED
+                        .iter()
+                        .find(|row| published(row))
+                        .map(|&(_, _, change)| change)
+                        .into(),
+                ),
+                ("network_change", (network / base[1] - 1.0).into()),
+                ("network_alone_ns", network_alone.into()),
+                ("alone_change", (network_alone / base_alone - 1.0).into()),
             ]);
         }
         let axes = || {
@@ -158,18 +154,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         if args.random_gap { "on average " } else { "" },
         args.gap
     );
-    let columns = [
-        "kind",
-        "bursts",
-        "policy",
-        "shared_ns",
-        "network_ns",
-        "mean_ns",
-        "to_round_robin",
-        "to_best",
-        "empty_per_message",
-    ];
-    let mut table = Table::new("discovery", title, columns).keyed(3).extra(["empty_per_message"]);
+    let mut table = Table::open("discovery", title).keyed(3).extra(["empty_per_message"]);
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
     for &kind in &args.kind {
@@ -183,16 +168,19 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
             for (&spec, points) in args.policy.iter().zip(&mut series) {
                 let found = mean(spec, kind.bursts(length));
                 points.push((f64::from(length), found.mean_ns / round_robin));
-                table.push([
-                    kind.name().into(),
-                    length.into(),
-                    spec.to_string().into(),
-                    found.shared_ns.into(),
-                    found.network_ns.into(),
-                    found.mean_ns.into(),
-                    (found.mean_ns / round_robin).into(),
-                    (found.mean_ns / best).into(),
-                    (found.empty_polls as f64 / found.messages as f64).into(),
+                table.row([
+                    ("kind", kind.name().into()),
+                    ("bursts", length.into()),
+                    ("policy", spec.to_string().into()),
+                    ("shared_ns", found.shared_ns.into()),
+                    ("network_ns", found.network_ns.into()),
+                    ("mean_ns", found.mean_ns.into()),
+                    ("to_round_robin", (found.mean_ns / round_robin).into()),
+                    ("to_best", (found.mean_ns / best).into()),
+                    (
+                        "empty_per_message",
+                        (found.empty_polls as f64 / found.messages as f64).into(),
+                    ),
                 ]);
             }
             results.progress.inc(1);
