@@ -15,6 +15,7 @@ mod help;
 mod install;
 mod matching;
 mod options;
+mod results;
 mod run;
 mod tables;
 mod trace;
