@@ -5,21 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 use super::*;
 
 fn archive(name: &str) -> String {
-    let parts = [
-        env!("CARGO_MANIFEST_DIR"),
-        "..",
-        "tests",
-        "data",
-        "traces",
-        name,
-        &format!("{name}.dumpi.tar.xz"),
-    ];
-    parts.iter().collect::<PathBuf>().display().to_string()
+    format!("../tests/data/traces/{name}/{name}.dumpi.tar.xz")
 }
 
-/// With lines as long as they are: other tests look at these.
-fn run(args: &[&str]) -> Output {
-    Command::new(DPAMATCH).args(args).arg("--wide").output().expect("the program runs")
+/// What `analyze` prints, with lines as long as they are: other tests look at these. `$NAME` is a
+/// trace.
+fn analyze(line: &str) -> String {
+    let word = |word: &str| word.strip_prefix('$').map_or_else(|| word.to_owned(), archive);
+    let words: Vec<String> = line.split_whitespace().map(word).collect();
+    text(&command("analyze", &format!("{} --wide", words.join(" "))))
 }
 
 fn text(output: &Output) -> String {
@@ -29,7 +23,7 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn the_summary_tells_the_main_numbers() {
-    let out = text(&run(&["analyze", &archive("lulesh-27"), "--engine", "optimistic"]));
+    let out = analyze("$lulesh-27 --engine optimistic");
     for line in [
         "lulesh-27: 27 of 27 ranks, 26490 calls in 1.8 MB",
         "calls: 14600 point-to-point, 351 collective, 0 one-sided (97.7 / 2.3 / 0.0 %); 8299 progress, 3240 other",
@@ -40,7 +34,7 @@ fn the_summary_tells_the_main_numbers() {
         assert!(out.contains(line), "{line}\n{out}");
     }
     assert!(out.lines().all(|line| line == line.trim_end()), "no spaces at the ends of lines");
-    let again = || text(&run(&["analyze", &archive("edge-4-mpich"), "--engine", "optimistic"]));
+    let again = || analyze("$edge-4-mpich --engine optimistic");
     assert_eq!(again(), again(), "a seed is an output");
     // Those with the most operations first; counted by hand in the source of the program.
     let out = again();
@@ -55,11 +49,8 @@ fn the_summary_tells_the_main_numbers() {
 /// `tools/src/analyze/worked_example.rs`.
 #[test]
 fn the_summary_of_a_small_trace_is_right_number_by_number() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/counted-by-hand");
-    let folder = folder.to_str().expect("a plain path");
-    let args =
-        ["analyze", folder, "--order", "time", "--bins", "1,64", "--engine", "list", "--check"];
-    let out = text(&run(&args));
+    let folder = "../tests/data/traces/counted-by-hand";
+    let out = analyze(&format!("{folder} --order time --bins 1,64 --engine list --check"));
     let lines: Vec<String> =
         out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     for line in [
@@ -93,17 +84,7 @@ fn the_summary_of_a_small_trace_is_right_number_by_number() {
 
 #[test]
 fn a_nic_that_is_too_small_is_told_where_and_why() {
-    let args = [
-        "analyze",
-        &archive("lulesh-27"),
-        "--receives",
-        "16",
-        "--engine",
-        "optimistic",
-        "--order",
-        "posts-first",
-    ];
-    let out = text(&run(&args));
+    let out = analyze("$lulesh-27 --receives 16 --engine optimistic --order posts-first");
     assert!(out.contains("with too few receive descriptors (--receives)"), "{out}");
     assert!(out.contains("The NIC is too small: rank 0 falls"), "{out}");
     assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
@@ -112,13 +93,9 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
 /// Who does as the report says has a NIC that is large enough, and not twice as large.
 #[test]
 fn advice_on_tables_can_be_followed() {
-    let small = ["--receives", "2", "--unexpected", "4", "--unexpected-buffers", "1"];
-    let analyze = |options: &[&str]| {
-        text(&run(
-            &[&["analyze", &archive("lulesh-27"), "--bins", "1", "--sweep", "4"], options].concat()
-        ))
-    };
-    let out = analyze(&small);
+    let small = "--receives 2 --unexpected 4 --unexpected-buffers 1";
+    let analyze = |options: &str| analyze(&format!("$lulesh-27 --bins 1 --sweep 4 {options}"));
+    let out = analyze(small);
     assert!(out.contains("does not fit: "), "{out}");
     assert!(
         out.contains("whether more bins save steps"),
@@ -128,7 +105,7 @@ fn advice_on_tables_can_be_followed() {
     let (options, _) = advice.split_once(" suffice").expect("options");
     let options: Vec<&str> = options.split(' ').collect();
     assert_eq!(options.len(), 8, "{options:?}");
-    assert!(analyze(&options).contains("fits the NIC"), "{options:?}");
+    assert!(analyze(&options.join(" ")).contains("fits the NIC"), "{options:?}");
     // Half of any of them is too little.
     for place in [1, 3, 5] {
         let half = (options[place].parse::<u32>().expect("a number") / 2).to_string();
@@ -137,7 +114,7 @@ fn advice_on_tables_can_be_followed() {
         if place == 3 {
             less[5] = &half;
         }
-        assert!(analyze(&less).contains("does not fit: "), "{less:?}");
+        assert!(analyze(&less.join(" ")).contains("does not fit: "), "{less:?}");
     }
 }
 
@@ -146,13 +123,9 @@ fn pairs_and_folder_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let pairs = folder.path().join("pairs.csv");
     let out = folder.path().join("report");
-    let [pairs_arg, out_arg] = [&pairs, &out].map(|path| path.display().to_string());
-    let trace = archive("minife-16");
-    let args = [
-        "analyze", &trace, "--order", "random", "--seed", "3", "--pairs", &pairs_arg, "--out",
-        &out_arg,
-    ];
-    text(&run(&args));
+    let [pairs_arg, out_arg] = [&pairs, &out].map(|path| path.display());
+    let order = "--order random --seed 3";
+    analyze(&format!("$minife-16 {order} --pairs {pairs_arg} --out {out_arg}"));
     let written = std::fs::read_to_string(&pairs).expect("pairs");
     assert_eq!(
         written.lines().next(),
@@ -205,11 +178,9 @@ fn figures(folder: &Path) -> BTreeMap<String, String> {
 #[test]
 fn figures_are_written_and_are_the_same_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let traces = [archive("lulesh-27"), archive("minife-16")];
     let draw = |name: &str, order: &str| {
         let out = folder.path().join(name);
-        let out_arg = out.display().to_string();
-        text(&run(&["analyze", &traces[0], &traces[1], "--order", order, "--out", &out_arg]));
+        analyze(&format!("$lulesh-27 $minife-16 --order {order} --out {}", out.display()));
         (figures(&out), figures(&out.join("minife-16")))
     };
     let (both, one) = draw("first", "causal");
@@ -287,13 +258,7 @@ fn the_page_is_whole_and_needs_nothing_else() {
 
 #[test]
 fn several_traces_are_compared() {
-    let out = text(&run(&[
-        "analyze",
-        &archive("edge-4-openmpi"),
-        &archive("edge-4-mpich"),
-        "--bins",
-        "1,8",
-    ]));
+    let out = analyze("$edge-4-openmpi $edge-4-mpich --bins 1,8");
     for title in ["Calls and depth of posted receives", "Depth as the published analyzer counts it"]
     {
         let (_, table) = out.split_once(title).expect("a table");
@@ -308,18 +273,9 @@ fn several_traces_are_compared() {
 /// steps are those of its handlers.
 #[test]
 fn engines_are_compared() {
-    let engines = "list,4d,optimistic";
-    let args = [
-        "analyze",
-        &archive("minife-16"),
-        "--order",
-        "posts-first",
-        "--engine",
-        engines,
-        "--format",
-        "json",
-    ];
-    let value: serde_json::Value = serde_json::from_str(&text(&run(&args))).expect("JSON");
+    let line = "$minife-16 --order posts-first --engine list,4d,optimistic";
+    let json = analyze(&format!("{line} --format json"));
+    let value: Value = serde_json::from_str(&json).expect("JSON");
     let report = &value["results"]["traces"][0];
     let advice = report["advice"].as_array().expect("advice");
     let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
@@ -327,7 +283,7 @@ fn engines_are_compared() {
         best["text"],
         "Of the engines that count steps in both queues, list takes the fewest steps and 4d the most."
     );
-    let table = text(&run(&args[..6]));
+    let table = analyze(line);
     let (_, rows) = table.split_once("Engines\n").expect("the engines");
     let steps: Vec<Vec<&str>> =
         rows.lines().take(4).map(|row| row.split_whitespace().collect()).collect();
@@ -347,9 +303,8 @@ fn engines_are_compared() {
 
 #[test]
 fn json_holds_the_report() {
-    let out =
-        text(&run(&["analyze", &archive("edge-4-openmpi"), "--format", "json", "--sweep", "4"]));
-    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let out = analyze("$edge-4-openmpi --format json --sweep 4");
+    let value: Value = serde_json::from_str(&out).expect("JSON");
     let report = &value["results"]["traces"][0];
     assert_eq!(report["processes"], 4);
     assert_eq!(report["application"]["traffic"]["receives"], serde_json::json!([20, 8, 4, 16]));
@@ -360,28 +315,16 @@ fn json_holds_the_report() {
 /// One rank's file does not tell of how many it is: that is said.
 #[test]
 fn a_guess_is_said_to_be_one() {
-    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces");
-    let one = traces.join("counted-by-hand/rank-0001.txt");
-    let out = text(&run(&["analyze", one.to_str().expect("a plain path")]));
+    let out = analyze("../tests/data/traces/counted-by-hand/rank-0001.txt");
     assert!(out.contains("rank-0001: 1 of at least 2 ranks, "), "{out}");
-    let whole = text(&run(&["analyze", &archive("minife-16")]));
+    let whole = analyze("$minife-16");
     assert!(whole.contains("minife-16: 16 of 16 ranks, "), "{whole}");
 }
 
 #[test]
 fn a_recorded_rank_is_a_load() {
-    let args = [
-        "bench",
-        "--trace",
-        &archive("lulesh-27"),
-        "--rank",
-        "13",
-        "--rounds",
-        "1",
-        "--budget",
-        "1",
-    ];
-    let out = text(&run(&[&args[..], &["--format", "csv"]].concat()));
+    let line = format!("--trace {} --rank 13 --rounds 1 --budget 1", archive("lulesh-27"));
+    let out = text(&command("bench", &format!("{line} --format csv")));
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(
         lines[0],
