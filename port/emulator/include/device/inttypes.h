@@ -1,0 +1,10 @@
+#ifndef DPA_EMULATOR_INTTYPES_H
+#define DPA_EMULATOR_INTTYPES_H
+#include <stdint.h>
+#define PRId32 "d"
+#define PRIu32 "u"
+#define PRIx32 "x"
+#define PRId64 "ld"
+#define PRIu64 "lu"
+#define PRIx64 "lx"
+#endif

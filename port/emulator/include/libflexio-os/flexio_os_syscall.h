@@ -1,0 +1,1 @@
+#include <libflexio-dev/flexio_dev.h>

@@ -1,0 +1,41 @@
+//! The lines.
+
+use crate::thread::Unit;
+use std::fmt;
+use std::io::Write;
+
+/// Writes one line.
+pub(crate) fn line(text: fmt::Arguments<'_>) {
+    // One write for the whole line, so that lines of several threads do not mix. Nobody is left
+    // to hear that standard error is closed.
+    let _ = std::io::stderr().write_all(format!("dpa: {text}\n").as_bytes());
+}
+
+/// What a device part can do wrong. A thread reports each kind once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Fault {
+    NoSuchQueue,
+    BadEntry,
+    Key,
+    Overrun,
+    Window,
+    Returned,
+    LostEvent,
+    NoSuchThread,
+}
+
+/// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.
+pub(crate) fn device(unit: Option<&Unit>, fault: Fault, text: fmt::Arguments<'_>) {
+    let Some(unit) = unit else {
+        return line(text);
+    };
+    if unit.first(fault as u8) {
+        let (process, activation) = (unit.process.id, unit.activations());
+        let name = &unit.name;
+        line(format_args!(
+            "process {process}, thread {} ({name}), activation {activation}: {text}",
+            unit.id
+        ));
+    }
+}

@@ -1,0 +1,54 @@
+//! What hosts hold of opaque objects: a kind and a number in the shape of a pointer. A wrong or old
+//! handle is refused and never followed.
+
+use crate::status::Refusal;
+use std::ffi::c_void;
+
+/// Opaque to the host.
+pub(crate) type Handle = *mut c_void;
+
+/// Kinds of opaque objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    App = 1,
+    Process,
+    Thread,
+    Cq,
+    Wq,
+    Mkey,
+    Window,
+    Uar,
+    Outbox,
+    Stream,
+    Tasks,
+    Function,
+    Tir,
+}
+
+/// Bits that no pointer has.
+const MARK: u64 = 0x0d9a << 48;
+
+impl Kind {
+    /// The handle of the object with this number.
+    pub(crate) fn handle(self, number: u32) -> Handle {
+        (MARK | (self as u64) << 40 | u64::from(number)) as Handle
+    }
+
+    /// The number in a handle of this kind.
+    pub(crate) fn number(self, handle: *const c_void) -> Result<u32, Refusal> {
+        if handle.is_null() {
+            return Err(format!("{self:?}: a null pointer").into());
+        }
+        let bits = handle as u64;
+        if bits >> 32 != (MARK | (self as u64) << 40) >> 32 {
+            return Err(format!("{self:?}: {handle:p} is no such object").into());
+        }
+        Ok(bits as u32)
+    }
+
+    /// What to say of a handle whose object is gone.
+    pub(crate) fn gone(self) -> Refusal {
+        format!("{self:?}: it does not exist any more").into()
+    }
+}

@@ -1,0 +1,59 @@
+//! Emulates the data-path accelerator (DPA) of a SmartNIC for programs in C: a host part against
+//! the FlexIO API, and a device part that `dpacc` compiles. Both run on a PC without changes.
+//!
+//! # What is not emulated
+//!
+//! - Instructions, caches and time of the DPA: the device part is native code of this machine.
+//! - Separate address spaces: a device part can reach the host's memory without a window.
+//! - Windows that are not coherent, weak memory, the 8 KiB stack and the watchdog.
+//! - Device emulation, congestion control, external event queues, compressed completions, core
+//!   dumps, tracers, signatures, and sharing of the DPA between programs.
+//! - QPs and RDMA, through FlexIO and through verbs, and receive queues that others share.
+//! - Send queue entries other than Ethernet frames and no-operations.
+//!
+//! # How the rooms hang together
+//!
+//! ```text
+//! host's program ──► process   program image, heap, messages, calls
+//!        │           thread    handlers as coroutines on a pool of workers ──► device part
+//!        │              ▲ activation                                             │ doorbell
+//!        └► verbs ──► queue ◄─────────────────────────────────────────────────────┘
+//!           devices,  completion, receive and send queues, keys, windows
+//!           steering    ▲ │
+//!                       │ ▼
+//!                     wire    files of frames
+//! ```
+//!
+//! - [`process`]: a process has an image (a private copy of the device part), a heap, and message
+//!   streams. A device part that crashes ends its process and no other.
+//! - [`thread`]: a DPA thread is a coroutine of one worker. An activation starts its function from
+//!   the top. Polls in vain, locks and fences yield, so handlers that spin share a worker.
+//! - [`queue`]: the NIC behind one lock. Entries have the formats of the hardware.
+//! - [`verbs`]: the calls of libibverbs and mlx5dv that host parts use, and steering rules.
+//! - [`wire`]: where frames come from and go to.
+//! - [`check`]: the lines that say what a program did wrong.
+//!
+//! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
+//! NIC's lock for each doorbell and hold no lock while device code runs.
+//!
+//! # Environment
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `DPA_WIRE` | `pcap:in=FILE,out=FILE`; see [`wire`] |
+//! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
+//! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default |
+//! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+pub mod check;
+pub mod process;
+pub mod queue;
+pub mod thread;
+pub mod verbs;
+pub mod wire;
+
+mod handle;
+mod machine;
+mod slab;
+mod status;

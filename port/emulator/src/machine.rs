@@ -1,0 +1,101 @@
+//! The one emulated NIC of this program, with its processes and threads.
+
+use crate::process::{App, Process};
+use crate::queue::Nic;
+use crate::slab::Slab;
+use crate::status::Refusal;
+use crate::thread::{Scheduler, TaskQueue, Unit};
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Everything that host calls share.
+pub(crate) struct Machine {
+    nic: Mutex<Nic>,
+    pub(crate) objects: Mutex<Objects>,
+    pub(crate) scheduler: Scheduler,
+}
+
+/// What handles name, but for queues and keys, which belong to the NIC.
+pub(crate) struct Objects {
+    pub(crate) apps: Slab<Arc<App>>,
+    /// Stubs by address: the app, and the device function's name.
+    pub(crate) stubs: HashMap<usize, (Arc<App>, String)>,
+    pub(crate) functions: u32,
+    pub(crate) processes: Slab<Arc<Process>>,
+    pub(crate) units: Slab<Arc<Unit>>,
+    pub(crate) tasks: Slab<Arc<TaskQueue>>,
+    /// Windows, with the process of each.
+    pub(crate) windows: Slab<u32>,
+}
+
+/// A number of the environment.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    let Ok(text) = std::env::var(name) else { return default };
+    text.parse().unwrap_or_else(|_| {
+        crate::check::line(format_args!("{name}={text}: not a number, {default} is used"));
+        default
+    })
+}
+
+/// The machine of this program. The first call builds it.
+pub(crate) fn machine() -> &'static Machine {
+    static MACHINE: OnceLock<Machine> = OnceLock::new();
+    MACHINE.get_or_init(|| Machine {
+        nic: Mutex::new(Nic::new()),
+        objects: Mutex::new(Objects {
+            apps: Slab::new(1),
+            stubs: HashMap::new(),
+            functions: 0,
+            processes: Slab::new(1),
+            units: Slab::new(0),
+            tasks: Slab::new(1),
+            windows: Slab::new(1),
+        }),
+        scheduler: Scheduler::new(),
+    })
+}
+
+impl Machine {
+    /// The NIC, for one change.
+    pub(crate) fn nic(&self) -> NicGuard<'_> {
+        let guard = self.nic.lock().unwrap_or_else(PoisonError::into_inner);
+        crate::thread::in_nic(true);
+        NicGuard(guard)
+    }
+
+    /// The objects, for one change.
+    pub(crate) fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process of a handle.
+    pub(crate) fn process(&self, handle: crate::handle::Handle) -> Result<Arc<Process>, Refusal> {
+        let kind = crate::handle::Kind::Process;
+        let number = kind.number(handle)?;
+        self.objects().processes.get(number).cloned().ok_or_else(|| kind.gone())
+    }
+}
+
+/// The NIC, while one caller changes it. A crash meanwhile is none of the device part's.
+pub(crate) struct NicGuard<'a>(MutexGuard<'a, Nic>);
+
+impl Deref for NicGuard<'_> {
+    type Target = Nic;
+
+    fn deref(&self) -> &Nic {
+        &self.0
+    }
+}
+
+impl DerefMut for NicGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Nic {
+        &mut self.0
+    }
+}
+
+impl Drop for NicGuard<'_> {
+    fn drop(&mut self) {
+        crate::thread::in_nic(false);
+    }
+}

@@ -1,0 +1,210 @@
+//! Programs as hosts know them: a name, the device part's bytes, and stubs of its functions.
+
+use super::image::refuse;
+use crate::handle::{Handle, Kind};
+use crate::machine::machine;
+use crate::status::{Refusal, attributes, host, put, value};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::Arc;
+
+/// Most bytes of a program's name.
+const NAME_BYTES: usize = 256;
+
+/// A program.
+pub(crate) struct App {
+    pub(crate) name: CString,
+    /// The device part.
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[repr(C)]
+struct AppAttributes {
+    name: *const c_char,
+    bytes: *const u8,
+    length: usize,
+    signature: *const c_char,
+}
+
+#[repr(C)]
+struct Selection {
+    name: *const c_char,
+    model: u32,
+    context: *const c_void,
+}
+
+/// A text of the host.
+///
+/// # Safety
+///
+/// `text` is null or ends with 0.
+unsafe fn text<'a>(text: *const c_char) -> Result<&'a CStr, Refusal> {
+    if text.is_null() {
+        return Err("no name".into());
+    }
+    // SAFETY: not null, and the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) };
+    if text.to_bytes().len() > NAME_BYTES {
+        return Err(format!("a name of more than {NAME_BYTES} bytes").into());
+    }
+    Ok(text)
+}
+
+fn add(name: &CStr, bytes: &[u8]) -> Result<(u32, Arc<App>), Refusal> {
+    let app = Arc::new(App { name: name.to_owned(), bytes: bytes.to_vec() });
+    let number = machine().objects().apps.insert(|_| Arc::clone(&app));
+    Ok((number.ok_or("too many programs")?, app))
+}
+
+fn find(app: Handle) -> Result<Arc<App>, Refusal> {
+    let number = Kind::App.number(app)?;
+    machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())
+}
+
+/// The program and the device function of a stub.
+pub(crate) fn stub(stub: *const c_void) -> Result<(Arc<App>, String), Refusal> {
+    let found = machine().objects().stubs.get(&(stub as usize)).cloned();
+    found.ok_or_else(|| format!("{stub:p} is no stub of a device function").into())
+}
+
+/// What the constructors that dpacc makes call.
+#[unsafe(no_mangle)]
+extern "C" fn dpa_emulator_register(
+    name: *const c_char,
+    image: *const u8,
+    length: usize,
+    count: usize,
+    names: *const *const c_char,
+    stubs: *const *const c_void,
+    app: *mut Handle,
+) {
+    host("dpa_emulator_register", || {
+        // SAFETY: dpacc writes this call: texts, an image of `length` bytes, `count` of each.
+        let (name, bytes, names, stubs) = unsafe {
+            let names = std::slice::from_raw_parts(names, count);
+            let stubs = std::slice::from_raw_parts(stubs, count);
+            (text(name)?, std::slice::from_raw_parts(image, length), names, stubs)
+        };
+        let (number, made) = add(name, bytes)?;
+        let mut objects = machine().objects();
+        for (&name, &stub) in names.iter().zip(stubs) {
+            // SAFETY: as above.
+            let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+            objects.stubs.insert(stub as usize, (Arc::clone(&made), name));
+        }
+        // SAFETY: dpacc passes the program's variable.
+        unsafe { put(app, Kind::App.handle(number)) }
+    });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_create(attr: *const AppAttributes, app: *mut Handle) -> i32 {
+    host("flexio_app_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        // SAFETY: as above, for the name.
+        let name = unsafe { text(attr.name)? };
+        if attr.bytes.is_null() {
+            return Err("no device part".into());
+        }
+        // SAFETY: the host says how many bytes there are.
+        let bytes = unsafe { std::slice::from_raw_parts(attr.bytes, attr.length) };
+        refuse(bytes)?;
+        let (number, _) = add(name, bytes)?;
+        // SAFETY: the API's contract for results.
+        unsafe { put(app, Kind::App.handle(number)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_destroy(app: Handle) -> i32 {
+    host("flexio_app_destroy", || {
+        if app.is_null() {
+            return Ok(());
+        }
+        let number = Kind::App.number(app)?;
+        let mut objects = machine().objects();
+        let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
+        objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_get(attr: *const Selection, app: *mut Handle) -> i32 {
+    host("flexio_app_get", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        // SAFETY: as above, for the name.
+        let name = unsafe { text(attr.name)? };
+        let objects = machine().objects();
+        let found = objects.apps.iter().find(|(_, app)| app.name.as_c_str() == name);
+        let (number, _) = found.ok_or_else(|| format!("no program {}", name.to_string_lossy()))?;
+        // SAFETY: the API's contract for results.
+        unsafe { put(app, Kind::App.handle(number)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_get_name(app: Handle) -> *const c_char {
+    // The pointer stays good as long as the program exists: its record is shared and not moved.
+    value("flexio_app_get_name", std::ptr::null(), || Ok(find(app)?.name.as_ptr()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_get_elf_size(app: Handle) -> usize {
+    value("flexio_app_get_elf_size", 0, || Ok(find(app)?.bytes.len()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) -> i32 {
+    host("flexio_app_get_elf", || {
+        let app = find(app)?;
+        if buffer.is_null() || length < app.bytes.len() {
+            return Err(format!("a buffer of {} bytes is needed", app.bytes.len()).into());
+        }
+        // SAFETY: the host's buffer has `length` bytes, which are enough.
+        unsafe { std::ptr::copy_nonoverlapping(app.bytes.as_ptr(), buffer, app.bytes.len()) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: *mut Handle) -> i32 {
+    host("flexio_func_register", || {
+        let app = find(app)?;
+        // SAFETY: the API's contract: a text.
+        let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+        let mut objects = machine().objects();
+        objects.functions += 1;
+        let made = Kind::Function.handle(objects.functions);
+        objects.stubs.insert(made as usize, (app, name));
+        // SAFETY: the API's contract for results.
+        unsafe { put(stub, made) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_func_pup_register(
+    app: Handle,
+    name: *const c_char,
+    _pack_name: *const c_char,
+    stub: *const c_void,
+    _bytes: usize,
+    _pack: *const c_void,
+) -> i32 {
+    host("flexio_func_pup_register", || {
+        let app = find(app)?;
+        // SAFETY: the API's contract: a text.
+        let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+        machine().objects().stubs.insert(stub as usize, (app, name));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_version_set(version: u64) -> i32 {
+    host("flexio_version_set", || match version >> 32 {
+        22..=26 => Ok(()),
+        _ => Err(format!("version {version:#x} is not of the years 22 to 26").into()),
+    })
+}

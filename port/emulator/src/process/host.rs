@@ -1,0 +1,264 @@
+//! The host's calls on processes and message streams.
+
+use super::message::Stream;
+use super::{Heap, Image, Process, ended};
+use crate::handle::{Handle, Kind};
+use crate::machine::{machine, setting};
+use crate::status::{attributes, host, put, value};
+use std::ffi::{c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Bytes of the smallest buffer of a stream, and most streams of a process.
+const STREAM_BYTES: usize = 2048;
+const STREAMS: usize = 255;
+
+#[repr(C)]
+struct ProcessAttributes {
+    pd: *mut c_void,
+    pcc: u8,
+}
+
+#[repr(C)]
+struct StreamAttributes {
+    uar: Handle,
+    bytes: usize,
+    mode: u32,
+    transport: u32,
+    tracer: u32,
+    level: u8,
+    name: *const c_char,
+    affinity: [u32; 2],
+}
+
+#[repr(C)]
+struct MemoryInfo {
+    base: u64,
+    size: u64,
+    requested: u64,
+    allocated: u64,
+    free: u64,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_create(
+    context: *mut c_void,
+    app: Handle,
+    attr: *const ProcessAttributes,
+    process: *mut Handle,
+) -> i32 {
+    host("flexio_process_create", || {
+        let number = Kind::App.number(app)?;
+        let app = machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())?;
+        // SAFETY: the API's contract: null, or attributes.
+        let pd = unsafe { attr.as_ref() }.map_or(std::ptr::null_mut(), |attr| attr.pd);
+        let pd = if pd.is_null() { crate::verbs::new_pd(context)? } else { pd };
+        let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
+        let heap = Heap::new(setting("DPA_HEAP_MIB", 1024).clamp(1, 1 << 20) << 20)?;
+        // SAFETY: a new descriptor, or -1.
+        let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
+        if event < 0 {
+            return Err("no event descriptor".into());
+        }
+        let mut objects = machine().objects();
+        let made = objects.processes.insert(|id| {
+            Arc::new(Process {
+                id,
+                app,
+                image,
+                heap,
+                pd: pd as usize,
+                streams: Default::default(),
+                state: ended::NOT.into(),
+                error_handler: 0.into(),
+                // SAFETY: new, and owned by nobody else.
+                error_event: unsafe { OwnedFd::from_raw_fd(event) },
+            })
+        });
+        drop(objects);
+        machine().scheduler.start();
+        // SAFETY: the API's contract for results.
+        unsafe { put(process, Kind::Process.handle(made.ok_or("too many processes")?)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_destroy(process: Handle) -> i32 {
+    host("flexio_process_destroy", || {
+        if process.is_null() {
+            return Ok(());
+        }
+        let id = Kind::Process.number(process)?;
+        let gone = machine().process(process)?;
+        gone.end(ended::FINISHED);
+        crate::thread::retire_all(&gone);
+        machine().nic().forget(id);
+        let mut objects = machine().objects();
+        objects.processes.remove(id);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_get_pd(process: Handle) -> *mut c_void {
+    value("flexio_process_get_pd", std::ptr::null_mut(), || {
+        Ok(machine().process(process)?.pd as *mut c_void)
+    })
+}
+
+/// The handle of a process's default UAR, outbox, memory: numbers of their own, without state.
+fn default_of(call: &str, kind: Kind, process: Handle) -> Handle {
+    value(call, std::ptr::null_mut(), || Ok(kind.handle(machine().process(process)?.id)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_get_uar(process: Handle) -> Handle {
+    default_of("flexio_process_get_uar", Kind::Uar, process)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_get_outbox(process: Handle) -> Handle {
+    default_of("flexio_process_get_outbox", Kind::Outbox, process)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_get_dumem_id(process: Handle) -> u32 {
+    value("flexio_process_get_dumem_id", 0, || Ok(machine().process(process)?.id))
+}
+
+/// No token: native debuggers attach to the host's program.
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_udbg_token_get(process: Handle) -> u64 {
+    value("flexio_process_udbg_token_get", 0, || machine().process(process).map(|_| 0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_mem_info_get(process: Handle, info: *mut MemoryInfo) -> i32 {
+    host("flexio_process_mem_info_get", || {
+        let heap = machine().process(process)?.heap.info();
+        let free = heap.bytes.saturating_sub(heap.allocated);
+        let (base, size) = (heap.base, heap.bytes);
+        let (requested, allocated) = (heap.requested, heap.allocated);
+        // SAFETY: the API's contract for results.
+        unsafe { put(info, MemoryInfo { base, size, requested, allocated, free }) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) -> i32 {
+    host("flexio_process_error_handler_set", || {
+        let process = machine().process(process)?;
+        let entry = crate::thread::entry(&process, stub)?;
+        process.error_handler.store(entry.1, Ordering::Release);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_err_status_get(process: Handle) -> i32 {
+    value("flexio_err_status_get", 0, || {
+        Ok(match machine().process(process)?.state() {
+            ended::NOT | ended::FINISHED => 0,
+            code if code >= ended::USER => 2,
+            _ => 1,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_err_handler_fd(process: Handle) -> c_int {
+    value("flexio_err_handler_fd", -1, || Ok(machine().process(process)?.error_event.as_raw_fd()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_coredump_create(process: Handle, _path: *const c_char) -> i32 {
+    host("flexio_coredump_create", || {
+        machine().process(process)?;
+        Err("core dumps are not emulated; a debugger sees the host's program".into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_msg_stream_create(
+    process: Handle,
+    attr: *const StreamAttributes,
+    file: *mut libc::FILE,
+    thread: *mut libc::pthread_t,
+    stream: *mut Handle,
+) -> i32 {
+    host("flexio_msg_stream_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if file.is_null() {
+            return Err("no file for the messages".into());
+        }
+        if attr.bytes < STREAM_BYTES {
+            let bytes = attr.bytes;
+            return Err(format!("a buffer of {bytes} bytes; at least {STREAM_BYTES}").into());
+        }
+        let mut streams = process.streams();
+        if streams.len() == STREAMS {
+            return Err(format!("more than {STREAMS} streams").into());
+        }
+        // The API reads a level of 0, which prints nothing, as the default.
+        let level = if attr.level == 0 { 4 } else { attr.level };
+        let waits = (attr.mode != 0).then_some(attr.bytes);
+        streams.push(Some(Stream { file, level, waits, held: Vec::new() }));
+        let number = (process.id << 8) | (streams.len() as u32 - 1);
+        if !thread.is_null() {
+            // SAFETY: a place for a thread, by the API's contract. Messages have none of their own.
+            unsafe { thread.write(libc::pthread_self()) };
+        }
+        // SAFETY: the API's contract for results.
+        unsafe { put(stream, Kind::Stream.handle(number)) }
+    })
+}
+
+fn with_stream<T>(
+    stream: Handle,
+    work: impl FnOnce(&mut Option<Stream>) -> T,
+) -> Result<T, crate::status::Refusal> {
+    let number = Kind::Stream.number(stream)?;
+    let process = machine().objects().processes.get(number >> 8).cloned();
+    let process = process.ok_or_else(|| Kind::Stream.gone())?;
+    let mut streams = process.streams();
+    let slot = streams.get_mut((number & 0xff) as usize).filter(|slot| slot.is_some());
+    Ok(work(slot.ok_or_else(|| Kind::Stream.gone())?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_msg_stream_flush(stream: Handle) -> i32 {
+    host("flexio_msg_stream_flush", || {
+        with_stream(stream, |slot| slot.iter_mut().for_each(Stream::flush))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_msg_stream_level_set(stream: Handle, level: u8) -> i32 {
+    host("flexio_msg_stream_level_set", || {
+        with_stream(stream, |slot| slot.iter_mut().for_each(|stream| stream.level = level))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_msg_stream_get_id(stream: Handle) -> c_int {
+    value("flexio_msg_stream_get_id", -1, || {
+        with_stream(stream, |_| ())?;
+        Ok((Kind::Stream.number(stream)? & 0xff) as c_int)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_msg_stream_destroy(stream: Handle) -> i32 {
+    host("flexio_msg_stream_destroy", || {
+        if stream.is_null() {
+            return Ok(());
+        }
+        with_stream(stream, |slot| {
+            slot.iter_mut().for_each(Stream::flush);
+            *slot = None;
+        })
+    })
+}

@@ -1,0 +1,143 @@
+//! A private copy of a device part, loaded into this program.
+
+use crate::status::Refusal;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io::Write;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// A loaded device part. Each process has globals of its own, since each loads a file of its own.
+pub(crate) struct Image {
+    loaded: *mut c_void,
+    /// The file in memory. Debuggers find it below /proc.
+    pub(crate) path: String,
+    /// Where it lies, and from which address its file counts.
+    pub(crate) range: Range<usize>,
+    _file: OwnedFd,
+}
+
+// SAFETY: the handle of the dynamic linker may be used by any thread.
+unsafe impl Send for Image {}
+// SAFETY: as above; the calls on it take no `&mut`.
+unsafe impl Sync for Image {}
+
+/// Says why bytes are no device part of this machine.
+pub(crate) fn refuse(bytes: &[u8]) -> Result<(), Refusal> {
+    if bytes.len() < 64 || !bytes.starts_with(b"\x7fELF") {
+        return Err("the device part is no ELF file".into());
+    }
+    let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let machine = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    if half(18) == 243 {
+        return Err("the device part is RISC-V code; compile it with the emulator's dpacc".into());
+    }
+    if half(16) != 3 || half(18) != machine {
+        return Err("the device part is no shared object of this machine".into());
+    }
+    Ok(())
+}
+
+/// The dynamic linker's last error.
+fn why() -> String {
+    // SAFETY: `dlerror` gives null or a text that lives until the next call on this thread.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return "unknown error of the dynamic linker".into();
+    }
+    // SAFETY: not null, hence a text that ends with 0.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+impl Image {
+    /// Loads a device part.
+    pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Self, Refusal> {
+        refuse(bytes)?;
+        let title = CString::new(name).map_err(|_| "a name with a 0 byte")?;
+        // SAFETY: the title ends with 0; the call gives a new descriptor or -1.
+        let file = unsafe { libc::memfd_create(title.as_ptr(), 0) };
+        if file < 0 {
+            return Err("no file in memory for the device part".into());
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let written = std::fs::OpenOptions::new().write(true).open(&path);
+        let written = written.and_then(|mut file| file.write_all(bytes));
+        written.map_err(|error| format!("{path}: {error}"))?;
+        let linker_path = CString::new(path.clone()).map_err(|_| "a path with a 0 byte")?;
+        // SAFETY: the path ends with 0. Constructors of the device part run as the host program
+        // linked them.
+        let loaded =
+            unsafe { libc::dlopen(linker_path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if loaded.is_null() {
+            return Err(format!("the device part cannot be loaded: {}", why()).into());
+        }
+        let mut image = Self { loaded, path, range: 0..0, _file: file };
+        image.range = image.find_range();
+        Ok(image)
+    }
+
+    /// The address of a function.
+    pub(crate) fn function(&self, name: &str) -> Result<usize, Refusal> {
+        let title = CString::new(name).map_err(|_| "a name with a 0 byte")?;
+        // SAFETY: the handle is loaded, the name ends with 0.
+        let found = unsafe { libc::dlsym(self.loaded, title.as_ptr()) } as usize;
+        if !self.range.contains(&found) {
+            return Err(format!("the device part has no entry point {name}").into());
+        }
+        Ok(found)
+    }
+
+    fn find_range(&self) -> Range<usize> {
+        struct Search<'a> {
+            path: &'a str,
+            range: Range<usize>,
+        }
+        unsafe extern "C" fn look(
+            info: *mut libc::dl_phdr_info,
+            _bytes: usize,
+            search: *mut c_void,
+        ) -> c_int {
+            // SAFETY: the linker passes its own entry and the pointer given below.
+            let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_>>()) };
+            // SAFETY: names of loaded objects are texts that end with 0.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name.cast::<c_char>()) };
+            if name.to_bytes() != search.path.as_bytes() {
+                return 0;
+            }
+            // SAFETY: the linker says how many headers there are.
+            let headers =
+                unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+            let base = info.dlpi_addr as usize;
+            let loads = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+            let end = loads.map(|header| base + (header.p_vaddr + header.p_memsz) as usize).max();
+            search.range = base..end.unwrap_or(base);
+            1
+        }
+        let mut search = Search { path: &self.path, range: 0..0 };
+        let pointer: *mut Search<'_> = &raw mut search;
+        // SAFETY: `look` uses the pointer only during this call.
+        unsafe { libc::dl_iterate_phdr(Some(look), pointer.cast()) };
+        search.range
+    }
+
+    /// Function, file and line of an address, if a tool for it is installed.
+    pub(crate) fn source_line(&self, address: usize) -> String {
+        let offset = address.wrapping_sub(self.range.start);
+        let mut command = std::process::Command::new("addr2line");
+        command.args(["-f", "-p", "-e", &self.path]).arg(format!("{offset:#x}"));
+        match command.output() {
+            Ok(output) if output.status.success() && !output.stdout.is_empty() => {
+                String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            }
+            _ => format!("offset {offset:#x} of the device part"),
+        }
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: loaded once by `load`. Threads of the process are gone: each holds the process.
+        unsafe { libc::dlclose(self.loaded) };
+    }
+}

@@ -1,0 +1,236 @@
+//! The host's calls on the heap, keys of device memory, windows and outboxes.
+
+use crate::handle::{Handle, Kind};
+use crate::machine::machine;
+use crate::queue::Mkey;
+use crate::status::{Refusal, attributes, host, put, value};
+use std::ffi::{c_int, c_void};
+
+/// Most bytes of one call's copy.
+const MOST: usize = 1 << 40;
+
+fn bytes(bytes: usize) -> Result<u64, Refusal> {
+    if bytes == 0 || bytes > MOST {
+        return Err(format!("{bytes} bytes").into());
+    }
+    Ok(bytes as u64)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: *mut u64) -> i32 {
+    host("flexio_buf_dev_alloc", || {
+        // SAFETY: the API's contract for results. 0 tells those who look at no status.
+        unsafe { put(daddr, 0)? };
+        let found = machine().process(process)?.heap.allocate(bytes(length)?)?;
+        // SAFETY: as above.
+        unsafe { put(daddr, found) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_buf_dev_free(process: Handle, daddr: u64) -> i32 {
+    host("flexio_buf_dev_free", || {
+        let process = machine().process(process)?;
+        if daddr == 0 { Ok(()) } else { process.heap.free(daddr) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_buf_dev_memset(
+    process: Handle,
+    byte: c_int,
+    length: usize,
+    daddr: u64,
+) -> i32 {
+    host("flexio_buf_dev_memset", || {
+        let length = bytes(length)?;
+        let place = machine().process(process)?.heap.in_block(daddr, length)?;
+        // SAFETY: the block has that many bytes; device code may race, as on the card.
+        unsafe { std::ptr::write_bytes(place.at(0, length), byte as u8, length as usize) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_host2dev_memcpy(
+    process: Handle,
+    source: *const u8,
+    length: usize,
+    daddr: u64,
+) -> i32 {
+    host("flexio_host2dev_memcpy", || {
+        let length = bytes(length)?;
+        if source.is_null() {
+            return Err("no source".into());
+        }
+        let place = machine().process(process)?.heap.in_block(daddr, length)?;
+        // SAFETY: the API's contract: the source has that many bytes.
+        unsafe { place.fill(source, length) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_copy_from_host(
+    process: Handle,
+    source: *const u8,
+    length: usize,
+    daddr: *mut u64,
+) -> i32 {
+    host("flexio_copy_from_host", || {
+        // SAFETY: the API's contract for results.
+        unsafe { put(daddr, 0)? };
+        let length = bytes(length)?;
+        if source.is_null() {
+            return Err("no source".into());
+        }
+        let heap = &machine().process(process)?.heap;
+        let found = heap.allocate(length)?;
+        // SAFETY: the API's contract: the source has that many bytes.
+        unsafe { heap.place(found, length)?.fill(source, length) };
+        // SAFETY: as above.
+        unsafe { put(daddr, found) }
+    })
+}
+
+#[repr(C)]
+struct MkeyAttributes {
+    pd: *mut c_void,
+    daddr: u64,
+    length: usize,
+    access: c_int,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_device_mkey_create(
+    process: Handle,
+    attr: *const MkeyAttributes,
+    mkey: *mut Handle,
+) -> i32 {
+    host("flexio_device_mkey_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if attr.pd.is_null() {
+            return Err("no protection domain".into());
+        }
+        let place = process.heap.place(attr.daddr, bytes(attr.length)?)?;
+        let made = Mkey::of_heap(process.id, place, attr.daddr, attr.length as u64, attr.access);
+        let key = machine().nic().keys.add(made)?;
+        // SAFETY: the API's contract for results.
+        unsafe { put(mkey, Kind::Mkey.handle(key)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_mkey_get_id(mkey: Handle) -> u32 {
+    value("flexio_mkey_get_id", 0, || Kind::Mkey.number(mkey))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_device_mkey_destroy(mkey: Handle) -> i32 {
+    host("flexio_device_mkey_destroy", || {
+        if mkey.is_null() {
+            return Ok(());
+        }
+        let key = Kind::Mkey.number(mkey)?;
+        machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_mkey_destroy(mkey: Handle) -> i32 {
+    flexio_device_mkey_destroy(mkey)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_window_create(process: Handle, pd: *mut c_void, window: *mut Handle) -> i32 {
+    host("flexio_window_create", || {
+        let process = machine().process(process)?;
+        if pd.is_null() {
+            return Err("no protection domain".into());
+        }
+        let made = machine().objects().windows.insert(|_| process.id);
+        // SAFETY: the API's contract for results.
+        unsafe { put(window, Kind::Window.handle(made.ok_or("too many windows")?)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_window_get_id(window: Handle) -> u32 {
+    value("flexio_window_get_id", 0, || Kind::Window.number(window))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_window_destroy(window: Handle) -> i32 {
+    host("flexio_window_destroy", || {
+        if window.is_null() {
+            return Ok(());
+        }
+        let number = Kind::Window.number(window)?;
+        machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
+    })
+}
+
+/// UARs and outboxes are numbers: doorbells of the emulator are calls.
+fn made(call: &str, kind: Kind, process: Handle, place: *mut Handle) -> i32 {
+    host(call, || {
+        let id = machine().process(process)?.id;
+        // SAFETY: the API's contract for results.
+        unsafe { put(place, kind.handle(id)) }
+    })
+}
+
+fn unmade(call: &str, kind: Kind, handle: Handle) -> i32 {
+    host(call, || if handle.is_null() { Ok(()) } else { kind.number(handle).map(|_| ()) })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_outbox_create(process: Handle, _attr: *const c_void, out: *mut Handle) -> i32 {
+    made("flexio_outbox_create", Kind::Outbox, process, out)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_outbox_destroy(outbox: Handle) -> i32 {
+    unmade("flexio_outbox_destroy", Kind::Outbox, outbox)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_outbox_get_id(outbox: Handle) -> u32 {
+    value("flexio_outbox_get_id", 0, || Kind::Outbox.number(outbox))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_outbox_get_uar(outbox: Handle) -> Handle {
+    let none = std::ptr::null_mut();
+    value("flexio_outbox_get_uar", none, || Ok(Kind::Uar.handle(Kind::Outbox.number(outbox)?)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_uar_create(process: Handle, uar: *mut Handle) -> i32 {
+    made("flexio_uar_create", Kind::Uar, process, uar)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: *mut Handle) -> i32 {
+    host("flexio_uar_extend", || {
+        Kind::Uar.number(uar)?;
+        // SAFETY: the API's contract for results.
+        unsafe { put(more, uar) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_uar_destroy(uar: Handle) -> i32 {
+    unmade("flexio_uar_destroy", Kind::Uar, uar)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_uar_get_id(uar: Handle) -> u32 {
+    value("flexio_uar_get_id", 0, || Kind::Uar.number(uar))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_uar_get_extended_id(uar: Handle) -> u32 {
+    flexio_uar_get_id(uar)
+}

@@ -1,0 +1,81 @@
+//! DPA processes: the program image, its heap, messages to the host, and how a process ends.
+
+mod app;
+mod heap;
+mod host;
+mod image;
+mod memory;
+mod message;
+
+pub(crate) use app::{App, stub};
+pub(crate) use heap::{Heap, Place};
+pub(crate) use image::Image;
+
+use message::Stream;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Codes with which a process ends.
+pub(crate) mod ended {
+    /// It lives.
+    pub(crate) const NOT: u32 = 0;
+    /// The system ended it: a crash.
+    pub(crate) const CRASH: u32 = 1;
+    /// It finished itself.
+    pub(crate) const FINISHED: u32 = 0x40;
+    /// Codes of programs begin here.
+    pub(crate) const USER: u32 = 128;
+}
+
+/// A process on the DPA.
+pub(crate) struct Process {
+    pub(crate) id: u32,
+    pub(crate) app: Arc<App>,
+    pub(crate) image: Image,
+    pub(crate) heap: Arc<Heap>,
+    /// The protection domain that queues and keys of the process default to.
+    pub(crate) pd: usize,
+    streams: Mutex<Vec<Option<Stream>>>,
+    state: AtomicU32,
+    error_handler: AtomicUsize,
+    error_event: std::os::fd::OwnedFd,
+}
+
+impl Process {
+    /// With which code the process ended, or [`ended::NOT`].
+    pub(crate) fn state(&self) -> u32 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    /// Ends the process, once. Its threads stop at their next step.
+    pub(crate) fn end(self: &Arc<Self>, code: u32) {
+        let old = self.state.compare_exchange(
+            ended::NOT,
+            code.max(1),
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        if old.is_err() || code == ended::FINISHED {
+            return;
+        }
+        crate::thread::signal(&self.error_event);
+        let entry = self.error_handler.load(Ordering::Acquire);
+        if entry != 0 {
+            crate::thread::last_words(self, entry, u64::from(code));
+        }
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<Option<Stream>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message of the device part for stream `stream`, or for all streams if it is negative.
+    pub(crate) fn message(&self, stream: i32, level: u8, text: &[u8]) {
+        let mut streams = self.streams();
+        let chosen = |at: usize| stream < 0 || stream as usize == at;
+        let numbered = streams.iter_mut().enumerate().filter(|(at, _)| chosen(*at));
+        for stream in numbered.filter_map(|(_, stream)| stream.as_mut()) {
+            stream.write(level, text);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Completion queues.
+
+use super::format;
+use crate::check::{Fault, device};
+use crate::process::Place;
+use crate::thread::Unit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Indexes of completion queues have 24 bits.
+const INDEX: u32 = 0xff_ffff;
+
+/// What a completion says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Completion {
+    pub(crate) opcode: u8,
+    /// The send's opcode, for a requester.
+    pub(crate) operation: u8,
+    pub(crate) number: u32,
+    pub(crate) counter: u16,
+    pub(crate) bytes: u32,
+    /// In the order of the wire.
+    pub(crate) immediate: u32,
+    pub(crate) syndrome: u8,
+    pub(crate) user_index: u32,
+}
+
+impl Completion {
+    /// Turns it into an error.
+    pub(crate) fn fail(&mut self, opcode: u8, syndrome: u8) {
+        (self.opcode, self.syndrome, self.bytes) = (opcode, syndrome, 0);
+    }
+
+    fn bytes(&self, owner: u8) -> [u8; format::CQE as usize] {
+        let mut entry = [0; format::CQE as usize];
+        entry[0x20..0x24].copy_from_slice(&(self.user_index & INDEX).to_be_bytes());
+        entry[0x24..0x28].copy_from_slice(&self.immediate.to_ne_bytes());
+        entry[0x2c..0x30].copy_from_slice(&self.bytes.to_be_bytes());
+        entry[0x37] = self.syndrome;
+        let number = u32::from(self.operation) << 24 | self.number & INDEX;
+        entry[0x38..0x3c].copy_from_slice(&number.to_be_bytes());
+        entry[0x3c..0x3e].copy_from_slice(&self.counter.to_be_bytes());
+        entry[0x3f] = self.opcode << 4 | owner;
+        entry
+    }
+}
+
+/// A completion queue.
+pub(crate) struct Cq {
+    pub(crate) number: u32,
+    pub(crate) process: u32,
+    pub(crate) ring: Place,
+    pub(crate) record: Place,
+    pub(crate) log_depth: u8,
+    /// Completions written so far, 24 bits.
+    pub(crate) producer: u32,
+    pub(crate) armed: bool,
+    pub(crate) always_armed: bool,
+    pub(crate) overrun_ignore: bool,
+    /// Only the newest completion is of interest: it is always the ring's first entry.
+    pub(crate) collapsed: bool,
+    pub(crate) unit: Option<Arc<Unit>>,
+    /// Work queues that complete here.
+    pub(crate) users: u32,
+    pub(crate) broken: bool,
+}
+
+impl Cq {
+    /// Adds a completion. True if the queue's thread has an event.
+    pub(crate) fn push(&mut self, completion: &Completion) -> bool {
+        if self.broken {
+            return false;
+        }
+        let depth = 1_u32 << self.log_depth;
+        let consumer = self.record.word(0) & INDEX;
+        let waiting = self.producer.wrapping_sub(consumer) & INDEX;
+        if waiting >= depth && !self.overrun_ignore && !self.collapsed {
+            self.broken = true;
+            let number = self.number;
+            let text = format_args!(
+                "completion queue {number:#x} overruns: {waiting} of {depth} entries wait, \
+                 by its doorbell record"
+            );
+            device(self.unit.as_deref(), Fault::Overrun, text);
+            return false;
+        }
+        let at = if self.collapsed { 0 } else { self.producer & (depth - 1) };
+        let entry = completion.bytes((self.producer >> self.log_depth) as u8 & 1);
+        let last = format::CQE as usize - 1;
+        let place = self.ring.at(u64::from(at) * format::CQE, format::CQE);
+        // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
+        // comes last and publishes the others.
+        unsafe {
+            std::ptr::copy_nonoverlapping(entry.as_ptr(), place, last);
+            (*place.add(last).cast::<AtomicU8>()).store(entry[last], Ordering::Release);
+        }
+        self.producer = (self.producer + 1) & INDEX;
+        let event = self.armed || self.always_armed;
+        self.armed = false;
+        event
+    }
+
+    /// Arms the queue at `index`. True if a later completion is there already.
+    pub(crate) fn arm(&mut self, index: u32) -> bool {
+        let ahead = self.producer.wrapping_sub(index) & INDEX;
+        self.armed = ahead == 0 || ahead > INDEX / 2;
+        !self.armed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Heap;
+
+    fn ring(log_depth: u8) -> (Cq, Place, Place) {
+        let heap = Heap::new(1 << 20).expect("a heap");
+        let bytes = format::CQE << log_depth;
+        let ring = heap.place(heap.allocate(bytes).expect("a block"), bytes).expect("a place");
+        let record = heap.place(heap.allocate(8).expect("a block"), 8).expect("a place");
+        let cq = Cq {
+            number: 0x400,
+            process: 1,
+            ring: ring.clone(),
+            record: record.clone(),
+            log_depth,
+            producer: 0,
+            armed: true,
+            always_armed: false,
+            overrun_ignore: false,
+            collapsed: false,
+            unit: None,
+            users: 0,
+            broken: false,
+        };
+        (cq, ring, record)
+    }
+
+    fn entry(ring: &Place, at: u64) -> Vec<u8> {
+        // SAFETY: an entry of the ring.
+        unsafe { std::slice::from_raw_parts(ring.at(at * 64, 64), 64) }.to_vec()
+    }
+
+    #[test]
+    fn an_entry_has_the_hardware_s_bytes() {
+        let (mut cq, ring, _) = ring(2);
+        let completion = Completion {
+            opcode: 3,
+            operation: 0x0a,
+            number: 0x12_3456,
+            counter: 0xabcd,
+            bytes: 0x0102_0304,
+            immediate: 0x0a0b_0c0d_u32.to_be(),
+            syndrome: 0x13,
+            user_index: 0x65_4321,
+        };
+        assert!(cq.push(&completion), "armed at creation");
+        let entry = entry(&ring, 0);
+        assert_eq!(format::be32(&entry, 0x20), 0x65_4321);
+        assert_eq!(entry[0x24..0x28], [0x0a, 0x0b, 0x0c, 0x0d]);
+        assert_eq!(format::be32(&entry, 0x2c), 0x0102_0304);
+        assert_eq!(entry[0x37], 0x13);
+        assert_eq!(format::be32(&entry, 0x38), 0x0a12_3456);
+        assert_eq!(format::be16(&entry, 0x3c), 0xabcd);
+        assert_eq!(entry[0x3f], 0x30, "owner 0 in the first pass");
+    }
+
+    #[test]
+    fn the_owner_bit_flips_and_the_record_bounds() {
+        let (mut cq, ring, record) = ring(1);
+        for _ in 0..2 {
+            cq.push(&Completion::default());
+        }
+        assert_eq!([entry(&ring, 0)[63], entry(&ring, 1)[63]], [0, 0]);
+        // SAFETY: the record's word.
+        unsafe { record.at(0, 4).cast::<u32>().write(1_u32.to_be()) };
+        cq.push(&Completion::default());
+        assert_eq!([entry(&ring, 0)[63], entry(&ring, 1)[63]], [1, 0]);
+        assert!(!cq.broken);
+        cq.push(&Completion::default());
+        assert!(cq.broken, "the entry at 1 has not been consumed");
+        assert_eq!(cq.producer, 3);
+    }
+
+    #[test]
+    fn arming_looks_at_the_index() {
+        let (mut cq, _, _) = ring(2);
+        assert!(cq.push(&Completion::default()));
+        assert!(!cq.push(&Completion::default()), "an event disarms");
+        assert!(cq.arm(1), "the second completion is there already");
+        assert!(!cq.arm(2));
+        assert!(cq.push(&Completion::default()));
+        assert!(!cq.arm(4), "an index ahead of the queue waits, too");
+    }
+}

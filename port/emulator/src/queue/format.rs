@@ -1,0 +1,39 @@
+//! Numbers of the hardware's formats. Source: rdma-core's mlx5dv.h and Linux's mlx5 headers.
+
+/// Bytes of a completion, of a send queue's unit, of a segment.
+pub(crate) const CQE: u64 = 64;
+pub(crate) const WQEBB: u64 = 64;
+pub(crate) const SEGMENT: usize = 16;
+
+/// Opcodes of completions.
+pub(crate) const RECEIVED: u8 = 2;
+pub(crate) const REQUESTER_ERROR: u8 = 13;
+pub(crate) const RESPONDER_ERROR: u8 = 14;
+
+/// Syndromes of completions with an error.
+pub(crate) const LOCAL_OPERATION: u8 = 0x02;
+pub(crate) const LOCAL_PROTECTION: u8 = 0x04;
+
+/// Opcodes of send queue entries.
+pub(crate) const NOP: u8 = 0x00;
+pub(crate) const SEND: u8 = 0x0a;
+
+/// Rights of keys and QPs, as libibverbs counts them.
+pub(crate) const LOCAL_WRITE: i32 = 1;
+pub(crate) const REMOTE_WRITE: i32 = 2;
+pub(crate) const REMOTE_READ: i32 = 4;
+
+/// A big-endian number at an offset.
+pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// A big-endian number at an offset.
+pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
+    u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
+}
+
+/// A big-endian number at an offset.
+pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
+    u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
+}

@@ -1,0 +1,256 @@
+//! The host's calls on queues.
+
+use super::{Cq, Receiver, Sender, Wq};
+use crate::handle::{Handle, Kind};
+use crate::machine::machine;
+use crate::process::{Place, Process};
+use crate::status::{Refusal, attributes, host, put, value};
+use std::ffi::c_void;
+
+/// Largest depths, as logarithms.
+const CQ_DEPTH: u8 = 22;
+const WQ_DEPTH: u8 = 15;
+/// A ring's memory in the heap.
+const DEVICE: u32 = 0;
+
+#[repr(C)]
+struct Memory {
+    kind: u32,
+    daddr: u64,
+    umem: u32,
+}
+
+#[repr(C)]
+struct CqAttributes {
+    log_depth: u8,
+    element: u8,
+    compression: u8,
+    compression_format: u8,
+    period_mode: u8,
+    period: u16,
+    count: u16,
+    collapsed: u8,
+    no_arm: u8,
+    always_armed: u8,
+    overrun_ignore: u8,
+    thread: Handle,
+    emulated_eqn: u32,
+    uar: u32,
+    uar_base: *const c_void,
+    record: u64,
+    ring: Memory,
+    record_memory: Memory,
+}
+
+#[repr(C)]
+struct WqAttributes {
+    log_stride: u8,
+    log_depth: u8,
+    uar: u32,
+    user_index: u32,
+    pd: *const c_void,
+    ring: Memory,
+    record: Memory,
+    special: [u32; 2],
+}
+
+/// A ring in the heap, aligned as the NIC demands.
+fn ring(process: &Process, memory: &Memory, bytes: u64) -> Result<Place, Refusal> {
+    if memory.kind != DEVICE {
+        return Err("a ring in host memory is not emulated".into());
+    }
+    if memory.daddr % 64 != 0 {
+        return Err(format!("a ring at {:#x} is not aligned to 64", memory.daddr).into());
+    }
+    process.heap.in_block(memory.daddr, bytes)
+}
+
+fn record(process: &Process, daddr: u64) -> Result<Place, Refusal> {
+    if daddr % 8 != 0 {
+        return Err(format!("a doorbell record at {daddr:#x} is not aligned to 8").into());
+    }
+    process.heap.in_block(daddr, 8)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cq_create(
+    process: Handle,
+    _context: *const c_void,
+    attr: *const CqAttributes,
+    cq: *mut Handle,
+) -> i32 {
+    host("flexio_cq_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if attr.log_depth > CQ_DEPTH {
+            return Err(format!("a depth of 2^{}, at most 2^{CQ_DEPTH}", attr.log_depth).into());
+        }
+        if attr.compression != 0 {
+            return Err("compressed completions are not emulated".into());
+        }
+        let unit = match attr.element {
+            0 => Some(crate::thread::thread(attr.thread)?),
+            8 => None,
+            other => return Err(format!("element type {other} is not emulated").into()),
+        };
+        let bytes = super::format::CQE << attr.log_depth;
+        let ring = ring(&process, &attr.ring, bytes)?;
+        let record = record(&process, attr.record)?;
+        let number = machine().nic().cqs.insert(|number| Cq {
+            number,
+            process: process.id,
+            ring,
+            record,
+            log_depth: attr.log_depth,
+            producer: 0,
+            armed: attr.no_arm == 0,
+            always_armed: attr.always_armed != 0,
+            overrun_ignore: attr.overrun_ignore != 0,
+            collapsed: attr.collapsed != 0,
+            unit,
+            users: 0,
+            broken: false,
+        });
+        // SAFETY: the API's contract for results.
+        unsafe { put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cq_get_cq_num(cq: Handle) -> u32 {
+    value("flexio_cq_get_cq_num", 0, || Kind::Cq.number(cq))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cq_destroy(cq: Handle) -> i32 {
+    host("flexio_cq_destroy", || {
+        if cq.is_null() {
+            return Ok(());
+        }
+        let number = Kind::Cq.number(cq)?;
+        let mut nic = machine().nic();
+        if nic.cqs.get(number).ok_or_else(|| Kind::Cq.gone())?.users > 0 {
+            return Err("work queues complete here".into());
+        }
+        nic.cqs.remove(number);
+        Ok(())
+    })
+}
+
+/// Makes a work queue of the depth in its attributes.
+fn create(
+    process: Handle,
+    cqn: u32,
+    attr: &WqAttributes,
+    queue: *mut Handle,
+    sends: bool,
+) -> Result<(), Refusal> {
+    let process = machine().process(process)?;
+    if attr.log_depth > WQ_DEPTH {
+        return Err(format!("a depth of 2^{}, at most 2^{WQ_DEPTH}", attr.log_depth).into());
+    }
+    let log_stride = match attr.log_stride {
+        0 => 4,
+        stride @ 4..=9 => stride,
+        other => return Err(format!("a stride of 2^{other}").into()),
+    };
+    let unit = if sends { super::format::WQEBB } else { 1 << log_stride };
+    let ring = ring(&process, &attr.ring, unit << attr.log_depth)?;
+    let (log_depth, user_index) = (attr.log_depth, attr.user_index);
+    let mut wq = Wq { process: process.id, receive: None, send: None, rules: 0 };
+    if sends {
+        wq.send = Some(Sender { cqn, user_index, ring, log_depth, read: 0, broken: false });
+    } else {
+        let record = record(&process, attr.record.daddr)?;
+        let (taken, broken) = (0, false);
+        wq.receive =
+            Some(Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken });
+    }
+    let mut nic = machine().nic();
+    let cq = nic.cqs.get_mut(cqn).ok_or_else(|| format!("no completion queue {cqn:#x}"))?;
+    cq.users += 1;
+    let number = nic.wqs.insert(|_| wq).ok_or("too many work queues")?;
+    // SAFETY: the API's contract for results.
+    unsafe { put(queue, Kind::Wq.handle(number)) }
+}
+
+fn destroy(queue: Handle) -> Result<(), Refusal> {
+    if queue.is_null() {
+        return Ok(());
+    }
+    let number = Kind::Wq.number(queue)?;
+    let mut nic = machine().nic();
+    if nic.wqs.get(number).ok_or_else(|| Kind::Wq.gone())?.rules > 0 {
+        return Err("steering rules lead here".into());
+    }
+    let gone = nic.wqs.remove(number);
+    let receive = gone.as_ref().and_then(|wq| wq.receive.as_ref()).map(|queue| queue.cqn);
+    let send = gone.as_ref().and_then(|wq| wq.send.as_ref()).map(|queue| queue.cqn);
+    for cqn in receive.into_iter().chain(send) {
+        nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users -= 1);
+    }
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_rq_create(
+    process: Handle,
+    _context: *const c_void,
+    cqn: u32,
+    attr: *const WqAttributes,
+    queue: *mut Handle,
+) -> i32 {
+    // SAFETY: the API's contract for attributes.
+    host("flexio_rq_create", || create(process, cqn, unsafe { attributes(attr)? }, queue, false))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_sq_create(
+    process: Handle,
+    _context: *const c_void,
+    cqn: u32,
+    attr: *const WqAttributes,
+    queue: *mut Handle,
+) -> i32 {
+    // SAFETY: the API's contract for attributes.
+    host("flexio_sq_create", || create(process, cqn, unsafe { attributes(attr)? }, queue, true))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_rq_destroy(queue: Handle) -> i32 {
+    host("flexio_rq_destroy", || destroy(queue))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_sq_destroy(queue: Handle) -> i32 {
+    host("flexio_sq_destroy", || destroy(queue))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_rq_get_wq_num(queue: Handle) -> u32 {
+    value("flexio_rq_get_wq_num", 0, || Kind::Wq.number(queue))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_sq_get_wq_num(queue: Handle) -> u32 {
+    value("flexio_sq_get_wq_num", 0, || Kind::Wq.number(queue))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_rq_get_tir(queue: Handle) -> Handle {
+    value("flexio_rq_get_tir", std::ptr::null_mut(), || {
+        Ok(Kind::Tir.handle(Kind::Wq.number(queue)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_rq_set_err_state(queue: Handle) -> i32 {
+    host("flexio_rq_set_err_state", || {
+        let number = Kind::Wq.number(queue)?;
+        let mut nic = machine().nic();
+        let wq = nic.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
+        wq.ok_or_else(|| Kind::Wq.gone())?.broken = true;
+        Ok(())
+    })
+}

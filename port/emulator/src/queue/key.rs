@@ -1,0 +1,168 @@
+//! Memory keys.
+
+use super::format;
+use crate::process::Place;
+use crate::slab::Slab;
+use crate::status::Refusal;
+
+/// Numbers of keys begin here.
+const FIRST: u32 = 0x10;
+
+/// A range of memory with rights.
+pub(crate) struct Mkey {
+    process: u32,
+    /// The range in the addresses that entries use.
+    base: u64,
+    bytes: u64,
+    access: i32,
+    /// The byte at `base`.
+    start: *mut u8,
+    /// Keeps memory of a heap mapped. The host keeps its own.
+    _place: Option<Place>,
+}
+
+// SAFETY: the pointer is an address; accesses are copies of bytes.
+unsafe impl Send for Mkey {}
+
+impl Mkey {
+    /// A key of device memory.
+    pub(crate) fn of_heap(process: u32, place: Place, base: u64, bytes: u64, access: i32) -> Self {
+        Self { process, base, bytes, access, start: place.at(0, bytes), _place: Some(place) }
+    }
+
+    /// A key of host memory, which the host keeps mapped as long as the key exists.
+    pub(crate) fn of_host(start: *mut u8, base: u64, bytes: u64, access: i32) -> Self {
+        Self { process: 0, base, bytes, access, start, _place: None }
+    }
+}
+
+/// All keys. A key is a number with eight bits that tell old keys from new.
+pub(crate) struct Keys {
+    keys: Slab<(u8, Mkey)>,
+    made: u32,
+}
+
+impl Keys {
+    /// No keys.
+    pub(crate) fn new() -> Self {
+        Self { keys: Slab::new(FIRST), made: 0 }
+    }
+
+    /// Adds a key. Answers the number that entries name.
+    pub(crate) fn add(&mut self, key: Mkey) -> Result<u32, Refusal> {
+        self.made += 1;
+        let variant = (self.made * 37) as u8;
+        let number = self.keys.insert(|_| (variant, key)).ok_or("too many keys")?;
+        Ok(number << 8 | u32::from(variant))
+    }
+
+    fn find(&self, key: u32) -> Option<&Mkey> {
+        self.keys
+            .get(key >> 8)
+            .filter(|(variant, _)| u32::from(*variant) == key & 0xff)
+            .map(|(_, key)| key)
+    }
+
+    /// Whether a key exists.
+    pub(crate) fn has(&self, key: u32) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&mut self, key: u32) -> Option<()> {
+        self.find(key)?;
+        self.keys.remove(key >> 8).map(|_| ())
+    }
+
+    /// Removes the keys of a process.
+    pub(crate) fn forget(&mut self, process: u32) {
+        let gone = self.keys.iter().filter(|(_, (_, key))| key.process == process);
+        let gone: Vec<_> = gone.map(|(number, _)| number).collect();
+        gone.into_iter().for_each(|number| drop(self.keys.remove(number)));
+    }
+
+    /// The bytes that an entry means, if the key has all of them and the rights.
+    pub(crate) fn reach(
+        &self,
+        key: u32,
+        address: u64,
+        bytes: u64,
+        rights: i32,
+    ) -> Result<*mut u8, String> {
+        let Some(found) = self.find(key) else {
+            return Err(format!("key {key:#x} does not exist"));
+        };
+        let offset = address.wrapping_sub(found.base);
+        if offset > found.bytes || found.bytes - offset < bytes {
+            return Err(format!(
+                "key {key:#x} covers {} bytes at {:#x}, not {bytes} at {address:#x}",
+                found.bytes, found.base
+            ));
+        }
+        if rights & !found.access != 0 {
+            let need = match rights & !found.access {
+                format::LOCAL_WRITE => "local write",
+                format::REMOTE_WRITE => "remote write",
+                format::REMOTE_READ => "remote read",
+                _ => "remote atomics",
+            };
+            return Err(format!("key {key:#x} does not allow {need}"));
+        }
+        Ok(found.start.wrapping_add(offset as usize))
+    }
+
+    /// Copies bytes out of memory.
+    pub(crate) fn read(
+        &self,
+        (key, address, bytes): (u32, u64, u64),
+        rights: i32,
+        into: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let source = self.reach(key, address, bytes, rights)?;
+        let old = into.len();
+        into.resize(old + bytes as usize, 0);
+        // SAFETY: the key covers as many bytes of memory that stays mapped.
+        unsafe { std::ptr::copy_nonoverlapping(source, into[old..].as_mut_ptr(), bytes as usize) };
+        Ok(())
+    }
+
+    /// Copies bytes into memory.
+    pub(crate) fn write(
+        &self,
+        (key, address): (u32, u64),
+        rights: i32,
+        from: &[u8],
+    ) -> Result<(), String> {
+        let target = self.reach(key, address, from.len() as u64, rights)?;
+        // SAFETY: the key covers as many bytes of memory that stays mapped.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), target, from.len()) };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_bounds_rights_and_a_variant() {
+        let mut memory = [7_u8, 8, 9, 10];
+        let mut keys = Keys::new();
+        let key = Mkey::of_host(memory.as_mut_ptr(), 100, 4, format::LOCAL_WRITE);
+        let key = keys.add(key).expect("a key");
+        let mut found = Vec::new();
+        keys.read((key, 101, 3), 0, &mut found).expect("three bytes");
+        assert_eq!(found, [8, 9, 10]);
+        for (address, bytes) in [(99, 1), (104, 1), (101, 4), (u64::MAX, 2), (100, u64::MAX)] {
+            assert!(keys.reach(key, address, bytes, 0).is_err(), "{bytes} at {address}");
+        }
+        assert!(keys.reach(key, 104, 0, 0).is_ok());
+        assert!(keys.write((key, 100), format::REMOTE_WRITE, &[1]).is_err());
+        keys.write((key, 100), format::LOCAL_WRITE, &[1]).expect("allowed");
+        assert!(keys.reach(key ^ 1, 100, 1, 0).is_err(), "another variant");
+        assert!(keys.remove(key ^ 1).is_none());
+        assert!(keys.remove(key).is_some());
+        assert!(keys.reach(key, 100, 1, 0).is_err(), "gone");
+        assert_eq!(memory, [1, 8, 9, 10]);
+    }
+}

@@ -1,0 +1,184 @@
+//! The NIC: completion, receive and send queues, and keys, behind one lock.
+//!
+//! Rings and doorbell records lie in the device's heap, in the hardware's formats ([`format`]).
+//! Device code writes them at any time, so the NIC reads bytes through pointers that were checked
+//! when the queue was made, and believes nothing in them.
+
+mod completion;
+mod format;
+mod host;
+mod key;
+mod receive;
+mod send;
+
+pub(crate) use completion::{Completion, Cq};
+pub(crate) use key::{Keys, Mkey};
+pub(crate) use receive::Receiver;
+pub(crate) use send::Sender;
+
+use crate::check::{Fault, device};
+use crate::machine::machine;
+use crate::slab::Slab;
+use crate::thread::Unit;
+use crate::verbs::Steering;
+use crate::wire::Wires;
+use std::sync::Arc;
+
+/// Numbers begin here, apart from each other, so that a wrong one is found.
+const FIRST_CQ: u32 = 0x400;
+const FIRST_WQ: u32 = 0x100;
+/// Bytes of the largest frame.
+const FRAME: usize = 1 << 14;
+
+/// A work queue: one for receiving, or one for sending.
+pub(crate) struct Wq {
+    pub(crate) process: u32,
+    pub(crate) receive: Option<Receiver>,
+    pub(crate) send: Option<Sender>,
+    /// Steering rules that lead here.
+    pub(crate) rules: u32,
+}
+
+/// What becomes of a frame that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    Taken,
+    /// No rule leads it anywhere.
+    Dropped,
+    /// No rule yet, no buffer, or no running handler: a file offers it again.
+    Later,
+}
+
+/// The NIC's state.
+pub(crate) struct Nic {
+    pub(crate) cqs: Slab<Cq>,
+    pub(crate) wqs: Slab<Wq>,
+    pub(crate) keys: Keys,
+    pub(crate) steering: Steering,
+    pub(crate) wires: Wires,
+    frame: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+impl Nic {
+    /// A NIC without queues.
+    pub(crate) fn new() -> Self {
+        Self {
+            cqs: Slab::new(FIRST_CQ),
+            wqs: Slab::new(FIRST_WQ),
+            keys: Keys::new(),
+            steering: Steering::default(),
+            wires: Wires::new(),
+            frame: Vec::with_capacity(FRAME),
+            outgoing: Vec::with_capacity(FRAME),
+        }
+    }
+
+    /// Whether a completion queue wakes this thread.
+    pub(crate) fn uses(&self, unit: &Arc<Unit>) -> bool {
+        self.cqs
+            .iter()
+            .any(|(_, cq)| cq.unit.as_ref().is_some_and(|other| Arc::ptr_eq(other, unit)))
+    }
+
+    /// Drops queues and keys of a process.
+    pub(crate) fn forget(&mut self, process: u32) {
+        let wqs = self.wqs.iter().filter(|(_, wq)| wq.process == process);
+        let wqs: Vec<_> = wqs.map(|(number, _)| number).collect();
+        wqs.into_iter().for_each(|number| drop(self.wqs.remove(number)));
+        let cqs = self.cqs.iter().filter(|(_, cq)| cq.process == process);
+        let cqs: Vec<_> = cqs.map(|(number, _)| number).collect();
+        cqs.into_iter().for_each(|number| drop(self.cqs.remove(number)));
+        self.keys.forget(process);
+    }
+
+    /// Writes a completion and wakes the queue's thread if it is armed.
+    pub(crate) fn complete(&mut self, cqn: u32, completion: &Completion) {
+        let Some(cq) = self.cqs.get_mut(cqn) else { return };
+        if cq.push(completion) {
+            cq.wake();
+        }
+    }
+
+    /// Arms a completion queue: the next completion after `index` wakes its thread.
+    pub(crate) fn arm(&mut self, by: Option<&Unit>, index: u32, cqn: u32) {
+        match self.cqs.get_mut(cqn) {
+            Some(cq) => {
+                if cq.arm(index) {
+                    cq.wake();
+                }
+            }
+            None => {
+                device(by, Fault::NoSuchQueue, format_args!("no completion queue {cqn:#x} to arm"));
+            }
+        }
+    }
+
+    /// Writes a completion of zeros, which wakes a thread.
+    pub(crate) fn zero_completion(&mut self, by: Option<&Unit>, cqn: u32) {
+        if self.cqs.get(cqn).is_none() {
+            device(by, Fault::NoSuchQueue, format_args!("no completion queue {cqn:#x} to wake"));
+        }
+        self.complete(cqn, &Completion::default());
+    }
+
+    /// A frame from a wire: to the queue that a rule names.
+    pub(crate) fn receive_frame(&mut self, frame: &[u8]) -> Arrival {
+        let Some(number) = self.steering.receive(frame) else {
+            return if self.steering.receives() { Arrival::Dropped } else { Arrival::Later };
+        };
+        let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
+        let Some(receiver) = wq else { return Arrival::Dropped };
+        let cqn = receiver.cqn;
+        let unit = self.cqs.get(cqn).and_then(|cq| cq.unit.as_ref());
+        if unit.is_some_and(|unit| unit.is_new()) {
+            return Arrival::Later;
+        }
+        let Some(buffer) = receiver.take() else { return Arrival::Later };
+        let mut completion = buffer.completion(number);
+        completion.bytes = frame.len() as u32;
+        completion.opcode = format::RECEIVED;
+        completion.user_index = receiver.user_index;
+        if let Err(why) = buffer.scatter(&self.keys, frame) {
+            device(None, Fault::Key, format_args!("receive queue {number:#x}: {why}"));
+            completion.fail(format::RESPONDER_ERROR, format::LOCAL_PROTECTION);
+        }
+        self.complete(cqn, &completion);
+        Arrival::Taken
+    }
+
+    /// Sends a frame as the rules for leaving frames say.
+    pub(crate) fn send_frame(&mut self, frame: &[u8]) {
+        if self.steering.send(frame) {
+            self.wires.send(frame);
+        }
+    }
+
+    /// Takes what the wire brings. Answers how many things moved.
+    pub(crate) fn pump(&mut self) -> usize {
+        let mut frame = std::mem::take(&mut self.frame);
+        let mut moved = 0;
+        for _ in 0..self.wires.burst() {
+            frame.clear();
+            if !self.wires.next(&mut frame) {
+                break;
+            }
+            if self.receive_frame(&frame) == Arrival::Later {
+                self.wires.keep();
+                break;
+            }
+            moved += 1;
+        }
+        self.frame = frame;
+        moved
+    }
+}
+
+impl Cq {
+    /// The event of this queue.
+    fn wake(&self) {
+        if let Some(unit) = &self.unit {
+            machine().scheduler.wake(unit);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Calls from the host: a device function with arguments, to its end.
+
+use super::unit::{Kind, Unit};
+use crate::handle::Handle;
+use crate::machine::machine;
+use crate::process::Process;
+use crate::status::{Refusal, host};
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Most arguments of a call.
+const ARGUMENTS: usize = 11;
+
+/// A call, and where its caller waits.
+#[derive(Default)]
+pub(crate) struct Call {
+    arguments: [u64; ARGUMENTS],
+    result: Mutex<(Option<u64>, bool)>,
+    told: Condvar,
+}
+
+impl Call {
+    /// Runs the function. Called on a coroutine.
+    pub(crate) fn run(&self, entry: usize) {
+        type Function = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+        // SAFETY: an entry point of the image. The calling convention lets a function ignore
+        // arguments that it does not have.
+        let function: Function = unsafe { std::mem::transmute(entry) };
+        let [a, b, c, d, e, f, g, h, i, j, k] = self.arguments;
+        let result = function(a, b, c, d, e, f, g, h, i, j, k);
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(result);
+    }
+
+    /// The thread of this call is over.
+    pub(crate) fn end(&self) {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        self.told.notify_all();
+    }
+
+    fn wait(&self) -> Option<u64> {
+        let result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.told.wait_while(result, |(_, ended)| !*ended);
+        result.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Starts a device function as a thread of its own.
+fn start(
+    process: &Arc<Process>,
+    entry: (String, usize),
+    arguments: [u64; ARGUMENTS],
+) -> Result<Arc<Call>, Refusal> {
+    let call = Arc::new(Call { arguments, ..Call::default() });
+    let machine = machine();
+    let worker = machine.scheduler.choose();
+    let kind = Kind::Call(Arc::clone(&call));
+    let mut made = None;
+    machine.objects().units.insert(|id| {
+        let unit = Arc::new(Unit::new(id, Arc::clone(process), entry, kind, 0, worker));
+        made = Some(Arc::clone(&unit));
+        unit
+    });
+    let unit = made.ok_or("too many threads")?;
+    machine.scheduler.adopt(&unit);
+    unit.begin();
+    machine.scheduler.wake(&unit);
+    Ok(call)
+}
+
+/// Runs the error handler of a process that has just ended. It runs on its caller: other threads
+/// of the process do not run any more.
+pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
+    let name = ("error handler".to_owned(), entry);
+    let unit = Unit::new(u32::MAX, Arc::clone(process), name, Kind::Handler, 0, 0);
+    unit.argument.store(code, std::sync::atomic::Ordering::Release);
+    super::worker::alone(&unit);
+}
+
+/// The API's variadic call, as a caller in C makes it: three registers and the stack hold what
+/// follows the first three arguments.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn flexio_process_call() {
+    std::arch::naked_asm!(
+        "push r9",
+        "push r8",
+        "push rcx",
+        "mov rcx, rsp",
+        "lea r8, [rsp + 32]",
+        "call {inner}",
+        "add rsp, 24",
+        "ret",
+        inner = sym process_call,
+    )
+}
+
+/// As above: five registers.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn flexio_process_call() {
+    std::arch::naked_asm!(
+        "stp x29, x30, [sp, #-64]!",
+        "stp x3, x4, [sp, #16]",
+        "stp x5, x6, [sp, #32]",
+        "str x7, [sp, #48]",
+        "add x3, sp, #16",
+        "add x4, sp, #64",
+        "bl {inner}",
+        "ldp x29, x30, [sp], #64",
+        "ret",
+        inner = sym process_call,
+    )
+}
+
+/// Registers that hold arguments after the third.
+const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 3 } else { 5 };
+
+extern "C" fn process_call(
+    process: Handle,
+    stub: *const c_void,
+    result: *mut u64,
+    registers: *const u64,
+    stack: *const u64,
+) -> i32 {
+    host("flexio_process_call", || {
+        let process = machine().process(process)?;
+        let entry = super::entry(&process, stub)?;
+        let name = entry.0.clone();
+        let argument = |at: usize| {
+            // SAFETY: the registers were stored above; then come words of the caller's frame. The
+            // device function uses those that the caller wrote, and ignores the others.
+            unsafe { if at < REGISTERS { *registers.add(at) } else { *stack.add(at - REGISTERS) } }
+        };
+        let call = start(&process, entry, std::array::from_fn(argument))?;
+        let found = call
+            .wait()
+            .ok_or_else(|| Refusal::fatal(format!("the process ended in or before {name}")))?;
+        if !result.is_null() {
+            // SAFETY: the API's contract: a place for the result.
+            unsafe { result.write(found) };
+        }
+        Ok(())
+    })
+}

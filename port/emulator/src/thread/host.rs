@@ -1,0 +1,132 @@
+//! The host's calls on event handlers.
+
+use super::unit::{Kind as Runs, Unit};
+use crate::handle::{Handle, Kind};
+use crate::machine::machine;
+use crate::process::{Process, ended};
+use crate::status::{Refusal, attributes, host, put, value};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Execution units of the DPA. Strict affinity names one.
+const UNITS: u32 = 256;
+
+#[repr(C)]
+struct Attributes {
+    stub: *const c_void,
+    continuable: u8,
+    argument: u64,
+    local: u64,
+    affinity_type: u32,
+    affinity: u32,
+}
+
+/// Name and address of the device function of a stub, in this process.
+pub(crate) fn entry(
+    process: &Arc<Process>,
+    stub: *const c_void,
+) -> Result<(String, usize), Refusal> {
+    if process.state() != ended::NOT {
+        return Err(Refusal::fatal("the process has ended"));
+    }
+    if stub.is_null() {
+        return Err("no function".into());
+    }
+    let (app, name) = crate::process::stub(stub)?;
+    if !Arc::ptr_eq(&app, &process.app) {
+        return Err(format!("{name} is a function of another program").into());
+    }
+    let address = process.image.function(&name)?;
+    Ok((name, address))
+}
+
+fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
+    let number = Kind::Thread.number(handler)?;
+    machine().objects().units.get(number).cloned().ok_or_else(|| Kind::Thread.gone())
+}
+
+/// The thread of a handle that a host passes with a queue.
+pub(crate) fn thread(handle: Handle) -> Result<Arc<Unit>, Refusal> {
+    find(handle)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_create(
+    process: Handle,
+    attr: *const Attributes,
+    handler: *mut Handle,
+) -> i32 {
+    host("flexio_event_handler_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if attr.affinity_type > 2 || attr.affinity_type == 1 && attr.affinity >= UNITS {
+            return Err(format!("affinity {} to {}", attr.affinity_type, attr.affinity).into());
+        }
+        let entry = entry(&process, attr.stub)?;
+        let worker = machine().scheduler.choose();
+        let mut made = None;
+        let number = machine().objects().units.insert(|id| {
+            let new = Unit::new(id, process, entry, Runs::Handler, attr.local, worker);
+            let unit = Arc::new(new);
+            unit.argument.store(attr.argument, Ordering::Release);
+            made = Some(Arc::clone(&unit));
+            unit
+        });
+        let unit = made.ok_or("too many threads")?;
+        machine().scheduler.adopt(&unit);
+        // SAFETY: the API's contract for results.
+        unsafe { put(handler, Kind::Thread.handle(number.unwrap_or_default())) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_run(handler: Handle, argument: u64) -> i32 {
+    host("flexio_event_handler_run", || {
+        let unit = find(handler)?;
+        if unit.process.state() != ended::NOT {
+            return Err(Refusal::fatal("the process has ended"));
+        }
+        unit.argument.store(argument, Ordering::Release);
+        if unit.begin() { Ok(()) } else { Err("the handler runs already".into()) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_destroy(handler: Handle) -> i32 {
+    host("flexio_event_handler_destroy", || {
+        if handler.is_null() {
+            return Ok(());
+        }
+        let unit = find(handler)?;
+        if machine().nic().uses(&unit) {
+            return Err("a completion queue wakes this handler".into());
+        }
+        machine().objects().units.remove(unit.id);
+        machine().scheduler.retire(&unit);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_get_thread(handler: Handle) -> Handle {
+    value("flexio_event_handler_get_thread", std::ptr::null_mut(), || {
+        Ok(Kind::Thread.handle(find(handler)?.id))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_get_id(handler: Handle) -> u32 {
+    value("flexio_event_handler_get_id", u32::MAX, || Ok(find(handler)?.id))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_get_obj_id(handler: Handle) -> u32 {
+    flexio_event_handler_get_id(handler)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_event_handler_get_activation_id(handler: Handle) -> u32 {
+    flexio_event_handler_get_id(handler)
+}

@@ -1,0 +1,159 @@
+//! Command queues: tasks that a fixed number of threads runs in the background.
+
+use super::unit::{Kind, Unit};
+use crate::handle::{self, Handle};
+use crate::machine::machine;
+use crate::process::Process;
+use crate::status::{Refusal, attributes, host, put, value};
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most threads and most waiting tasks of a queue.
+const WORKERS: i32 = 256;
+const TASKS: usize = 1 << 16;
+
+/// A command queue.
+pub(crate) struct TaskQueue {
+    process: Arc<Process>,
+    tasks: Mutex<VecDeque<(usize, u64)>>,
+    running: AtomicBool,
+    busy: AtomicUsize,
+    units: Mutex<Vec<Arc<Unit>>>,
+}
+
+impl TaskQueue {
+    /// Runs tasks until none waits. Called on a coroutine.
+    pub(crate) fn run(&self) {
+        loop {
+            let task = {
+                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                let task = tasks.pop_front();
+                self.busy.fetch_add(usize::from(task.is_some()), Ordering::AcqRel);
+                task
+            };
+            let Some((entry, argument)) = task else { return };
+            // SAFETY: an entry point of the image, as `task_add` checked.
+            let function: extern "C" fn(u64) -> u64 = unsafe { std::mem::transmute(entry) };
+            function(argument);
+            self.busy.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn wake(&self) {
+        if self.running.load(Ordering::Acquire) {
+            for unit in &*self.units.lock().unwrap_or_else(PoisonError::into_inner) {
+                machine().scheduler.wake(unit);
+            }
+        }
+    }
+}
+
+fn find(queue: Handle) -> Result<Arc<TaskQueue>, Refusal> {
+    let number = handle::Kind::Tasks.number(queue)?;
+    machine().objects().tasks.get(number).cloned().ok_or_else(|| handle::Kind::Tasks.gone())
+}
+
+#[repr(C)]
+struct Attributes {
+    workers: c_int,
+    batch: c_int,
+    state: u32,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cmdq_create(
+    process: Handle,
+    attr: *const Attributes,
+    queue: *mut Handle,
+) -> i32 {
+    host("flexio_cmdq_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if !(1..=WORKERS).contains(&attr.workers) || attr.batch < 1 {
+            return Err(format!("{} workers, batches of {}", attr.workers, attr.batch).into());
+        }
+        let made = Arc::new(TaskQueue {
+            process: Arc::clone(&process),
+            tasks: Mutex::default(),
+            running: AtomicBool::new(attr.state == 1),
+            busy: AtomicUsize::new(0),
+            units: Mutex::default(),
+        });
+        for _ in 0..attr.workers {
+            let worker = machine().scheduler.choose();
+            let mut unit = None;
+            machine().objects().units.insert(|id| {
+                let name = ("command queue".to_owned(), 0);
+                let kind = Kind::Tasks(Arc::clone(&made));
+                let new = Arc::new(Unit::new(id, Arc::clone(&process), name, kind, 0, worker));
+                unit = Some(Arc::clone(&new));
+                new
+            });
+            let unit = unit.ok_or("too many threads")?;
+            unit.begin();
+            machine().scheduler.adopt(&unit);
+            made.units.lock().unwrap_or_else(PoisonError::into_inner).push(unit);
+        }
+        let number = machine().objects().tasks.insert(|_| made).ok_or("too many queues")?;
+        // SAFETY: the API's contract for results.
+        unsafe { put(queue, handle::Kind::Tasks.handle(number)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument: u64) -> i32 {
+    host("flexio_cmdq_task_add", || {
+        let queue = find(queue)?;
+        let (_, entry) = super::entry(&queue.process, stub)?;
+        let mut tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if tasks.len() == TASKS {
+            return Err(format!("{TASKS} tasks wait").into());
+        }
+        tasks.push_back((entry, argument));
+        drop(tasks);
+        queue.wake();
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cmdq_state_running(queue: Handle) -> i32 {
+    host("flexio_cmdq_state_running", || {
+        let queue = find(queue)?;
+        queue.running.store(true, Ordering::Release);
+        queue.wake();
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cmdq_is_empty(queue: Handle) -> c_int {
+    value("flexio_cmdq_is_empty", 0, || {
+        let queue = find(queue)?;
+        let tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        // A process that has ended runs no task.
+        let ended = queue.process.state() != crate::process::ended::NOT;
+        Ok((ended || tasks.is_empty() && queue.busy.load(Ordering::Acquire) == 0).into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_cmdq_destroy(queue: Handle) -> i32 {
+    host("flexio_cmdq_destroy", || {
+        if queue.is_null() {
+            return Ok(());
+        }
+        let gone = find(queue)?;
+        let units = std::mem::take(&mut *gone.units.lock().unwrap_or_else(PoisonError::into_inner));
+        for unit in units {
+            machine().objects().units.remove(unit.id);
+            machine().scheduler.retire(&unit);
+        }
+        let number = handle::Kind::Tasks.number(queue)?;
+        machine().objects().tasks.remove(number);
+        Ok(())
+    })
+}

@@ -1,0 +1,151 @@
+//! One DPA thread.
+
+use super::call::Call;
+use super::tasks::TaskQueue;
+use super::worker::Pause;
+use crate::process::Process;
+use corosensei::stack::DefaultStack;
+use corosensei::trap::CoroutineTrapHandler;
+use corosensei::{Coroutine, Yielder};
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// States. Events before `IDLE` are lost; an event while it runs is kept.
+pub(crate) mod state {
+    pub(crate) const NEW: u8 = 0;
+    pub(crate) const IDLE: u8 = 1;
+    pub(crate) const READY: u8 = 2;
+    pub(crate) const RUNNING: u8 = 3;
+    pub(crate) const RUNNING_AND_EVENT: u8 = 4;
+    pub(crate) const GONE: u8 = 5;
+}
+
+/// What a thread runs.
+pub(crate) enum Kind {
+    Handler,
+    Call(Arc<Call>),
+    Tasks(Arc<TaskQueue>),
+}
+
+/// Entries of the table of polls: more than queues of a busy thread.
+pub(crate) const POLLS: usize = 64;
+
+/// What only the thread's worker touches.
+pub(crate) struct Own {
+    pub(crate) coroutine: UnsafeCell<Option<Coroutine<(), Pause, Pause>>>,
+    pub(crate) stack: Cell<Option<DefaultStack>>,
+    pub(crate) trap: Cell<Option<CoroutineTrapHandler<Pause>>>,
+    /// Where the coroutine suspends. Null while no coroutine runs: then handlers are called.
+    pub(crate) yielder: Cell<*const Yielder<(), Pause>>,
+    /// Key of each window entity.
+    pub(crate) windows: [Cell<Option<u32>>; 2],
+    /// Owner bytes that this thread has read last, by address.
+    pub(crate) polls: [Cell<(usize, u8)>; POLLS],
+    /// Fences, looks at the clock: such calls since the last work.
+    pub(crate) spins: Cell<u32>,
+    pub(crate) activations: Cell<u64>,
+    pub(crate) reported: Cell<u32>,
+    pub(crate) errno: Cell<u64>,
+}
+
+/// A DPA thread.
+pub(crate) struct Unit {
+    pub(crate) id: u32,
+    pub(crate) process: Arc<Process>,
+    pub(crate) name: String,
+    pub(crate) entry: usize,
+    pub(crate) kind: Kind,
+    pub(crate) argument: AtomicU64,
+    pub(crate) local: u64,
+    pub(crate) worker: usize,
+    pub(crate) state: AtomicU8,
+    pub(crate) own: Own,
+}
+
+// SAFETY: `own` is touched by the thread's one worker only; all else is atomic or never changes.
+unsafe impl Send for Unit {}
+// SAFETY: as above.
+unsafe impl Sync for Unit {}
+
+impl Unit {
+    /// A thread that is not running yet.
+    pub(crate) fn new(
+        id: u32,
+        process: Arc<Process>,
+        (name, entry): (String, usize),
+        kind: Kind,
+        local: u64,
+        worker: usize,
+    ) -> Self {
+        let own = Own {
+            coroutine: UnsafeCell::new(None),
+            stack: Cell::new(None),
+            trap: Cell::new(None),
+            yielder: Cell::new(std::ptr::null()),
+            windows: Default::default(),
+            polls: std::array::from_fn(|_| Cell::new((0, 0))),
+            spins: Cell::new(0),
+            activations: Cell::new(0),
+            reported: Cell::new(0),
+            errno: Cell::new(0),
+        };
+        let state = AtomicU8::new(state::NEW);
+        let argument = AtomicU64::new(0);
+        Self { id, process, name, entry, kind, argument, local, worker, state, own }
+    }
+
+    /// Activations so far.
+    pub(crate) fn activations(&self) -> u64 {
+        self.own.activations.get()
+    }
+
+    /// Whether this is the first fault of its kind.
+    pub(crate) fn first(&self, fault: u8) -> bool {
+        let old = self.own.reported.get();
+        self.own.reported.set(old | 1 << fault);
+        old & 1 << fault == 0
+    }
+
+    /// From new to running. False if it was not new.
+    pub(crate) fn begin(&self) -> bool {
+        let order = Ordering::AcqRel;
+        self.state.compare_exchange(state::NEW, state::IDLE, order, Ordering::Acquire).is_ok()
+    }
+
+    /// An event for this thread. True if it has to be queued now.
+    pub(crate) fn event(&self) -> bool {
+        let next = |now| match now {
+            state::IDLE => Some(state::READY),
+            state::RUNNING => Some(state::RUNNING_AND_EVENT),
+            _ => None,
+        };
+        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before == Ok(state::IDLE)
+    }
+
+    /// Whether events are lost because the handler does not run yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.state.load(Ordering::Acquire) == state::NEW
+    }
+
+    /// What the coroutine runs: an activation from the top.
+    pub(crate) fn body(&self) -> Pause {
+        match &self.kind {
+            Kind::Handler => {
+                // SAFETY: an entry point of the image, which the process keeps loaded.
+                let entry: extern "C" fn(u64) = unsafe { std::mem::transmute(self.entry) };
+                entry(self.argument.load(Ordering::Acquire));
+                Pause::Returned
+            }
+            Kind::Call(call) => {
+                call.run(self.entry);
+                Pause::Finished
+            }
+            Kind::Tasks(queue) => {
+                queue.run();
+                Pause::Rescheduled
+            }
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Workers: host threads that run DPA threads in turn.
+
+use super::crash;
+use super::unit::{Kind, Unit, state};
+use crate::check::{Fault, device};
+use crate::machine::{machine, setting};
+use crate::process::ended;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Why a thread gives its worker back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// It polls in vain, or waits for a lock.
+    Vain,
+    /// It goes on where it stopped, after others.
+    Turn,
+    /// It goes on where it stopped, at its next event.
+    Waits,
+    Rescheduled,
+    /// The activation starts again.
+    Again,
+    Finished,
+    /// The handler returned instead of rescheduling.
+    Returned,
+    Crashed,
+}
+
+/// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB.
+const STACK: usize = 256 << 10;
+/// Rounds in vain before a worker sleeps, and how long it does while threads spin.
+const VAIN_ROUNDS: usize = 50;
+const NAP_US: i64 = 50;
+/// Longest sleep while all threads wait for events.
+const SLEEP_MS: i64 = 100;
+
+thread_local! {
+    /// The thread that runs here now.
+    static CURRENT: Cell<*const Unit> = const { Cell::new(std::ptr::null()) };
+    /// The worker that this host thread is.
+    static WORKER: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The DPA thread that calls.
+pub(crate) fn current<'a>() -> Option<&'a Unit> {
+    // SAFETY: set around each step to a unit that the worker holds; cleared afterwards.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+/// All workers.
+pub(crate) struct Scheduler {
+    workers: OnceLock<Vec<Arc<Worker>>>,
+    next: AtomicUsize,
+}
+
+enum Message {
+    Adopt(Arc<Unit>),
+    Ready(Arc<Unit>),
+    Retire(Arc<Unit>, Arc<Retired>),
+}
+
+#[derive(Default)]
+struct Retired {
+    done: Mutex<bool>,
+    told: Condvar,
+}
+
+/// A host thread that runs DPA threads.
+pub(crate) struct Worker {
+    index: usize,
+    inbox: Mutex<VecDeque<Message>>,
+    mail: AtomicBool,
+    sleeps: AtomicBool,
+    event: OwnedFd,
+    seed: Cell<u64>,
+    /// Threads to run, oldest first; `units` holds them.
+    queue: RefCell<VecDeque<*const Unit>>,
+    units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
+    /// Threads of calls that are over. They are dropped when nothing refers to them any more.
+    over: RefCell<Vec<Arc<Unit>>>,
+}
+
+// SAFETY: the cells belong to the worker's own host thread; others use inbox, flags and event.
+unsafe impl Send for Worker {}
+// SAFETY: as above.
+unsafe impl Sync for Worker {}
+
+impl Scheduler {
+    /// No workers yet.
+    pub(crate) fn new() -> Self {
+        Self { workers: OnceLock::new(), next: AtomicUsize::new(0) }
+    }
+
+    /// Starts the workers, once.
+    pub(crate) fn start(&self) {
+        self.workers();
+    }
+
+    fn workers(&self) -> &[Arc<Worker>] {
+        self.workers.get_or_init(|| {
+            crash::install();
+            let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
+            let most = cores.max(setting("DPA_WORKERS", 1).min(64) as usize);
+            let count = (setting("DPA_WORKERS", 1) as usize).clamp(1, most);
+            (0..count).map(Worker::spawn).collect()
+        })
+    }
+
+    /// The worker for the next thread, in turn.
+    pub(crate) fn choose(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed) % self.workers().len()
+    }
+
+    /// Gives a new thread to its worker.
+    pub(crate) fn adopt(&self, unit: &Arc<Unit>) {
+        self.workers()[unit.worker].post(Message::Adopt(Arc::clone(unit)));
+    }
+
+    /// An event for a thread: it is queued unless it runs or waits already.
+    pub(crate) fn wake(&self, unit: &Arc<Unit>) {
+        if unit.is_new() {
+            let text = format_args!("an event before event_handler_run is lost");
+            return device(None, Fault::LostEvent, text);
+        }
+        if !unit.event() {
+            return;
+        }
+        let here = WORKER.get();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        match unsafe { here.as_ref() } {
+            Some(worker) if worker.index == unit.worker => {
+                worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+            }
+            _ => self.workers()[unit.worker].post(Message::Ready(Arc::clone(unit))),
+        }
+    }
+
+    /// Takes a thread from its worker. Waits for a thread that does not yield, but not for ever.
+    pub(crate) fn retire(&self, unit: &Arc<Unit>) {
+        let told = Arc::new(Retired::default());
+        let worker = &self.workers()[unit.worker];
+        worker.post(Message::Retire(Arc::clone(unit), Arc::clone(&told)));
+        let done = told.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = Duration::from_secs(2);
+        let waited = told.told.wait_timeout_while(done, wait, |done| !*done);
+        if waited.is_ok_and(|(_, late)| late.timed_out()) {
+            let name = &unit.name;
+            crate::check::line(format_args!("thread {} ({name}) does not yield", unit.id));
+        }
+    }
+}
+
+impl Worker {
+    fn spawn(index: usize) -> Arc<Self> {
+        // SAFETY: a new descriptor; a failure is found below.
+        let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
+        assert!(event >= 0, "the system has no event descriptor left");
+        let worker = Arc::new(Self {
+            index,
+            inbox: Mutex::default(),
+            mail: AtomicBool::new(false),
+            sleeps: AtomicBool::new(false),
+            // SAFETY: new, and owned by nobody else.
+            event: unsafe { OwnedFd::from_raw_fd(event) },
+            seed: Cell::new(setting("DPA_SEED", 0)),
+            queue: RefCell::default(),
+            units: RefCell::default(),
+            over: RefCell::default(),
+        });
+        let runs = Arc::clone(&worker);
+        let builder = std::thread::Builder::new().name(format!("dpa-{index}"));
+        builder.spawn(move || runs.run()).expect("a host thread for the DPA");
+        worker
+    }
+
+    fn post(&self, message: Message) {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
+        self.mail.store(true, Ordering::SeqCst);
+        self.nudge();
+    }
+
+    fn nudge(&self) {
+        if self.sleeps.load(Ordering::SeqCst) {
+            super::signal(&self.event);
+        }
+    }
+
+    fn run(self: Arc<Self>) {
+        crash::give_stack();
+        WORKER.set(Arc::as_ptr(&self));
+        let (mut vain, mut turns) = (0, 0);
+        loop {
+            if self.mail.swap(false, Ordering::SeqCst) {
+                self.read_mail();
+            }
+            let pause = self.next().map(|unit| self.step(unit));
+            self.over.borrow_mut().clear();
+            turns += 1;
+            let waiting = self.queue.borrow().len();
+            let mut moved = 0;
+            if self.index == 0 && (pause.is_none() || turns >= waiting) {
+                turns = 0;
+                moved = machine().nic().pump();
+            }
+            let idle = moved == 0 && matches!(pause, None | Some(Pause::Vain));
+            vain = if idle { vain + 1 } else { 0 };
+            if idle && pause.is_none() {
+                self.sleep(SLEEP_MS * 1000);
+            } else if vain > VAIN_ROUNDS * (waiting + 1) {
+                self.sleep(NAP_US);
+            }
+        }
+    }
+
+    fn sleep(&self, microseconds: i64) {
+        self.sleeps.store(true, Ordering::SeqCst);
+        if !self.mail.load(Ordering::SeqCst) {
+            let waits = self.index == 0 && machine().nic().wires.waits();
+            let nanoseconds = if waits { NAP_US * 1000 } else { microseconds * 1000 };
+            let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+            let fd = self.event.as_raw_fd();
+            let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry and a time, which outlive the call.
+            unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
+            let mut count = [0_u8; 8];
+            // SAFETY: eight bytes for our own descriptor, which does not block.
+            unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+        }
+        self.sleeps.store(false, Ordering::SeqCst);
+    }
+
+    fn read_mail(&self) {
+        let mail = std::mem::take(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner));
+        for message in mail {
+            match message {
+                Message::Adopt(unit) => {
+                    self.units.borrow_mut().insert(Arc::as_ptr(&unit), unit);
+                }
+                Message::Ready(unit) => {
+                    if self.units.borrow().contains_key(&Arc::as_ptr(&unit)) {
+                        self.queue.borrow_mut().push_back(Arc::as_ptr(&unit));
+                    }
+                }
+                Message::Retire(unit, told) => {
+                    unit.state.store(state::GONE, Ordering::Release);
+                    self.queue.borrow_mut().retain(|&other| other != Arc::as_ptr(&unit));
+                    self.abandon(&unit);
+                    self.units.borrow_mut().remove(&Arc::as_ptr(&unit));
+                    *told.done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                    told.told.notify_all();
+                }
+            }
+        }
+    }
+
+    /// The next thread: the oldest, or one that the seed chooses.
+    fn next<'a>(&self) -> Option<&'a Unit> {
+        let mut queue = self.queue.borrow_mut();
+        let at = if self.seed.get() == 0 { 0 } else { self.random() as usize % queue.len().max(1) };
+        let unit = queue.remove(at)?;
+        // SAFETY: `units` holds it until it leaves the queue; only this host thread does either.
+        Some(unsafe { &*unit })
+    }
+
+    /// The next number of the seed's sequence (xorshift).
+    fn random(&self) -> u64 {
+        let mut seed = self.seed.get();
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        self.seed.set(seed);
+        seed
+    }
+
+    /// Runs a thread until it pauses.
+    fn step(&self, unit: &Unit) -> Pause {
+        let own = &unit.own;
+        if unit.process.state() != ended::NOT {
+            return self.stop(unit);
+        }
+        // SAFETY: only this host thread touches the coroutine, and only here and in `abandon`;
+        // device code that runs inside reaches it through `own.yielder` alone.
+        let slot = unsafe { &mut *own.coroutine.get() };
+        if slot.is_none() {
+            unit.state.store(state::RUNNING, Ordering::Release);
+            own.activations.set(own.activations.get() + 1);
+            let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
+                crate::check::line(format_args!("no memory for the stack of a thread"));
+                unit.process.end(ended::CRASH);
+                return self.stop(unit);
+            };
+            let this: *const Unit = unit;
+            let made = Coroutine::with_stack(stack, move |yielder, ()| {
+                // SAFETY: the worker holds the unit as long as its coroutine.
+                let unit = unsafe { &*this };
+                unit.own.yielder.set(yielder);
+                unit.body()
+            });
+            own.trap.set(Some(made.trap_handler()));
+            *slot = Some(made);
+        }
+        let Some(coroutine) = slot else { return Pause::Vain };
+        CURRENT.set(unit);
+        let result = coroutine.resume(());
+        CURRENT.set(std::ptr::null());
+        let pause = match result {
+            CoroutineResult::Yield(pause) | CoroutineResult::Return(pause) => pause,
+        };
+        self.paused(unit, pause);
+        pause
+    }
+
+    fn paused(&self, unit: &Unit, pause: Pause) {
+        let this: *const Unit = unit;
+        match pause {
+            Pause::Vain | Pause::Turn => self.queue.borrow_mut().push_back(this),
+            Pause::Waits => self.rest(unit),
+            Pause::Rescheduled => {
+                self.abandon(unit);
+                self.rest(unit);
+            }
+            Pause::Again => {
+                self.abandon(unit);
+                unit.state.store(state::READY, Ordering::Release);
+                self.queue.borrow_mut().push_back(this);
+            }
+            Pause::Finished | Pause::Returned | Pause::Crashed => {
+                if pause == Pause::Returned {
+                    let text = format_args!("the handler returned without a reschedule; it ends");
+                    device(Some(unit), Fault::Returned, text);
+                }
+                self.abandon(unit);
+                unit.state.store(state::GONE, Ordering::Release);
+                if pause == Pause::Crashed {
+                    crash::tell(unit);
+                }
+                self.forget(unit);
+            }
+        }
+    }
+
+    /// The activation is over: the thread waits for an event, or has one already.
+    fn rest(&self, unit: &Unit) {
+        let order = Ordering::AcqRel;
+        let exchange =
+            unit.state.compare_exchange(state::RUNNING, state::IDLE, order, Ordering::Acquire);
+        if exchange == Err(state::RUNNING_AND_EVENT) {
+            unit.state.store(state::READY, Ordering::Release);
+            self.queue.borrow_mut().push_back(unit);
+        }
+    }
+
+    /// Ends a thread of a process that has ended.
+    fn stop(&self, unit: &Unit) -> Pause {
+        self.abandon(unit);
+        unit.state.store(state::GONE, Ordering::Release);
+        self.forget(unit);
+        Pause::Finished
+    }
+
+    /// Threads of calls are held by nobody else once they end.
+    fn forget(&self, unit: &Unit) {
+        if let Kind::Call(call) = &unit.kind {
+            call.end();
+            machine().objects().units.remove(unit.id);
+            let this: *const Unit = unit;
+            self.over.borrow_mut().extend(self.units.borrow_mut().remove(&this));
+        }
+    }
+
+    /// Drops an activation and keeps its stack.
+    fn abandon(&self, unit: &Unit) {
+        let own = &unit.own;
+        own.yielder.set(std::ptr::null());
+        // SAFETY: as in `step`; no coroutine runs now.
+        if let Some(mut coroutine) = unsafe { (*own.coroutine.get()).take() } {
+            if !coroutine.done() {
+                // SAFETY: the frames on the stack are those of C functions and of `body`, which
+                // owns nothing: nothing is leaked but the activation.
+                unsafe { coroutine.force_reset() };
+            }
+            own.stack.set(Some(coroutine.into_stack()));
+        }
+    }
+}
+
+/// Gives the worker back, and comes back when the thread runs again. Handlers that are called
+/// without a coroutine go on at once.
+pub(crate) fn pause(unit: &Unit, pause: Pause) {
+    // SAFETY: null, or the yielder of this running coroutine, which lives on its stack.
+    if let Some(yielder) = unsafe { unit.own.yielder.get().as_ref() } {
+        yielder.suspend(pause);
+    }
+}
+
+/// Whether the seed wants another thread to run now.
+pub(crate) fn wants_turn() -> bool {
+    // SAFETY: null, or this host thread's own worker.
+    let worker = unsafe { WORKER.get().as_ref() };
+    worker.is_some_and(|worker| worker.seed.get() != 0 && worker.random() % 4 == 0)
+}
+
+/// Runs a thread to its end, apart from all workers: the error handler of a process.
+pub(crate) fn alone(unit: &Unit) {
+    let Ok(stack) = DefaultStack::new(STACK) else { return };
+    let this: *const Unit = unit;
+    let mut coroutine = Coroutine::<(), Pause, Pause>::with_stack(stack, move |yielder, ()| {
+        // SAFETY: the caller holds the unit during this call.
+        let unit = unsafe { &*this };
+        unit.own.yielder.set(yielder);
+        unit.body()
+    });
+    unit.own.trap.set(Some(coroutine.trap_handler()));
+    let outer = CURRENT.replace(unit);
+    for _ in 0..VAIN_ROUNDS {
+        match coroutine.resume(()) {
+            CoroutineResult::Yield(Pause::Vain | Pause::Turn) => {}
+            _ => break,
+        }
+    }
+    CURRENT.set(outer);
+    if !coroutine.done() {
+        // SAFETY: as in `abandon`.
+        unsafe { coroutine.force_reset() };
+    }
+}

@@ -1,0 +1,172 @@
+//! One device, its contexts, protection domains and memory regions. Layouts are those of
+//! rdma-core's verbs.h, with which host parts are compiled.
+
+use crate::machine::machine;
+use crate::queue::Mkey;
+use crate::status::{Refusal, value};
+use std::ffi::{c_char, c_int, c_void};
+
+#[repr(C)]
+struct Device {
+    operations: [usize; 2],
+    node: u32,
+    transport: u32,
+    name: [u8; 64],
+    device_name: [u8; 64],
+    path: [u8; 256],
+    ib_path: [u8; 256],
+}
+
+#[repr(C)]
+struct Context {
+    device: *const Device,
+    operations: [usize; 32],
+    command: c_int,
+    event: c_int,
+    vectors: c_int,
+    mutex: [u64; 5],
+    compatible: usize,
+}
+
+#[repr(C)]
+struct Pd {
+    context: *mut c_void,
+    handle: u32,
+}
+
+#[repr(C)]
+struct Mr {
+    context: *mut c_void,
+    pd: *mut c_void,
+    address: *mut c_void,
+    length: usize,
+    handle: u32,
+    lkey: u32,
+    rkey: u32,
+}
+
+const _: () = assert!(size_of::<Device>() == 664 && size_of::<Context>() == 328);
+const _: () = assert!(size_of::<Pd>() == 16 && size_of::<Mr>() == 48);
+
+const fn text<const N: usize>(text: &[u8]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut at = 0;
+    while at < text.len() {
+        bytes[at] = text[at];
+        at += 1;
+    }
+    bytes
+}
+
+static DEVICE: Device = Device {
+    operations: [0; 2],
+    node: 1,
+    transport: 0,
+    name: text(b"mlx5_0"),
+    device_name: text(b"uverbs0"),
+    path: [0; 256],
+    ib_path: [0; 256],
+};
+
+/// A protection domain for a process that names none.
+pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
+    if context.is_null() {
+        return Err("no device context".into());
+    }
+    Ok(Box::into_raw(Box::new(Pd { context, handle: 1 })).cast())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *const c_void {
+    if !count.is_null() {
+        // SAFETY: a place for a number, by the API's contract.
+        unsafe { count.write(1) };
+    }
+    let list = [std::ptr::from_ref(&DEVICE).cast::<c_void>(), std::ptr::null()];
+    Box::into_raw(Box::new(list)).cast()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_free_device_list(list: *mut [*const c_void; 2]) {
+    if !list.is_null() {
+        // SAFETY: the host gives back what `ibv_get_device_list` made.
+        drop(unsafe { Box::from_raw(list) });
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_get_device_name(_device: *const c_void) -> *const c_char {
+    DEVICE.name.as_ptr().cast()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_open_device(device: *const c_void) -> *mut c_void {
+    value("ibv_open_device", std::ptr::null_mut(), || {
+        if !std::ptr::eq(device.cast(), &DEVICE) {
+            return Err("an unknown device".into());
+        }
+        let (device, operations, mutex) = (std::ptr::from_ref(&DEVICE), [0; 32], [0; 5]);
+        let (command, event, vectors, compatible) = (-1, -1, 1, 0);
+        let made = Context { device, operations, command, event, vectors, mutex, compatible };
+        Ok(Box::into_raw(Box::new(made)).cast())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_close_device(context: *mut Context) -> c_int {
+    if !context.is_null() {
+        // SAFETY: the host gives back what `ibv_open_device` made.
+        drop(unsafe { Box::from_raw(context) });
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_alloc_pd(context: *mut c_void) -> *mut c_void {
+    value("ibv_alloc_pd", std::ptr::null_mut(), || new_pd(context))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_dealloc_pd(pd: *mut Pd) -> c_int {
+    if !pd.is_null() {
+        // SAFETY: the host gives back what `ibv_alloc_pd` made.
+        drop(unsafe { Box::from_raw(pd) });
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_reg_mr(pd: *mut Pd, at: *mut c_void, length: usize, access: c_int) -> *mut Mr {
+    ibv_reg_mr_iova2(pd, at, length, at as u64, access as u32)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_reg_mr_iova2(
+    pd: *mut Pd,
+    address: *mut c_void,
+    length: usize,
+    base: u64,
+    access: u32,
+) -> *mut Mr {
+    value("ibv_reg_mr", std::ptr::null_mut(), || {
+        if pd.is_null() || address.is_null() || length == 0 {
+            return Err(format!("{length} bytes at {address:p}").into());
+        }
+        let key = Mkey::of_host(address.cast(), base, length as u64, access as c_int);
+        let key = machine().nic().keys.add(key)?;
+        // SAFETY: a domain of the host's, by the API's contract.
+        let context = unsafe { (*pd).context };
+        let (pd, handle, lkey, rkey) = (pd.cast(), key, key, key);
+        Ok(Box::into_raw(Box::new(Mr { context, pd, address, length, handle, lkey, rkey })))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ibv_dereg_mr(mr: *mut Mr) -> c_int {
+    if !mr.is_null() {
+        // SAFETY: the host gives back what `ibv_reg_mr` made.
+        let gone = unsafe { Box::from_raw(mr) };
+        machine().nic().keys.remove(gone.lkey);
+    }
+    0
+}

@@ -1,0 +1,296 @@
+//! Steering: tables of rules that say where frames go.
+
+use crate::handle::Kind;
+use crate::machine::machine;
+use crate::status::{Refusal, value};
+use std::ffi::{c_int, c_void};
+
+/// Bytes of a key, and tables that a frame passes at most.
+const KEY: usize = 64;
+const HOPS: usize = 8;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Receive,
+    Forward,
+}
+
+struct Domain {
+    direction: Direction,
+}
+
+struct Table {
+    direction: Direction,
+    level: u32,
+    number: u32,
+}
+
+struct Matcher {
+    table: u32,
+    direction: Direction,
+    level: u32,
+    priority: u16,
+    mask: [u8; KEY],
+}
+
+#[derive(Clone, Copy)]
+enum Action {
+    Queue(u32),
+    Table(u32),
+    Port,
+}
+
+struct Rule {
+    number: u32,
+    direction: Direction,
+    table: u32,
+    level: u32,
+    priority: u16,
+    mask: [u8; KEY],
+    value: [u8; KEY],
+    action: Action,
+}
+
+/// All rules, best first.
+#[derive(Default)]
+pub(crate) struct Steering {
+    rules: Vec<Rule>,
+    numbers: u32,
+    forwards: bool,
+}
+
+/// The fields of a frame where rules look for them.
+fn key(frame: &[u8]) -> [u8; KEY] {
+    let mut key = [0; KEY];
+    let mut copy = |to: usize, from: usize, bytes: usize| {
+        if let Some(found) = frame.get(from..from + bytes) {
+            key[to..to + bytes].copy_from_slice(found);
+        }
+    };
+    copy(0, 6, 6);
+    copy(6, 12, 2);
+    copy(8, 0, 6);
+    if frame.get(12..14) == Some(&[8, 0]) {
+        let ports = 14 + usize::from(frame.get(14).copied().unwrap_or(0) & 15) * 4;
+        copy(16, 23, 1);
+        copy(27, 22, 1);
+        copy(44, 26, 4);
+        copy(60, 30, 4);
+        match frame.get(23) {
+            Some(6) => copy(20, ports, 4),
+            Some(17) => copy(28, ports, 4),
+            _ => {}
+        }
+    }
+    key
+}
+
+impl Steering {
+    fn follow(&self, direction: Direction, frame: &[u8]) -> Option<Action> {
+        let key = key(frame);
+        let mut table = None;
+        for _ in 0..HOPS {
+            let fits = |rule: &&Rule| {
+                rule.direction == direction
+                    && table.map_or(rule.level == 0, |table| rule.table == table)
+                    && (0..KEY).all(|at| key[at] & rule.mask[at] == rule.value[at] & rule.mask[at])
+            };
+            match self.rules.iter().find(fits)?.action {
+                Action::Table(next) => table = Some(next),
+                other => return Some(other),
+            }
+        }
+        None
+    }
+
+    /// The queue for a frame that comes.
+    pub(crate) fn receive(&self, frame: &[u8]) -> Option<u32> {
+        match self.follow(Direction::Receive, frame)? {
+            Action::Queue(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether any rule is for frames that come.
+    pub(crate) fn receives(&self) -> bool {
+        self.rules.iter().any(|rule| rule.direction == Direction::Receive)
+    }
+
+    /// Whether a frame that goes reaches the port. A host that forwards nothing lets all pass.
+    pub(crate) fn send(&self, frame: &[u8]) -> bool {
+        !self.forwards || matches!(self.follow(Direction::Forward, frame), Some(Action::Port))
+    }
+}
+
+/// An object of a host's, which the host gives back.
+fn make<T>(thing: T) -> *mut T {
+    Box::into_raw(Box::new(thing))
+}
+
+/// # Safety
+///
+/// `thing` is null or what `make` made.
+unsafe fn take<T>(thing: *mut T) -> c_int {
+    if !thing.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(thing) });
+    }
+    0
+}
+
+/// # Safety
+///
+/// `thing` is null or what `make` made.
+unsafe fn look<'a, T>(thing: *const T) -> Result<&'a T, Refusal> {
+    // SAFETY: the caller's promise.
+    unsafe { thing.as_ref() }.ok_or_else(|| "a null pointer".into())
+}
+
+/// # Safety
+///
+/// `parameters` is null or a length and that many bytes.
+unsafe fn bytes(parameters: *const u64) -> Result<[u8; KEY], Refusal> {
+    // SAFETY: the caller's promise.
+    let length = *unsafe { look(parameters)? } as usize;
+    let mut key = [0; KEY];
+    // SAFETY: as above.
+    let found =
+        unsafe { std::slice::from_raw_parts(parameters.add(1).cast::<u8>(), length.min(KEY)) };
+    key[..found.len()].copy_from_slice(found);
+    Ok(key)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_domain_create(context: *const c_void, kind: u32) -> *mut Domain {
+    value("mlx5dv_dr_domain_create", std::ptr::null_mut(), || {
+        if context.is_null() || kind > 2 {
+            return Err(format!("a domain of type {kind}").into());
+        }
+        let direction = if kind == 0 { Direction::Receive } else { Direction::Forward };
+        Ok(make(Domain { direction }))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_table_create(domain: *const Domain, level: u32) -> *mut Table {
+    value("mlx5dv_dr_table_create", std::ptr::null_mut(), || {
+        // SAFETY: a domain of the host's.
+        let direction = unsafe { look(domain)? }.direction;
+        let mut nic = machine().nic();
+        nic.steering.numbers += 1;
+        Ok(make(Table { direction, level, number: nic.steering.numbers }))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_matcher_create(
+    table: *const Table,
+    priority: u16,
+    criteria: u8,
+    mask: *const u64,
+) -> *mut Matcher {
+    value("mlx5dv_dr_matcher_create", std::ptr::null_mut(), || {
+        // SAFETY: a table and parameters of the host's.
+        let (table, mask) = unsafe { (look(table)?, bytes(mask)?) };
+        if criteria > 1 {
+            return Err(format!("criteria {criteria:#x}: only outer headers are emulated").into());
+        }
+        let (direction, level) = (table.direction, table.level);
+        Ok(make(Matcher { table: table.number, direction, level, priority, mask }))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_action_create_dest_devx_tir(tir: *const c_void) -> *mut Action {
+    value("mlx5dv_dr_action_create_dest_devx_tir", std::ptr::null_mut(), || {
+        Ok(make(Action::Queue(Kind::Tir.number(tir)?)))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_action_create_dest_table(table: *const Table) -> *mut Action {
+    value("mlx5dv_dr_action_create_dest_table", std::ptr::null_mut(), || {
+        // SAFETY: a table of the host's.
+        Ok(make(Action::Table(unsafe { look(table)? }.number)))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_action_create_dest_vport(
+    _domain: *const Domain,
+    _port: u32,
+) -> *mut Action {
+    make(Action::Port)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_rule_create(
+    matcher: *const Matcher,
+    wanted: *const u64,
+    count: usize,
+    actions: *const *const Action,
+) -> *mut u32 {
+    value("mlx5dv_dr_rule_create", std::ptr::null_mut(), || {
+        // SAFETY: a matcher and parameters of the host's.
+        let (matcher, wanted) = unsafe { (look(matcher)?, bytes(wanted)?) };
+        if count != 1 {
+            return Err(format!("{count} actions: one is emulated").into());
+        }
+        // SAFETY: one action, as the host says.
+        let action = *unsafe { look(*look(actions)?)? };
+        let mut nic = machine().nic();
+        if let Action::Queue(queue) = action {
+            nic.wqs.get_mut(queue).ok_or_else(|| Kind::Tir.gone())?.rules += 1;
+        }
+        nic.steering.numbers += 1;
+        let number = nic.steering.numbers;
+        nic.steering.forwards |= matcher.direction == Direction::Forward;
+        let (direction, table, level) = (matcher.direction, matcher.table, matcher.level);
+        let (priority, mask, value) = (matcher.priority, matcher.mask, wanted);
+        let rule = Rule { number, direction, table, level, priority, mask, value, action };
+        nic.steering.rules.push(rule);
+        nic.steering.rules.sort_by_key(|rule| rule.priority);
+        Ok(make(number))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_rule_destroy(rule: *mut u32) -> c_int {
+    if rule.is_null() {
+        return 0;
+    }
+    // SAFETY: the host gives back what `mlx5dv_dr_rule_create` made.
+    let number = *unsafe { Box::from_raw(rule) };
+    let mut nic = machine().nic();
+    let Some(at) = nic.steering.rules.iter().position(|rule| rule.number == number) else {
+        return 22;
+    };
+    if let Action::Queue(queue) = nic.steering.rules.remove(at).action {
+        nic.wqs.get_mut(queue).into_iter().for_each(|wq| wq.rules -= 1);
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_action_destroy(action: *mut Action) -> c_int {
+    // SAFETY: the host gives back what it got.
+    unsafe { take(action) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_matcher_destroy(matcher: *mut Matcher) -> c_int {
+    // SAFETY: the host gives back what it got.
+    unsafe { take(matcher) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_table_destroy(table: *mut Table) -> c_int {
+    // SAFETY: the host gives back what it got.
+    unsafe { take(table) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mlx5dv_dr_domain_destroy(domain: *mut Domain) -> c_int {
+    // SAFETY: the host gives back what it got.
+    unsafe { take(domain) }
+}
