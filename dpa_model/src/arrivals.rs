@@ -25,7 +25,7 @@ use alloc::sync::Arc;
 
 use crate::completion_queue::CompletionQueue;
 use crate::number::QueueId;
-use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
+use crate::sync::{AtomicU64, Relaxed};
 
 /// Most completion queues.
 pub const COMPLETION_QUEUES_MAX: usize = 64;
@@ -86,8 +86,7 @@ impl Arrivals {
                 self.taken.store(with_this, Relaxed);
                 return queue;
             }
-            let acquire = weak!(TakeRelaxed, Acquire);
-            match self.taken.compare_exchange_weak(taken, with_this, acquire, Relaxed) {
+            match self.taken.compare_exchange_weak(taken, with_this, weak!(Acquire), Relaxed) {
                 Ok(_) => return queue,
                 Err(newer) => taken = newer,
             }
@@ -97,7 +96,7 @@ impl Arrivals {
     /// Takes the queue back from a sender that has gone.
     pub(crate) fn give(&self, queue: QueueId) {
         if queue != self.shared() {
-            self.taken.fetch_sub(1 << queue.0, weak!(LeaveRelaxed, Release));
+            self.taken.fetch_sub(1 << queue.0, weak!(Release));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::Removal;
 use crate::block::Block;
 use crate::descriptor::{Descriptor, Link, state};
 use crate::number::{BinId, ReceiveId, indexed, unchecked};
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
+use crate::sync::{AtomicU32, Relaxed};
 
 /// Bytes of one bin (O29).
 pub const BIN_BYTES: usize = 20;
@@ -152,14 +152,14 @@ impl Bin {
         if removal == Removal::Deferred {
             return true;
         }
-        let acquire = weak!(LockAcquireRelaxed, Acquire);
-        if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock)
+        if self.lock.compare_exchange(0, 1, weak!(Acquire), Relaxed).is_err()
+            && !fault!(UnlinkWithoutLock)
         {
             if removal == Removal::Lazy {
                 return false;
             }
             // A panic may have killed the lock's holder.
-            block.poll_until(|| self.lock.compare_exchange(0, 1, acquire, Relaxed).is_ok());
+            block.poll_until(|| self.lock.compare_exchange(0, 1, weak!(Acquire), Relaxed).is_ok());
         }
         // Read under the lock: an earlier holder may have unlinked the receive, too (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
@@ -168,7 +168,7 @@ impl Bin {
         if fault!(UnlinkedLosesNext) {
             receives[receive].next.set(ReceiveId::NIL);
         }
-        self.lock.store(0, weak!(LockReleaseRelaxed, Release));
+        self.lock.store(0, weak!(Release));
         true
     }
 

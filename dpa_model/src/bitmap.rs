@@ -31,7 +31,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::booking::{HANDLERS_MAX, HandlerSet};
 use crate::number::WorkerId;
-use crate::sync::{AcqRel, Acquire, AtomicU64, Relaxed};
+use crate::sync::{AtomicU64, Relaxed};
 
 /// Workers of one word.
 const WORD: usize = 64;
@@ -59,7 +59,7 @@ impl Bitmap {
     pub(crate) fn set(&self, block: u64, worker: WorkerId, awaited: Range<WorkerId>) -> bool {
         step!(BitSet { block });
         let (word, bit) = (worker.0 / WORD, 1 << (worker.0 % WORD));
-        let before = self.set_of(block)[word].fetch_or(bit, weak!(BitSetRelaxed, AcqRel));
+        let before = self.set_of(block)[word].fetch_or(bit, weak!(AcqRel));
         if worker == WorkerId::LEADER {
             self.clear_other(block);
         }
@@ -73,7 +73,7 @@ impl Bitmap {
         (awaited.start.0 / WORD..awaited.end.0.div_ceil(WORD)).all(|word| {
             step!(BitsRead { block });
             let wanted = members(&awaited, word);
-            set[word].load(weak!(BitsReadRelaxed, Acquire)) & wanted == wanted
+            set[word].load(weak!(Acquire)) & wanted == wanted
         })
     }
 

@@ -40,7 +40,7 @@ use crate::bitmap::Bitmap;
 use crate::number::{Label, QueueId, ReceiveId, Sequence, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
-use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
+use crate::sync::{AtomicU64, PlainCell, Relaxed, Wait};
 use crate::{Barrier, CommId};
 
 const SLICE_BITS: u32 = 12;
@@ -146,7 +146,7 @@ pub(crate) struct Block {
     taken: Box<[PlainCell<ReceiveId>]>,
     progress: Box<[CachePadded<Progress>]>,
     bitmap: Option<Bitmap>,
-    /// 1 after a worker's panic: waits may never end.
+    /// 1 after a worker's panic: waits may never end. Publishes nothing.
     broken: AtomicU64,
 }
 
@@ -183,13 +183,12 @@ impl Block {
     fn publish_as(&self, info: BlockInfo, slices: u64) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
-        self.published
-            .store(info.number << (2 * SLICE_BITS) | slices, weak!(PublishRelaxed, Release));
+        self.published.store(info.number << (2 * SLICE_BITS) | slices, weak!(Release));
     }
 
     /// The word of the last published block.
     pub(crate) fn published(&self) -> Published {
-        Published(self.published.load(weak!(PublishedRelaxed, Acquire)))
+        Published(self.published.load(weak!(Acquire)))
     }
 
     /// The published block; only for a worker with a slice in it.
@@ -206,9 +205,9 @@ impl Block {
     #[inline]
     pub(crate) fn reach(&self, worker: WorkerId, block: u64, phase: Phase) {
         let release = match phase {
-            Phase::Booked => weak!(ReachBookedRelaxed, Release),
-            Phase::Matched => weak!(ReachMatchedRelaxed, Release),
-            Phase::Finished => weak!(ReachFinishedRelaxed, Release),
+            Phase::Booked => weak!(Release),
+            Phase::Matched => weak!(Release),
+            Phase::Finished => weak!(Release),
         };
         step!(ProgressWritten { worker: worker.0 });
         self.progress[worker.0].reach(block, phase, release);
@@ -244,7 +243,7 @@ impl Block {
     pub(crate) fn wait_for(&self, worker: WorkerId, block: u64, phase: Phase) -> u64 {
         self.wait_until(|| {
             step!(ProgressRead { worker: worker.0 });
-            self.progress[worker.0].has_reached(block, phase, weak!(WaitRelaxed, Acquire))
+            self.progress[worker.0].has_reached(block, phase, weak!(Acquire))
         })
     }
 
@@ -266,7 +265,7 @@ impl Block {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
                 assert!(
-                    self.broken.load(Acquire) == 0,
+                    self.broken.load(Relaxed) == 0,
                     "another worker panicked inside this block"
                 );
             }
@@ -277,7 +276,7 @@ impl Block {
     /// Marks that a worker has panicked inside a block. Workers that wait for it panic, too.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
-        self.broken.store(1, Release);
+        self.broken.store(1, Relaxed);
     }
 
     ///

@@ -10,7 +10,7 @@
 use alloc::boxed::Box;
 
 use crate::number::StoredId;
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
+use crate::sync::{AtomicU32, Relaxed};
 
 #[derive(Debug)]
 pub(crate) struct Dropped {
@@ -33,7 +33,10 @@ impl Dropped {
         let mut head = self.head.load(Relaxed);
         loop {
             self.next[entry.index()].store(head, Relaxed);
-            match self.head.compare_exchange(head, entry.0, Release, Relaxed) {
+            if fault!(DropTorn) {
+                return self.head.store(entry.0, crate::sync::Ordering::Release);
+            }
+            match self.head.compare_exchange(head, entry.0, weak!(Release), Relaxed) {
                 Ok(_) => return,
                 Err(newer) => head = newer,
             }
@@ -48,7 +51,7 @@ impl Dropped {
 
     /// Takes all entries and passes each to `each`.
     pub(crate) fn take_all(&self, mut each: impl FnMut(StoredId)) {
-        let mut current = StoredId(self.head.swap(StoredId::NIL.0, Acquire));
+        let mut current = StoredId(self.head.swap(StoredId::NIL.0, weak!(Acquire)));
         while current != StoredId::NIL {
             // The link is read first: `each` may push the entry again.
             let next = StoredId(self.next[current.index()].load(Relaxed));

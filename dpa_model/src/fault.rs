@@ -1,10 +1,11 @@
 //! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the
 //! models notice: a model is worth as much as the faults that it catches.
 //!
-//! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`:
-//! no code, no branch, nothing to switch on. Only builds for loom or shuttle know the faults; there
+//! In a normal build `fault!(X)` is the word `false` and `weak!(Release)` is the word `Release`: no
+//! code, no branch, nothing to switch on. Only builds for loom or shuttle know the faults; there
 //! `DPAMATCH_FAULT=<name>` chooses one for the whole process. So do builds of the firmware with
-//! `--cfg dpamatch_faults`, where the program chooses.
+//! `--cfg dpamatch_faults`, where the program chooses. Under loom `DPAMATCH_WEAKEN` weakens one
+//! ordering, see [`weaken`].
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults)))]
 macro_rules! fault {
@@ -21,19 +22,22 @@ macro_rules! fault {
     };
 }
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults)))]
+/// An ordering of the card. `cargo xtask orderings` weakens each in turn; the text says why neither
+/// a model nor the firmware in weak memory can notice.
+#[cfg(not(any(dpamatch_loom, dpamatch_faults)))]
 macro_rules! weak {
-    ($name:ident, $ordering:expr) => {
-        $ordering
+    ($ordering:ident $(, $why:literal)?) => {
+        $crate::sync::Ordering::$ordering
     };
 }
 
-/// The ordering, or Relaxed if this fault was chosen.
-#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
+/// The ordering, or a weaker one if this place was chosen.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
 macro_rules! weak {
-    ($name:ident, $ordering:expr) => {
-        if fault!($name) { core::sync::atomic::Ordering::Relaxed } else { $ordering }
-    };
+    ($ordering:ident $(, $why:literal)?) => {{
+        const PLACE: u32 = $crate::fault::place(file!(), line!(), column!());
+        $crate::fault::ordering(PLACE, $crate::sync::Ordering::$ordering)
+    }};
 }
 
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
@@ -165,46 +169,16 @@ faults! {
     RepostedInChain,
     /// A sender gets its buffer back before it was read (O21).
     FinBeforeRead,
-    /// `Block::publish` without Release.
-    PublishRelaxed,
-    /// `Block::published` without Acquire.
-    PublishedRelaxed,
-    /// `reach(BOOKED)` without Release.
-    ReachBookedRelaxed,
-    /// `reach(MATCHED)` without Release.
-    ReachMatchedRelaxed,
-    /// `reach(FINISHED)` without Release.
-    ReachFinishedRelaxed,
-    /// `Block::wait_for` without Acquire.
-    WaitRelaxed,
-    /// A handler counts its slice without Release, and the last one without Acquire.
-    SliceCountRelaxed,
-    /// The last handler says that the block has ended without Release.
-    EndedRelaxed,
-    /// The leader sees the block's end without Acquire.
-    HasEndedRelaxed,
-    /// The bin's lock is taken without Acquire.
-    LockAcquireRelaxed,
-    /// The bin's lock is given without Release.
-    LockReleaseRelaxed,
-    /// The owner bit is written without Release.
-    FillRelaxed,
-    /// The owner bit is read without Acquire.
-    ReadyRelaxed,
-    /// The head is written without Release.
-    HeadReleaseRelaxed,
-    /// The head is read without Acquire.
-    HeadRelaxed,
-    /// A leaving sender does not release its queue.
-    LeaveRelaxed,
-    /// A sender does not acquire the queue that another has left.
-    TakeRelaxed,
-    /// A region is exposed without Release.
-    ExposeRelaxed,
-    /// A region's end of reading is told without Release.
-    FinRelaxed,
-    /// The end of the NIC is told without Release.
-    StoppedRelaxed,
+    /// A longer message is copied out of its bounce buffer after its entry was given back (S14).
+    KeptAfterRelease,
+    /// The drain gives an entry back before it passes its message on.
+    DrainReleasedInUse,
+    /// The host offers a communicator before the receives that it still has (S20).
+    OfferBeforeReceives,
+    /// A slot is free again while it keeps the buffer of an ended receive.
+    KeptSlotFreed,
+    /// Dropped messages are put on their list in two steps.
+    DropTorn,
 }
 
 /// 0: the environment was not asked yet; 1: none; from 2 on a place in `Fault::ALL`.
@@ -252,4 +226,82 @@ pub(crate) fn chosen(fault: Fault) -> bool {
 #[cfg(dpamatch_faults)]
 pub fn choose(fault: Fault) {
     CHOSEN.store(fault as u32 + 1, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// Place and replacement of the weakened ordering. A place is never 0; 0 is none, and under loom
+/// means that the environment was not asked yet.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+static WEAKENED: [core::sync::atomic::AtomicU32; 2] =
+    [const { core::sync::atomic::AtomicU32::new(0) }; 2];
+
+/// How often the program came to the weakened ordering.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+pub static CAME_BY: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+
+/// A number for a place in the sources: a hash of the path below `src/`, the line and the column.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+pub(crate) const fn place(file: &str, line: u32, column: u32) -> u32 {
+    let file = file.as_bytes();
+    let mut from = file.len();
+    while from > 0 && !(from >= 4 && matches!(file.split_at(from).0.split_at(from - 4).1, b"src/"))
+    {
+        from -= 1;
+    }
+    let (mut hash, mut at) = (0x811c_9dc5_u32, from);
+    while at < file.len() {
+        hash = (hash ^ file[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    (hash ^ line).wrapping_mul(0x0100_0193).rotate_left(13).wrapping_add(column) | 1
+}
+
+/// Weakens an ordering for the whole program, before anything else runs: `FILE:LINE:COLUMN=WEAKER`,
+/// the file below `src/`, the weaker ordering `Relaxed`, `Acquire` or `Release`. `false`: not of
+/// that form.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+pub fn weaken(what: &str) -> bool {
+    let read = || {
+        let (whole, weaker) = what.split_once('=')?;
+        let (rest, column) = whole.rsplit_once(':')?;
+        let (file, line) = rest.rsplit_once(':')?;
+        let weaker = ["Relaxed", "Acquire", "Release"].iter().position(|&name| name == weaker)?;
+        Some([place(file, line.parse().ok()?, column.parse().ok()?), weaker as u32])
+    };
+    let Some(numbers) = read() else { return false };
+    for (word, number) in WEAKENED.iter().zip(numbers) {
+        word.store(number, core::sync::atomic::Ordering::Relaxed);
+    }
+    true
+}
+
+/// The ordering at this place.
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+#[inline(always)]
+pub(crate) fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {
+    use crate::sync::Ordering::{Acquire, Relaxed, Release};
+    #[cfg(dpamatch_loom)]
+    came_to(place);
+    if WEAKENED[0].load(Relaxed) != place {
+        return ordering;
+    }
+    CAME_BY.store(CAME_BY.load(Relaxed) + 1, Relaxed);
+    [Relaxed, Acquire, Release][WEAKENED[1].load(Relaxed) as usize]
+}
+
+/// Asks the environment once. With `DPAMATCH_PLACES` set, prints the number of each new place.
+#[cfg(dpamatch_loom)]
+fn came_to(place: u32) {
+    use std::collections::BTreeSet;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+    static PLACES: LazyLock<Option<Mutex<BTreeSet<u32>>>> = LazyLock::new(|| {
+        if let Ok(what) = std::env::var("DPAMATCH_WEAKEN") {
+            assert!(weaken(&what), "DPAMATCH_WEAKEN={what}: no place of an ordering");
+        }
+        std::env::var_os("DPAMATCH_PLACES").map(|_| Mutex::default())
+    });
+    if let Some(places) = &*PLACES
+        && places.lock().unwrap_or_else(PoisonError::into_inner).insert(place)
+    {
+        std::println!("place {place}");
+    }
 }

@@ -126,6 +126,8 @@ pub use ends::{
     RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, SentCounts, TakenMessage,
     TwoLists,
 };
+#[cfg(any(dpamatch_loom, dpamatch_faults))]
+pub use fault::{CAME_BY, weaken};
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;

@@ -39,7 +39,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::number::RegionId;
-use crate::sync::{Acquire, AtomicU32, AtomicU64, Counter, PlainCell, Relaxed, Release};
+use crate::sync::{AtomicU32, AtomicU64, Counter, PlainCell, Relaxed};
 
 const FREE: u64 = 0;
 const EXPOSED: u64 = 1;
@@ -167,7 +167,7 @@ impl Regions {
         // owner.
         unsafe { region.bytes.write(|slot| *slot = bytes) };
         let key = RegionKey::new(index, generation);
-        region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
+        region.state.store(key.state(EXPOSED), weak!(Release));
         Ok(key)
     }
 
@@ -182,7 +182,7 @@ impl Regions {
         look: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
         let region = self.region(key.region());
-        let state = region.state.load(Acquire);
+        let state = region.state.load(weak!(Acquire));
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
@@ -211,7 +211,7 @@ impl Regions {
         let region = self.region(key.region());
         let (exposed, abandoned) = (key.state(EXPOSED), key.state(ABANDONED));
         let reading = key.state(READING);
-        let seen = region.state.compare_exchange(exposed, reading, Acquire, Acquire);
+        let seen = region.state.compare_exchange(exposed, reading, weak!(Acquire), weak!(Acquire));
         if seen != Ok(exposed) && seen != Err(abandoned) {
             return None;
         }
@@ -229,7 +229,7 @@ impl Regions {
             if seen == key.state(ABANDONED) {
                 // Acquire: the sender, which saw the bytes last, is done with them.
                 let freed = key.state(FREE);
-                if region.state.compare_exchange(seen, freed, Acquire, Relaxed).is_ok() {
+                if region.state.compare_exchange(seen, freed, weak!(Acquire), Relaxed).is_ok() {
                     // SAFETY: the one reader has ended, and the sender gave the buffer up (G2).
                     drop(unsafe { region.bytes.write(core::mem::take) });
                     self.free(key.region(), key.region());
@@ -240,7 +240,7 @@ impl Regions {
                 return;
             }
             let ended = key.state(status);
-            match region.state.compare_exchange(seen, ended, weak!(FinRelaxed, Release), Relaxed) {
+            match region.state.compare_exchange(seen, ended, weak!(Release), Relaxed) {
                 Ok(_) => return,
                 Err(newer) => seen = newer,
             }
@@ -250,7 +250,7 @@ impl Regions {
     /// The buffer, once the reader has ended.
     pub(crate) fn take(&self, key: RegionKey) -> Option<Ended> {
         let region = self.region(key.region());
-        let state = region.state.load(Acquire);
+        let state = region.state.load(weak!(Acquire));
         if state != key.state(READ) && state != key.state(UNREAD) {
             return None;
         }
@@ -268,7 +268,7 @@ impl Regions {
         let mut seen = region.state.load(Relaxed);
         while seen == key.state(EXPOSED) || seen == key.state(READING) {
             let abandoned = key.state(ABANDONED);
-            match region.state.compare_exchange(seen, abandoned, Release, Relaxed) {
+            match region.state.compare_exchange(seen, abandoned, weak!(Release), Relaxed) {
                 Ok(_) => return,
                 Err(newer) => seen = newer,
             }
@@ -289,13 +289,18 @@ impl Regions {
 
     /// Takes a region off the list.
     fn take_free(&self) -> Option<RegionId> {
-        let mut head = self.free.load(Acquire);
+        let mut head = self.free.load(weak!(Acquire));
         while head & END != END {
             let region = RegionId((head & END) as u32);
             // The link is read before the exchange and may belong to another life of the region;
             // the exchange then fails.
             let next = RegionId(self.region(region).next.load(Relaxed));
-            match self.free.compare_exchange(head, follow(head, next), Acquire, Acquire) {
+            match self.free.compare_exchange(
+                head,
+                follow(head, next),
+                weak!(Acquire),
+                weak!(Acquire),
+            ) {
                 Ok(_) => return Some(region),
                 Err(newer) => head = newer,
             }
@@ -309,7 +314,7 @@ impl Regions {
         loop {
             let next = if head & END == END { RegionId::NIL.0 } else { (head & END) as u32 };
             self.region(last).next.store(next, Relaxed);
-            match self.free.compare_exchange(head, follow(head, first), Release, Relaxed) {
+            match self.free.compare_exchange(head, follow(head, first), weak!(Release), Relaxed) {
                 Ok(_) => return,
                 Err(newer) => head = newer,
             }
@@ -322,7 +327,7 @@ impl Regions {
         let chunk = (seen >> 1) as usize;
         if chunk == self.chunks.len()
             || seen & 1 != 0
-            || self.growth.compare_exchange(seen, seen | 1, Acquire, Relaxed).is_err()
+            || self.growth.compare_exchange(seen, seen | 1, weak!(Acquire), Relaxed).is_err()
         {
             return false;
         }
@@ -341,7 +346,7 @@ impl Regions {
         if chunk > 0 {
             self.added.add(u64::from(count));
         }
-        self.growth.store((chunk as u64 + 1) << 1, Release);
+        self.growth.store((chunk as u64 + 1) << 1, weak!(Release));
         true
     }
 }

@@ -39,7 +39,7 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 
 use crate::block::BlockInfo;
-use crate::sync::{AcqRel, Acquire, AtomicU64, PlainCell, Relaxed, Release};
+use crate::sync::{AtomicU64, PlainCell, Relaxed};
 use crate::{CommId, WildcardClass};
 
 const ONE_UNMATCHED: u64 = 1 << 32;
@@ -103,7 +103,7 @@ impl Reposts {
     pub(crate) fn count(&self, block: &BlockInfo, unmatched: bool) -> Option<bool> {
         step!(SliceCounted);
         let this = 1 + if unmatched { ONE_UNMATCHED } else { 0 };
-        let sum = self.slices.fetch_add(this, weak!(SliceCountRelaxed, AcqRel)) + this;
+        let sum = self.slices.fetch_add(this, weak!(AcqRel)) + this;
         let last = sum & ENDED == block.slices as u64;
         let all_matched = sum <= ENDED || fault!(RepostedUnmatched);
         (last || fault!(RepostedByFirst)).then_some(all_matched)
@@ -111,12 +111,12 @@ impl Reposts {
 
     /// Publishes the end of the block; only the last worker calls it.
     pub(crate) fn tell(&self, block: u64) {
-        self.ended.store(block, weak!(EndedRelaxed, Release));
+        self.ended.store(block, weak!(Release));
     }
 
     pub(crate) fn has_ended(&self, block: u64) -> bool {
         step!(EndRead);
-        self.ended.load(weak!(HasEndedRelaxed, Acquire)) == block
+        self.ended.load(weak!(Acquire)) == block
     }
 
     /// Whether the entries of the ended block were given back.

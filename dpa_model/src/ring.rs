@@ -24,7 +24,7 @@ use alloc::boxed::Box;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release};
+use crate::sync::{AtomicU64, Peek, PlainCell};
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -46,12 +46,12 @@ impl<T> Slot<T> {
     unsafe fn fill(&self, stamp: u64, owner_bit: u64, write: impl FnOnce(&mut T)) {
         let ready = stamp << 1 | owner_bit;
         if fault!(OwnerBitFirst) {
-            self.state.store(ready, Release);
+            self.state.store(ready, crate::sync::Ordering::Release);
         }
         // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's
         // last pass before the head that the claim saw (Acquire in `head`).
         unsafe { self.entry.write(write) };
-        self.state.store(ready, weak!(FillRelaxed, Release));
+        self.state.store(ready, weak!(Release));
     }
 }
 
@@ -101,7 +101,7 @@ impl<T: Copy + Default> Ring<T> {
     /// First position that the consumer may still read.
     #[inline(always)]
     pub(crate) fn head(&self) -> u64 {
-        self.head.load(weak!(HeadRelaxed, Acquire))
+        self.head.load(weak!(Acquire))
     }
 
     /// Writes the entry at `position` and hands it over.
@@ -118,7 +118,7 @@ impl<T: Copy + Default> Ring<T> {
     /// head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
-        let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
+        let state = self.slot(position).state.load(weak!(Acquire));
         (state & 1 == owner_bit(position, self.depth)).then_some(state >> 1)
     }
 
@@ -152,7 +152,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) unsafe fn peek_if_ready(&self, position: u64) -> Option<Peek<'_, T>> {
         let slot = self.slot(position);
-        let state = slot.state.load(weak!(ReadyRelaxed, Acquire));
+        let state = slot.state.load(weak!(Acquire));
         if state & 1 != owner_bit(position, self.depth) {
             return None;
         }
@@ -184,7 +184,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Releases every position below `head`; consumer only.
     #[inline(always)]
     pub(crate) fn release(&self, head: u64) {
-        self.head.store(head, weak!(HeadReleaseRelaxed, Release));
+        self.head.store(head, weak!(Release));
     }
 }
 
@@ -221,7 +221,7 @@ impl<'a, T> Run<'a, T> {
     /// The stamp of the entry at `index`, if the entry is ready.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
-        let state = self.slot(index).state.load(weak!(ReadyRelaxed, Acquire));
+        let state = self.slot(index).state.load(weak!(Acquire));
         (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
     }
 
@@ -287,13 +287,13 @@ impl<'a, T> Stretch<'a, T> {
     #[inline(always)]
     pub(crate) fn is_ready(&self, index: usize) -> bool {
         let slot = self.slots.get(index);
-        slot.is_some_and(|slot| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit)
+        slot.is_some_and(|slot| slot.state.load(weak!(Acquire)) & 1 == self.owner_bit)
     }
 
     /// The stamp of the entry at `index`, if the entry is ready; `None` past the end.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
-        let state = self.slots.get(index)?.state.load(weak!(ReadyRelaxed, Acquire));
+        let state = self.slots.get(index)?.state.load(weak!(Acquire));
         (state & 1 == self.owner_bit).then_some(state >> 1)
     }
 
@@ -301,8 +301,7 @@ impl<'a, T> Stretch<'a, T> {
     #[inline(always)]
     pub(crate) fn ready(&self) -> usize {
         let count = |owner_bit| {
-            let ready =
-                |slot: &&Slot<T>| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == owner_bit;
+            let ready = |slot: &&Slot<T>| slot.state.load(weak!(Acquire)) & 1 == owner_bit;
             self.slots.iter().take_while(ready).count()
         };
         // Two loops: a constant owner bit halves the instructions.

@@ -15,7 +15,7 @@ use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::repost::Reposts;
 use crate::ring::Ring;
-use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique};
+use crate::sync::{AtomicU64, Peek, PlainCell, Relaxed, Unique};
 use crate::{CommId, HandlerCounters, Options};
 
 /// Identifies a NIC within this process. An address would not: a later NIC can reuse it.
@@ -91,7 +91,7 @@ impl Shared {
 
 /// Whether the NIC runs, and so may access host and sender memory.
 ///
-/// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more.
+/// **State.** `stop`: 0 running, 1 asked to stop; it publishes nothing. `stopped`: 0, or 1 once no worker runs any more.
 /// **Orderings.** `stopped`: Release by the thread that ends the NIC -> Acquire: all accesses of
 /// the NIC are over.
 #[derive(Debug)]
@@ -106,21 +106,21 @@ impl Life {
     }
 
     pub(crate) fn ask_to_stop(&self) {
-        self.stop.store(1, Release);
+        self.stop.store(1, Relaxed);
     }
 
     pub(crate) fn should_stop(&self) -> bool {
-        self.stop.load(Acquire) != 0
+        self.stop.load(Relaxed) != 0
     }
 
     pub(crate) fn note_stopped(&self) {
-        self.stopped.store(1, weak!(StoppedRelaxed, Release));
+        self.stopped.store(1, weak!(Release));
     }
 
     /// Whether no worker runs, now or later.
     // Asked for every message, also from other crates.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped.load(Acquire) != 0
+        self.stopped.load(weak!(Acquire)) != 0
     }
 }

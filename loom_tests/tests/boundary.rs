@@ -2,7 +2,9 @@
 //! message (S12).
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{CommId, Event, NicConfig, Options, Round, UnexpectedFull, Wait};
+use dpa_model::{
+    CommId, Event, NicConfig, Options, Payload, Round, TwoLists, UnexpectedFull, Wait,
+};
 use loom_tests::race::{Ends, Role, build, lead, model, run, work};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
@@ -372,5 +374,176 @@ fn a_command_that_waits_for_the_host_holds_the_messages_back() {
             all,
         ];
         assert_eq!(run(roles, rotation).replay(paths), (2, 0));
+    });
+}
+
+#[test]
+fn an_offer_carries_a_receive() {
+    // The host offers the communicator back with a receive that it still has, and posts another.
+    // Two messages arrive before, between or after; the offered receive gets the first (S20).
+    let expected = ["resumed", "declined"];
+    model("boundary/offer with a receive", 3, Some(2), &expected, &[], |rotation, paths| {
+        let mut parts = build(config(2));
+        let one = selector(Some(0), Some(7));
+        for arrival in 0..3 {
+            parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            parts.leader.round(1);
+            if arrival > 0 {
+                let sent = parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0);
+                sent.expect("room for a message");
+            }
+        }
+        while parts.leader.round(1) == Round::Worked {}
+        let mut kept = std::iter::from_fn(|| parts.host.poll()).filter_map(|event| match event {
+            Event::PostForwarded { request } => Some(request),
+            _ => None,
+        });
+        let offered = kept.next().expect("no room for the third receive");
+        assert!(kept.next().is_none());
+        let name = offered.id().as_u64();
+        let mut host = parts.host;
+        let offer: Role = Box::new(move || {
+            host.hand_back(CommId(0), 1, &mut vec![offered]).expect("room for commands");
+            let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 4 && counts.handlers.messages == 4
+            }),
+            offer,
+            send(parts.sender, &[0, 0]),
+        ];
+        let mut ends = run(roles, rotation);
+        ends.read();
+        let names = [name, ends.posted[0].0.as_u64()];
+        let mut software = TwoLists::default();
+        software.post(names[0], CommId(0), one);
+        let mut pairs = Vec::new();
+        for event in ends.events.drain(..) {
+            match event {
+                Event::Resumed { .. } => {
+                    assert!(software.cancel(|&name| name == names[0]).is_some());
+                    assert!(software.unexpected().is_empty(), "software still has messages");
+                    paths.note("resumed");
+                }
+                Event::Declined { receives, .. } => {
+                    assert_eq!(receives.len(), 1, "it comes back");
+                    std::mem::forget(receives);
+                    paths.note("declined");
+                }
+                Event::Received { request, message, .. } => {
+                    pairs.push((request.as_u64(), message.arrival));
+                }
+                Event::PostForwarded { request } => {
+                    let name = request.id().as_u64();
+                    pairs.extend(software.post(name, CommId(0), one));
+                }
+                Event::ArrivalForwarded { message, .. } => {
+                    pairs.extend(software.arrive(message.arrival, message.envelope));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(pairs, [(names[0], 2), (names[1], 3)], "the offered receive is older");
+        drop((ends.leader, ends.host));
+    });
+}
+
+#[test]
+fn longer_messages_without_a_receive() {
+    // One bounce buffer, one unexpected buffer, two results: each is used again while the other
+    // side may still read it.
+    let expected = ["stored", "arrivals_forwarded", "send_no_bounce_buffer"];
+    model("boundary/longer messages stored", 3, Some(2), &expected, &[], |rotation, paths| {
+        let mut parts = build(NicConfig {
+            unexpected: 1,
+            completion_queue: 2,
+            completion_ring: 2,
+            ..config(1)
+        });
+        assert!(parts.host.poll().is_none());
+        let mut sender = parts.sender;
+        let send: Role = Box::new(move || {
+            for number in 0..4 {
+                sender.send(envelope(0, 0, 7), &payload(number, 32)).expect("the NIC runs");
+            }
+            Ends::default()
+        });
+        let mut host = parts.host;
+        let read: Role = Box::new(move || {
+            let (mut next, mut wait) = (0, Wait::new());
+            while next < 4 {
+                match host.poll() {
+                    Some(Event::Unexpected { message }) => assert_eq!(message.arrival, 0),
+                    Some(Event::ArrivalForwarded { message, payload: Payload::Eager(bytes) }) => {
+                        assert_eq!((message.arrival, bytes), (next, payload(next, 32)));
+                    }
+                    Some(other) => panic!("unexpected event {other:?}"),
+                    None => {
+                        wait.pause();
+                        continue;
+                    }
+                }
+                next += 1;
+            }
+            Ends { host: Some(host), ..Ends::default() }
+        });
+        let roles = vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 4), read, send];
+        let ends = run(roles, rotation);
+        let (mut leader, mut host) = (ends.leader.expect("its role"), ends.host.expect("its role"));
+        paths.add(&leader.monitor().counts());
+        let wanted = selector(Some(0), Some(7));
+        host.post(CommId(0), wanted, vec![0xFF; 64], 0).expect("room for a command");
+        leader.round(1);
+        match host.poll() {
+            Some(Event::Received { buffer, late: true, .. }) => {
+                assert_eq!(buffer[..32], payload(0, 32), "another message's data");
+            }
+            other => panic!("unexpected event {other:?}"),
+        }
+    });
+}
+
+#[test]
+fn buffers_are_kept_in_their_slots() {
+    // The first receive has ended, its buffer waits in its slot, and the host posts another.
+    model("boundary/kept buffers", 3, Some(2), &["clean"], &[], |rotation, paths| {
+        let parts = build(config(4));
+        let mut host = parts.host;
+        let post: Role = Box::new(move || {
+            host.hold_slots();
+            let any = selector(Some(0), Some(7));
+            let mut slots = Vec::new();
+            for _ in 0..2 {
+                let request = host.post(CommId(0), any, vec![0xFF; 64], 0).expect("room");
+                let (mut wait, mut ended) = (Wait::new(), false);
+                while !ended {
+                    let event = host.drain_kept(|other, _| {
+                        ended = other == request;
+                        !ended
+                    });
+                    if !ended && event.is_none() {
+                        wait.pause();
+                    }
+                }
+                slots.push(request.slot());
+            }
+            let buffers: Vec<_> = slots.iter().map(|&slot| host.free_slot(slot)).collect();
+            for (number, buffer) in (0..).zip(buffers) {
+                let buffer = buffer.expect("it is kept");
+                assert_eq!(buffer[..8], payload(number, 8), "the buffer of another receive");
+            }
+            Ends { host: Some(host), ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 2 && counts.handlers.messages == 2
+            }),
+            post,
+            send(parts.sender, &[0, 0]),
+        ];
+        let ends = run(roles, rotation);
+        paths.add(&ends.leader.as_ref().expect("its role ended").monitor().counts());
     });
 }

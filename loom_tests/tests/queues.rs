@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use dpa_model::{Event, NicConfig, Options, Sender, Wait};
+use dpa_model::{Data, Drain, Event, NicConfig, Options, Sender, Wait};
 use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
@@ -282,5 +282,35 @@ fn command_queue_full_and_empty() {
             paths.note("command queue full");
         }
         assert_eq!(ends.replay(paths), (4, 0));
+    });
+}
+
+#[test]
+fn a_drain_empties_the_queue() {
+    let expected = ["the sender waited"];
+    model("queues/drain", 2, None, &expected, &[], move |rotation, paths| {
+        let parts = build(NicConfig { eager_limit: 32, ..alone(2) });
+        let monitor = parts.leader.monitor();
+        let mut drain = Drain::new(*ManuallyDrop::into_inner(parts.leader));
+        let take: Role = Box::new(move || {
+            let (mut next, mut wait) = (0, Wait::new());
+            while next < 3 {
+                let taken = drain.next(|envelope, data| {
+                    let Data::Eager(bytes) = data else { panic!("sent eagerly") };
+                    assert_eq!((envelope.tag.get(), bytes), (7, &payload(next, 32)[..]));
+                });
+                match taken {
+                    Some(()) => next += 1,
+                    None => wait.pause(),
+                }
+            }
+            std::mem::forget(drain);
+            Ends::default()
+        });
+        run(vec![take, send(parts.sender, 0, 3, 32)], rotation);
+        if monitor.counts().send_no_bounce_buffer > 0 {
+            paths.note(expected[0]);
+        }
+        std::mem::forget(parts.host);
     });
 }

@@ -189,39 +189,49 @@ fn the_reader_frees_what_the_sender_abandons() {
 }
 
 #[test]
-fn a_taken_message_is_dropped_while_the_host_polls() {
-    let expected = ["given back at once", "given back later"];
-    model("regions/dropped message", 2, None, &expected, &[], |rotation, paths| {
-        let mut parts = build(NicConfig { unexpected: 1, ..tiny(1, 1, Options::default()) });
-        parts.sender.try_send(envelope(0, 0, 7), &payload(1, 8), 0).expect("room");
-        parts.leader.round(1);
-        parts.host.probe(CommId(0), selector(None, None), true, 0).expect("room for a command");
-        parts.leader.round(1);
-        let taken = std::iter::from_fn(|| parts.host.poll()).find_map(|event| match event {
-            Event::Probed { taken, .. } => taken,
-            _ => None,
-        });
+fn taken_messages_are_dropped_while_the_host_polls() {
+    let expected = ["all at once", "some later"];
+    model("regions/dropped messages", 3, Some(3), &expected, &[], move |rotation, paths| {
+        let config = NicConfig { completion_queue: 2, ..tiny(1, 1, Options::default()) };
+        let mut parts = build(NicConfig { unexpected: 2, ..config });
+        let mut taken = Vec::new();
+        for number in 0..2 {
+            parts.sender.try_send(envelope(0, 0, 7), &payload(number, 8), 0).expect("room");
+            parts.leader.round(1);
+            parts.host.probe(CommId(0), selector(None, None), true, 0).expect("room");
+            parts.leader.round(1);
+        }
+        while let Some(event) = parts.host.poll() {
+            if let Event::Probed { taken: Some(message), .. } = event {
+                taken.push(message);
+            }
+        }
+        assert_eq!(taken.len(), 2);
         let mut host = parts.host;
         let poll: Role = Box::new(move || {
             assert!(host.poll().is_none());
             Ends { host: Some(host), ..Ends::default() }
         });
-        let forget: Role = Box::new(move || {
-            drop(taken.expect("the message is there"));
-            Ends::default()
-        });
-        let mut ends = run(vec![poll, forget], rotation);
+        let mut roles = vec![poll];
+        for message in taken {
+            roles.push(Box::new(move || {
+                drop(message);
+                Ends::default()
+            }));
+        }
+        let mut ends = run(roles, rotation);
         let (leader, host) = (&mut parts.leader, ends.host.as_mut().expect("the role ended"));
-        let commands = |leader: &dpa_model::Leader| leader.monitor().counts().boundary.commands;
-        let before = commands(leader);
+        let commands = leader.monitor().counts().boundary.commands;
         leader.round(1);
-        let at_once = commands(leader) > before;
-        paths.note(if at_once { "given back at once" } else { "given back later" });
+        let at_once = leader.monitor().counts().boundary.commands == commands + 2;
+        paths.note(expected[usize::from(!at_once)]);
         assert!(host.poll().is_none());
         leader.round(1);
-        parts.sender.try_send(envelope(0, 0, 7), &payload(2, 8), 0).expect("room");
-        leader.round(1);
-        assert_eq!(leader.monitor().counts().boundary.fallback_unexpected, 0, "the entry is lost");
+        for number in 2..4 {
+            parts.sender.try_send(envelope(0, 0, 7), &payload(number, 8), 0).expect("room");
+            leader.round(1);
+        }
+        assert_eq!(leader.monitor().counts().boundary.fallback_unexpected, 0, "an entry is lost");
     });
 }
 

@@ -10,6 +10,7 @@ mod algorithm;
 mod instructions;
 mod mpi;
 mod mutants;
+mod orderings;
 mod process;
 mod rv64;
 mod site;
@@ -56,6 +57,16 @@ const TASKS: &[Task] = &[
             ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
         ],
         run: mutants::run,
+    },
+    Task {
+        name: "orderings",
+        about: "weaken each atomic ordering of the card in turn, and find the model that notices",
+        examples: &[
+            ("cargo xtask orderings", "all, half an hour; docs/correctness.md has the result"),
+            ("cargo xtask orderings region.rs", "only places with such a part"),
+            ("cargo xtask orderings --list", "the places, as `cargo xtask rv64 weak` takes them"),
+        ],
+        run: orderings::run,
     },
     Task {
         name: "algorithm",

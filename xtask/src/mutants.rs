@@ -150,24 +150,31 @@ fn name(fault: &str, crew: Option<&str>) -> String {
     crew.map_or_else(|| fault.to_owned(), |crew| format!("{fault}, {crew}"))
 }
 
+/// A cargo command that builds and runs models; `arguments` come before any `--`.
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .current_dir(root)
+        .args(["test", "-p", "loom_tests", "--profile", "models"])
+        .args(arguments)
+        .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_TARGET_DIR", shared.join("loom"))
+        .env("CARGO_TERM_COLOR", "never");
+    command
+}
+
 fn model(
     root: &Path,
     (fault, crew): (&str, Option<&str>),
     cargo: &[&str],
     filter: &[&str],
 ) -> Result<Verdict, Failure> {
-    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = self::cargo(root, cargo);
     command
-        .current_dir(root)
-        .args(["test", "--quiet", "-p", "loom_tests", "--profile", "models"])
-        .args(cargo)
-        .args(["--", "--nocapture", "--test-threads=2"])
+        .args(["--quiet", "--", "--nocapture", "--test-threads=2"])
         .args(filter)
-        .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env("CARGO_TARGET_DIR", shared.join("loom"))
-        .env("CARGO_TERM_COLOR", "never")
         .env("RUST_BACKTRACE", "0")
         .env("DPAMATCH_FAULT", fault);
     match crew {
@@ -190,7 +197,7 @@ fn model(
 }
 
 /// The message of the first panic: the line after its place.
-fn reason(output: &str) -> String {
+pub(crate) fn reason(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
     lines.next().unwrap_or("ended without a message").trim().to_owned()
 }

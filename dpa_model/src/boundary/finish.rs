@@ -207,6 +207,9 @@ impl Boundary {
                 if let Some(message) = stored
                     && entry.protocol == Protocol::Buffered
                 {
+                    if fault!(KeptAfterRelease) {
+                        queue.ring.release(entries.position(handler + 1));
+                    }
                     let buffer = queue.bounce_buffer(entries.position(handler));
                     let keep = |bytes: &[u8]| self.unexpected.keep_bytes(message, bytes);
                     // SAFETY: the bounce buffer belongs to this entry until the head passes it.

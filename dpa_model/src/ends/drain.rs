@@ -114,6 +114,9 @@ impl Drain {
             let entry = unsafe { entries.peek(place) };
             // Counted before `take`, which may panic: each message is passed on once.
             taken.count += 1;
+            if fault!(DrainReleasedInUse) {
+                queue.ring.release(entries.position(taken.count));
+            }
             match entry.protocol {
                 Protocol::Inline => {
                     take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)));

@@ -244,6 +244,10 @@ impl HostPort {
         }
         self.requests.free_parked();
         let first = self.commands_tail;
+        let offer = Command::HandBack { comm, forwarded, receives: receives.len() as u32 };
+        if fault!(OfferBeforeReceives) {
+            self.push(offer, 0);
+        }
         for (position, receive) in (first + 1..).zip(receives.iter()) {
             let slot = self.requests.live(receive.request);
             let described = slot.and_then(|slot| slot.selector.zip(slot.lent.as_ref()));
@@ -259,8 +263,9 @@ impl HostPort {
             unsafe { self.shared.commands.fill(position, 0, |slot| *slot = command) };
         }
         // Last, so that the NIC sees the offer with all its receives.
-        let offer = Command::HandBack { comm, forwarded, receives: receives.len() as u32 };
-        self.push(offer, 0);
+        if !fault!(OfferBeforeReceives) {
+            self.push(offer, 0);
+        }
         self.commands_tail += receives.len() as u64;
         self.offered = Some(core::mem::take(receives));
         self.requests.park();

@@ -17,7 +17,8 @@ pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_virtual)]
 pub(crate) use virtual_time::{AtomicU32, AtomicU64};
 
-pub(crate) use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
+/// Only `weak!` names other orderings than Relaxed.
+pub(crate) use core::sync::atomic::Ordering::{self, Relaxed};
 
 /// Memory that several threads access without atomics; the caller names the release/acquire pair
 /// that orders them.

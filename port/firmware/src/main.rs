@@ -11,7 +11,7 @@
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
 //! - `fast`, `removal`, `barrier`, `repost`, `early`, `shared`, `bins`, `receives`, `unexpected`,
 //!   `queue`, `queues`, `comms`: see `NicConfig`;
-//! - `fault=NAME` breaks a rule, in builds that know faults.
+//! - `fault=NAME` breaks a rule, `weaken=PLACE=ORDERING` an ordering, in builds that know faults.
 #![no_std]
 #![no_main]
 
@@ -82,11 +82,18 @@ extern "C" fn main() -> ! {
         write(file, &outcomes);
     }
     println!("outcomes: {}", outcomes.len() / Outcome::RECORD_BYTES);
+    #[cfg(dpamatch_faults)]
+    println!("weakened: {}", dpa_model::CAME_BY.load(core::sync::atomic::Ordering::Relaxed));
     semihosting::process::exit(0)
 }
 
 #[cfg(dpamatch_faults)]
 fn choose_fault(arguments: &Arguments) {
+    if let Some(place) = arguments.get("weaken")
+        && !dpa_model::weaken(place)
+    {
+        refuse(format_args!("weaken={place}: no place of an ordering"));
+    }
     let Some(name) = arguments.get("fault") else { return };
     let named = |fault: &&dpa_model::Fault| alloc::format!("{fault:?}") == name;
     match dpa_model::Fault::ALL.iter().find(named) {
@@ -97,7 +104,7 @@ fn choose_fault(arguments: &Arguments) {
 
 #[cfg(not(dpamatch_faults))]
 fn choose_fault(arguments: &Arguments) {
-    if arguments.get("fault").is_some() {
+    if arguments.get("fault").or(arguments.get("weaken")).is_some() {
         refuse(format_args!("this build knows no faults"));
     }
 }

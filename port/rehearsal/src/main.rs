@@ -15,9 +15,11 @@ cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcom
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
-cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
-cargo xtask rv64 weak SEEDS NAME...  only these orderings, weakened, or `shipped`; only kinds NC,
-                                 WC-FP, WC-SP, streams
+cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold
+cargo xtask rv64 weak SEEDS [--first-seed N] PLACE...
+                                 rate of wrong runs with one ordering weakened; PLACE: a line of
+                                 `cargo xtask orderings --list`, `shipped`, or a kind of run:
+                                 NC, WC-FP, WC-SP, rendezvous, streams
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
 cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text
@@ -86,14 +88,14 @@ fn run_code() -> Result {
 }
 
 fn run_weak(choice: &Choice) -> Result {
-    let Choice { seeds, shipped, faults, kinds } = choice;
+    let Choice { seeds, shipped, places, kinds } = choice;
     let mut say = |line: &str| println!("{line}");
     let mut good = true;
     if *shipped {
-        good &= weak::shipped(&image(Build::Plain)?, kinds, *seeds, &mut say);
+        good &= weak::shipped(&image(Build::Plain)?, kinds, seeds.clone(), &mut say);
     }
-    if !faults.is_empty() {
-        good &= weak::weakened(&image(Build::Faults)?, faults, kinds, *seeds, &mut say);
+    if !places.is_empty() {
+        good &= weak::weakened(&image(Build::Faults)?, places, kinds, seeds.clone(), &mut say);
     }
     Ok(good)
 }

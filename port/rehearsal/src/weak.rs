@@ -1,6 +1,7 @@
 //! `weak`: the firmware in weak memory, unmodified and with one ordering weakened.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -12,52 +13,6 @@ use crate::check::interpret;
 use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::rv64::{Image, Setup, WeakOptions};
-
-/// Names of the faults that weaken an ordering.
-pub const WEAKENED: [&str; 21] = [
-    "BitSetRelaxed",
-    "BitsReadRelaxed",
-    "PublishRelaxed",
-    "PublishedRelaxed",
-    "ReachBookedRelaxed",
-    "ReachMatchedRelaxed",
-    "ReachFinishedRelaxed",
-    "WaitRelaxed",
-    "SliceCountRelaxed",
-    "EndedRelaxed",
-    "HasEndedRelaxed",
-    "LockAcquireRelaxed",
-    "LockReleaseRelaxed",
-    "FillRelaxed",
-    "ReadyRelaxed",
-    "HeadReleaseRelaxed",
-    "HeadRelaxed",
-    "ExposeRelaxed",
-    "FinRelaxed",
-    "LeaveRelaxed",
-    "TakeRelaxed",
-];
-
-/// Orderings that these runs do not need, and why. The models of `loom_tests` find all but one,
-/// which another implies.
-pub const NOT_SHOWN: [(&str, &str); 7] = [
-    (
-        "HeadReleaseRelaxed",
-        "orders loads before a store that frees what they read: they end long before",
-    ),
-    (
-        "HeadRelaxed",
-        "orders a load before stores behind a branch on it, which RISC-V orders anyway",
-    ),
-    ("FinRelaxed", "orders loads before a store that frees what they read: they end long before"),
-    ("ExposeRelaxed", "implied: the key reaches its reader in an entry that is released later"),
-    (
-        "EndedRelaxed",
-        "implied: the count before it is an aqrl, which orders all before it with all behind it",
-    ),
-    ("LeaveRelaxed", "in the firmware no completion queue changes hands"),
-    ("TakeRelaxed", "in the firmware no completion queue changes hands"),
-];
 
 /// Instruction limit of a hanging run: four times the longest good one.
 const LIMIT: u64 = 60_000_000;
@@ -80,7 +35,7 @@ impl Kind {
         Self::Stream,
     ];
 
-    fn job(self, seed: u64, fault: Option<&str>) -> Job {
+    fn job(self, seed: u64, weaken: Option<&str>) -> Job {
         let ends = if seed.is_multiple_of(2) { Ends::Leader } else { Ends::Apart };
         // Small tables, since set-up is the longest part of a run. Eight harts, with one handler
         // each or with four.
@@ -88,8 +43,8 @@ impl Kind {
         let barrier = if (seed / 2).is_multiple_of(2) { "lanes" } else { "bitmap" };
         let repost = if (seed / 4).is_multiple_of(2) { "leader" } else { "handlers" };
         let mut options = format!("bins=16 queue=32 barrier={barrier} repost={repost}");
-        if let Some(fault) = fault {
-            options += &format!(" fault={fault}");
+        if let Some(place) = weaken {
+            options += &format!(" weaken={place}");
         }
         match self {
             Self::Workload(workload) => {
@@ -124,6 +79,8 @@ pub struct Tally {
     pub wrong: u64,
     /// The wrong run with the lowest seed, and its fault.
     pub first: Option<(u64, String)>,
+    /// Complete runs that came to the weakened ordering.
+    pub came_by: u64,
     /// Instructions of the longest completed run, over all harts.
     pub longest: u64,
     /// Stores that waited.
@@ -148,14 +105,21 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Runs a kind with many seeds, until `enough` runs are wrong.
-pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: u64) -> Tally {
-    let next = AtomicU64::new(0);
+/// Runs a kind with these seeds, until `enough` runs are wrong. `weaken`: an ordering, see
+/// `dpa_model::weaken`.
+pub fn runs(
+    image: &Image,
+    kind: Kind,
+    weaken: Option<&str>,
+    seeds: Range<u64>,
+    enough: u64,
+) -> Tally {
+    let next = AtomicU64::new(seeds.start);
     let tally = Mutex::new(Tally::default());
     let tallied = || tally.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= seeds || tallied().wrong >= enough {
+        if seed >= seeds.end || tallied().wrong >= enough {
             return;
         }
         let setup = Setup {
@@ -164,13 +128,15 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
             limit: LIMIT,
             ..Setup::default()
         };
-        let (difference, outcome) = interpret(image, &kind.job(seed, fault), setup);
+        let (difference, outcome) = interpret(image, &kind.job(seed, weaken), setup);
         let mut tally = tallied();
         tally.runs += 1;
         tally.delayed += outcome.delayed;
         tally.stale += outcome.stale;
         tally.late += outcome.late;
+        let unreached = outcome.console.lines().any(|line| line == "weakened: 0");
         if outcome.end.is_ok() {
+            tally.came_by += u64::from(!unreached);
             tally.longest = tally.longest.max(outcome.retired.iter().sum());
         }
         if let Some(difference) = difference {
@@ -190,10 +156,15 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
 }
 
 /// Runs the shipped orderings; returns whether all outcomes are the oracle's.
-pub fn shipped(image: &Image, kinds: &[Kind], seeds: u64, mut each: impl FnMut(&str)) -> bool {
+pub fn shipped(
+    image: &Image,
+    kinds: &[Kind],
+    seeds: Range<u64>,
+    mut each: impl FnMut(&str),
+) -> bool {
     let mut good = true;
     for &kind in kinds {
-        let tally = runs(image, kind, None, seeds, 1);
+        let tally = runs(image, kind, None, seeds.clone(), 1);
         each(&format!(
             "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version, {} \
              were put off, at most {} instructions",
@@ -209,35 +180,30 @@ pub fn shipped(image: &Image, kinds: &[Kind], seeds: u64, mut each: impl FnMut(&
     good
 }
 
-/// Runs each weakened ordering, with up to `seeds` seeds of each kind, until one run is wrong.
-/// Returns whether all were caught, except those in [`NOT_SHOWN`].
+/// Runs each weakened ordering with all seeds of each kind. Returns whether every ordering had a
+/// wrong run.
 pub fn weakened(
     image: &Image,
-    faults: &[&str],
+    places: &[String],
     kinds: &[Kind],
-    seeds: u64,
+    seeds: Range<u64>,
     mut each: impl FnMut(&str),
 ) -> bool {
     let mut good = true;
-    for &fault in faults {
-        let mut caught = false;
-        for &kind in kinds {
-            if !caught {
-                let tally = runs(image, kind, Some(fault), seeds, 1);
-                caught = tally.wrong > 0;
-                each(&format!("{fault:<22}{:<8} {tally}", kind.name()));
-            }
-        }
-        let reason = NOT_SHOWN.iter().find(|(name, _)| *name == fault).map(|(_, reason)| *reason);
-        match (caught, reason) {
-            (true, None) => {}
-            (false, Some(reason)) => each(&format!("{fault:<22}not shown: {reason}")),
-            (true, Some(_)) => each(&format!("{fault:<22}caught, though it is not expected")),
-            (false, None) => {
-                each(&format!("{fault:<22}NOT CAUGHT"));
-                good = false;
-            }
-        }
+    for place in places {
+        let tallies = kinds
+            .iter()
+            .map(|&kind| (kind, runs(image, kind, Some(place), seeds.clone(), u64::MAX)));
+        let tallies: Vec<(Kind, Tally)> = tallies.collect();
+        let rate = |&(kind, ref tally): &(Kind, Tally)| {
+            let never = if tally.wrong + tally.came_by == 0 { " (never reached)" } else { "" };
+            format!("{} {}/{}{never}", kind.name(), tally.wrong, tally.runs)
+        };
+        let rates: Vec<String> = tallies.iter().map(rate).collect();
+        let caught = tallies.iter().any(|(_, tally)| tally.wrong > 0);
+        let verdict = if caught { "caught" } else { "NOT CAUGHT" };
+        each(&format!("{place:<36}{verdict}: {}", rates.join(", ")));
+        good &= caught;
     }
     good
 }

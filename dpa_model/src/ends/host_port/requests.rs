@@ -131,6 +131,10 @@ impl Requests {
         }
         debug_assert!(!slot.ended, "a receive ended twice (S18)");
         slot.ended = true;
+        if fault!(KeptSlotFreed) {
+            slot.generation += 1;
+            self.set_free(request.slot());
+        }
         true
     }
 
