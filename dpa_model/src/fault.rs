@@ -78,11 +78,6 @@ faults! {
     BarrierPreviousOnly,
     /// It leaves out the worker before.
     BarrierShort,
-    /// The bits of the barrier's bitmap are set without Release, and the word before is read
-    /// without Acquire.
-    BitSetRelaxed,
-    /// The bits are read without Acquire.
-    BitsReadRelaxed,
     /// The bits of an earlier block stay set.
     BitsKept,
     /// Only a handler with a conflict of its own resolves (O14).
