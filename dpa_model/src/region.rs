@@ -167,7 +167,10 @@ impl Regions {
         // owner.
         unsafe { region.bytes.write(|slot| *slot = bytes) };
         let key = RegionKey::new(index, generation);
-        region.state.store(key.state(EXPOSED), weak!(Release));
+        region.state.store(
+            key.state(EXPOSED),
+            weak!(Release, "the key reaches its reader by an entry, which is released later"),
+        );
         Ok(key)
     }
 
@@ -182,7 +185,7 @@ impl Regions {
         look: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
         let region = self.region(key.region());
-        let state = region.state.load(weak!(Acquire));
+        let state = region.state.load(weak!(Acquire, "the key came with an acquired entry"));
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
@@ -211,7 +214,12 @@ impl Regions {
         let region = self.region(key.region());
         let (exposed, abandoned) = (key.state(EXPOSED), key.state(ABANDONED));
         let reading = key.state(READING);
-        let seen = region.state.compare_exchange(exposed, reading, weak!(Acquire), weak!(Acquire));
+        let seen = region.state.compare_exchange(
+            exposed,
+            reading,
+            weak!(Acquire, "the key came with an acquired result"),
+            weak!(Acquire, "the key came with an acquired result"),
+        );
         if seen != Ok(exposed) && seen != Err(abandoned) {
             return None;
         }
@@ -229,7 +237,9 @@ impl Regions {
             if seen == key.state(ABANDONED) {
                 // Acquire: the sender, which saw the bytes last, is done with them.
                 let freed = key.state(FREE);
-                if region.state.compare_exchange(seen, freed, weak!(Acquire), Relaxed).is_ok() {
+                let acquire =
+                    weak!(Acquire, "a sender touches its bytes only before it sends their key");
+                if region.state.compare_exchange(seen, freed, acquire, Relaxed).is_ok() {
                     // SAFETY: the one reader has ended, and the sender gave the buffer up (G2).
                     drop(unsafe { region.bytes.write(core::mem::take) });
                     self.free(key.region(), key.region());
@@ -268,7 +278,9 @@ impl Regions {
         let mut seen = region.state.load(Relaxed);
         while seen == key.state(EXPOSED) || seen == key.state(READING) {
             let abandoned = key.state(ABANDONED);
-            match region.state.compare_exchange(seen, abandoned, weak!(Release), Relaxed) {
+            let release =
+                weak!(Release, "a sender touches its bytes only before it sends their key");
+            match region.state.compare_exchange(seen, abandoned, release, Relaxed) {
                 Ok(_) => return,
                 Err(newer) => seen = newer,
             }
@@ -298,7 +310,7 @@ impl Regions {
             match self.free.compare_exchange(
                 head,
                 follow(head, next),
-                weak!(Acquire),
+                weak!(Acquire, "the head is the one that the load before acquired"),
                 weak!(Acquire),
             ) {
                 Ok(_) => return Some(region),
@@ -324,10 +336,11 @@ impl Regions {
     /// Adds a chunk. `false`: another sender is adding one, or there are too many.
     fn grow(&self) -> bool {
         let seen = self.growth.load(Relaxed);
+        let acquire = weak!(Acquire, "a chunk is reached by numbers of the list alone");
         let chunk = (seen >> 1) as usize;
         if chunk == self.chunks.len()
             || seen & 1 != 0
-            || self.growth.compare_exchange(seen, seen | 1, weak!(Acquire), Relaxed).is_err()
+            || self.growth.compare_exchange(seen, seen | 1, acquire, Relaxed).is_err()
         {
             return false;
         }
@@ -346,7 +359,8 @@ impl Regions {
         if chunk > 0 {
             self.added.add(u64::from(count));
         }
-        self.growth.store((chunk as u64 + 1) << 1, weak!(Release));
+        let release = weak!(Release, "a chunk is reached by numbers of the list alone");
+        self.growth.store((chunk as u64 + 1) << 1, release);
         true
     }
 }

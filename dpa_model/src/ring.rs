@@ -118,7 +118,8 @@ impl<T: Copy + Default> Ring<T> {
     /// head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
-        let state = self.slot(position).state.load(weak!(Acquire));
+        let acquire = weak!(Acquire, "callers that read the entry load its mark again");
+        let state = self.slot(position).state.load(acquire);
         (state & 1 == owner_bit(position, self.depth)).then_some(state >> 1)
     }
 

@@ -114,13 +114,14 @@ impl Life {
     }
 
     pub(crate) fn note_stopped(&self) {
-        self.stopped.store(1, weak!(Release));
+        let release = weak!(Release, "it orders users' memory, which no model watches");
+        self.stopped.store(1, release);
     }
 
     /// Whether no worker runs, now or later.
     // Asked for every message, also from other crates.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped.load(weak!(Acquire)) != 0
+        self.stopped.load(weak!(Acquire, "it orders users' memory, which no model watches")) != 0
     }
 }

@@ -411,6 +411,10 @@ fn eager_removal_of_neighbours() {
         &["clean"],
         &["fast", "slow", "lock_missed"],
     );
+    // Two, so that the second also waits for the lock.
+    let two = [post(0, 7), post(0, 8), send(0, 7), send(0, 8)];
+    let name = "block/eager removal, two";
+    stream(name, of(2, options, &two), TWO, &["clean"], &["lock_missed"]);
 }
 
 #[test]

@@ -547,3 +547,43 @@ fn buffers_are_kept_in_their_slots() {
         paths.add(&ends.leader.as_ref().expect("its role ended").monitor().counts());
     });
 }
+
+#[test]
+fn messages_and_results_come_two_at_a_time() {
+    // In free order: the leader cuts what has arrived, and the host reads what has ended.
+    let expected = ["clean", "two blocks", "one block"];
+    model("boundary/two at a time", 3, Some(2), &expected, &[], |rotation, paths| {
+        let mut parts = build(tiny(2, 1, Options::default()));
+        for _ in 0..2 {
+            let wanted = selector(None, Some(7));
+            parts.host.post(CommId(0), wanted, vec![0xFF; 64], 0).expect("room for a command");
+        }
+        parts.leader.round(1);
+        while parts.host.poll().is_some() {}
+        let mut host = parts.host;
+        let read: Role = Box::new(move || {
+            let (mut next, mut wait) = (0, Wait::new());
+            while next < 2 {
+                let other = host.drain(|_, buffer, message, _| {
+                    assert_eq!((message.arrival, &buffer[..8]), (next, &payload(next, 8)[..]));
+                    next += 1;
+                    true
+                });
+                assert!(other.is_none());
+                if next < 2 {
+                    wait.pause();
+                }
+            }
+            Ends { host: Some(host), ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 2),
+            read,
+            send(parts.sender, &[1, 0]),
+        ];
+        let ends = run(roles, rotation);
+        let counts = ends.leader.as_ref().expect("its role ended").monitor().counts();
+        paths.note(if counts.boundary.blocks == 1 { "one block" } else { "two blocks" });
+        paths.add(&counts);
+    });
+}
