@@ -22,7 +22,6 @@ mod getinfo;
 mod matcher;
 mod objects;
 mod options;
-mod signal;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -78,7 +77,6 @@ static TABLE: Table = Table(UnsafeCell::new(Provider {
 }));
 
 unsafe extern "C" fn cleanup() {
-    signal::stop_listening();
 }
 
 /// The entry point that libfabric calls after it has loaded this library.

@@ -8,7 +8,6 @@ use dpa_model::{NicConfig, Options};
 use dpamatch::named::SetError;
 use dpamatch::registry::{self, EngineEntry, EngineOptions};
 
-use crate::signal;
 use crate::wire::TcpChoice;
 
 /// Options of a process, read once.
@@ -22,8 +21,6 @@ pub(crate) struct ProviderOptions {
     pub(crate) log: Option<PathBuf>,
     /// Where each endpoint writes its statistics when it ends.
     pub(crate) stats: Option<PathBuf>,
-    /// The signal that makes it write them during the run, too.
-    pub(crate) stats_signal: Option<std::ffi::c_int>,
     /// Long messages may be read from the sender's memory.
     pub(crate) read_peers: bool,
     /// The TCP socket.
@@ -91,7 +88,7 @@ impl Source<'_> {
 
 /// The variables that are not in [`MATCHING`], without `DPAMATCH_`.
 const OWN: &[&str] =
-    &["ENGINE", "STATS", "STATS_SIGNAL", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
+    &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {
@@ -164,10 +161,6 @@ impl ProviderOptions {
         let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
         let log = source.path("LOG");
         let stats = source.path("STATS");
-        let stats_signal = source.parsed("STATS_SIGNAL", None, |text| match &stats {
-            Some(_) => signal::number(text).map(Some).ok_or_else(|| "USR1 or USR2".to_owned()),
-            None => Err("a folder in DPAMATCH_STATS".to_owned()),
-        });
         matching.nic =
             NicConfig { options: Options { log_order: log.is_some(), ..nic.options }, ..nic };
         let options = Self {
@@ -175,7 +168,6 @@ impl ProviderOptions {
             matching,
             log,
             stats,
-            stats_signal,
             read_peers: source.switch("READ_PEERS", true),
             tcp: source.parsed("TCP", unasked, |text| match text {
                 "auto" => Ok(unasked),
@@ -268,13 +260,6 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_goes_with_a_folder() {
-        let signal = |name| read(&[("STATS", "folder"), ("STATS_SIGNAL", name)]);
-        assert_eq!(signal("USR2").expect("a signal").stats_signal, Some(libc::SIGUSR2));
-        assert!(signal("KILL").expect_err("not to spare").contains("USR1 or USR2"));
-    }
-
-    #[test]
     fn a_port_is_opened_where_a_job_spans_machines() {
         let tcp = |pairs: &[(&str, &str)]| {
             let look = |name: &str| {
@@ -340,7 +325,6 @@ mod tests {
             ("TCP", "nowhere"),
             ("RING_LINES", "1000"),
             ("LOG", ""),
-            ("STATS_SIGNAL", "USR1"),
         ] {
             let message = read(&[(name, value)]).expect_err("nonsense");
             assert!(!message.contains('\n'), "{message}");

@@ -32,6 +32,18 @@ pub(super) struct Ended {
     pub(super) code: u8,
 }
 
+impl Ended {
+    /// How a program failed; `None`: it succeeded. Without a status it exceeded its `limit`.
+    pub(super) fn of(program: &str, status: Option<ExitStatus>, limit: Option<u64>) -> Option<Self> {
+        let (how, code) = match status {
+            Some(status) if status.success() => return None,
+            Some(status) => (status.to_string(), code(status)),
+            None => (format!("did not end within {} s", limit.unwrap_or(0)), 124),
+        };
+        Some(Self { program: program.to_owned(), how, code })
+    }
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     end_with_parent();
     let interrupt = Interrupt::catch()?;
@@ -40,18 +52,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     command.args(arguments);
     let limit = args.limit.map(Duration::from_secs);
     let status = interrupt
-        .shield(|wanted| guarded(&mut command, limit, wanted).with_context(|| program.clone()))?;
-    let (how, code) = match status {
-        Some(status) if status.success() => return Ok(()),
-        Some(status) => (status.to_string(), code(status)),
-        None => (late(args.limit.unwrap_or(0)), 124),
-    };
-    Err(Ended { program: program.clone(), how, code }.into())
-}
-
-/// The message after the time limit.
-pub(super) fn late(seconds: u64) -> String {
-    format!("did not end within {seconds} s")
+        .shield(|wanted| {
+            guarded(&mut command, limit, wanted, &mut |_| {}).with_context(|| program.clone())
+        })?;
+    Ended::of(program, status, args.limit).map_or(Ok(()), |ended| Err(ended.into()))
 }
 
 fn code(status: ExitStatus) -> u8 {
@@ -69,7 +73,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs it. `None` after the time limit or once `unwanted` is set. Unless it succeeds, all
-/// processes that it started are ended.
+/// processes that it started are ended. Calls `look` again and again, and once with `true` before
+/// it ends a command that is late.
 ///
 /// # Errors
 /// It cannot be started.
@@ -77,9 +82,14 @@ pub(super) fn guarded(
     command: &mut Command,
     limit: Option<Duration>,
     unwanted: &AtomicBool,
+    look: &mut dyn FnMut(bool),
 ) -> io::Result<Option<ExitStatus>> {
     orphans::take_over();
     let mut child = command.spawn()?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // Ends with this process, or when nobody reads any more.
+        thread::spawn(move || io::copy(&mut io::stdin(), &mut pipe));
+    }
     let end = limit.and_then(|limit| Instant::now().checked_add(limit));
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -87,6 +97,7 @@ pub(super) fn guarded(
         }
         // Relaxed: the flag guards no other memory.
         let late = end.is_some_and(|end| Instant::now() >= end);
+        look(late);
         if late || unwanted.load(Ordering::Relaxed) {
             stop(&mut child)?;
             break None;

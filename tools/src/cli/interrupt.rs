@@ -31,6 +31,20 @@ impl Interrupt {
         Ok(this)
     }
 
+    /// Takes the terminal's end as an interrupt, too, unless this process ignores it.
+    #[cfg(unix)]
+    pub(super) fn catch_hangup(&self) -> io::Result<()> {
+        use signal_hook::consts::SIGHUP;
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        if ignored.is_none_or(|mask| mask & 1 == 0) {
+            flag::register_conditional_default(SIGHUP, Arc::clone(&self.may_end))?;
+            flag::register(SIGHUP, Arc::clone(&self.wanted))?;
+        }
+        Ok(())
+    }
+
     /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
     /// the work then cleans up, and the command stops whatever the work returns.
     ///

@@ -32,6 +32,7 @@ mod run;
 mod staged;
 mod table;
 mod trace;
+mod waits;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -1,20 +1,23 @@
 use std::env;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
 use dpamatch_tools::analyze::{self, Report};
 use dpamatch_tools::statistics::{self, StatisticsError};
+use dpamatch_tools::table::Table;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::document::Save;
 use super::interrupt::Interrupt;
 use super::table::{Format, Wide, write};
-use super::{BadInput, Cli, document, guard, output};
+use super::{BadInput, Cli, document, guard, output, waits};
 
 const EXAMPLES: &str = "\
 The program's MPI library must send through libfabric: MPICH built with ch4:ofi, or Open MPI with
@@ -26,14 +29,18 @@ Examples:
   dpamatch run -- mpiexec -n 4 ./app
   DPAMATCH_ENGINE=list dpamatch run -- mpiexec -n 4 ./app
   dpamatch run --out report --log -- mpiexec -n 4 ./app
-                                                 statistics, order logs, and what analyze says of them";
+                                                 statistics, order logs, and what analyze says of them
+  dpamatch run --limit 60 -- mpiexec -n 4 ./app  after 60 s: what each rank waits for
+  dpamatch run --attach report                   the same of a running program, with --out report
+
+Ctrl-\\ (SIGQUIT) prints what each rank waits for, and the program goes on.";
 
 /// Run an MPI program with its matching on the emulated NIC, and report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The launcher, the program and their arguments
-    #[arg(value_name = "COMMAND", required = true, last = true)]
+    #[arg(value_name = "COMMAND", required_unless_present = "attach", last = true)]
     command: Vec<String>,
     /// Folder for every rank's statistics and logs; replaces older ones
     #[arg(long, value_name = "DIR")]
@@ -44,9 +51,12 @@ pub(super) struct Args {
     /// Folder of the provider's library [default: this command's folder]
     #[arg(long, value_name = "DIR")]
     provider: Option<PathBuf>,
-    /// End the program after this time
+    /// End the program after this time, and show what it waits for
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
+    /// Only show what a running program waits for: the folder of its --out, or its statistics
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "out", "log", "limit"])]
+    attach: Option<PathBuf>,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
@@ -87,27 +97,88 @@ impl Args {
         folder.canonicalize().with_context(|| folder.display().to_string())
     }
 
-    /// Runs the program; returns whether it succeeded. Otherwise all processes that it started are
-    /// ended.
-    fn launch(&self, stats: &Path, logs: Option<&Path>) -> anyhow::Result<bool> {
-        let [program, arguments @ ..] = self.command.as_slice() else { return Ok(true) };
+    /// Runs the program; returns its status, or none if it was late, and then what it waited for.
+    /// Unless it succeeds, all processes that it started are ended.
+    fn launch(
+        &self,
+        stats: &Path,
+        logs: Option<&Path>,
+    ) -> anyhow::Result<(Option<ExitStatus>, Vec<Table>)> {
+        let [program, arguments @ ..] = self.command.as_slice() else {
+            return Err(BadInput("no command".to_owned()).into());
+        };
         let mut command = Command::new(program);
+        // A key that is a signal shall reach this process alone. Processes behind the terminal's
+        // back may not read from it, so this one passes on what it reads.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        if std::io::stdin().is_terminal() {
+            command.stdin(Stdio::piped());
+        }
         command.args(arguments).envs(VARIABLES.iter().copied());
         command.env("FI_PROVIDER_PATH", self.provider()?).env("DPAMATCH_STATS", stats);
         if let Some(logs) = logs {
             command.env("DPAMATCH_LOG", logs);
         }
+        let asked = Arc::new(AtomicBool::new(false));
+        #[cfg(unix)]
+        signal_hook::flag::register(signal_hook::consts::SIGQUIT, Arc::clone(&asked))?;
+        let mut last = Vec::new();
+        let mut look = |late: bool| {
+            if asked.swap(false, Ordering::Relaxed) || late {
+                match waits::ask(stats) {
+                    Ok(tables) => {
+                        eprintln!("{}", waits::told(&tables, self.wide));
+                        last = if late { tables } else { Vec::new() };
+                    }
+                    Err(error) => eprintln!("dpamatch: {error:#}"),
+                }
+            }
+        };
         let limit = self.limit.map(Duration::from_secs);
-        let status = Interrupt::catch()?.shield(|wanted| {
-            guard::guarded(&mut command, limit, wanted).with_context(|| program.clone())
+        let interrupt = Interrupt::catch()?;
+        #[cfg(unix)]
+        interrupt.catch_hangup()?;
+        let status = interrupt.shield(|wanted| {
+            guard::guarded(&mut command, limit, wanted, &mut look).with_context(|| program.clone())
         })?;
-        match status {
-            Some(status) if status.success() => return Ok(true),
-            Some(status) => eprintln!("dpamatch: {program}: {status}"),
-            None => eprintln!("dpamatch: {program}: {}", guard::late(self.limit.unwrap_or(0))),
-        }
-        Ok(false)
+        Ok((status, last))
     }
+}
+
+/// What the statistics' folder shows of a run.
+#[derive(Clone, Copy, Default, Debug)]
+struct Traces {
+    closed: usize,
+    open: usize,
+    /// Files that were not written to their end.
+    unfinished: usize,
+}
+
+/// Why there are fewer statistics than there should be. `None`: there are all.
+fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
+    let Traces { closed, open, unfinished } = traces;
+    let logs = if log { "; analyze can read the logs" } else { "" };
+    Some(match (closed, open, unfinished) {
+        (_, 0, 1..) => "statistics could not be written: is the disk full?".to_owned(),
+        (0, 0, _) if good => {
+            "no process used the emulated NIC: the MPI library must send through libfabric"
+                .to_owned()
+        }
+        (0, 0, _) => "no process reached MPI_Init: the launcher or the program failed before, or \
+                      the MPI library does not send through libfabric"
+            .to_owned(),
+        (_, 0, _) => return None,
+        (0, open, _) => format!(
+            "none of {open} endpoints reached MPI_Finalize; statistics are of the last request or \
+             of the beginning{logs}"
+        ),
+        (closed, open, _) => format!(
+            "{open} of {} endpoints did not reach MPI_Finalize; their statistics are of the last \
+             request or of the beginning{logs}",
+            closed + open
+        ),
+    })
 }
 
 /// An empty folder of this name, without the files of an earlier run.
@@ -116,7 +187,8 @@ fn emptied(folder: PathBuf, endings: &[&str]) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(&folder).with_context(name)?;
     for entry in std::fs::read_dir(&folder).with_context(name)? {
         let path = entry.with_context(name)?.path();
-        if path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
+        let ending = path.extension().or(path.file_name());
+        if ending.is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
@@ -124,33 +196,41 @@ fn emptied(folder: PathBuf, endings: &[&str]) -> anyhow::Result<PathBuf> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(folder) = &args.attach {
+        return attach(args, folder);
+    }
     let temporary = TempDir::new().context("no temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(temporary.path());
-    let stats = emptied(folder.join("stats"), &["json"])?;
+    let stats = emptied(folder.join("stats"), &["json", "unfinished", "ask"])?;
     let logs =
         args.log.then(|| emptied(folder.join("logs"), &["events", "results"])).transpose()?;
-    let good = args.launch(&stats, logs.as_deref())?;
+    let (status, waited) = args.launch(&stats, logs.as_deref())?;
+    let program = args.command.first().map_or("", String::as_str);
+    let ended = guard::Ended::of(program, status, args.limit);
     let endpoints = statistics::read(&stats).map_err(|error| match error {
         StatisticsError::Content { .. } => BadInput(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
+    let closed = endpoints.iter().filter(|endpoint| endpoint.closed).count();
+    let traces = Traces { closed, open: endpoints.len() - closed, unfinished: unfinished(&stats) };
+    let why = reason(traces, ended.is_none(), args.log && args.out.is_some());
     if endpoints.is_empty() {
-        anyhow::bail!(match (good, &args.out) {
-            (true, _) =>
-                "no process used the emulated NIC: the MPI library must send through \
-                          libfabric",
-            (false, Some(_)) if args.log =>
-                "no process reached MPI_Finalize, so there are no \
-                                             statistics; analyze can read the logs",
-            (false, _) => "no process reached MPI_Finalize, so there are no statistics",
+        let why = why.unwrap_or_default();
+        return Err(match ended {
+            Some(ended) => anyhow::Error::from(ended).context(why),
+            None => anyhow::Error::msg(why),
         });
     }
     let mut tables = statistics::tables(&endpoints);
+    tables.extend(waited);
     let mut out = output::stdout();
     writeln!(out)?;
     if args.format == Format::Table {
-        write(&mut *out, &tables, args.format, args.wide)?;
+        write(&mut *out, &tables[..4], args.format, args.wide)?;
         out.flush()?;
+    }
+    if let Some(why) = why {
+        eprintln!("dpamatch: {why}");
     }
     let report = logs.map(|logs| analyzed(&logs, args.out.as_deref())).transpose()?;
     if let (Format::Table, Some(report)) = (args.format, &report) {
@@ -172,7 +252,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => document::write(&mut *out, &document())?,
     }
     out.flush()?;
-    if good { Ok(()) } else { anyhow::bail!("the program failed") }
+    ended.map_or(Ok(()), |ended| Err(ended.into()))
+}
+
+/// Files of statistics that were begun and not completed.
+fn unfinished(stats: &Path) -> usize {
+    let entries = std::fs::read_dir(stats).into_iter().flatten().flatten();
+    entries.filter(|it| it.path().extension().is_some_and(|it| it == "unfinished")).count()
+}
+
+/// Shows what a running program waits for.
+fn attach(args: &Args, folder: &Path) -> anyhow::Result<()> {
+    let inner = folder.join("stats");
+    let stats = if inner.is_dir() { inner } else { folder.to_owned() };
+    let tables = waits::ask(&stats)?;
+    let mut out = output::stdout();
+    match args.format {
+        Format::Table => write!(out, "{}", waits::told(&tables, args.wide))?,
+        format => write(&mut *out, &tables, format, args.wide)?,
+    }
+    Ok(out.flush()?)
 }
 
 fn analyzed(logs: &Path, out: Option<&Path>) -> anyhow::Result<Report> {

@@ -3,6 +3,7 @@
 //! The libfabric provider writes one JSON object per endpoint when `DPAMATCH_STATS` names a folder.
 
 mod tables;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use tables::tables;
+pub use waits::{Entry, State, Waiting, waits};
 
 /// Counts of one or several communicators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -105,6 +107,18 @@ pub struct Endpoint {
     pub communicators: Vec<CommUse>,
     /// Queue lengths over time.
     pub depth: Depth,
+    /// Whether the endpoint was closed. Otherwise the numbers are from the middle of the run.
+    #[serde(default = "closed")]
+    pub closed: bool,
+    /// Its process.
+    #[serde(default)]
+    pub pid: i32,
+    /// Requests for statistics that it had seen.
+    #[serde(default)]
+    pub requests: u64,
+    /// What waited then.
+    #[serde(default)]
+    pub waiting: Waiting,
     /// All other counters.
     #[serde(flatten)]
     pub counters: BTreeMap<String, Value>,
@@ -120,6 +134,11 @@ impl Endpoint {
     pub fn rank(&self) -> Option<u32> {
         self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
     }
+}
+
+/// Without a word about it, statistics are of an endpoint's end.
+fn closed() -> bool {
+    true
 }
 
 /// Why statistics cannot be read.

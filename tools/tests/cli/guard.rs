@@ -36,8 +36,8 @@ fn after_its_time_and_after_a_failure() {
     let cases: [Case; 4] = [
         ("late", &["guard", "--limit", "1"], &[], 124, "did not end within 1 s"),
         ("failed", &["guard"], &["fail"], 3, "exit status: 3"),
-        ("run-late", &["run", "--provider", "tests/run", "--limit", "1"], &[], 1, "within 1 s"),
-        ("run-failed", &["run", "--provider", "tests/run"], &["fail"], 1, "exit status: 3"),
+        ("run-late", &["run", "--provider", "tests/run", "--limit", "1"], &[], 124, "within 1 s"),
+        ("run-failed", &["run", "--provider", "tests/run"], &["fail"], 3, "exit status: 3"),
     ];
     for (name, options, arguments, code, words) in cases {
         let file = folder.path().join(name);

@@ -127,10 +127,13 @@ fn other_commands_read_the_logs() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let cases: [(&[&str], i32, &str); 4] = [
-        (&["--", "tests/run/program.sh", "fail"], 1, "exit status: 3"),
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&["--", "tests/run/program.sh", "fail"], 3, "exit status: 3"),
+        (&["--", "tests/run/program.sh", "open"], 0, "1 of 2 endpoints did not reach MPI_Finalize"),
+        (&["--", "tests/run/program.sh", "full"], 1, "could not be written: is the disk full?"),
+        (&["--", "tests/run/program.sh", "early"], 7, "no process reached MPI_Init"),
         (&["--", "tests/run/program.sh", "silent"], 1, "no process used the emulated NIC"),
-        (&["--", "tests/run/program.sh", "killed"], 1, "no process reached MPI_Finalize"),
+        (&["--", "tests/run/program.sh", "killed"], 137, "signal: 9"),
         (&["--", "tests/run/program.sh", "rubbish"], 2, "rank-0-1.json: missing field"),
     ];
     for (arguments, code, words) in cases {
@@ -139,4 +142,36 @@ fn what_is_wrong_is_said() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
         assert!(errors.contains(words), "{arguments:?}: {errors}");
     }
+}
+
+/// A program that hangs: rank 0 answers, rank 1 does not. The key, the limit and `--attach` show it.
+#[test]
+fn what_waits_is_shown() {
+    let folder = TempDir::new().expect("a folder");
+    let out = folder.path().to_str().expect("text");
+    let mut command = Command::new(DPAMATCH);
+    command.args(["run", "--provider", "tests/run", "--limit", "4", "--format", "json", "--out", out]);
+    command.args(["--", "tests/run/program.sh", "hang"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !folder.path().join("stats/ready").exists() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let attached = dpamatch(&["run", "--attach", out, "--format", "csv"]);
+    let csv = super::text(&attached).to_owned();
+    let silent = "rank 1 makes no progress in MPI: it computes, sleeps or is stopped; rank 0 waits";
+    assert!(csv.contains(silent), "{csv}");
+    let near = "\"rank 1, tag 5, user 0: wrong tag\"";
+    let row = format!("rank 0,message from,rank 1,6,user 0,1,2.5,{near}\n");
+    assert!(csv.contains(&row), "{csv}");
+    let quit = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status();
+    assert!(quit.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(124), "{errors}");
+    assert_eq!(errors.matches(silent).count(), 2, "after the key and at the limit: {errors}");
+    assert!(errors.contains("none of 2 endpoints reached MPI_Finalize"), "{errors}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(rows(&document, "waits").len(), 1);
+    assert_eq!(rows(&document, "unexpected")[0]["tag"], "5");
 }

@@ -9,6 +9,7 @@
 //!
 //! Both files get whole lines, together and at least every [`SYNC_EVERY`] while the program makes
 //! progress. So the log of a hanging program is complete, and the log of a killed one is readable.
+//! The comment `end` stands last in the events of a log that was closed.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -205,6 +206,9 @@ impl Log {
                 let _ = writeln!(results, "{}", Outcome::Unexpected { msg: MsgId(msg) });
             }
         }
+        if let Some([Lines(_, events), _]) = &mut self.files {
+            let _ = writeln!(events, "# end");
+        }
         self.sync();
         self.files = None;
     }
@@ -213,10 +217,13 @@ impl Log {
 /// The beginning of the names of an endpoint's files: its rank, if the launcher sets it, and part
 /// of its identity.
 pub(super) fn file_name(address: &Address) -> String {
-    let rank = ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    let rank = told(["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]);
     let who = rank
         .map_or_else(|| format!("process-{}", std::process::id()), |rank| format!("rank-{rank}"));
     format!("{who}-{:08x}", address.identity as u32)
+}
+
+/// The first of these numbers that the launcher sets.
+pub(super) fn told<const N: usize>(names: [&str; N]) -> Option<u32> {
+    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }

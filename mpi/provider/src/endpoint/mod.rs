@@ -21,6 +21,7 @@ mod stats;
 mod table;
 mod tables;
 mod usage;
+mod waiting;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -36,13 +37,13 @@ pub(crate) use send::SendRequest;
 use crate::bindings::FI_ADDR_UNSPEC;
 use crate::matcher::{AllBits, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
-use crate::signal;
 use crate::wire::{Address, Listener, PeerId, Peers};
 use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
 pub(crate) use connections::OUTSTANDING_MAX;
 use log::{Legend, Log};
+use stats::Requests;
 use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
 use usage::Usage;
@@ -217,8 +218,8 @@ pub(crate) struct Endpoint {
     log: Option<Log>,
     /// File of the statistics, if enabled.
     usage: Option<Box<Usage>>,
-    /// Number of requests for them when they were last written.
-    asked_for: u32,
+    requests: Requests,
+    closed: bool,
     pub(crate) totals: Totals,
 }
 
@@ -273,7 +274,8 @@ impl Endpoint {
             fruitless: 0,
             log,
             usage: options.stats.is_some().then(|| Box::new(Usage::new())),
-            asked_for: signal::asked(),
+            requests: Requests::default(),
+            closed: false,
             totals: Totals::default(),
         })
     }

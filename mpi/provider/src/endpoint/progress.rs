@@ -7,11 +7,11 @@ use rustix::io::Errno;
 
 use super::connections::{Connection, GONE, OUTSTANDING_MAX};
 use super::receive::only_bits;
+use super::stats::Requests;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
 use crate::matcher::MsgKey;
-use crate::signal;
 use crate::wire::{
     Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
     scatter,
@@ -74,10 +74,10 @@ impl Endpoint {
             self.watch(socket.as_fd(), Watched::Listener);
         }
         self.listener = Some(listener);
-        if let Some(number) = common.options.stats_signal
-            && let Err(why) = signal::listen(number)
-        {
-            crate::report(&format!("no statistics on a signal: {why}"));
+        if let Some(folder) = &common.options.stats {
+            self.requests = Requests::open(folder);
+            // So that readers know of an endpoint that will not come to its end.
+            self.write_stats_now(common);
         }
         Ok(())
     }
@@ -253,6 +253,7 @@ impl Endpoint {
             cookie: waits.then_some(record.cookie),
             number: self.messages_ever,
             waiting: true,
+            since_ms: 0,
         };
         self.messages_ever += 1;
         let (key, message) = self.messages.insert(message);

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel, WildcardClass};
 
 use super::log::Entry;
 use super::tables::{Body, Buffers, Post};
@@ -107,6 +107,7 @@ impl Endpoint {
             number: self.posts_ever,
             waiting: true,
             transfers: 0,
+            since_ms: 0,
         }
     }
 
@@ -155,8 +156,9 @@ impl Endpoint {
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
         if let Some(usage) = &mut self.usage {
-            let Post { asked, number, .. } = &self.posts[key];
+            let Post { asked, number, since_ms, .. } = &mut self.posts[key];
             usage.posted(asked.comm, asked.selector.class(), *number);
+            usage.stamp(since_ms);
         }
     }
 
@@ -185,8 +187,9 @@ impl Endpoint {
         self.asked = true;
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
-            let message = &self.messages[key];
+            let message = &mut self.messages[key];
             usage.arrived(message.carried.envelope.comm, message.length, message.number);
+            usage.stamp(&mut message.since_ms);
         }
     }
 
@@ -236,9 +239,11 @@ impl Endpoint {
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
         if let Some(usage) = &mut self.usage {
-            let message = &self.messages[msg];
-            let comms = (self.posts[recv].asked.comm, message.carried.envelope.comm);
-            usage.matched(comms.0, comms.1, late);
+            let (asked, message) = (&self.posts[recv].asked, &self.messages[msg]);
+            usage.matched(asked.comm, message.carried.envelope.comm, late);
+            if asked.selector.class() != WildcardClass::Exact {
+                usage.taken(asked.selector, message.carried.bits, message.peer);
+            }
         }
         self.deliver(common, recv, msg);
     }

@@ -93,6 +93,8 @@ impl Endpoint {
             connection,
             context: remote.context,
             flags: FI_RMA | direction,
+            bits: 0,
+            since_ms: self.now_ms(),
             completes: remote.completes,
             buffers,
             _copy: copy,

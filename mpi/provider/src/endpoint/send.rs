@@ -117,6 +117,8 @@ impl Endpoint {
                 connection,
                 context: send.context,
                 flags,
+                bits: record.tag,
+                since_ms: self.now_ms(),
                 completes: send.completes,
                 buffers,
                 _copy: copy,

@@ -1,34 +1,74 @@
 //! An endpoint's statistics, as one JSON object in a file.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::Path;
 
 use dpa_model::{Footprint, NicConfig};
 
 use super::log::Log;
 use super::{Common, Endpoint};
-use crate::signal;
+
+/// Requests for statistics during the run: each byte that is appended to the file [`ASK`] in their
+/// folder is one. A signal would interrupt the program's own system calls.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    file: Option<File>,
+    /// Its length as last seen.
+    seen: u64,
+    looks: u32,
+}
+
+/// The file's name.
+const ASK: &str = "ask";
+/// Calls of [`Requests::is_new`] between two looks, which are system calls.
+const LOOK_EVERY: u32 = 4;
+
+impl Requests {
+    /// Without the file there are no requests.
+    pub(super) fn open(folder: &Path) -> Self {
+        let open = || File::options().create(true).append(true).open(folder.join(ASK));
+        let file = std::fs::create_dir_all(folder).and_then(|()| open());
+        let mut requests = Self { file: file.ok(), seen: 0, looks: 0 };
+        requests.seen = requests.length().unwrap_or(0);
+        requests
+    }
+
+    fn length(&self) -> Option<u64> {
+        let status = rustix::fs::fstat(self.file.as_ref()?).ok()?;
+        u64::try_from(status.st_size).ok()
+    }
+
+    fn is_new(&mut self) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        let look = self.file.is_some() && self.looks.is_multiple_of(LOOK_EVERY);
+        let Some(length) = look.then(|| self.length()).flatten() else { return false };
+        std::mem::replace(&mut self.seen, length) != length
+    }
+}
 
 impl Endpoint {
     /// Ends the log and writes the statistics, if they are enabled.
     pub(super) fn write_out(&mut self, common: &Common) {
         self.end_log(common);
+        self.closed = true;
         self.write_stats_now(common);
     }
 
-    /// Writes the log if lines have waited for long enough, and log and statistics after a signal.
-    pub(super) fn write_if_asked(&mut self, common: &Common) {
-        let asked = signal::asked();
-        if asked != self.asked_for || self.log.as_ref().is_some_and(Log::is_behind) {
+    /// Writes the log if lines have waited for long enough, and log and statistics on request.
+    pub(super) fn write_if_asked(&mut self, common: &mut Common) {
+        let asked = self.requests.is_new();
+        if asked || self.log.as_ref().is_some_and(Log::is_behind) {
             self.sync_log(common);
         }
-        if asked != self.asked_for {
-            self.asked_for = asked;
+        if asked {
+            // What would match waits for nothing.
+            self.settle(common);
             self.write_stats_now(common);
         }
     }
 
-    fn write_stats_now(&self, common: &Common) {
+    pub(super) fn write_stats_now(&self, common: &Common) {
         let Some(folder) = &common.options.stats else { return };
         if let Err(error) = self.write_stats(common, folder) {
             crate::report(&format!("no statistics in {}: {error}", folder.display()));
@@ -67,9 +107,12 @@ impl Endpoint {
             ("compares_all_bits", totals.all_bits),
             ("nic_memory_bytes", nic_memory(common)),
             ("contexts", self.rule.contexts().1.len() as u64),
+            ("pid", std::process::id().into()),
+            ("requests", self.requests.seen),
+            ("processes", super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0).into()),
         ];
         let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
-        let mut text = format!("{{\n  \"engine\": \"{engine}\"");
+        let mut text = format!("{{\n  \"engine\": \"{engine}\",\n  \"closed\": {}", self.closed);
         let mut line = |name: &str, value: u64| {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
@@ -84,6 +127,7 @@ impl Endpoint {
         if let Some(usage) = &self.usage {
             let (protocol, contexts) = self.rule.contexts();
             text += &usage.to_json(protocol, contexts);
+            text += &self.waiting(common, usage);
         }
         text + "\n}\n"
     }

@@ -74,6 +74,8 @@ pub(super) struct Post {
     pub(super) waiting: bool,
     /// Transfers into it that are under way.
     pub(super) transfers: u32,
+    /// When it was posted ([`Usage::now_ms`](super::Usage::now_ms)); 0 without statistics.
+    pub(super) since_ms: u32,
 }
 
 // SAFETY: addresses of the program's buffers, which it lends until the receive completes to the
@@ -109,6 +111,8 @@ pub(super) struct Arrived {
     pub(super) number: u64,
     /// Whether it is in an unexpected queue.
     pub(super) waiting: bool,
+    /// When it arrived; 0 without statistics.
+    pub(super) since_ms: u32,
 }
 
 // SAFETY: see `Post`; data in a link's memory are used under the link's lock.
@@ -162,6 +166,10 @@ pub(super) struct Sending {
     pub(super) context: *mut c_void,
     /// Flags of its completion.
     pub(super) flags: u64,
+    /// The match bits of a tagged send, else 0.
+    pub(super) bits: u64,
+    /// When it began; 0 without statistics.
+    pub(super) since_ms: u32,
     pub(super) completes: bool,
     pub(super) buffers: Buffers,
     /// A copy of the data, if the program's buffers are already free for reuse.

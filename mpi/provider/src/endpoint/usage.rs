@@ -6,10 +6,14 @@
 //! library's own control messages. The bits that every receive ignores identify the library, and so
 //! the meaning of a context.
 
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::time::{Instant, SystemTime};
 
-use dpamatch_vocabulary::{CommId, WildcardClass};
+use dpamatch_vocabulary::{CommId, Selector, WildcardClass};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::wire::PeerId;
 
 /// Counts of one context, or of several together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,7 +92,7 @@ pub(super) enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::User, Self::Collective, Self::Control, Self::Unknown];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Collective => "collective",
@@ -102,7 +106,7 @@ impl Kind {
 /// `src/mpid/ch4/netmod/ofi` and `src/include/mpir_contextid.h`, Open MPI's
 /// `ompi/mca/mtl/ofi/mtl_ofi_types.h`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Library {
+pub(super) enum Library {
     Mpich,
     OpenMpi,
     Unknown,
@@ -110,7 +114,7 @@ enum Library {
 
 impl Library {
     /// By the bits that its receives ignore.
-    fn of(protocol: u64) -> Self {
+    pub(super) fn of(protocol: u64) -> Self {
         match protocol {
             0x00c0_0000_0000_0000 => Self::Mpich,
             0x0000_0001_0000_0000 => Self::OpenMpi,
@@ -127,7 +131,7 @@ impl Library {
     }
 
     /// Communicator and kind of a context: the match bits from bit 31 on.
-    fn tell(self, context: u64) -> (u64, Kind) {
+    pub(super) fn tell(self, context: u64) -> (u64, Kind) {
         match self {
             // 20 bits of context, of which the lowest says collective; acknowledgement, dynamic
             // processes, active message.
@@ -141,6 +145,21 @@ impl Library {
             Self::OpenMpi => (context >> 3, Kind::User),
             Self::Unknown => (context, Kind::Unknown),
         }
+    }
+
+    /// The context's bit that marks the receiver's answer to a synchronous send.
+    pub(super) fn acknowledges(self) -> u64 {
+        match self {
+            Self::Mpich => 1 << 20,
+            Self::OpenMpi => 4,
+            Self::Unknown => 0,
+        }
+    }
+
+    /// The tag in these bits. Open MPI's collectives have negative ones.
+    pub(super) fn tag(self, bits: u64) -> i64 {
+        let low = (bits & 0x7fff_ffff) as i64;
+        if self == Self::OpenMpi && bits & 1 << 31 != 0 { low - (1 << 31) } else { low }
     }
 }
 
@@ -243,6 +262,30 @@ pub(super) struct Usage {
     messages: u64,
     /// Whether all bits are compared, without communicators.
     all_bits: bool,
+    /// When the endpoint was opened, by the coarse clock.
+    begin_ms: u64,
+    /// When a receive, message or probe last reached the matcher.
+    busy_ms: u32,
+    /// The last messages that receives with a wildcard took, the latest last.
+    pub(super) taken: VecDeque<Taken>,
+}
+
+/// A message that a receive with a wildcard took.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) by: Selector,
+    pub(super) bits: u64,
+    pub(super) peer: PeerId,
+    pub(super) at_ms: u32,
+}
+
+/// Most messages in [`Usage::taken`].
+const TAKEN_MAX: usize = 64;
+
+/// Milliseconds of a clock that is a few milliseconds coarse and costs a few nanoseconds.
+fn coarse_ms() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
 
 impl Usage {
@@ -256,7 +299,34 @@ impl Usage {
             depths: Depths::new(),
             messages: 0,
             all_bits: false,
+            begin_ms: coarse_ms(),
+            busy_ms: 0,
+            taken: VecDeque::with_capacity(TAKEN_MAX),
         }
+    }
+
+    /// Milliseconds since the endpoint was opened, at least 1.
+    pub(super) fn now_ms(&self) -> u32 {
+        (coarse_ms() - self.begin_ms) as u32 + 1
+    }
+
+    /// Milliseconds since the matcher last got an operation.
+    pub(super) fn idle_ms(&self) -> u32 {
+        self.now_ms().saturating_sub(self.busy_ms)
+    }
+
+    /// Notes the time of a receive or message that has none.
+    pub(super) fn stamp(&self, since_ms: &mut u32) {
+        if *since_ms == 0 {
+            *since_ms = self.now_ms();
+        }
+    }
+
+    pub(super) fn taken(&mut self, by: Selector, bits: u64, peer: PeerId) {
+        if self.taken.len() == TAKEN_MAX {
+            self.taken.pop_front();
+        }
+        self.taken.push_back(Taken { by, bits, peer, at_ms: self.now_ms() });
     }
 
     fn of(&mut self, comm: CommId) -> &mut Use {
@@ -332,6 +402,7 @@ impl Usage {
             of.posted_high = of.posted_high.max(of.posted_now);
             of.unexpected_high = of.unexpected_high.max(of.unexpected_now);
         }
+        self.busy_ms = self.now_ms();
         let at_ns = self.depths.begin.elapsed().as_nanos() as u64;
         self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
     }

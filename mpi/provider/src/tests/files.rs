@@ -36,11 +36,10 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_signal_asks_for_statistics() {
-    let folder = Folder::new("signal");
+fn a_byte_asks_for_statistics() {
+    let folder = Folder::new("ask");
     let (a, b, to_b, _) = pair(|options| {
         options.stats = Some(folder.0.clone());
-        options.stats_signal = Some(libc::SIGUSR2);
     });
     let mut buffer = [0; 1];
     for received in 1..3 {
@@ -48,10 +47,11 @@ fn a_signal_asks_for_statistics() {
         assert_eq!(b.receive(&mut buffer, any, (5, 0), received), 0);
         a.send_now(b"x", to_b, 5, 0);
         assert_eq!(b.wait(&[&a]).context(), received);
-        // SAFETY: a signal to this thread, whose handler the endpoints have set.
-        assert_eq!(unsafe { libc::raise(libc::SIGUSR2) }, 0);
-        (0..200).for_each(|_| b.progress());
-        folder.only(".json", &format!("\"received\": {received},"));
+        fs::write(folder.0.join("ask"), &b"???"[..received]).expect("a request");
+        (0..300).for_each(|_| b.progress());
+        let now = folder.only(".json", &format!("\"received\": {received},"));
+        assert!(now.contains(&format!("\"requests\": {received},")), "{now}");
+        assert!(now.contains("\"closed\": false"), "{now}");
         let unfinished = fs::read_dir(&folder.0).expect("a folder").filter(|entry| {
             let name = entry.as_ref().expect("a file").file_name();
             name.to_string_lossy().ends_with(".unfinished")

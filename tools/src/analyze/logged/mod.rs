@@ -131,6 +131,10 @@ impl Run {
                 begin_unix_ns,
             };
             let protocol = process.pieces.iter().map(|piece| piece.protocol).max().unwrap_or(0);
+            if !process.pieces.iter().all(|piece| piece.whole) {
+                let why = "its order log was not closed, so the end may be missing";
+                collector.program.salvaged = Some(why.to_owned());
+            }
             for piece in &process.pieces {
                 collector.piece(piece, protocol, &mut comms)?;
             }

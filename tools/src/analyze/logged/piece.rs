@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dpamatch::stream::{Event, Reader};
@@ -22,6 +22,8 @@ pub(super) struct Piece {
     /// High bits and description of each communicator.
     pub(super) comms: Vec<(u64, String)>,
     pub(super) peers: Vec<String>,
+    /// It was written to its end.
+    pub(super) whole: bool,
 }
 
 /// Splits `NAME.PIECE.events`.
@@ -40,10 +42,16 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LogError + '_ {
     |error| LogError::Io { path: path.to_owned(), error }
 }
 
+/// The text without a last line that was cut.
+fn whole_lines(text: &str) -> &str {
+    &text[..text.rfind('\n').map_or(0, |end| end + 1)]
+}
+
 impl Piece {
     fn read(path: PathBuf) -> Result<Self, LogError> {
         let bad = |what: String| LogError::Content { path: path.clone(), what };
         let text = fs::read_to_string(&path).map_err(io_error(&path))?;
+        let text = whole_lines(&text);
         let mut piece = Self {
             path: path.clone(),
             events: Vec::new(),
@@ -55,6 +63,7 @@ impl Piece {
             protocol: 0,
             comms: Vec::new(),
             peers: Vec::new(),
+            whole: false,
         };
         let mut lines = text.lines().filter(|line| match line.trim_start().strip_prefix('#') {
             Some(comment) => {
@@ -77,7 +86,9 @@ impl Piece {
 
     fn comment(&mut self, comment: &str) {
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        if let Some(begin) = comment.strip_prefix("begin ") {
+        if comment == "end" {
+            self.whole = true;
+        } else if let Some(begin) = comment.strip_prefix("begin ") {
             self.begin_unix_ns = begin.parse().unwrap_or(0);
         } else if let Some(bits) = comment.strip_prefix("protocol bits ") {
             self.protocol = number(bits).unwrap_or(0);
@@ -95,9 +106,8 @@ impl Piece {
     }
 
     fn read_results(&mut self, path: &Path) -> Result<(), LogError> {
-        let file = fs::File::open(path).map_err(io_error(path))?;
-        for line in BufReader::new(file).lines() {
-            let line = line.map_err(io_error(path))?;
+        let text = fs::read_to_string(path).map_err(io_error(path))?;
+        for line in whole_lines(&text).lines() {
             let fields: Vec<_> = line.split(',').collect();
             let number = |text: &str| text.parse::<u64>().ok();
             let known = match fields.as_slice() {

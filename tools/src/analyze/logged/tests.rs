@@ -16,7 +16,7 @@ const PIECES: &[(&str, &str)] = &[
     (
         "rank-1-bb.0.events",
         "post,0,0,0,7,size=8,t=10\npost,1,0,*,*,size=8,t=20\narrive,0,0,0,7,bytes=4,t=30\n\
-         # begin 1000\n# communicator 0: high bits 000000006, unknown 6\n# peer 0: aa\n",
+         # begin 1000\n# communicator 0: high bits 000000006, unknown 6\n# peer 0: aa\n# end\n",
     ),
     ("rank-1-bb.0.results", "matched,0,0\nposted,1\n"),
     (
@@ -25,10 +25,10 @@ const PIECES: &[(&str, &str)] = &[
          arrive,2,1,0,5,bytes=2,t=50\nmprobe,1,1,*,5\npost,9,1,0,5,t=60\ncancel,9\n\
          # begin 1000\n# protocol bits 0000000080000000\n\
          # communicator 0: high bits 000000009, user 4\n\
-         # communicator 1: high bits 000000006, user 3\n# peer 0: aa\n",
+         # communicator 1: high bits 000000006, user 3\n# peer 0: aa\n# end\n",
     ),
     ("rank-1-bb.1.results", "mprobed,0,none\nmatched,1,1\nmprobed,1,2\ncancelled,9\n"),
-    ("rank-0-aa.0.events", "post,0,0,0,1,t=5\n# begin 900\n# peer 0: bb\n"),
+    ("rank-0-aa.0.events", "post,0,0,0,1,t=5\n# begin 900\n# peer 0: bb\n# end\n"),
     ("rank-0-aa.0.results", "posted,0\n"),
 ];
 
@@ -68,6 +68,24 @@ fn pieces_become_one_order() {
     assert_eq!(comms[0], comms[1]);
     let comm = &run.comms.all[comms[0] as usize];
     assert_eq!((comm.name.as_str(), comm.number), ("user", 3));
+}
+
+/// A rank that was killed: its last lines are cut, and those before them count.
+#[test]
+fn a_cut_log_is_read_and_told() {
+    let whole = Run::of_logs(folder(PIECES).path()).expect("a run");
+    assert!(whole.programs.iter().all(|program| program.salvaged.is_none()));
+    let mut files = PIECES.to_vec();
+    for (at, cut_at) in [(2, "t=50"), (3, ",1\nmprobed,1")] {
+        let text = files[at].1;
+        files[at].1 = &text[..text.find(cut_at).expect("the place")];
+    }
+    let run = Run::of_logs(folder(&files).path()).expect("a run");
+    let lost = |rank: usize| run.programs[rank].salvaged.as_deref().unwrap_or("");
+    assert_eq!((lost(0), lost(1)), ("", "its order log was not closed, so the end may be missing"));
+    // Message 2 and the result of message 1 were in the cut lines.
+    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    assert_eq!((receives, run.truth[1].left), (vec![0, UNKNOWN], 1));
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! Asks the processes of a running program what they wait for.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use dpamatch_tools::statistics::{self, Endpoint, State};
+use dpamatch_tools::table::Table;
+
+use super::table::{Wide, text};
+
+/// Longest wait for answers. A process answers at its next progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Interval between two looks for answers.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Asks every process whose statistics are in this folder, and joins the answers.
+///
+/// # Errors
+/// The folder cannot be read or written.
+pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
+    let path = stats.join("ask");
+    let name = || path.display().to_string();
+    let mut file = File::options().append(true).create(true).open(&path).with_context(name)?;
+    file.write_all(b"?").with_context(name)?;
+    let asked = file.metadata().with_context(name)?.len();
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let state = |endpoint: Endpoint| {
+            let state = match () {
+                () if endpoint.closed => State::Closed,
+                () if endpoint.requests >= asked => State::Answered,
+                () if is_there(&endpoint) => State::Silent,
+                () => State::Gone,
+            };
+            (endpoint, state)
+        };
+        let states: Vec<_> = statistics::read(stats)?.into_iter().map(state).collect();
+        let missing = states.iter().any(|(_, state)| *state == State::Silent);
+        if !missing || Instant::now() >= end {
+            return Ok(statistics::waits(&states));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// The tables as text; those without rows are left out.
+pub(super) fn told(tables: &[Table], wide: Wide) -> String {
+    let tables = tables.iter().filter(|table| !table.rows.is_empty());
+    tables.map(|table| format!("\n{}", text(table, wide.width()))).collect()
+}
+
+/// Whether an endpoint's process runs.
+#[cfg(target_os = "linux")]
+fn is_there(endpoint: &Endpoint) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", endpoint.pid));
+    status.is_ok_and(|status| !status.lines().any(|line| line.starts_with("State:\tZ")))
+}
+
+/// The provider runs nowhere else.
+#[cfg(not(target_os = "linux"))]
+fn is_there(_: &Endpoint) -> bool {
+    false
+}
