@@ -76,8 +76,7 @@ static TABLE: Table = Table(UnsafeCell::new(Provider {
     cleanup: Some(cleanup),
 }));
 
-unsafe extern "C" fn cleanup() {
-}
+unsafe extern "C" fn cleanup() {}
 
 /// The entry point that libfabric calls after it has loaded this library.
 ///

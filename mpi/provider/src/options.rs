@@ -87,8 +87,7 @@ impl Source<'_> {
 }
 
 /// The variables that are not in [`MATCHING`], without `DPAMATCH_`.
-const OWN: &[&str] =
-    &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
+const OWN: &[&str] = &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {

@@ -34,7 +34,11 @@ pub(super) struct Ended {
 
 impl Ended {
     /// How a program failed; `None`: it succeeded. Without a status it exceeded its `limit`.
-    pub(super) fn of(program: &str, status: Option<ExitStatus>, limit: Option<u64>) -> Option<Self> {
+    pub(super) fn of(
+        program: &str,
+        status: Option<ExitStatus>,
+        limit: Option<u64>,
+    ) -> Option<Self> {
         let (how, code) = match status {
             Some(status) if status.success() => return None,
             Some(status) => (status.to_string(), code(status)),
@@ -51,10 +55,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments);
     let limit = args.limit.map(Duration::from_secs);
-    let status = interrupt
-        .shield(|wanted| {
-            guarded(&mut command, limit, wanted, &mut |_| {}).with_context(|| program.clone())
-        })?;
+    let status = interrupt.shield(|wanted| {
+        guarded(&mut command, limit, wanted, &mut |_| {}).with_context(|| program.clone())
+    })?;
     Ended::of(program, status, args.limit).map_or(Ok(()), |ended| Err(ended.into()))
 }
 

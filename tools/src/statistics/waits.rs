@@ -153,8 +153,7 @@ impl<'a> Joined<'a> {
     fn new(endpoints: &'a [(Endpoint, State)]) -> Self {
         let mut joined = Self { processes: Vec::new(), of: BTreeMap::new() };
         for (endpoint, state) in endpoints {
-            let name =
-                endpoint.rank().map_or(endpoint.name.clone(), |rank| format!("rank {rank}"));
+            let name = endpoint.rank().map_or(endpoint.name.clone(), |rank| format!("rank {rank}"));
             let known = joined.processes.iter().position(|process| process.name == name);
             let at = known.unwrap_or_else(|| {
                 joined.processes.push(Process { name, state: *state, entries: Vec::new() });
@@ -339,7 +338,8 @@ impl<'a> Joined<'a> {
                 }
                 if let Some(it) = self.taken(at, wait) {
                     let (by, ago) = (it.what.trim_start_matches("taken "), seconds(it.age_ms));
-                    taken.push(format!("{asks}; {ago:.1} s ago a receive {by} took such a message"));
+                    taken
+                        .push(format!("{asks}; {ago:.1} s ago a receive {by} took such a message"));
                 }
             }
         }
@@ -368,9 +368,9 @@ impl<'a> Joined<'a> {
             };
             // Backwards along the waits.
             let mut waiting = BTreeSet::from([at]);
-            while let Some(next) = (0..edges.len())
-                .find(|next| !waiting.contains(next) && edges[*next].keys().any(|to| waiting.contains(to)))
-            {
+            while let Some(next) = (0..edges.len()).find(|next| {
+                !waiting.contains(next) && edges[*next].keys().any(|to| waiting.contains(to))
+            }) {
                 waiting.insert(next);
             }
             waiting.remove(&at);
@@ -433,7 +433,8 @@ impl<'a> Joined<'a> {
         for comm in comms {
             let (mut inside, mut awaited) = (BTreeSet::new(), BTreeSet::new());
             for process in &self.processes {
-                for entry in process.entries.iter().filter(|it| in_one(it) && it.communicator == comm)
+                for entry in
+                    process.entries.iter().filter(|it| in_one(it) && it.communicator == comm)
                 {
                     inside.insert(process.name.as_str());
                     awaited.extend(entry.peer.as_deref().and_then(|peer| self.of.get(peer)));
@@ -442,7 +443,10 @@ impl<'a> Joined<'a> {
             let awaited = awaited.into_iter().map(|at: &usize| self.processes[*at].name.as_str());
             let outside: BTreeSet<&str> = awaited.filter(|name| !inside.contains(name)).collect();
             if !outside.is_empty() {
-                let (verb, be) = (if inside.len() > 1 { "wait" } else { "waits" }, if outside.len() > 1 { "are" } else { "is" });
+                let (verb, be) = (
+                    if inside.len() > 1 { "wait" } else { "waits" },
+                    if outside.len() > 1 { "are" } else { "is" },
+                );
                 found.push(format!(
                     "{} {verb} in a collective operation of communicator {comm} for {}, which {be} not waiting in it",
                     list(&inside),

@@ -109,7 +109,10 @@ impl Endpoint {
             ("contexts", self.rule.contexts().1.len() as u64),
             ("pid", std::process::id().into()),
             ("requests", self.requests.seen),
-            ("processes", super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0).into()),
+            (
+                "processes",
+                super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0).into(),
+            ),
         ];
         let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
         let mut text = format!("{{\n  \"engine\": \"{engine}\",\n  \"closed\": {}", self.closed);

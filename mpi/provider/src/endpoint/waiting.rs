@@ -62,7 +62,8 @@ impl Endpoint {
         });
         let all = receives.chain(messages_left).chain(sends).chain(taken);
         let names: Vec<u128> = common.peers.identities().collect();
-        let lines: Vec<_> = all.map(|entry| line(entry, protocol, &names, usage.now_ms())).collect();
+        let lines: Vec<_> =
+            all.map(|entry| line(entry, protocol, &names, usage.now_ms())).collect();
         let counts = members([
             ("receives", posts.len()),
             ("messages", messages.len()),

@@ -54,7 +54,10 @@ fn a_wrong_tag_is_named() {
             ],
             Answered,
         ),
-        (&[("receive", None, Some(6), "user", 4), ("message", Some(0), Some(9), "user", 7)], Answered),
+        (
+            &[("receive", None, Some(6), "user", 4), ("message", Some(0), Some(9), "user", 7)],
+            Answered,
+        ),
         (&[("receive", None, None, "user", 4), ("message", Some(0), Some(9), "user", 7)], Answered),
     ]);
     assert_eq!(
@@ -84,7 +87,10 @@ fn a_wrong_tag_is_named() {
 fn sends_in_a_cycle_are_one_finding() {
     // A synchronous send has an answer to wait for, too. Rank 3 hangs on the cycle.
     let (findings, waits, _) = seen(&[
-        (&[("send", Some(1), Some(7), "user", 0), ("answer", Some(1), Some(7), "user", 0)], Answered),
+        (
+            &[("send", Some(1), Some(7), "user", 0), ("answer", Some(1), Some(7), "user", 0)],
+            Answered,
+        ),
         (&[("send", Some(2), Some(7), "user", 0), ("send", Some(2), Some(7), "user", 0)], Answered),
         (&[("receive", Some(0), Some(8), "collective", 0)], Answered),
         (&[("answer", Some(0), Some(3), "user", 0)], Answered),
@@ -116,7 +122,10 @@ fn sends_in_a_cycle_are_one_finding() {
 fn a_send_whose_receiver_asks_for_another_tag() {
     let (findings, waits, _) = seen(&[
         (&[("send", Some(1), Some(7), "user", 0)], Answered),
-        (&[("receive", None, Some(7), "user", 1), ("receive", Some(0), Some(8), "user", 0)], Answered),
+        (
+            &[("receive", None, Some(7), "user", 1), ("receive", Some(0), Some(8), "user", 0)],
+            Answered,
+        ),
     ]);
     assert_eq!(findings[0], "wrong tag: rank 0 sends tag 7 to rank 1, and rank 1 waits for tag 8");
     assert!(waits.starts_with(
@@ -135,7 +144,8 @@ fn those_that_are_absent_come_first() {
         // What one that is absent said earlier does not count.
         let (findings, waits, _) =
             seen(&[(&[wait(2)], Answered), (&[wait(0)], state), (&[wait(1)], Answered)]);
-        let expected = format!("rank 1 {words}; ranks 0, 2 wait for it, directly or through others");
+        let expected =
+            format!("rank 1 {words}; ranks 0, 2 wait for it, directly or through others");
         assert_eq!(findings, [expected]);
         assert_eq!(waits.lines().count(), 2);
         let (findings, ..) = seen(&[(&[wait(1)], Answered), (&[], state)]);
@@ -186,8 +196,7 @@ fn a_wildcard_that_took_the_message_is_named() {
 
 #[test]
 fn many_waits_are_cut() {
-    let many: Vec<Told> =
-        (0..201).map(|tag| ("receive", None, Some(tag), "user", 0)).collect();
+    let many: Vec<Told> = (0..201).map(|tag| ("receive", None, Some(tag), "user", 0)).collect();
     for (count, notes) in [(200, 1), (201, 2)] {
         let table = &waits(&[(endpoint(0, &[]), Answered), (limited(&many[..count]), Answered)])[1];
         assert_eq!((table.rows.len(), table.notes.len()), (200, notes), "{count}");
