@@ -19,7 +19,7 @@ pub enum Cell {
     Count(u64),
     /// A number that was computed or measured.
     Real(f64),
-    /// There is none.
+    /// No value.
     None,
 }
 
@@ -119,23 +119,23 @@ pub type Column<'a, T> = (&'a str, fn(&T) -> Cell);
 pub struct Table {
     /// Its name in CSV, JSON and file names.
     pub name: String,
-    /// Above the table.
+    /// Title above the table.
     pub title: String,
-    /// Below the table.
+    /// Notes below the table.
     pub notes: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Columns that people can do without where a line has no room for all: the first goes first.
+    /// Columns that a narrow line omits, the first one first.
     pub extra: Vec<String>,
     /// As many cells as columns in each.
     pub rows: Vec<Vec<Cell>>,
-    /// So many columns from the left say what a row is of; the others are figures.
+    /// Number of key columns, from the left; the others are figures.
     pub keys: usize,
     /// Names for programs, where the headings do not give good ones.
     names: Vec<(&'static str, &'static str)>,
-    /// Figures that are measured, so that they are never the same twice.
+    /// Measured figures, which differ between runs.
     measured: Vec<&'static str>,
-    /// Of a row's figure its value in each round.
+    /// A row's number, a figure, and its value in each round.
     rounds: Vec<(usize, String, Vec<f64>)>,
 }
 
@@ -202,7 +202,7 @@ impl Table {
         self
     }
 
-    /// With columns that people can do without; that named first is the first to go.
+    /// With columns that a narrow line omits, the first one first.
     pub fn extra<'a, C: IntoIterator<Item = &'a str>>(mut self, columns: C) -> Self {
         self.extra.extend(columns.into_iter().map(str::to_owned));
         self
@@ -226,7 +226,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// So many columns from the left say what a row is of.
+    /// Sets the number of key columns, from the left.
     pub fn keyed(self, keys: usize) -> Self {
         Self { keys, ..self }
     }
@@ -238,13 +238,13 @@ impl Table {
         self
     }
 
-    /// These figures, by their names for programs, are measured.
+    /// Marks figures, by their names for programs, as measured.
     pub fn measured(mut self, figures: &[&'static str]) -> Self {
         self.measured.extend(figures);
         self
     }
 
-    /// What a figure of the last row was in each round.
+    /// Adds the values of a figure of the last row in each round.
     pub fn rounds(&mut self, figure: &str, values: &[f64]) {
         if let (Some(last), false) = (self.rows.len().checked_sub(1), values.is_empty()) {
             self.rounds.push((last, figure.to_owned(), values.to_vec()));
@@ -260,7 +260,7 @@ impl Table {
         self.columns.iter().map(name).collect()
     }
 
-    /// What the rows are, for programs. A measured figure without rounds cannot be compared.
+    /// Describes the rows for programs. A measured figure without rounds cannot be compared.
     pub fn descriptor(&self) -> Descriptor {
         let names = self.names();
         let (keys, figures) = names.split_at(self.keys.min(names.len()));
@@ -283,7 +283,7 @@ impl Table {
         }
     }
 
-    /// For people: title, columns side by side, notes, in lines of so many columns; see [`Grid`].
+    /// For people: title, columns side by side, notes, in lines of `width` columns; see [`Grid`].
     pub fn text(&self, width: usize) -> String {
         let mut grid = Grid::new(&self.columns).extra(self.extra.iter().map(String::as_str));
         for (i, column) in self.columns.iter().enumerate() {

@@ -7,7 +7,7 @@ pub const NUMBER: &str = env!("CARGO_PKG_VERSION");
 /// since; the number alone if the sources came without a repository.
 pub const VERSION: &str = env!("DPAMATCH_VERSION");
 
-/// Files that git knows differed from those of the commit.
+/// Tracked files differed from the commit.
 pub const MODIFIED: bool = matches!(env!("DPAMATCH_MODIFIED").as_bytes(), b"true");
 
 /// The commit that the program is built from, if its sources came with a repository or as a package

@@ -44,7 +44,7 @@ impl fmt::Display for FeedError {
                 write!(f, "receive {} got a message that was matched before", recv.0)
             }
             Self::MatchedTwice(..) => f.write_str("a receive was matched twice"),
-            Self::Unknown(what) => write!(f, "the NIC answered a {what} that nobody asked"),
+            Self::Unknown(what) => write!(f, "the NIC answered a {what} that was not requested"),
         }
     }
 }

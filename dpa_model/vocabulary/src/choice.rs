@@ -94,16 +94,16 @@ macro_rules! choices {
 }
 
 choices! {
-    /// When a handler in conflict may take the receive "its number further" instead of waiting
+    /// When handler i in conflict may take the i-th receive of a sequence instead of waiting
     /// (O16, S8).
     pub enum FastPath, by default Sequence {
         /// Never: every conflict takes the slow path.
         Off = "off",
-        /// All N handlers booked one receive (the paper's words); so never in a partial block.
+        /// If all N handlers booked one receive, as in the paper; never in a partial block.
         Literal = "literal",
-        /// This and all lower handlers chose one receive.
+        /// If this and all lower handlers chose one receive.
         Prefix = "prefix",
-        /// This and all lower handlers chose receives of one sequence.
+        /// If this and all lower handlers chose receives of one sequence.
         Sequence = "sequence",
     }
 
@@ -119,10 +119,10 @@ choices! {
 
     /// How a worker that shares a block publishes that its slice has booked (O12).
     pub enum Barrier, by default Lanes {
-        /// A word for each worker, written by it alone: no read-modify-write, and a look for each
+        /// A word for each worker, written by it alone: no read-modify-write, and one load for each
         /// lower worker.
         Lanes = "lanes",
-        /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower
+        /// One bitmap for all, as in the paper: a read-modify-write, and one load for all lower
         /// workers.
         Bitmap = "bitmap",
     }
@@ -138,11 +138,11 @@ choices! {
 
     /// What the NIC does with the hashes in a message's header (O26, S29).
     pub enum InlineHashes, by default Trust {
-        /// Use them; compute where a sender gave none.
+        /// Use them; compute them if the sender gave none.
         Trust = "trust",
-        /// Compute, compare, count differences and use the computed ones.
+        /// Compute, compare, count the differences, and use the computed hashes.
         Verify = "verify",
-        /// Compute always.
+        /// Always compute them.
         Ignore = "ignore",
     }
 }

@@ -9,7 +9,7 @@
 pub enum Path {
     /// No conflict at or below this handler.
     Clean,
-    /// Took the receive its number further in the sequence.
+    /// Handler i took the i-th receive of the sequence.
     Fast,
     /// Waited for all lower handlers.
     Slow,

@@ -158,21 +158,21 @@ pub extern "C" fn dpamatch_abi_version() -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn dpamatch_error_text(code: i32) -> *const c_char {
     let text: &CStr = match code {
-        DPAMATCH_OK => c"all went well",
-        DPAMATCH_AGAIN => c"not now",
-        DPAMATCH_ERR_ARGUMENT => c"an argument makes no sense",
-        DPAMATCH_ERR_OPTION => c"an option makes no sense",
-        DPAMATCH_ERR_SYSTEM => c"the system gave no thread or no memory",
+        DPAMATCH_OK => c"success",
+        DPAMATCH_AGAIN => c"try again later",
+        DPAMATCH_ERR_ARGUMENT => c"invalid argument",
+        DPAMATCH_ERR_OPTION => c"invalid option",
+        DPAMATCH_ERR_SYSTEM => c"the system has no thread or no memory left",
         DPAMATCH_ERR_BUSY => c"another thread uses the endpoint",
         DPAMATCH_ERR_WILDCARD => c"the hints exclude the wildcard",
         DPAMATCH_ERR_TRUNCATED => c"the message is longer than the buffer",
         DPAMATCH_ERR_CANCELLED => c"the receive was cancelled",
-        DPAMATCH_ERR_TOO_LONG => c"the message is too long to be sent",
+        DPAMATCH_ERR_TOO_LONG => c"the message is too long to send",
         DPAMATCH_ERR_OWN_THREAD => c"the thread would wait for itself",
-        DPAMATCH_ERR_NOT_RECEIVED => c"nobody receives the message",
+        DPAMATCH_ERR_NOT_RECEIVED => c"no receiver takes the message",
         DPAMATCH_ERR_STOPPED => c"the emulated NIC has stopped",
-        DPAMATCH_ERR_INTERNAL => c"a fault of the library",
-        _ => c"no code of this library",
+        DPAMATCH_ERR_INTERNAL => c"internal error of the library",
+        _ => c"unknown code",
     };
     text.as_ptr()
 }

@@ -267,7 +267,7 @@ mod tests {
         assert_eq!((stats.attempts, stats.hops), (u64::from(n), 16 * blocks * (blocks + 1) / 2));
     }
 
-    /// Equal keys of unequal envelopes are told apart by the full compare.
+    /// The full compare distinguishes unequal envelopes with equal keys.
     #[test]
     fn folded_keys_do_not_match() {
         let mut engine = SimdEngine::new();

@@ -161,7 +161,7 @@ impl<E: Copy> PackedQueue<E> {
         }
     }
 
-    /// Takes an entry out. Others may be moved: `moved` is told their new slots.
+    /// Takes an entry out. Others may move: `moved` gets their new slots.
     pub(super) fn remove(&mut self, slot: u32, moved: impl FnMut(&E, u32)) -> E {
         let index = self.index(slot);
         let entry = self.entries[index];
@@ -259,8 +259,8 @@ impl<E: Copy> PackedQueue<E> {
             + self.entries.capacity() * size_of::<E>()
     }
 
-    /// Most bytes if never more than so many entries were live at once: as many may be dead between
-    /// them, and as many blocks again may be dead at the front.
+    /// Upper bound on the bytes, if at most `live` entries were live at once. As many may be dead
+    /// between them, and as many blocks again may be dead at the front.
     pub(super) const fn bytes_bound(live: u64) -> u64 {
         if live == 0 {
             return 0;

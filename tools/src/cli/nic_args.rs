@@ -54,10 +54,10 @@ pub(super) struct NicArgs {
     /// When consumed receives leave their chain
     #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
     removal: Removal,
-    /// Which thread recycles receives and queue entries of shared blocks
+    /// Thread that recycles receives and queue entries of shared blocks
     #[arg(long, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
     repost: Repost,
-    /// Who computes the hashes of a message
+    /// Side that computes the hashes of a message
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>())]
     hashes: Hashing,
     /// Hint of every communicator; repeatable

@@ -29,7 +29,7 @@ pub enum Phase {
 pub enum Way {
     /// No conflict at or below it.
     Clean,
-    /// Fast path: its number further in the sequence.
+    /// Fast path: handler i takes the i-th receive of the sequence.
     Fast,
     /// Waited, and its candidate was still free.
     Forced,
