@@ -199,7 +199,6 @@ const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_
 const SLOW: &[&str] = &[
     // The command: each option, each page.
     "every_option_of_",
-    "options_of_",
     "commands_print_what_the_pages_show",
     "what_commands_print_is_what_the_schema_allows",
     "tables_fit",
