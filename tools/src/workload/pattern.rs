@@ -9,11 +9,11 @@ choices! {
     /// A communication pattern, as seen from one receiver.
     #[derive(Hash)]
     pub enum Pattern, by default Senders {
-        /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring order.
-        /// Every message has its own tag, so only the order determines the search depth.
+        /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring
+        /// order. Every message has its own tag, so only the order determines the search depth.
         Senders = "senders",
-        /// `pending` entries from all senders in turn that never match; behind them one receive and its
-        /// message per round.
+        /// `pending` entries from all senders in turn that never match; behind them one receive and
+        /// its message per round.
         Depth = "depth",
         /// All ranks send to rank 0, which receives by rising rank, and from each sender in order.
         Gather = "gather",
@@ -21,14 +21,15 @@ choices! {
         Halo2d = "halo2d",
         /// Halo exchange on a cubic torus: 26 neighbours.
         Halo3d = "halo3d",
-        /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
-        /// 1 entries, the UMQ nearly as many.
+        /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job
+        /// size - 1 entries, the UMQ nearly as many.
         Ring = "ring",
-        /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ has
-        /// four entries, the UMQ thousands.
+        /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ
+        /// has four entries, the UMQ thousands.
         Alltoall = "alltoall",
-        /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one message
-        /// per shared block, and an allreduce (MiniAMR has both kinds, mostly collective elements).
+        /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one
+        /// message per shared block, and an allreduce (MiniAMR has both kinds, mostly collective
+        /// elements).
         Amr = "amr",
         /// A linear MPI_Gather at its root.
         CollGather = "coll-gather",
