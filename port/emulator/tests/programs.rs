@@ -11,17 +11,6 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// What the examples need: a compiler, and the headers of verbs.
-fn tools() -> bool {
-    let there = |name: &str| Command::new(name).arg("--version").output().is_ok();
-    let found = there("cc") && there("objdump") && there("ar");
-    let found = found && Path::new("/usr/include/infiniband/mlx5dv.h").exists();
-    if !found {
-        eprintln!("skipped: no C compiler with binutils, or no headers of libibverbs");
-    }
-    found
-}
-
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -46,6 +35,8 @@ fn build(name: &str) -> PathBuf {
     let program = prefix.join(name);
     let mut cc = Command::new("cc");
     cc.args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"]).arg(prefix.join("include"));
+    // The project's own part of verbs, on machines with rdma-core's headers, too.
+    cc.arg("-I").arg(prefix.join("include/fallback"));
     cc.arg(folder.join("host.c")).arg(&archive).arg("-L").arg(prefix.join("lib"));
     cc.args(["-lflexio", "-libverbs", "-lmlx5", "-o"]).arg(&program);
     run(cc.arg(format!("-Wl,-rpath,{}", prefix.join("lib").display())));
@@ -58,9 +49,6 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_call_has_its_result_and_a_crash_ends_the_process_only() {
-    if !tools() {
-        return;
-    }
     let program = build("hello");
     let good = "3 + 39 = 42\nstatus 0, result 42\n";
     assert_eq!(text(&run(&mut Command::new(&program)).stdout), good);
@@ -96,9 +84,6 @@ fn file(frames: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn every_frame_is_counted_and_answered() {
-    if !tools() {
-        return;
-    }
     let program = build("counter");
     for (seed, count) in [(0, 1), (0, 9), (0, 500), (7, 500)] {
         let frames: Vec<_> = (0..count).map(|number| frame(number, false)).collect();

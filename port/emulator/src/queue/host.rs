@@ -59,14 +59,14 @@ fn ring(process: &Process, memory: &Memory, bytes: u64) -> Result<Place, Refusal
     if memory.kind != DEVICE {
         return Err("a ring in host memory is not emulated".into());
     }
-    if memory.daddr % 64 != 0 {
+    if !memory.daddr.is_multiple_of(64) {
         return Err(format!("a ring at {:#x} is not aligned to 64", memory.daddr).into());
     }
     process.heap.in_block(memory.daddr, bytes)
 }
 
 fn record(process: &Process, daddr: u64) -> Result<Place, Refusal> {
-    if daddr % 8 != 0 {
+    if !daddr.is_multiple_of(8) {
         return Err(format!("a doorbell record at {daddr:#x} is not aligned to 8").into());
     }
     process.heap.in_block(daddr, 8)
