@@ -66,7 +66,7 @@ pub(super) fn run(line: &str) -> Output {
     dpamatch(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Calls `each` for all items, as many at a time as there are processors. It fails at the end if any
+/// Calls `each` for all items, as many at a time as there are processors. It fails at the end if a
 /// call failed.
 pub(super) fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
