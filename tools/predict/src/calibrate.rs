@@ -119,6 +119,11 @@ fn free(profile: &Profile) -> Vec<&'static Free> {
     if profile.instructions.cpi > 0.0 { vec![&OWN, &FREE[1]] } else { FREE.iter().collect() }
 }
 
+/// The numbers that [`calibrate`] fits in a profile, each with the point that it takes.
+pub fn fitted(profile: &Profile) -> Vec<(&'static str, PaperWorkload, usize)> {
+    free(profile).iter().map(|free| (free.name, free.series, free.threads)).collect()
+}
+
 /// Whether the fit determines a parameter, whatever its value in the profile.
 pub(crate) fn is_fitted(profile: &Profile, name: &str) -> bool {
     free(profile).iter().any(|free| free.name == name)

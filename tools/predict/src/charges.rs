@@ -52,6 +52,7 @@ fn charge(step: Step) {
         Step::SlowWaited => charge::waited(),
         Step::StateRead { receive } => charge::state(receive),
         Step::Taken { receive, path, .. } => charge::consume(receive, path == Path::Clean),
+        Step::Unmatched { handler } => charge::unmatched(handler),
         Step::Noted { handler } => charge::note(handler),
         Step::Unlinking { bin, receive, alone } => charge::remove(bin, receive, alone),
         Step::LinkRead { receive } => charge::link(receive),

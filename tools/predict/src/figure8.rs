@@ -5,9 +5,9 @@ use dpamatch_vocabulary::PaperWorkload;
 /// Use of a measured point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// One or two threads: the fit uses it.
+    /// One or two threads: a fit may use it.
     Fitted,
-    /// From the same session and held out: it judges the prediction.
+    /// From the same session, with more threads: it judges the prediction.
     Clean,
     /// Recorded six hours later: for display only.
     Later,
@@ -38,6 +38,22 @@ pub fn rates(series: PaperWorkload) -> [f64; 6] {
 
 /// Thread counts of the measured points.
 pub const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Decisions on the structure of the model that were made with the points in view. Like a fitted
+/// number, each could be what makes the points come out.
+pub const CHOICES: [&str; 11] = [
+    "fast path of form prefix",
+    "removal at the block's end",
+    "each EU ends its own block",
+    "a message starts its handler",
+    "clean handlers overlap the next block",
+    "handlers spread over cores",
+    "a booking is not waited for",
+    "a waiter pays a hand-over",
+    "a compare costs its load",
+    "a note to the leader is charged",
+    "a bin at the block's end is charged",
+];
 
 /// All points, series by series.
 pub fn points() -> impl Iterator<Item = Point> {

@@ -9,6 +9,7 @@ mod limits;
 pub mod machine;
 mod predict;
 mod profile;
+pub mod sdr;
 pub mod sensitivity;
 mod sequence;
 mod simulate;
@@ -19,8 +20,8 @@ mod workload;
 pub use chrome::write_chrome;
 pub use dpa_model_predict::{HANDLERS_MAX, Removal, Repost};
 pub use limits::{Gain, Limit, limits};
-pub use machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Span, Time, stretch};
-pub use predict::{Offer, Prediction, predict, series};
+pub use machine::{Accesses, Eu, Issue, Kind, Level, Outcome, Phase, Picos, Span, Time};
+pub use predict::{Offer, Prediction, band, predict, series};
 pub use profile::{
     Arrival, Barrier, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement,
     Profile, ProfileError, Rules, Word, Work, override_text,

@@ -2,11 +2,18 @@
 
 use crate::{FastPath, Offer, Prediction, Setup, SimulateError, predict};
 
+/// Receives of a table that holds every window.
+const RECEIVES_MAX: usize = 2 * crate::WINDOW_MAX;
+
 /// A possible limit of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     /// Message arrival rate.
     Arrival,
+    /// Bytes that wire and host bus move.
+    Bandwidth,
+    /// Receives that the card's table does not hold, and their messages.
+    Tables,
     /// Serial hand-overs of words between EUs.
     Handover,
     /// The slow path's chain of handlers.
@@ -21,13 +28,23 @@ pub enum Limit {
 
 impl Limit {
     /// All limits.
-    pub const ALL: [Self; 6] =
-        [Self::Arrival, Self::Handover, Self::Chain, Self::Memory, Self::Commands, Self::Eus];
+    pub const ALL: [Self; 8] = [
+        Self::Arrival,
+        Self::Bandwidth,
+        Self::Tables,
+        Self::Handover,
+        Self::Chain,
+        Self::Memory,
+        Self::Commands,
+        Self::Eus,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Arrival => "arrival",
+            Self::Bandwidth => "bandwidth",
+            Self::Tables => "receive table",
             Self::Handover => "serial hand-over",
             Self::Chain => "slow-path chain",
             Self::Memory => "memory level",
@@ -42,12 +59,16 @@ impl Limit {
         let profile = &mut setup.profile;
         match self {
             Self::Arrival => {
-                (profile.arrival.spacing_ns, profile.arrival.entry_shared_ns) = (0.0, 0.0);
+                profile.arrival.spacing_ns = 0.0;
                 if let Offer::Sequence(sequence) = offer {
                     offer = Offer::Sequence(sequence.at_once());
                 }
             }
-            Self::Handover => (profile.word.handover_ns, profile.word.waiter_ns) = (0.0, 0.0),
+            Self::Bandwidth => {
+                (profile.arrival.bytes_per_ns, profile.host.bytes_per_ns) = (1e9, 1e9);
+            }
+            Self::Tables => setup.receives = RECEIVES_MAX,
+            Self::Handover => profile.word.handover_ns = 0.0,
             Self::Chain => setup.fast_path = FastPath::Sequence,
             Self::Memory => {
                 let memory = &mut profile.memory;
@@ -88,8 +109,12 @@ pub struct Gain {
 pub fn limits(setup: &Setup, offer: &Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
     let mut gains = Vec::new();
     for limit in Limit::ALL {
-        // Without slow paths there is no chain to remove.
-        if limit == Limit::Chain && now.part.count("slow") == 0 {
+        let is_there = match limit {
+            Limit::Chain => now.part.count("slow") > 0,
+            Limit::Tables => now.part.sent_on() > 0,
+            _ => true,
+        };
+        if !is_there {
             continue;
         }
         if let Some((relaxed, offer)) = limit.relaxed(setup, offer) {

@@ -2,7 +2,7 @@
 
 use dpamatch_vocabulary::PaperWorkload;
 
-use crate::{Part, Pattern, Sequence, Setup, SimulateError, simulate};
+use crate::{Part, Pattern, Profile, Sequence, Setup, SimulateError, simulate};
 
 /// Least number of measured messages of an endless stream.
 const STREAM: usize = 8192;
@@ -77,6 +77,30 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
     let once = make(batch);
     let stream = once.repeated(batches);
     Ok(last(simulate(&setup, &[once, stream], spans)?))
+}
+
+/// The least and the highest rate when each cost that conflicts depend on changes by 1 %. Whether
+/// two handlers meet is a matter of timing, so a rate may jump; a narrow band says that it does not.
+///
+/// # Errors
+/// See [`simulate`].
+pub fn band(setup: &Setup, offer: &Offer, rate: f64) -> Result<(f64, f64), SimulateError> {
+    let (mut least, mut most) = (rate, rate);
+    for factor in [0.99, 1.01] {
+        for change in [
+            |profile: &mut Profile, factor| profile.memory.l2_ns *= factor,
+            |profile: &mut Profile, factor| profile.word.handover_ns *= factor,
+            |profile: &mut Profile, factor| profile.work.poll_ns *= factor,
+            |profile: &mut Profile, factor| profile.instructions.own_ns *= factor,
+            |profile: &mut Profile, factor| profile.work.slow_ns *= factor,
+        ] {
+            let mut setup = setup.clone();
+            change(&mut setup.profile, factor);
+            let rate = predict(&setup, offer, 0)?.rate;
+            (least, most) = (least.min(rate), most.max(rate));
+        }
+    }
+    Ok((least, most))
 }
 
 fn last(mut parts: Vec<Part>) -> Prediction {

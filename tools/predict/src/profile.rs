@@ -2,7 +2,7 @@
 
 use crate::machine;
 use machine::picos;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Why a profile is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum ProfileError {
     #[error("{name} is {value}, must be {range}")]
     OutOfRange {
         /// Parameter.
-        name: &'static str,
+        name: String,
         /// Value.
         value: f64,
         /// Accepted range.
@@ -35,7 +35,7 @@ pub enum ProfileError {
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Debug, Deserialize)]
+        #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
         #[serde(deny_unknown_fields)]
         pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
     };
@@ -86,8 +86,12 @@ section! {
         window_write_ns: f64,
         /// Each further line of the copy.
         window_next_ns: f64,
-        /// A read of remote memory (rendezvous).
-        read_ns: f64,
+        /// A read of the sender's memory over the network (rendezvous), without its transfer.
+        remote_read_ns: f64,
+        /// Bytes that the bus between card and host moves in a nanosecond.
+        bytes_per_ns: f64,
+        /// A message that the card sends on, matched in software by one core of the host.
+        software_ns: f64,
         /// A completion entry.
         completion_ns: f64,
         /// A doorbell record.
@@ -99,10 +103,10 @@ section! {
     Word {
         /// Read-modify-write of a word that another EU has just modified.
         handover_ns: f64,
-        /// Extra cost of a waiter's load for each other waiter.
-        waiter_ns: f64,
         /// Period of a polling loop.
         poll_miss_ns: f64,
+        /// Share of a slot that an EU uses while it polls another handler's word.
+        poll_demand: f64,
     }
 }
 section! {
@@ -110,8 +114,8 @@ section! {
     Arrival {
         /// Spacing of two arrivals.
         spacing_ns: f64,
-        /// Serial cost per completion entry.
-        entry_shared_ns: f64,
+        /// Bytes that the wire brings in a nanosecond.
+        bytes_per_ns: f64,
         /// From the boundary to the start of a handler.
         activation_ns: f64,
     }
@@ -150,7 +154,7 @@ section! {
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident in $of:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
         #[serde(rename_all = "lowercase")]
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
@@ -232,6 +236,8 @@ section! {
         /// Place of the block's end.
         #[serde(default)]
         block_end: BlockEnd,
+        /// Receives that a search visits for one load beyond the first level.
+        walk_line: usize,
     }
 }
 section! {
@@ -321,93 +327,42 @@ impl Profile {
     }
 
     fn check(&self) -> Result<(), ProfileError> {
-        let out = |name, value, range| Err(ProfileError::OutOfRange { name, value, range });
-        for (name, value) in self.times() {
-            if !(0.0..=1e9).contains(&value) {
-                return out(name, value, "0 to 1e9 ns");
+        for (name, value) in self.numbers() {
+            let (least, most, range) = match name.as_str() {
+                "eus.usable" => (1.0, crate::HANDLERS_MAX as f64, "1 to the most handlers"),
+                "eus.cores" | "eus.per_core" => (1.0, 1024.0, "1 to 1024"),
+                "eus.issue_slots" | "rules.walk_line" => (1.0, 64.0, "1 to 64"),
+                "eus.issue_demand" | "word.poll_demand" => (0.0, 1.0, "0 to 1"),
+                "eus.clock_ghz" | "word.poll_miss_ns" => (0.01, 1e9, "0.01 to 1e9"),
+                "instructions.cpi" => (0.0, 1000.0, "0 to 1000"),
+                "driver.window" => (0.0, crate::WINDOW_MAX as f64, "0 to 65536"),
+                "memory.l1_bytes" => (64.0, 4_194_304.0, "64 bytes to 4 MiB"),
+                name if name.ends_with("_bytes") => (64.0, 1e11, "64 to 1e11 bytes"),
+                name if name.ends_with("bytes_per_ns") => (1e-6, 1e9, "1e-6 to 1e9"),
+                _ => (0.0, 1e9, "0 to 1e9 ns"),
+            };
+            if !(least..=most).contains(&value) {
+                return Err(ProfileError::OutOfRange { name, value, range });
             }
-        }
-        for (name, value) in
-            [("eus.clock_ghz", self.eus.clock_ghz), ("word.poll_miss_ns", self.word.poll_miss_ns)]
-        {
-            if value < 0.01 {
-                return out(name, value, "at least 0.01");
-            }
-        }
-        if !(0.0..=1000.0).contains(&self.instructions.cpi) {
-            return out("instructions.cpi", self.instructions.cpi, "0 to 1000");
-        }
-        if !(0.0..=1.0).contains(&self.eus.issue_demand) {
-            return out("eus.issue_demand", self.eus.issue_demand, "0 to 1");
-        }
-        let counts = [
-            ("eus.cores", self.eus.cores, 1024),
-            ("eus.per_core", self.eus.per_core, 1024),
-            ("eus.usable", self.eus.usable, crate::HANDLERS_MAX),
-            ("eus.issue_slots", self.eus.issue_slots as usize, 64),
-            ("memory.l1_bytes", self.memory.l1_bytes / 64, 1 << 16),
-            ("memory.l2_bytes", self.memory.l2_bytes / 64, 1 << 32),
-            ("memory.l3_bytes", self.memory.l3_bytes / 64, 1 << 32),
-        ];
-        for (name, value, most) in counts {
-            if value == 0 || value > most {
-                return out(
-                    name,
-                    value as f64,
-                    "at least 1 (a cache: one line of 64 bytes) and not absurdly large",
-                );
-            }
-        }
-        if self.driver.window > crate::WINDOW_MAX {
-            return out("driver.window", self.driver.window as f64, "0 to 65536");
         }
         Ok(())
     }
 
     /// All numbers that affect a prediction, by name.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let others = [
-            ("eus.issue_demand", self.eus.issue_demand),
-            ("memory.l1_bytes", self.memory.l1_bytes as f64),
-            ("instructions.cpi", self.instructions.cpi),
-        ];
-        self.times().chain(others)
-    }
-
-    fn times(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let Self { memory, host, word, arrival, work, instructions, .. } = self;
-        [
-            ("memory.l1_ns", memory.l1_ns),
-            ("memory.l2_ns", memory.l2_ns),
-            ("memory.l3_ns", memory.l3_ns),
-            ("memory.dram_ns", memory.dram_ns),
-            ("host.window_write_ns", host.window_write_ns),
-            ("host.window_next_ns", host.window_next_ns),
-            ("host.read_ns", host.read_ns),
-            ("host.completion_ns", host.completion_ns),
-            ("host.doorbell_ns", host.doorbell_ns),
-            ("word.handover_ns", word.handover_ns),
-            ("word.waiter_ns", word.waiter_ns),
-            ("word.poll_miss_ns", word.poll_miss_ns),
-            ("arrival.spacing_ns", arrival.spacing_ns),
-            ("arrival.entry_shared_ns", arrival.entry_shared_ns),
-            ("arrival.activation_ns", arrival.activation_ns),
-            ("work.poll_ns", work.poll_ns),
-            ("work.hash_ns", work.hash_ns),
-            ("work.search_ns", work.search_ns),
-            ("work.step_ns", work.step_ns),
-            ("work.book_ns", work.book_ns),
-            ("work.detect_ns", work.detect_ns),
-            ("work.fast_ns", work.fast_ns),
-            ("work.slow_ns", work.slow_ns),
-            ("work.consume_ns", work.consume_ns),
-            ("work.protocol_ns", work.protocol_ns),
-            ("work.post_ns", work.post_ns),
-            ("work.unexpected_ns", work.unexpected_ns),
-            ("instructions.own_ns", instructions.own_ns),
-            ("instructions.code_ns", instructions.code_ns),
-        ]
-        .into_iter()
+    ///
+    /// # Panics
+    /// Never: a profile has a form in TOML.
+    pub fn numbers(&self) -> Vec<(String, f64)> {
+        let table = toml::Table::try_from(self).expect("a profile has a form in TOML");
+        let mut numbers = Vec::new();
+        for (section, fields) in &table {
+            let fields = fields.as_table().into_iter().flatten();
+            numbers.extend(fields.filter_map(|(field, value)| {
+                let integer = value.as_integer().map(|value| value as f64);
+                Some((format!("{section}.{field}"), value.as_float().or(integer)?))
+            }));
+        }
+        numbers
     }
 
     /// The machine's costs.
@@ -419,17 +374,21 @@ impl Profile {
             lines: [memory.l1_bytes, memory.l2_bytes, memory.l3_bytes].map(|bytes| bytes / 64),
             window_write: picos(host.window_write_ns),
             window_next: picos(host.window_next_ns),
-            host_read: picos(host.read_ns),
+            remote_read: picos(host.remote_read_ns),
+            byte: 1e3 / host.bytes_per_ns.min(arrival.bytes_per_ns),
+            software: picos(host.software_ns),
             completion: picos(host.completion_ns),
             doorbell: picos(host.doorbell_ns),
             handover: picos(word.handover_ns),
-            waiter: picos(word.waiter_ns),
             poll_miss: picos(word.poll_miss_ns),
             arrival: picos(arrival.spacing_ns),
-            entry_shared: picos(arrival.entry_shared_ns),
             activation: picos(arrival.activation_ns),
-            issue_demand: eus.issue_demand,
-            issue_slots: eus.issue_slots,
+            issue: machine::Issue {
+                demand: eus.issue_demand,
+                poll_demand: word.poll_demand,
+                slots: eus.issue_slots,
+            },
+            walk_line: self.rules.walk_line,
             landing_bytes: memory.landing_bytes,
             instruction: self.instructions.cpi / eus.clock_ghz * 1e3,
             own: self.instructions.own_ns * 1e3,
@@ -454,7 +413,7 @@ impl Profile {
     /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU. `reposts`:
     /// handlers recycle their messages' resources.
     pub fn machine_rules(&self, post_on_clock: bool, reposts: bool) -> machine::Rules {
-        let Rules { placement, overlap, block_end } = self.rules;
+        let Rules { placement, overlap, block_end, .. } = self.rules;
         machine::Rules {
             placement: placement.into(),
             overlap: overlap.into(),

@@ -20,7 +20,7 @@ pub struct Errors {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trial {
     /// Its name.
-    pub parameter: &'static str,
+    pub parameter: String,
     /// Value in the profile.
     pub value: f64,
     /// Errors with half and twice the value, after a new fit. `None`: no fit gives the rate of NC
@@ -83,6 +83,16 @@ pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
     })
 }
 
+/// An override with `factor` times this value; sizes and counts stay whole.
+pub fn scaled(parameter: &str, value: f64, factor: f64) -> String {
+    let product = value * factor;
+    let whole = ["cores", "per_core", "usable", "issue_slots", "_bytes", "walk_line", "window"];
+    match whole.iter().any(|end| parameter.ends_with(end)) {
+        true => format!("{parameter}={}", product.max(1.0).floor()),
+        false => format!("{parameter}={product}"),
+    }
+}
+
 /// Halves and doubles each number of the profile, or only the named ones, and repeats the fit.
 /// Skips zeros and fitted numbers. The largest effect comes first. `text` and `overrides` define
 /// the profile; `setup` gives everything else.
@@ -100,21 +110,22 @@ pub fn sensitivity(
     let base = held_out(&Setup { profile: profile.clone(), ..setup.clone() })?;
     let known: Vec<_> = profile
         .numbers()
-        .filter(|&(name, value)| value != 0.0 && !calibrate::is_fitted(&profile, name))
+        .into_iter()
+        .filter(|(name, value)| *value != 0.0 && !calibrate::is_fitted(&profile, name))
+        .filter(|(name, _)| name != "driver.window" && name != "eus.usable")
         .collect();
-    if let Some(name) = names.iter().find(|&name| known.iter().all(|known| known.0 != name)) {
+    if let Some(name) = names.iter().find(|&name| known.iter().all(|known| known.0 != *name)) {
         return Err(ProfileError::NoParameter(name.clone()).into());
     }
-    let wanted: Vec<_> = known
-        .into_iter()
-        .filter(|(known, _)| names.is_empty() || names.iter().any(|name| name == known))
-        .collect();
+    let wanted: Vec<_> =
+        known.into_iter().filter(|(known, _)| names.is_empty() || names.contains(known)).collect();
     let mut trials = Vec::new();
-    for (index, &(parameter, value)) in wanted.iter().enumerate() {
+    let all = wanted.len();
+    for (index, (parameter, value)) in wanted.into_iter().enumerate() {
         let mut errors = [None; 2];
         for (errors, factor) in errors.iter_mut().zip([0.5, 2.0]) {
             let mut overrides = overrides.to_vec();
-            overrides.push(format!("{parameter}={}", value * factor));
+            overrides.push(scaled(&parameter, value, factor));
             let setup = Setup { profile: Profile::read(text, &overrides)?, ..setup.clone() };
             let (profile, fits) = calibrate(&setup, &fitted())?;
             let reached = (fits[0].predicted / fits[0].measured.rate - 1.0).abs() < 0.005;
@@ -123,7 +134,7 @@ pub fn sensitivity(
             }
         }
         trials.push(Trial { parameter, value, errors });
-        done(index + 1, wanted.len());
+        done(index + 1, all);
     }
     trials.sort_by(|a, b| b.effect(base).total_cmp(&a.effect(base)));
     Ok((base, trials))

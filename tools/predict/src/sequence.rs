@@ -101,6 +101,11 @@ impl Sequence {
     pub(crate) fn schedule(&self) -> Schedule {
         let first = self.times_ns.first().copied().unwrap_or(0);
         let mut schedule = Schedule::default();
+        for operation in self.operations.iter() {
+            if let Operation::Arrive { bytes, .. } = operation {
+                schedule.bytes.push(u64::from(*bytes));
+            }
+        }
         for (operation, time) in self.operations.iter().zip(self.times_ns.iter()) {
             let time: Picos = time.saturating_sub(first).saturating_mul(1000);
             match operation.is_arrival() {
@@ -139,6 +144,7 @@ mod tests {
         let sequence = Sequence::new(vec![cancel, arrive(0), arrive(0)]).at(vec![5, 7, 9]);
         let schedule = sequence.schedule();
         assert_eq!((schedule.commands, schedule.arrivals), (vec![0], vec![2000, 4000]));
+        assert_eq!(schedule.bytes, [8, 8]);
         let at_once = sequence.at_once().schedule();
         assert!(at_once.arrivals.is_empty() && at_once.commands.is_empty());
     }

@@ -1,5 +1,6 @@
 //! Costs and times of commands, late receives and long messages in virtual time.
 
+use dpamatch_predict::sensitivity::scaled;
 use dpamatch_predict::{
     FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict,
     simulate,
@@ -69,8 +70,8 @@ fn a_late_receive_moves_the_data_as_well() {
     let both = [arrive(0, 400), arrive(1, 400), post(0), post(1)];
     assert_eq!(
         commands_cost(&both),
-        2 * (150 + 224 + 35 + 910) * NS,
-        "host.read_ns for long messages"
+        2 * (150 + 224 + 35 + 2000 + 8) * NS,
+        "host.remote_read_ns, and 400 bytes at 50 a nanosecond, for long messages"
     );
 }
 
@@ -85,11 +86,11 @@ fn long_messages_are_read_and_short_ones_written() {
     assert_eq!(time(0) + 224 * NS, time(8), "host.window_write_ns");
     assert_eq!(time(64), time(8), "one line");
     assert_eq!(
-        time(65) + 224 * NS,
-        time(64) + 910 * NS,
-        "host.read_ns in place of the window (O21)"
+        time(100) + 224 * NS,
+        time(64) + (2000 + 2) * NS,
+        "host.remote_read_ns and 100 bytes at 50 a nanosecond in place of the window (O21)"
     );
-    assert_eq!(time(65), time(1 << 30), "of any length");
+    assert_eq!(time(1_000_100), time(100) + 20_000 * NS, "a megabyte at 50 bytes a nanosecond");
     let mut wide = setup.clone();
     wide.eager_limit = 256;
     let part = run(&wide, &Sequence::new(vec![post(0), arrive(0, 256)]));
@@ -143,6 +144,59 @@ fn a_recorded_post_comes_not_before_its_time() {
     let sequence = Sequence::new(vec![arrive(0, 8), post(0)]);
     let part = run(&setup, &sequence.at(vec![0, 50_000]));
     assert_eq!(part.time, 50 * US + (150 + 224 + 35) * NS);
+}
+
+/// The slower of wire and bus bounds the rate, whoever moves the data.
+#[test]
+fn long_messages_are_as_fast_as_the_wire() {
+    for (eager_limit, bytes) in [(64, 1_000_000), (4096, 4096)] {
+        for (change, line) in [("arrival.bytes_per_ns=50", 50.0), ("host.bytes_per_ns=20", 20.0)] {
+            let text = Profile::text("bluefield3").expect("built in");
+            let profile = Profile::read(text, &[change.to_owned()]).expect("a good profile");
+            let setup = Setup { eager_limit, ..Setup::new(profile, 190) };
+            let part = run(&setup, &Sequence::window(Pattern::Distinct, 190, bytes));
+            let rate = f64::from(bytes) * 190.0 * 1e3 / part.time as f64;
+            assert!(rate <= line, "{change}: {rate} bytes a nanosecond");
+            assert!(bytes == 4096 || rate > 0.9 * line, "{change}: {rate} bytes a nanosecond");
+        }
+    }
+}
+
+/// The store keeps the order of arrival, so more handlers do not store faster.
+#[test]
+fn unexpected_messages_are_stored_one_by_one() {
+    let rate = |handlers, block_end: &str| {
+        let text = Profile::text("bluefield3").expect("built in");
+        let profile = Profile::read(text, &[block_end.to_owned()]).expect("a good profile");
+        let messages = (0..1024).map(|message| arrive(message, 8)).collect();
+        run(&Setup::new(profile, handlers), &Sequence::new(messages)).rate()
+    };
+    for rule in ["rules.block_end=handlers", "rules.block_end=leader"] {
+        let rates = [8, 32, 128].map(|handlers| rate(handlers, rule));
+        assert!(rates.iter().all(|&rate| (0.8..1.6).contains(&rate)), "{rule}: {rates:?}");
+    }
+}
+
+/// What the table does not hold costs the card's leader and a core of the host.
+#[test]
+fn what_does_not_fit_is_matched_in_software() {
+    let predicted = |receives, software: &str| {
+        let text = Profile::text("bluefield3").expect("built in");
+        let overrides = ["driver.window=512".to_owned(), software.to_owned()];
+        let profile = Profile::read(text, &overrides).expect("a good profile");
+        let setup = Setup { receives, ..Setup::new(profile, 32) };
+        predict(&setup, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up")
+    };
+    let usual = "host.software_ns=129";
+    let rates = [16, 128, 400, 512].map(|receives| predicted(receives, usual).rate);
+    assert!(rates.is_sorted() && rates[0] < rates[3] / 3.0, "{rates:?}");
+    // A communicator comes back to the card between two windows.
+    assert_eq!(
+        [16, 128, 512].map(|receives| predicted(receives, usual).part.sent_on()),
+        [496, 384, 0]
+    );
+    let slow = predicted(16, "host.software_ns=5000").rate;
+    assert!((slow - 0.2 * 511.0 / 496.0).abs() < 0.01, "{slow}: a core needs 5 us a message");
 }
 
 #[test]
@@ -240,42 +294,74 @@ fn everything() -> Sequence {
     Sequence::new(events)
 }
 
-#[test]
-fn every_time_of_a_profile_counts() {
-    let text = Profile::text("bluefield3").expect("built in");
-    // Small caches, so that accesses reach every level; waiters that hinder each other.
-    let small = [
-        "memory.l2_bytes=1024",
-        "memory.l3_bytes=2048",
-        "word.waiter_ns=3",
-        "arrival.entry_shared_ns=90",
-    ];
-    let time = |assignment: Option<String>| {
-        let overrides: Vec<String> =
-            small.iter().map(|&name| name.to_owned()).chain(assignment).collect();
-        let profile = Profile::read(text, &overrides).expect("a good profile");
-        let mut setup =
-            Setup { charge_commands: true, inline_hashes: false, ..Setup::new(profile, 8) };
-        (setup.fast_path, setup.eager_limit) = (FastPath::Sequence, 512);
-        let part = run(&setup, &everything());
-        assert!(part.count("fast") > 0 && part.count("slow") > 0 && part.count("posts_late") == 20);
-        part.time
+/// The times of runs that need, between them, every number of a profile.
+fn fingerprint(text: &str, assignment: Option<String>) -> Vec<u64> {
+    let profile = |more: &[&str]| {
+        let more = more.iter().map(|&name| name.to_owned());
+        let overrides: Vec<String> = more.chain(assignment.clone()).collect();
+        Profile::read(text, &overrides).expect("a good profile")
     };
-    let base = time(None);
-    let mut section = "";
-    let mut tried = 0;
-    for line in text.lines() {
-        if let Some(rest) = line.strip_prefix('[') {
-            section = rest.split(']').next().unwrap_or_default();
-        }
-        let key = line.split('=').next().unwrap_or_default().trim();
-        if key.ends_with("_ns") {
-            let longer = time(Some(format!("{section}.{key}=5000")));
-            assert_ne!(longer, base, "{section}.{key} is without effect");
+    let mut numbers = Vec::new();
+    let mut note = |part: Part| numbers.extend([part.time, part.outcome.eus.len() as u64]);
+    for fast_path in [FastPath::Sequence, FastPath::Off] {
+        let base = Setup { inline_hashes: false, fast_path, ..Setup::new(profile(&[]), 8) };
+        let setup = Setup { charge_commands: true, eager_limit: 512, ..base };
+        note(run(&setup, &everything()));
+    }
+    // Many handlers share cores and wait for each other.
+    let many = Setup { fast_path: FastPath::Off, ..Setup::new(profile(&[]), 90) };
+    note(run(&many, &Sequence::window(Pattern::Equal, 200, 8)));
+    let now = predict(&many, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up");
+    numbers.push((now.rate * 1e9) as u64);
+    numbers.push(now.part.messages);
+    let most = profile(&[]).eus.usable.min(1024);
+    let full = Setup::new(profile(&["rules.placement=packed"]), most);
+    numbers.extend([most as u64, run(&full, &Sequence::window(Pattern::Distinct, most, 8)).time]);
+    // Tables beyond the caches; rings beyond the part of the caches where data lands.
+    let wide = Setup { receives: 65_536, ..Setup::new(profile(&["arrival.spacing_ns=0"]), 90) };
+    let events = Sequence::window(Pattern::Distinct, 40_000, 8);
+    let parts = simulate(&wide, &[events.clone(), events], 0).expect("a good set-up");
+    numbers.extend(parts.iter().map(|part| part.time));
+    for eager_limit in [512, 4096] {
+        let setup = Setup { eager_limit, ..Setup::new(profile(&[]), 4) };
+        numbers.push(run(&setup, &Sequence::window(Pattern::Distinct, 200, 300)).time);
+    }
+    // Long messages, a table that is too small, and a wire slower than the handlers.
+    let setup = Setup::new(profile(&[]), 32);
+    numbers.push(run(&setup, &Sequence::window(Pattern::Distinct, 64, 100_000)).time);
+    let setup = Setup { receives: 16, ..Setup::new(profile(&["host.software_ns=5000"]), 32) };
+    let own = Setup { receives: 16, ..Setup::new(profile(&[]), 32) };
+    numbers.extend(
+        [&setup, &own].map(|setup| run(setup, &Sequence::window(Pattern::Distinct, 64, 8)).time),
+    );
+    let cycles = own.profile.costs().cycle;
+    numbers.push(cycles);
+    numbers
+}
+
+/// Half or twice a number changes a prediction; a number that is 0 counts when it is not.
+#[test]
+fn every_number_of_a_profile_counts() {
+    for name in ["bluefield3", "bluefield3-instructions"] {
+        let text = Profile::text(name).expect("built in");
+        let base = fingerprint(text, None);
+        let profile = Profile::read(text, &[]).expect("a good profile");
+        let mut tried = 0;
+        for (name, value) in profile.numbers() {
+            let others = match value {
+                0.0 => vec![format!("{name}=0.9")],
+                _ => [0.5, 2.0].map(|factor| scaled(&name, value, factor)).to_vec(),
+            };
+            // Work is charged by counted instructions in one profile, and by times in the other.
+            let counts = others.iter().any(|other| {
+                Profile::read(text, &[other.clone()]).is_ok()
+                    && fingerprint(text, Some(other.clone())) != base
+            });
+            assert!(counts, "{name} = {value} is without effect");
             tried += 1;
         }
+        assert_eq!(tried, 42);
     }
-    assert_eq!(tried, 27);
 }
 
 #[test]

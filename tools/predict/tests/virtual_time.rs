@@ -4,8 +4,8 @@ use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
-    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Repost, Sequence, Setup,
-    limits, predict, series, simulate, write_chrome,
+    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Repost, Sequence, Setup, band,
+    limits, predict, sdr, series, simulate, write_chrome,
 };
 use dpamatch_vocabulary::PaperWorkload;
 
@@ -46,7 +46,19 @@ fn nine_points_held_out_come_out() {
     let all = error_of(&results, None);
     assert!(nc <= 5.0, "NC is off by {nc} %");
     assert!(sp <= 12.0, "WC-SP is off by {sp} %");
-    assert!(all <= 6.5, "all nine are off by {all} %");
+    assert!(all <= 5.5, "all nine are off by {all} %");
+    // The order of the three curves, which no error of single points shows.
+    for threads in [2, 4, 8, 16, 32] {
+        let base = setup(threads, &[]);
+        let [nc, fp, sp] =
+            [PaperWorkload::NoConflict, PaperWorkload::FastPath, PaperWorkload::SlowPath].map(
+                |of| {
+                    let (setup, offer) = series(&base, of);
+                    rate(&setup, &offer)
+                },
+            );
+        assert!(nc > 1.05 * fp && fp > 1.05 * sp, "{threads} threads: {nc} {fp} {sp}");
+    }
     let slow = |threads| {
         let at = results
             .iter()
@@ -59,6 +71,65 @@ fn nine_points_held_out_come_out() {
         slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3),
         "the peak of WC-SP is at 8 threads"
     );
+}
+
+/// SDR's rates say how cores are shared, and nothing is fitted to them: 12 cores, threads spread.
+#[test]
+fn another_program_on_the_same_card_comes_out() {
+    for name in ["bluefield3", "bluefield3-instructions"] {
+        let read = |more: &[String]| {
+            Profile::read(Profile::text(name).expect("built in"), more).expect("a good profile")
+        };
+        let error = |card: &Profile| {
+            sdr::MEASURED.map(|(threads, rate)| (sdr::predicted(card, threads) / rate - 1.0).abs())
+        };
+        assert!(error(&read(&[])).iter().all(|&error| error < 0.06), "{name}");
+        let shared =
+            read(&["eus.issue_demand=0.05".to_owned(), "rules.placement=packed".to_owned()]);
+        assert!(error(&shared)[4] > 0.5, "{name}: threads that share nothing");
+    }
+}
+
+/// The share of a core's issue slots is that of the counted instructions.
+#[test]
+fn the_issue_demand_is_that_of_the_counted_instructions() {
+    for name in ["bluefield3", "bluefield3-instructions"] {
+        let text = Profile::text(name).expect("built in");
+        let setup = Setup::new(Profile::read(text, &[]).expect("a good profile"), 1);
+        let part = predict(&setup, DISTINCT, 0).expect("a good set-up").part;
+        let cycles = part.time as f64 / 1e3 * setup.profile.eus.clock_ghz;
+        let counted = part.outcome.eus[0].instructions / cycles;
+        let said = setup.profile.eus.issue_demand;
+        assert!((counted - said).abs() < 0.02, "{name}: {counted} counted, {said} said");
+    }
+}
+
+/// Receives in the way of a search cost less if one load brings several.
+#[test]
+fn a_walk_by_pairs_shortens_the_chain_of_the_slow_path() {
+    let link = |walk: &str| {
+        let slow = Setup { fast_path: FastPath::Off, ..setup(32, &[walk]) };
+        (rate(&slow, EQUAL), rate(&slow, DISTINCT))
+    };
+    let [one, two, four] =
+        ["rules.walk_line=1", "rules.walk_line=2", "rules.walk_line=4"].map(link);
+    assert!(one.0 * 1.15 < two.0 && two.0 < four.0, "{one:?} {two:?} {four:?}");
+    assert_eq!((one.1, one.1), (two.1, four.1), "without conflict a search visits one receive");
+}
+
+/// A rate that hangs on the timing of conflicts has a wide band.
+#[test]
+fn a_band_shows_a_rate_that_jumps() {
+    let width = |fast_path, threads| {
+        let setup = Setup { fast_path, ..setup(threads, &[]) };
+        let now = rate(&setup, EQUAL);
+        let (least, most) = band(&setup, EQUAL, now).expect("a good set-up");
+        assert!(least <= now && now <= most);
+        most / least - 1.0
+    };
+    assert!(width(FastPath::Prefix, 32) < 0.05);
+    let literal = [8, 12, 15, 16, 20, 24, 25].map(|threads| width(FastPath::Literal, threads));
+    assert!(literal.iter().any(|&width| width > 0.3), "{literal:?}");
 }
 
 fn instructions(overrides: &[&str]) -> Setup {
@@ -105,17 +176,17 @@ fn instructions_and_lines_are_charged_by_what_they_cost() {
 #[test]
 fn a_number_that_matters_is_told_from_one_that_does_not() {
     let text = Profile::text("bluefield3").expect("built in");
-    let names = ["host.read_ns".to_owned(), "memory.l2_ns".to_owned()];
+    let names = ["host.remote_read_ns".to_owned(), "memory.l2_ns".to_owned()];
     let mut told = Vec::new();
     let note = |done, all| told.push((done, all));
     let (base, trials) = sensitivity(text, &[], &setup(1, &[]), &names, note).expect("an answer");
     assert_eq!(told, [(1, 2), (2, 2)]);
-    assert!((base.all - 5.75).abs() < 0.01, "as `accuracy` says: {base:?}");
+    assert!((base.all - 5.41).abs() < 0.01, "as `accuracy` says: {base:?}");
     // Sorted by effect: no message reads from a sender, so that number has none.
     let [first, second] = &trials[..] else { panic!("two were asked for") };
-    assert_eq!((first.parameter, first.value), ("memory.l2_ns", 35.0));
+    assert_eq!((first.parameter.as_str(), first.value), ("memory.l2_ns", 35.0));
     assert!(first.effect(base) > 2.0, "{first:?}");
-    assert_eq!(second.parameter, "host.read_ns");
+    assert_eq!(second.parameter, "host.remote_read_ns");
     assert!(second.effect(base) < 0.01, "{second:?}");
     for bad in ["word.handover_ns", "memory.l9_ns"] {
         let answer = sensitivity(text, &[], &setup(1, &[]), &[bad.to_owned()], |_, _| ());

@@ -41,10 +41,7 @@ pub fn hash() {
 
 /// A search begins; on the slow path it belongs to that phase.
 pub fn search() {
-    with_machine(|machine| {
-        machine.enter(Phase::Search);
-        machine.work(machine.costs().work.search);
-    });
+    with_machine(|machine| machine.search());
 }
 
 /// The handler reads a bin's head.
@@ -55,7 +52,7 @@ pub fn bin(bin: u32) {
 /// The handler visits a receive.
 pub fn visit(receive: u32) {
     with_machine(|machine| {
-        machine.read(Place::Descriptor(receive));
+        machine.visit(receive);
         machine.work(machine.costs().work.step);
     });
 }
@@ -208,7 +205,7 @@ pub fn window(bytes: usize) {
 
 /// The handler reads payload from the sender's memory.
 pub fn rendezvous() {
-    with_machine(|machine| machine.host(Kind::Remote, machine.costs().host_read));
+    with_machine(|machine| machine.read_remote());
 }
 
 /// The handler writes a result to the completion ring.
@@ -245,7 +242,7 @@ pub fn release_entries() {
 
 /// From here on the boundary works for one handler.
 pub fn boundary_for(handler: usize) {
-    with_machine(|machine| machine.begin_boundary(Some(handler)));
+    with_machine(|machine| machine.begin_boundary(handler));
 }
 
 /// The boundary executes a command.
@@ -266,12 +263,14 @@ pub fn recycle(receive: u32) {
     });
 }
 
+/// A handler has no receive for its message.
+pub fn unmatched(handler: usize) {
+    with_machine(|machine| machine.unmatched(handler));
+}
+
 /// Stores a message without a receive in the unexpected store.
 pub fn store(entry: u32) {
-    with_machine(|machine| {
-        machine.write(Place::Unexpected(entry));
-        machine.work(machine.costs().work.unexpected);
-    });
+    with_machine(|machine| machine.store(entry));
 }
 
 /// A post visits an unexpected message.
@@ -284,17 +283,13 @@ pub fn visit_unexpected(entry: u32) {
 
 /// A post takes an unexpected message and copies its data to the user's buffer.
 pub fn late(entry: u32) {
-    with_machine(|machine| {
-        machine.write(Place::Unexpected(entry));
-        machine.work(machine.costs().work.post);
-        machine.host(Kind::Window, machine.costs().window_write);
-        machine.host(Kind::Completion, machine.costs().completion);
-    });
+    with_machine(|machine| machine.take_late(entry));
 }
 
 /// A post inserts a receive into a bin.
 pub fn post(bin: u32, receive: u32) {
     with_machine(|machine| {
+        machine.command_done();
         machine.write(Place::Descriptor(receive));
         machine.write(Place::Bin(bin));
         machine.work(machine.costs().work.post);

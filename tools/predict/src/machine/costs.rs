@@ -1,6 +1,6 @@
 //! The machine's parts and costs.
 
-use super::Picos;
+use super::{Issue, Picos};
 
 /// Memory level that holds a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub struct Work {
 }
 
 /// Latencies and rates, in picoseconds.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Costs {
     /// Length of a clock cycle.
     pub cycle: Picos,
@@ -68,28 +68,28 @@ pub struct Costs {
     pub window_write: Picos,
     /// Each further line of the same copy.
     pub window_next: Picos,
-    /// Line of host memory read by RDMA or DMA.
-    pub host_read: Picos,
+    /// Read of the sender's memory by RDMA, without its transfer.
+    pub remote_read: Picos,
+    /// Transfer of a byte by the slower of wire and host bus; transfers are serial.
+    pub byte: f64,
+    /// Matching of a message in software, on one host core.
+    pub software: Picos,
     /// Completion entry written to the host.
     pub completion: Picos,
     /// Doorbell record or outbox write.
     pub doorbell: Picos,
     /// Read-modify-write of a word that another EU has just modified; such accesses are serial.
     pub handover: Picos,
-    /// Extra cost of a waiter's load for each other waiter on the word.
-    pub waiter: Picos,
     /// Period of a polling loop.
     pub poll_miss: Picos,
-    /// Spacing of arrivals.
+    /// Least spacing of arrivals.
     pub arrival: Picos,
-    /// Serial cost of the NIC per completion entry, a lower bound of `arrival`.
-    pub entry_shared: Picos,
     /// From the boundary's decision to the handler's start; 0 if unknown.
     pub activation: Picos,
-    /// Share of the issue slots that an EU alone on its core uses.
-    pub issue_demand: f64,
-    /// Issue slots of a core.
-    pub issue_slots: u32,
+    /// Contention for the issue slots of a core.
+    pub issue: Issue,
+    /// Receives that a search visits for one load; the others hit the first level.
+    pub walk_line: usize,
     /// Largest size of completion ring and bounce buffers for which incoming data lands in the
     /// caches.
     pub landing_bytes: u64,
@@ -111,6 +111,16 @@ pub enum Placement {
     Packed,
     /// One per core in turn.
     Spread,
+}
+
+impl Placement {
+    /// The core of an EU, of `cores` cores with `per_core` EUs each.
+    pub fn core(self, eu: usize, cores: usize, per_core: usize) -> usize {
+        match self {
+            Self::Packed => eu / per_core.max(1),
+            Self::Spread => eu % cores.max(1),
+        }
+    }
 }
 
 /// Handlers whose protocol stage overlaps the next block.

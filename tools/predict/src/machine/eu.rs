@@ -212,8 +212,8 @@ pub struct Eu {
     pub latency: Picos,
     /// The longest such time.
     pub latency_max: Picos,
-    /// Slow-down by the other EUs of the core.
-    pub(crate) stretch: f64,
+    /// Instructions of the code between its steps, as counted in the firmware.
+    pub instructions: f64,
     /// Fractions of private lines and code lines not yet charged.
     pub(crate) parts: [f64; 2],
     /// Its core.

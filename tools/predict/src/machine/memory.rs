@@ -300,7 +300,6 @@ pub(crate) struct Modified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Work;
 
     const NS: Picos = 1000;
 
@@ -309,24 +308,10 @@ mod tests {
             cycle: 500,
             level: [2 * NS, 35 * NS, 71 * NS, 400 * NS],
             lines: [2, 4, 8],
-            window_write: 0,
-            window_next: 0,
-            host_read: 0,
-            completion: 0,
-            doorbell: 0,
             handover: 100 * NS,
-            waiter: 0,
             poll_miss: NS,
-            arrival: 0,
-            entry_shared: 0,
-            activation: 0,
-            issue_demand: 0.0,
-            issue_slots: 1,
             landing_bytes: 1 << 20,
-            instruction: 0.0,
-            own: 0.0,
-            code: 0.0,
-            work: Work::default(),
+            ..Costs::default()
         }
     }
 

@@ -19,11 +19,12 @@ mod contention;
 mod costs;
 mod eu;
 mod memory;
+mod outside;
 mod state;
 mod steps;
 mod tasks;
 
-pub use contention::stretch;
+pub use contention::Issue;
 pub use costs::{BlockEnd, Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use state::{Machine, Outcome, Schedule};

@@ -1,11 +1,11 @@
 //! The machine's state and the effect of each charge. `tasks` does the scheduling.
 
-use super::contention::stretch;
+mod boundary;
+
 use super::memory::{Memory, Place};
+use super::outside::Outside;
 use super::steps::Steps;
-use super::{
-    BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos,
-};
+use super::{BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Rules, Span, picos};
 
 /// Target of charges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,14 +35,18 @@ pub(crate) struct Task {
     step: Option<usize>,
     /// Address of the last atomic read, for comparison only.
     pub(crate) looked_at: usize,
-    /// Number of waiters in its last wake-up.
-    pub(crate) woken_among: u32,
+    /// Receives visited in this search.
+    walked: usize,
+    /// Another's store has just woken it.
+    pub(crate) is_woken: bool,
 }
 
-/// Times of messages and commands since the beginning of a window. A missing time means as early as
-/// possible.
+/// Messages and commands of a window, with times since its beginning. A missing time means as early
+/// as possible.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
+    /// Length of each message in bytes, in arrival order.
+    pub bytes: Vec<u64>,
     /// By message, in arrival order.
     pub arrivals: Vec<Picos>,
     /// By command.
@@ -65,11 +69,34 @@ pub struct Machine {
     first_message: u64,
     epoch: Picos,
     eager_bytes: usize,
-    schedule: Schedule,
+    outside: Outside,
+    /// Times of the commands since `epoch`.
+    due: Vec<Picos>,
     /// Commands since `epoch`.
     commands: usize,
+    /// Slow-down of work by the number of EUs of a core, then by that of those that wait.
+    stretch: Vec<Vec<f64>>,
+    /// EUs of each core, and how many of them wait for another handler.
+    cores: Vec<(usize, usize)>,
+    /// The boundary's work in progress.
+    boundary: Boundary,
+    /// Handlers of this block without a receive.
+    unmatched: Vec<bool>,
+    /// The message in each entry of the unexpected store.
+    stored: Vec<u64>,
     /// Costs of the code between steps, if charged.
     steps: Option<Steps>,
+}
+
+/// The boundary's work in progress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Boundary {
+    #[default]
+    None,
+    /// For a handler's message.
+    Handler(usize),
+    /// For a command; `done`: it has reached a receive or a message.
+    Command { done: bool },
 }
 
 /// Result of a run.
@@ -87,15 +114,17 @@ impl Machine {
     /// A machine at time 0.
     pub fn new(costs: Costs, rules: Rules, layout: &Layout) -> Self {
         let mut eus = vec![Eu::default(); layout.handlers];
-        let core = |eu: usize| match rules.placement {
-            Placement::Packed => eu / layout.eus_per_core.max(1),
-            Placement::Spread => eu % layout.cores.max(1),
-        };
+        let core = |eu| rules.placement.core(eu, layout.cores, layout.eus_per_core);
+        let mut cores = vec![(0, 0); layout.cores.max(layout.handlers)];
         for (number, eu) in eus.iter_mut().enumerate() {
-            let active = (0..layout.handlers).filter(|&other| core(other) == core(number)).count();
             eu.core = core(number);
-            eu.stretch = stretch(active, costs.issue_demand, costs.issue_slots);
+            cores[eu.core].0 += 1;
         }
+        let most = cores.iter().map(|core| core.0).max().unwrap_or(0);
+        let by_waiting = |all: usize| {
+            (0..=all).map(|waiting| costs.issue.stretch(all - waiting, waiting)).collect()
+        };
+        let stretch = (0..=most).map(by_waiting).collect();
         let task = Task {
             clock: 0,
             sink: Sink::Off,
@@ -107,7 +136,8 @@ impl Machine {
             slice_sink: Sink::Off,
             step: None,
             looked_at: 0,
-            woken_among: 0,
+            walked: 0,
+            is_woken: false,
         };
         Self {
             memory: Memory::new(&costs, layout),
@@ -121,15 +151,21 @@ impl Machine {
             first_message: 0,
             epoch: 0,
             eager_bytes: layout.eager_bytes,
-            schedule: Schedule::default(),
+            outside: Outside::default(),
+            due: Vec::new(),
             commands: 0,
+            stretch,
+            cores,
+            boundary: Boundary::None,
+            unmatched: vec![false; layout.handlers],
+            stored: vec![0; layout.unexpected],
             steps: None,
         }
     }
 
-    /// Charges the code between steps.
-    pub fn with_steps(self, steps: Option<Steps>) -> Self {
-        Self { steps, ..self }
+    /// Counts the code between steps, and charges what `Costs` says of it.
+    pub fn with_steps(self, steps: Steps) -> Self {
+        Self { steps: Some(steps), ..self }
     }
 
     #[cfg(test)]
@@ -153,40 +189,30 @@ impl Machine {
     /// End of the last EU's work.
     pub fn end(&self) -> Picos {
         let tasks = self.tasks.iter().map(|task| task.clock);
-        self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0)
+        let eus = self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0);
+        eus.max(self.outside.end())
     }
 
     /// Starts a window at the end of all work, and returns that time. All EUs wait for message
     /// `first`, and all counts restart. The wire's least spacing holds whatever the schedule says.
-    pub fn begin_window(&mut self, first: u64, mut schedule: Schedule) -> Picos {
+    pub fn begin_window(&mut self, first: u64, schedule: Schedule) -> Picos {
         let now = self.end();
-        let (spacing, mut earliest) = (self.spacing(), 0);
-        for arrival in &mut schedule.arrivals {
-            *arrival = earliest.max(*arrival);
-            earliest = *arrival + spacing;
-        }
-        (self.schedule, self.commands) = (schedule, 0);
+        let Schedule { bytes, arrivals, commands } = schedule;
+        self.outside = Outside::new(&self.costs, now, &arrivals, &bytes, self.eager_bytes);
+        (self.due, self.commands) = (commands, 0);
         self.epoch = now;
         self.first_message = first;
         for task in &mut self.tasks {
             task.clock = now;
         }
         for eu in &mut self.eus {
-            let Eu { stretch, core, .. } = *eu;
-            *eu = Eu { free_at: now, stretch, core, ..Eu::default() };
+            *eu = Eu { free_at: now, core: eu.core, ..Eu::default() };
         }
         now
     }
 
-    /// Least spacing of two messages.
-    fn spacing(&self) -> Picos {
-        self.costs.arrival.max(self.costs.entry_shared)
-    }
-
     fn arrival(&self, message: u64) -> Picos {
-        let place = message.saturating_sub(self.first_message);
-        let scheduled = self.schedule.arrivals.get(place as usize).copied();
-        self.epoch + scheduled.unwrap_or(place * self.spacing())
+        self.outside.arrival(message.saturating_sub(self.first_message))
     }
 
     #[inline]
@@ -227,7 +253,8 @@ impl Machine {
         if sink == Sink::Off || time == 0 {
             return;
         }
-        let time = (time as f64 * self.eus[eu].stretch).round() as Picos;
+        let (all, waiting) = self.cores[self.eus[eu].core];
+        let time = (time as f64 * self.stretch[all][waiting]).round() as Picos;
         self.eus[eu].time.work[phase as usize] += time;
         self.set_now(self.now() + time);
     }
@@ -241,13 +268,17 @@ impl Machine {
         }
         let eu = self.tasks[self.current].eu;
         let [instructions, own, code] = steps.get(last, step).of(eu);
+        self.eus[eu].instructions += instructions;
         self.work((instructions * self.costs.instruction).round() as Picos);
         self.miss(eu, Kind::Own, own, self.costs.own);
         self.miss(eu, Kind::Code, code, self.costs.code);
     }
 
-    /// Charges a mean number of lines that miss the first level.
+    /// Charges a mean number of lines that miss the first level, if they cost anything.
     fn miss(&mut self, eu: usize, kind: Kind, lines: f64, cost: f64) {
+        if cost == 0.0 {
+            return;
+        }
         let time = (lines * cost).round() as Picos;
         let Eu { time: into, accesses, parts, .. } = &mut self.eus[eu];
         let parts = &mut parts[usize::from(kind == Kind::Code)];
@@ -265,6 +296,27 @@ impl Machine {
             let eu = self.tasks[self.current].eu;
             let level = self.memory.read(&self.costs, eu, place);
             self.charge_level(eu, place.kind(), level as usize);
+        }
+    }
+
+    /// A search begins.
+    pub(crate) fn search(&mut self) {
+        self.task().walked = 0;
+        self.enter(Phase::Search);
+        self.work(self.costs.work.search);
+    }
+
+    /// A search visits a receive.
+    pub(crate) fn visit(&mut self, receive: u32) {
+        if !self.sink_off() {
+            let eu = self.tasks[self.current].eu;
+            let walked = self.tasks[self.current].walked;
+            self.task().walked += 1;
+            if walked.is_multiple_of(self.costs.walk_line.max(1)) {
+                self.read(Place::Descriptor(receive));
+            } else {
+                self.charge_level(eu, Kind::Receive, Level::L1 as usize);
+            }
         }
     }
 
@@ -392,19 +444,25 @@ impl Machine {
         if self.sink_off() {
             return;
         }
-        let woken_among = std::mem::take(&mut self.task().woken_among);
-        let in_chain = self.tasks[self.current].phase == Phase::Slow && woken_among > 0;
+        let is_woken = std::mem::take(&mut self.task().is_woken);
+        let in_chain = self.tasks[self.current].phase == Phase::Slow && is_woken;
         self.read(place);
-        let others = Picos::from(woken_among.saturating_sub(1));
-        let seen = if in_chain { self.costs.handover } else { 0 };
-        let extra = seen + self.costs.waiter * others / 2;
+        let extra = if in_chain { self.costs.handover } else { 0 };
         let eu = self.tasks[self.current].eu;
         self.eus[eu].time.handover += extra;
         self.set_now(self.now() + extra);
     }
 
-    /// Adds the time that the running task slept.
-    pub(crate) fn count_wait(&mut self, time: Picos) {
+    /// The running task sleeps until another's store.
+    pub(crate) fn begin_wait(&mut self) {
+        let core = self.eus[self.current].core;
+        self.cores[core].1 += 1;
+    }
+
+    /// The running task has slept for this time.
+    pub(crate) fn end_wait(&mut self, time: Picos) {
+        let core = self.eus[self.current].core;
+        self.cores[core].1 -= 1;
         let Task { eu, phase, in_slice, .. } = self.tasks[self.current];
         if !in_slice {
             return;
@@ -484,46 +542,6 @@ impl Machine {
         self.write(Place::Left(eu));
     }
 
-    /// Charges the boundary's work to `handler` until `end_boundary`; to the leader if `None`.
-    pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
-        let free_at = self.eus[0].free_at;
-        let on_leader = self.rules.block_end == BlockEnd::Leader;
-        let task = self.task();
-        match handler {
-            Some(handler) if !on_leader => (task.eu, task.sink) = (handler, Sink::After),
-            _ => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
-        }
-        let now = self.now();
-        let task = self.task();
-        (task.phase, task.phase_begun) = (Phase::Boundary, now);
-        if on_leader && let Some(handler) = handler {
-            self.read(Place::Taken(handler));
-            let first = self.tasks[0].message;
-            let more = Place::Entry(first + handler as u64);
-            self.read(if self.rules.reposts { Place::Left(handler) } else { more });
-        }
-    }
-
-    /// The boundary executes a command once it has arrived.
-    pub(crate) fn begin_command(&mut self) {
-        let due = self.schedule.commands.get(self.commands).map_or(0, |&time| self.epoch + time);
-        self.commands += 1;
-        if self.rules.post_on_clock {
-            self.begin_boundary(None);
-            let task = self.task();
-            let wait = due.saturating_sub(task.clock);
-            (task.clock, task.phase_begun) = (task.clock + wait, task.phase_begun + wait);
-            self.eus[0].time.arrival += wait;
-        }
-    }
-
-    pub(crate) fn end_boundary(&mut self) {
-        if !self.sink_off() {
-            self.end_charges();
-            self.task().eu = 0;
-        }
-    }
-
     /// Period of a polling loop.
     pub(crate) fn poll_miss(&self) -> Picos {
         self.costs.poll_miss.max(1)
@@ -535,12 +553,6 @@ impl Machine {
 
     pub(crate) fn eager_bytes(&self) -> usize {
         self.eager_bytes
-    }
-
-    /// Cost of writing `bytes` bytes through the window.
-    pub(crate) fn window_cost(&self, bytes: usize) -> Picos {
-        let further = bytes.div_ceil(64).saturating_sub(1) as Picos;
-        self.costs.window_write + further * self.costs.window_next
     }
 
     /// `time` in clock cycles.

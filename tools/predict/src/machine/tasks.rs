@@ -128,18 +128,17 @@ fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
     let sleepers = &mut asleep[remainder];
     let now = machine.tasks[machine.current].clock;
     let miss = machine.poll_miss();
-    let woken = sleepers.iter().filter(|&&(address, _)| concerns(address)).count();
     sleepers.retain(|&(address, task)| {
         let wakes = concerns(address);
         if wakes {
             let sleeper = &mut machine.tasks[task];
-            sleeper.woken_among = woken as u32;
+            sleeper.is_woken = true;
             // The polling loop sees the store at its next look.
             let slept = now.saturating_sub(sleeper.clock).next_multiple_of(miss);
             sleeper.clock += slept;
             ready.push(Reverse(Turn::new(sleeper.clock, task)));
             let running = std::mem::replace(&mut machine.current, task);
-            machine.count_wait(slept);
+            machine.end_wait(slept);
             machine.current = running;
         }
         !wakes
@@ -157,6 +156,7 @@ pub fn pause() {
         }
         let running = stage.machine.current;
         let address = stage.machine.tasks[running].looked_at;
+        stage.machine.begin_wait();
         stage.asleep[remainder(address)].push((address, running));
         Some(stage.yielders[running])
     });
@@ -290,24 +290,10 @@ mod tests {
             cycle: 500,
             level: [0; 4],
             lines: [16, 64, 64],
-            window_write: 0,
-            window_next: 0,
-            host_read: 0,
-            completion: 0,
-            doorbell: 0,
-            handover: 0,
-            waiter: 0,
             poll_miss: 1,
-            arrival: 0,
-            entry_shared: 0,
-            activation: 0,
-            issue_demand: 0.0,
-            issue_slots: 1,
             landing_bytes: 1 << 20,
-            instruction: 0.0,
-            own: 0.0,
-            code: 0.0,
             work: Work { hash: 7000, ..Work::default() },
+            ..Costs::default()
         };
         let layout = Layout {
             handlers,
@@ -357,7 +343,7 @@ mod tests {
         let between =
             Between { instructions: [100.0, 10.0], own_lines: [1.5, 0.0], code_lines: 2.0 };
         steps.set(0, 1, between);
-        let mut machine = machine(3).with_steps(Some(steps));
+        let mut machine = machine(3).with_steps(steps);
         machine.charge_steps(500.0, 35_000.0, 1000.0);
         let task = |number| {
             move || {

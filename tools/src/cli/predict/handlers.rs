@@ -208,14 +208,13 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
                 .sum::<u64>()
         };
         let busy_us = eu.time.busy() as f64 / 1e6;
-        let work_us = eu.time.work.iter().sum::<u64>() as f64 / 1e6;
         let cycles = setup.profile.eus.clock_ghz * 1e3;
         table.push([
             format!("handler_{index}").into(),
             index.into(),
             eu.core.into(),
             ((busy_us * cycles).round() as u64).into(),
-            ((work_us * cycles * setup.profile.eus.issue_demand).round() as u64).into(),
+            (eu.instructions.round() as u64).into(),
             busy_us.into(),
             eu.executions.into(),
             eu.polls_empty.into(),

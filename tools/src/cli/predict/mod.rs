@@ -91,7 +91,7 @@ pub(super) struct Common {
     /// calibrate]
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
-    /// Entry rule of the fast path [default: sequence; literal as in the prototype]
+    /// Entry rule of the fast path [default: sequence; prefix as in the prototype]
     #[arg(long, global = true, value_parser = choice::<FastPath>(), value_name = "FORM")]
     fast_path: Option<FastPath>,
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
@@ -104,7 +104,7 @@ pub(super) struct Common {
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
     /// Longest eager message in bytes; longer ones are read from the sender's memory
-    /// [default: 64, or --bytes; 512 for traces and streams]
+    /// [default: 64, or --bytes up to 4096; 512 for traces and streams]
     #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536))]
     eager_limit: Option<u64>,
     /// Skip receives that a lower handler booked
@@ -149,6 +149,9 @@ struct Workload {
     charge_commands: bool,
 }
 
+/// Longest message of a synthetic workload that is eager by default.
+const EAGER_MAX: usize = 4096;
+
 impl Workload {
     /// Parses `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
     fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
@@ -173,6 +176,9 @@ impl Workload {
     fn setup(&self, common: &Common, like: Like, handlers: usize) -> anyhow::Result<Setup> {
         let setup = common.setup_like(like, handlers)?;
         let (receives, eager_limit) = match self.offer {
+            Offer::Pattern { bytes, .. } if bytes as usize > EAGER_MAX => {
+                (setup.receives, setup.eager_limit)
+            }
             Offer::Pattern { bytes, .. } => (setup.receives, setup.eager_limit.max(bytes as usize)),
             // Queue and bounce buffers fit into the caches of the built-in profiles.
             Offer::Sequence(_) => (8192, 512),

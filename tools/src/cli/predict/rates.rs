@@ -35,20 +35,21 @@ pub(super) struct RatesArgs {
     /// A continuous stream in place of windows
     #[arg(long, conflicts_with_all = ["window", "trace"])]
     stream: bool,
-    /// Length of each message in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=4096))]
+    /// Length of each message in bytes; above 4096 by rendezvous
+    #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=1_073_741_824))]
     bytes: u32,
     #[command(flatten)]
     pub(super) recorded: RecordedArgs,
 }
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "workload",
     "handlers",
     "rate",
     "us per block",
     "fast",
     "slow",
+    "to software %",
     "EUs busy %",
     "limit",
     "gain %",
@@ -140,6 +141,7 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
         block_us.into(),
         part.count("fast").into(),
         part.count("slow").into(),
+        (100.0 * part.sent_on() as f64 / part.messages.max(1) as f64).into(),
         busy(part).into(),
         first.map(|gain| gain.limit.name()).into(),
         first.map_or(Cell::None, |gain| (gain.gain * 100.0).into()),

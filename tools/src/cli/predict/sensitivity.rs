@@ -41,7 +41,7 @@ pub(super) fn run(args: &SensitivityArgs, common: &Common) -> anyhow::Result<()>
     };
     row("as given", Cell::None, [Some(base); 2]);
     for trial in &trials {
-        row(trial.parameter, trial.value.into(), trial.errors);
+        row(&trial.parameter, trial.value.into(), trial.errors);
     }
     common.show(&[table])
 }
