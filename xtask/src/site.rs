@@ -262,20 +262,6 @@ fn replaced(text: &str, change: impl Fn(&Link<'_>) -> Option<String>) -> String 
     out + &text[at..]
 }
 
-/// The anchors of a page's headings, as browsers know them.
-fn anchors(text: &str) -> BTreeMap<String, usize> {
-    let mut fenced = false;
-    let headings = text.lines().enumerate().filter(|(_, line)| {
-        fenced ^= line.starts_with("```");
-        !fenced && line.starts_with('#')
-    });
-    let anchor = |line: &str| {
-        let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
-        words.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
-    };
-    headings.map(|(at, line)| (anchor(line), at + 1)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +276,20 @@ mod tests {
         let pages: BTreeMap<_, _> = listed.lines().filter_map(text).collect();
         assert!(pages.contains_key(SUMMARY), "{:?}", pages.keys());
         pages
+    }
+
+    /// The anchors of a page's headings, as browsers know them.
+    fn anchors(text: &str) -> BTreeMap<String, usize> {
+        let mut fenced = false;
+        let headings = text.lines().enumerate().filter(|(_, line)| {
+            fenced ^= line.starts_with("```");
+            !fenced && line.starts_with('#')
+        });
+        let anchor = |line: &str| {
+            let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+            words.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+        };
+        headings.map(|(at, line)| (anchor(line), at + 1)).collect()
     }
 
     #[test]
