@@ -91,7 +91,8 @@ impl Shared {
 
 /// Whether the NIC runs, and so may access host and sender memory.
 ///
-/// **State.** `stop`: 0 running, 1 asked to stop; it publishes nothing. `stopped`: 0, or 1 once no worker runs any more.
+/// **State.** `stop`: 0 running, 1 asked to stop; it publishes nothing. `stopped`: 0, or 1 once no
+/// worker runs any more.
 /// **Orderings.** `stopped`: Release by the thread that ends the NIC -> Acquire: all accesses of
 /// the NIC are over.
 #[derive(Debug)]

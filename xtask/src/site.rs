@@ -4,7 +4,6 @@
 //! every command and the pages that `dpamatch explore` writes, and runs mdBook there. Links between
 //! pages and to figures stay; a link to source code becomes plain text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -265,6 +264,7 @@ fn replaced(text: &str, change: impl Fn(&Link<'_>) -> Option<String>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// All pages of the repository.
     fn pages() -> BTreeMap<String, String> {

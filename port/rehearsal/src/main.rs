@@ -19,7 +19,7 @@ cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold
 cargo xtask rv64 weak SEEDS [--first-seed N] PLACE...
                                  rate of wrong runs with one ordering weakened; PLACE: a line of
                                  `cargo xtask orderings --list`, `shipped`, or a kind of run:
-                                 NC, WC-FP, WC-SP, rendezvous, streams
+                                 NC, WC-FP, WC-SP, streams
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
 cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text

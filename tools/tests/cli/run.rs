@@ -144,7 +144,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// A program that hangs: rank 0 answers, rank 1 does not. The key, the limit and `--attach` show it.
+/// A program that hangs: rank 0 answers, rank 1 does not. Key, limit and `--attach` show it.
 #[test]
 fn what_waits_is_shown() {
     let folder = TempDir::new().expect("a folder");
