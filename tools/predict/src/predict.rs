@@ -80,7 +80,8 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
 }
 
 /// The least and the highest rate when each cost that conflicts depend on changes by 1 %. Whether
-/// two handlers meet is a matter of timing, so a rate may jump; a narrow band says that it does not.
+/// two handlers meet is a matter of timing, so a rate may jump; a narrow band says that it does
+/// not.
 ///
 /// # Errors
 /// See [`simulate`].

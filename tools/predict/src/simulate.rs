@@ -42,8 +42,9 @@ pub struct Setup {
 
 impl Setup {
     /// The paper's prototype (O30) with `handlers` handlers: the prefix form of the fast path (S8),
-    /// and marks that stay until the block's end. The literal form cannot be the prototype's: behind
-    /// a partial barrier it never starts at 32 handlers, where the prototype's fast path gained most.
+    /// and marks that stay until the block's end. The literal form cannot be the prototype's:
+    /// behind a partial barrier it never starts at 32 handlers, where the prototype's fast path
+    /// gained most.
     pub fn new(profile: Profile, handlers: usize) -> Self {
         Self {
             profile,

@@ -1,4 +1,5 @@
-//! The boundary's work: commands, the ends of blocks, unexpected messages, and messages for the host.
+//! The boundary's work: commands, the ends of blocks, unexpected messages, and messages for the
+//! host.
 
 use super::{BlockEnd, Boundary, Kind, Machine, Phase, Picos, Place, Sink};
 
