@@ -355,7 +355,7 @@ fn every_number_of_a_profile_counts() {
                 _ => [0.5, 2.0].map(|factor| scaled(&name, value, factor)).to_vec(),
             };
             let counts = others.iter().any(|other| {
-                Profile::read(text, &[other.clone()]).is_ok()
+                Profile::read(text, std::slice::from_ref(other)).is_ok()
                     && fingerprint(text, Some(other.clone())) != base
             });
             assert!(counts, "{name} = {value} is without effect");
