@@ -2,10 +2,10 @@
 //!
 //! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: the calling thread sends, matches and
 //! collects windows of MESSAGES receives and messages of 8 bytes. Scenarios: `NC` (distinct tags),
-//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `UNEXP` (messages first, then the receives;
-//! one receive that no message matches is posted meanwhile, as in most programs). Ways: `nic` (host
-//! port, leader and sender), `endpoint` (the public API), `bins` (a sequential engine behind the
-//! completion queue), `no-matching`.
+//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `MIX` (a quarter of the messages have one
+//! tag), `UNEXP` (messages first, then the receives; one receive that no message matches is posted
+//! meanwhile, as in most programs). Ways: `nic` (host port, leader and sender), `endpoint` (the
+//! public API), `bins` (a sequential engine behind the completion queue), `no-matching`.
 
 use std::process::ExitCode;
 
@@ -204,7 +204,7 @@ fn main() -> ExitCode {
     let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<u32>().ok());
     let usage = || {
         eprintln!(
-            "usage: instructions NC|WC-FP|WC-SP|UNEXP WINDOWS HANDLERS MESSAGES \
+            "usage: instructions NC|WC-FP|WC-SP|MIX|UNEXP WINDOWS HANDLERS MESSAGES \
              nic|endpoint|bins|no-matching"
         );
         ExitCode::from(2)
@@ -218,7 +218,7 @@ fn main() -> ExitCode {
     let messages_first = scenario == "UNEXP";
     let workload = match PaperWorkload::named(scenario) {
         Some(workload) => workload,
-        None if messages_first => PaperWorkload::NoConflict,
+        None if messages_first || scenario == "MIX" => PaperWorkload::NoConflict,
         None => return usage(),
     };
     let options =
@@ -230,7 +230,12 @@ fn main() -> ExitCode {
         options,
         ..NicConfig::default()
     };
-    let tags: Vec<Tag> = (0..messages).map(|index| workload.tag(index)).collect();
+    // A quarter, at irregular distances.
+    let is_common =
+        |index: u16| scenario == "MIX" && u32::from(index).wrapping_mul(0x9E37_79B9) >> 30 == 0;
+    let tag =
+        |index: u16| if is_common(index) { PaperWorkload::COMMON_TAG } else { workload.tag(index) };
+    let tags: Vec<Tag> = (0..messages).map(tag).collect();
     let source = Rank::new(1).expect("small");
     let others_tag = Tag::new(1 << 20).expect("small");
     if way == "endpoint" {

@@ -13,7 +13,7 @@ use crate::process;
 use crate::{Failure, root};
 
 /// Counted rows: way, scenario, handlers, messages per window.
-const ROWS: [(&str, &str, u32, u32); 16] = [
+const ROWS: [(&str, &str, u32, u32); 17] = [
     ("nic", "NC", 32, 128),
     ("nic", "NC", 32, 1),
     ("nic", "NC", 32, 1024),
@@ -21,6 +21,7 @@ const ROWS: [(&str, &str, u32, u32); 16] = [
     ("nic", "NC", 256, 128),
     ("nic", "WC-FP", 32, 128),
     ("nic", "WC-SP", 32, 128),
+    ("nic", "MIX", 32, 128),
     ("nic", "UNEXP", 32, 128),
     ("nic", "UNEXP", 32, 1024),
     ("endpoint", "NC", 32, 128),

@@ -72,7 +72,7 @@ pub(crate) trait Crew: Copy {
     fn publish(self, handler: usize, candidate: ReceiveId);
 
     /// The partial barrier (O12): returns when all lower handlers have booked, with their
-    /// candidates in `scratch`, and whether two may have booked the same.
+    /// candidates in `scratch`.
     fn pass_barrier(self, scratch: &mut Scratch);
 
     /// Waits until all handlers of lower slices are done (S13). Returns the failed
@@ -228,8 +228,6 @@ impl Crew for Slice<'_> {
         let polls = self.nic.block.pass_barrier(self.worker, self.block.number, awaited);
         self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
         step!(CandidatesRead);
-        // Bookings of other slices could not be seen while booking.
-        scratch.contested = 1;
         for handler in 0..handlers.start {
             // SAFETY: phase 1 of every lower slice was just seen.
             scratch.receives[handler] = unsafe { self.nic.block.candidate(handler) };

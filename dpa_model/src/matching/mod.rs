@@ -29,7 +29,6 @@ pub(crate) use search::find;
 
 use self::block_run::BlockRun;
 use self::crew::Part;
-use self::detect::NO_CONFLICT;
 use crate::CommId;
 use crate::block::BlockInfo;
 use crate::shared::Shared;
@@ -67,11 +66,14 @@ pub(crate) fn run<C: Crew>(
     };
     crew.pass_barrier(scratch);
     let candidates = &scratch.receives[..handlers.end];
-    // Who books after all lower handlers have learns from the bookings whether there is any.
-    debug_assert!(scratch.contested != 0 || detect::first_conflict(candidates) == NO_CONFLICT);
     step!(ConflictSought);
-    let conflict =
-        if scratch.contested != 0 { detect::first_conflict(candidates) } else { NO_CONFLICT };
+    let conflict = if C::PART == Part::Slice || fault!(ConflictPreviousOnly) {
+        // Bookings of other slices could not be seen while booking.
+        detect::first_conflict(candidates)
+    } else {
+        debug_assert_eq!(scratch.conflict, detect::first_conflict(candidates));
+        scratch.conflict
+    };
     let met = conflict < handlers.end;
     step!(BarrierPassed {
         first: handlers.start,

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::Crew;
+use super::crew::{Crew, Part};
 use super::detect::must_resolve;
 use super::fast_path::{Refusal, choose_row};
 use super::group::Group;
@@ -45,15 +45,19 @@ pub(super) fn resolve_each<C: Crew>(
         return taking.take(scratch, handlers, Path::Clean);
     }
     let nic = block.nic;
-    let grouped = nic.options.fast_path != FastPath::Off;
+    let form = nic.options.fast_path;
+    let grouped = form != FastPath::Off;
     let in_order = scratch.overtaken.is_empty();
+    // A lone worker of one communicator asks no handler again once none can take the fast path.
+    let asks_once = C::PART == Part::Block && in_order && comm.is_some();
+    let asks_once = asks_once && !fault!(ForcingIgnored);
     scratch.groups.clear();
     let mut group = Group::EMPTY;
     let (mut matched, mut waited) = (0, false);
     // Handlers below it take their candidates.
     let mut from = handlers.start;
     let mut handler = if grouped { 0 } else { from };
-    while handler < handlers.end {
+    while handler < handlers.end && !(asks_once && group.is_refused(form)) {
         let candidate = scratch.receives[handler];
         // Skip a run of lower-slice handlers with the candidate of their lowest one, usually all.
         if handler < handlers.start && group.is_led_by(candidate) {
@@ -96,14 +100,22 @@ pub(super) fn resolve_each<C: Crew>(
         matched += taking.take(scratch, handler..row.next, Path::Fast);
         (from, handler) = (row.next, row.next);
         if let Some(refusal) = row.refusal {
-            count_refusal(nic, handler, refusal);
+            count_refusals(nic, handler, refusal, 1);
             let end = slow_row(block, handler..handlers.end, conflict, scratch);
-            matched += taking.take_slowly(scratch, handler..end, waited);
+            matched += taking.take_slowly(scratch, handler..end, None, waited);
             waited = true;
             (from, handler) = (end, end);
         }
     }
-    matched + taking.take(scratch, from..handlers.end, Path::Clean)
+    let slow = conflict.clamp(handler, handlers.end);
+    matched += taking.take(scratch, from..slow, Path::Clean);
+    if slow < handlers.end {
+        let candidates = scratch.receives[slow..handlers.end].iter();
+        let refused = candidates.filter(|&&candidate| candidate != ReceiveId::NIL).count();
+        count_refusals(nic, slow, Refusal::Mixed, refused as u64);
+        matched += taking.take_slowly(scratch, slow..handlers.end, comm, waited);
+    }
+    matched
 }
 
 /// End of a run on the slow path. Without a fast path the run has all consecutive handlers that
@@ -127,7 +139,8 @@ fn slow_row<C: Crew>(
     (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
 }
 
-fn count_refusal(nic: &Shared, handler: usize, refusal: Refusal) {
+/// Counts refusals of this handler and of others behind it.
+fn count_refusals(nic: &Shared, handler: usize, refusal: Refusal, count: u64) {
     if nic.options.fast_path == FastPath::Off {
         return;
     }
@@ -137,5 +150,5 @@ fn count_refusal(nic: &Shared, handler: usize, refusal: Refusal) {
         Refusal::SequenceEnded => &counters.refused_sequence,
         Refusal::Exhausted => &counters.refused_exhausted,
     }
-    .add(1);
+    .add(count);
 }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use super::detect::NO_CONFLICT;
 use super::group::{Group, Groups};
 use crate::booking::HandlerSet;
 use crate::number::ReceiveId;
@@ -14,9 +15,9 @@ pub(crate) struct Scratch {
     pub(super) receives: Box<[ReceiveId]>,
     /// The receive before each candidate in its chain.
     pub(super) before: Box<[ReceiveId]>,
-    /// Not 0: two handlers may have booked one receive. A word, because a card stores single bytes
-    /// slowly.
-    pub(super) contested: u64,
+    /// The first handler that booked a receive of a lower one, or `NO_CONFLICT`, as far as the
+    /// bookings of this worker tell.
+    pub(super) conflict: usize,
     /// The union of [`CommView`](crate::index::CommView) kinds over the handlers' communicators. 0:
     /// no handler can have a candidate.
     pub(super) kinds: u32,
@@ -33,7 +34,7 @@ impl Scratch {
         Self {
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
-            contested: 0,
+            conflict: NO_CONFLICT,
             kinds: 0,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::block_run::BlockRun;
 use super::crew::{Crew, Part};
+use super::detect::NO_CONFLICT;
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
 use crate::descriptor::state;
@@ -31,7 +32,7 @@ pub(super) fn search_each_run<C: Crew>(
     scratch: &mut Scratch,
 ) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
-    scratch.contested = 0;
+    scratch.conflict = NO_CONFLICT;
     scratch.kinds = 0;
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
@@ -100,10 +101,18 @@ fn search_class<C: Crew, const CLASS: usize>(
     let Range { start: mut handler, end } = handlers;
     let row = InRow { block, indexes, comm, end };
     while handler < end {
-        let (next, again) = book_oldest::<C, CLASS>(&row, handler, scratch);
+        let (next, again) = if scratch.conflict == NO_CONFLICT {
+            book_oldest::<C, CLASS, false>(&row, handler, scratch)
+        } else {
+            book_oldest::<C, CLASS, true>(&row, handler, scratch)
+        };
         handler = next;
         if again {
-            scratch.contested = 1;
+            let last = handler - 1;
+            scratch.conflict = scratch.conflict.min(last);
+            if scratch.receives[last - 1] != scratch.receives[last] {
+                continue;
+            }
         }
         if handler == end {
             break;
@@ -185,9 +194,10 @@ impl<C: Crew> InRow<'_, C> {
 
 /// Searches and books for consecutive handlers that need only the head of a chain, the common case.
 /// Returns the first handler that needs more, and whether the handler before it booked a receive
-/// that a lower one had booked. A separate function, short enough to keep its values in registers.
+/// that a lower one had booked. `MET`: a handler has met a lower one, so only equal messages in a
+/// row end the loop. A separate function, short enough to keep its values in registers.
 #[inline(never)]
-fn book_oldest<C: Crew, const CLASS: usize>(
+fn book_oldest<C: Crew, const CLASS: usize, const MET: bool>(
     row: &InRow<'_, C>,
     start: usize,
     scratch: &mut Scratch,
@@ -202,7 +212,8 @@ fn book_oldest<C: Crew, const CLASS: usize>(
         };
         match oldest {
             Oldest::Fits { bin, receive } => {
-                if row.book(places, handler, (bin, receive)) != 0 {
+                let lower = row.book(places, handler, (bin, receive));
+                if lower != 0 && (!MET || places[handler - 1] == receive) {
                     (next, again) = (handler + 1, true);
                     break;
                 }
@@ -277,13 +288,11 @@ fn search_each<C: Crew>(
     let (places, befores) = (&mut scratch.receives[..end], &mut scratch.before[..end]);
     // The first handler counts the searches of the whole run: one line.
     let first = &nic.handler_counters[start];
-    let mut contested = 0;
     for handler in start..end {
         let (place, before) = (&mut places[handler], &mut befores[handler]);
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
         if entry.envelope.comm != comm || trusted && !entry.has_hashes {
-            scratch.contested |= u64::from(contested != 0);
             return handler;
         }
         step!(EntryRead { position: entries.position(handler) });
@@ -306,7 +315,9 @@ fn search_each<C: Crew>(
         step!(Searched { handler, found: found.map(|found| found.receive.0) });
         *place = match found {
             Some(Candidate { receive, before: neighbour, .. }) => {
-                contested |= crew.book(bookings, receive, handler);
+                if crew.book(bookings, receive, handler) != 0 {
+                    scratch.conflict = scratch.conflict.min(handler);
+                }
                 // The head stays in place until it is taken, so its predecessor is never read.
                 if neighbour != ReceiveId::NIL {
                     *before = neighbour;
@@ -317,7 +328,6 @@ fn search_each<C: Crew>(
         };
         crew.publish(handler, *place);
     }
-    scratch.contested |= u64::from(contested != 0);
     end
 }
 

@@ -1,7 +1,7 @@
 //! The slow path: wait for all lower handlers, then keep the candidate or search again (S13).
 
 use super::block_run::BlockRun;
-use super::crew::Crew;
+use super::crew::{Crew, Part};
 use super::search::{key, usual_key};
 use crate::index::{CommView, Indexes, Oldest};
 use crate::message::{Entry, Protocol};
@@ -21,25 +21,42 @@ pub(super) struct SlowPath<'a, C> {
 
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
-    pub(super) fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
-        let indexes = block.nic.indexes(CommView::NONE);
-        Self { block, waited, comm: CommId(u32::MAX), indexes }
+    pub(super) fn new(block: BlockRun<'a, C>, comm: Option<CommId>, waited: bool) -> Self {
+        let nic = block.nic;
+        match comm {
+            // Alone a handler waits for nobody.
+            Some(comm) if C::PART == Part::Block => {
+                // SAFETY: inside a block.
+                let view = unsafe { *nic.view(comm) };
+                Self { block, waited: true, comm, indexes: nic.indexes(view) }
+            }
+            _ => {
+                let indexes = nic.indexes(CommView::NONE);
+                Self { block, waited, comm: CommId(u32::MAX), indexes }
+            }
+        }
     }
 
-    /// Whether the next handlers may search only the head of a chain: the previous handler has
-    /// waited and has read the indexes, and receives have no wildcards.
+    /// Whether the next handlers may be usual ones: all lower handlers are done, and the indexes
+    /// are known.
     #[inline(always)]
     pub(super) fn is_usual(&self) -> bool {
+        self.waited
+    }
+
+    /// Whether a usual handler may search the head of one chain: receives have no wildcards.
+    #[inline(always)]
+    fn searches_heads(&self) -> bool {
         let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
-        trusted && self.waited && self.indexes.view.is_exact()
+        trusted && self.indexes.view.is_exact()
     }
 
     /// The receive of a handler once all lower handlers are done: its own candidate if still there,
     /// otherwise a new search. The early booking check does not apply here (S16).
     ///
-    /// `USUAL`: acts only if the message is of the last communicator, its candidate is gone, the
-    /// head of a chain fits, and the data is in the entry; otherwise returns `NIL`. The caller
-    /// counts the visit.
+    /// `USUAL`: acts only if the data is in the entry, and either the candidate is still there, at
+    /// the head of its chain, or the message is of the last communicator and the head of a chain
+    /// fits; otherwise returns `NIL`. The caller counts the visit of a head that is not the candidate.
     #[inline(always)]
     pub(super) fn find<const USUAL: bool>(
         &mut self,
@@ -53,13 +70,23 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         let own = unsafe { unchecked(self.indexes.bookings.receives, candidate) };
         let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
         if USUAL {
-            let Some(key) = usual_key(entry, self.comm) else { return ReceiveId::NIL };
-            if own.is_posted() || entry.protocol != Protocol::Inline {
+            if entry.protocol != Protocol::Inline {
                 return ReceiveId::NIL;
             }
-            let found = self.indexes.oldest::<0>(&key);
-            let Oldest::Fits { bin: there, receive } = found else { return ReceiveId::NIL };
-            (bin, oldest) = (there, receive);
+            if own.is_posted() {
+                // SAFETY: inside a block (D1).
+                bin = unsafe { own.posted.peek() }.bin;
+                // SAFETY: the receive was posted in this bin.
+                if unsafe { unchecked(self.indexes.bins, bin) }.head() != candidate {
+                    return ReceiveId::NIL;
+                }
+            } else {
+                let key = usual_key(entry, self.comm).filter(|_| self.searches_heads());
+                let Some(key) = key else { return ReceiveId::NIL };
+                let found = self.indexes.oldest::<0>(&key);
+                let Oldest::Fits { bin: there, receive } = found else { return ReceiveId::NIL };
+                (bin, oldest) = (there, receive);
+            }
         }
         step!(SlowWaits { handler });
         let mut other = None;
@@ -81,7 +108,8 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         }
         step!(SlowWaited);
         step!(StateRead { receive: candidate.0 });
-        let receive = if fault!(SlowKeepsOwn) || !USUAL && own.is_posted() {
+        let keeps = if USUAL { oldest == ReceiveId::NIL } else { own.is_posted() };
+        let receive = if keeps || fault!(SlowKeepsOwn) {
             counters.forced.add(1);
             candidate
         } else if USUAL {

@@ -11,7 +11,7 @@ use super::slow_path::SlowPath;
 use crate::message::{Completion, Entry, Protocol};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
-use crate::{HandlerCounters, Path};
+use crate::{CommId, HandlerCounters, Path};
 
 /// Messages that the general loop takes after an unusual one.
 const UNUSUAL: usize = 8;
@@ -69,18 +69,55 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
-    /// Handlers on the slow path: each chooses once all lower ones have taken theirs.
+    /// Handlers on the slow path, at least one: each chooses once all lower ones have taken theirs.
+    /// `comm`: their communicator, if known.
     #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
     pub(super) fn take_slowly(
         self,
         scratch: &mut Scratch,
         handlers: Range<usize>,
+        comm: Option<CommId>,
         waited: bool,
     ) -> usize {
-        let mut slow = SlowPath::new(self.block, waited);
+        let mut slow = SlowPath::new(self.block, comm, waited);
         let Range { start: mut handler, end } = handlers;
         let mut matched = 0;
-        while handler < end {
+        loop {
+            while C::PART == Part::Block && slow.is_usual() {
+                let (row, kept) = apart(|| {
+                    let (mut slow, mut kept) = (slow, 0);
+                    let find = |handler: usize,
+                                entry: &Entry,
+                                place: &mut ReceiveId,
+                                counters: &HandlerCounters| {
+                        let own = *place;
+                        if own == ReceiveId::NIL {
+                            return own;
+                        }
+                        let found = slow.find::<true>(handler, entry, own, counters);
+                        if found == own {
+                            kept += 1;
+                        } else if found != ReceiveId::NIL {
+                            *place = found;
+                        }
+                        found
+                    };
+                    let row = self.take_each::<SLOW, true>(scratch, handler..end, find);
+                    (row, kept)
+                });
+                matched += row.matched;
+                // The others have visited one receive each.
+                let visited = row.matched as u64 - kept;
+                self.block.nic.handler_counters[handler].walked_exact.add(visited);
+                let idle = self.leave_row::<CLEAN>(scratch, row.next..end);
+                handler = row.next + idle;
+                if handler == end {
+                    return matched;
+                }
+                if idle == 0 {
+                    break;
+                }
+            }
             let next = if C::PART == Part::Block { handler + 1 } else { end };
             let find = |handler: usize,
                         entry: &Entry,
@@ -91,29 +128,10 @@ impl<'a, C: Crew> Taking<'a, C> {
             };
             matched += self.take_each::<SLOW, false>(scratch, handler..next, find).matched;
             handler = next;
-            if C::PART == Part::Block && handler < end && slow.is_usual() {
-                let row = apart(|| {
-                    let mut slow = slow;
-                    self.take_each::<SLOW, true>(
-                        scratch,
-                        handler..end,
-                        |handler, entry, place, counters| {
-                            let found = slow.find::<true>(handler, entry, *place, counters);
-                            if found != ReceiveId::NIL {
-                                *place = found;
-                            }
-                            found
-                        },
-                    )
-                });
-                // Each has visited one receive.
-                let counters = &self.block.nic.handler_counters[handler];
-                counters.walked_exact.add(row.matched as u64);
-                matched += row.matched;
-                handler = row.next;
+            if handler == end {
+                return matched;
             }
         }
-        matched
     }
 
     /// Takes runs of usual handlers with the short loop, and others with the general one.
@@ -170,7 +188,10 @@ impl<'a, C: Crew> Taking<'a, C> {
                 (&mut places[handler], &befores[handler], &counters[handler]);
             // SAFETY: the leader saw the block's entries ready, and releases them after the block.
             let entry = unsafe { entries.peek(handler) };
-            let receive = choose(handler, &entry, place, counters);
+            // The slow path is for handlers with a candidate.
+            let idle = PATH == SLOW && !USUAL && *place == ReceiveId::NIL;
+            let path = if idle { Path::Clean } else { path };
+            let receive = if idle { *place } else { choose(handler, &entry, place, counters) };
             if receive == ReceiveId::NIL {
                 if USUAL {
                     return Taken { next: handler, matched: handler - start };
