@@ -56,7 +56,8 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     ///
     /// `USUAL`: acts only if the data is in the entry, and either the candidate is still there, at
     /// the head of its chain, or the message is of the last communicator and the head of a chain
-    /// fits; otherwise returns `NIL`. The caller counts the visit of a head that is not the candidate.
+    /// fits; otherwise returns `NIL`. The caller counts the visit of a head that is not the
+    /// candidate.
     #[inline(always)]
     pub(super) fn find<const USUAL: bool>(
         &mut self,
