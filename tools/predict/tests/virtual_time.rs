@@ -117,7 +117,7 @@ fn a_walk_by_pairs_shortens_the_chain_of_the_slow_path() {
     assert_eq!((one.1, one.1), (two.1, four.1), "without conflict a search visits one receive");
 }
 
-/// A rate that hangs on the timing of conflicts has a wide band.
+/// A rate that depends on the timing of conflicts has a wide band.
 #[test]
 fn a_band_shows_a_rate_that_jumps() {
     let width = |fast_path, threads| {

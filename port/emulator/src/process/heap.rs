@@ -9,7 +9,7 @@ const GAP: u64 = 64;
 /// Alignment of blocks, a line of the cache.
 const ALIGN: u64 = 64;
 
-/// Memory of a process. It stays mapped as long as somebody holds it.
+/// Memory of a process. It stays mapped as long as a handle to it lives.
 pub(crate) struct Heap {
     base: u64,
     bytes: u64,

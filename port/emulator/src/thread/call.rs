@@ -95,7 +95,7 @@ unsafe extern "C" fn flexio_process_call() {
     )
 }
 
-/// As above: five registers.
+/// A call with five registers.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// Signals of code that crashes.
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
-/// Words of the stack in which the caller of a crashed function is looked for.
+/// Words of the stack that are searched for the caller of a crashed function.
 const WORDS: usize = 4096;
 
 /// Where and why device code crashed.

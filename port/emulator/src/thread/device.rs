@@ -80,7 +80,7 @@ extern "C" fn dpa_emulator_spin() {
     }
 }
 
-/// A fence or a look at the clock. Code that does nothing else waits for somebody.
+/// A fence or a look at the clock. Code that does nothing else waits for another handler.
 fn maybe_waiting(unit: &Unit) {
     let spins = unit.own.spins.get() + 1;
     unit.own.spins.set(if spins < SPINS { spins } else { 0 });
