@@ -146,7 +146,7 @@ fn a_recorded_post_comes_not_before_its_time() {
     assert_eq!(part.time, 50 * US + (150 + 224 + 35) * NS);
 }
 
-/// The slower of wire and bus bounds the rate, whoever moves the data.
+/// The slower of wire and bus bounds the rate of eager and rendezvous data.
 #[test]
 fn long_messages_are_as_fast_as_the_wire() {
     for (eager_limit, bytes) in [(64, 1_000_000), (4096, 4096)] {

@@ -78,6 +78,7 @@ int main(int words, char **word)
 	wq_attr.pd = key_attr.pd;
 	wq_attr.wq_ring_qmem.daddr = shared.rq_ring;
 	wq_attr.wq_dbr_qmem.daddr = shared.rq_record;
+	CHECK(!flexio_rq_create(process, NULL, flexio_cq_get_cq_num(cq), &wq_attr, NULL));
 	CHECK(flexio_rq_create(process, NULL, flexio_cq_get_cq_num(cq), &wq_attr, &rq));
 	wq_attr.wq_ring_qmem.daddr = shared.sq_ring;
 	CHECK(flexio_sq_create(process, NULL, flexio_cq_get_cq_num(sq_cq), &wq_attr, &sq));

@@ -167,10 +167,14 @@ fn create(
         wq.receive =
             Some(Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken });
     }
-    let mut nic = machine().nic();
+    if queue.is_null() {
+        return Err("no place for the result".into());
+    }
+    let mut guard = machine().nic();
+    let nic = &mut *guard;
     let cq = nic.cqs.get_mut(cqn).ok_or_else(|| format!("no completion queue {cqn:#x}"))?;
-    cq.users += 1;
     let number = nic.wqs.insert(|_| wq).ok_or("too many work queues")?;
+    cq.users += 1;
     // SAFETY: the API's contract for results.
     unsafe { put(queue, Kind::Wq.handle(number)) }
 }

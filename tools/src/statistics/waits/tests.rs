@@ -85,7 +85,7 @@ fn a_wrong_tag_is_named() {
 
 #[test]
 fn sends_in_a_cycle_are_one_finding() {
-    // A synchronous send has an answer to wait for, too. Rank 3 hangs on the cycle.
+    // A synchronous send has an answer to wait for, too. Rank 3 waits for the cycle.
     let (findings, waits, _) = seen(&[
         (
             &[("send", Some(1), Some(7), "user", 0), ("answer", Some(1), Some(7), "user", 0)],

@@ -64,7 +64,7 @@ impl Machine {
         self.unmatched[handler] = true;
     }
 
-    /// The leader stores the message in arrival order (S14), whoever ends the block.
+    /// The leader stores the message in arrival order (S14), also where handlers repost.
     pub(crate) fn store(&mut self, entry: u32) {
         let Boundary::Handler(handler) = self.boundary else { return };
         self.unmatched[handler] = false;
