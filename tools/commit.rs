@@ -6,7 +6,6 @@ use std::process::Command;
 /// Digits of a commit's name that are told.
 pub(crate) const DIGITS: usize = 12;
 
-/// A commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Commit {
     /// Its name's first digits.

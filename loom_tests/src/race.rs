@@ -37,7 +37,6 @@ pub type Role = Box<dyn FnOnce() -> Ends + Send>;
 pub struct Parts {
     /// Worker 0.
     pub leader: ManuallyDrop<Box<Leader>>,
-    /// The other workers.
     pub workers: Vec<Box<Worker>>,
     /// The host's end.
     pub host: ManuallyDrop<HostPort>,

@@ -25,7 +25,6 @@ thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
 }
 
-/// The requested file.
 fn file() -> Option<std::ffi::OsString> {
     std::env::var_os("DPAMATCH_STORY")
 }

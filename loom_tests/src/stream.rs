@@ -59,7 +59,6 @@ pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
     Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
 }
 
-/// An envelope from plain numbers.
 pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     Envelope {
         comm: CommId(comm),
@@ -93,14 +92,11 @@ pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     }
 }
 
-/// Fate of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It still waits.
     Posted,
-    /// It matched the message with this arrival number.
     Matched {
-        /// Arrival number.
         arrival: u64,
         /// The message was unexpected.
         late: bool,
@@ -123,7 +119,6 @@ pub enum Crew {
 pub struct Stream {
     /// Configuration of the NIC; queues are just deep enough, and the order is the stream's.
     pub config: NicConfig,
-    /// Hints of all communicators.
     pub hints: Hints,
     /// The operations; receives and messages are numbered from 0.
     pub steps: Vec<Operation>,
@@ -132,7 +127,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream for a NIC of this configuration.
     pub fn new(config: NicConfig, steps: &[Operation]) -> Self {
         let mut steps = steps.to_vec();
         let (mut posts, mut sends) = (0, 0);

@@ -53,7 +53,6 @@ fn tiny() -> NicConfig {
     }
 }
 
-/// No tables at all.
 fn no_tables() -> NicConfig {
     NicConfig { index_bins: 1, eager_limit: 64, ..NicConfig::default() }
 }

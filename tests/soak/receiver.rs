@@ -44,7 +44,6 @@ pub(super) struct Receiver<'a> {
     received_of: Vec<u64>,
     /// A break is near: no sender gets a new allowance.
     breaking: bool,
-    /// When the next break begins.
     next_break: u64,
     breaks: u64,
     truncated: u64,

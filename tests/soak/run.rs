@@ -27,7 +27,6 @@ use super::fault::Fault;
 use super::receiver::Receiver;
 use super::traffic::{Lane, Source};
 
-/// The settings of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Settings {
     /// Messages, of all senders together.
@@ -92,7 +91,6 @@ impl Default for Settings {
     }
 }
 
-/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Progress {
     /// Messages received and checked.
@@ -114,7 +112,6 @@ pub(crate) struct Report {
     pub(crate) truncated: u64,
     /// Messages that matched probes took.
     pub(crate) taken: u64,
-    /// Receives cancelled.
     pub(crate) cancelled: u64,
     /// Events of the order log, all of which the oracle confirmed.
     pub(crate) log_entries: u64,

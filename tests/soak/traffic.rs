@@ -17,7 +17,6 @@ use dpamatch::endpoint::{CommSender, SendRequest, Status};
 pub(super) const TAGS: u32 = 8;
 /// Bytes of number, source, tag and communicator at the start of every message.
 pub(super) const HEADER_BYTES: usize = 20;
-/// Longest message.
 pub(super) const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// Counters that sender and receiver share, on a cache line of their own.

@@ -15,6 +15,7 @@
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`version`]: version and commit of the program.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
 pub mod analyze;
 pub mod bench;

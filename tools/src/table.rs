@@ -13,13 +13,10 @@ use crate::results::{Descriptor, Figure, better, snake_case};
 /// What stands in a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cell {
-    /// Text.
     Text(String),
-    /// A number that was counted.
     Count(u64),
     /// A number that was computed or measured.
     Real(f64),
-    /// No value.
     None,
 }
 
@@ -119,11 +116,8 @@ pub type Column<'a, T> = (&'a str, fn(&T) -> Cell);
 pub struct Table {
     /// Its name in CSV, JSON and file names.
     pub name: String,
-    /// Title above the table.
     pub title: String,
-    /// Notes below the table.
     pub notes: Vec<String>,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// Columns that a narrow line omits, the first one first.
     pub extra: Vec<String>,
@@ -148,7 +142,6 @@ pub struct Rows<I> {
 }
 
 impl<I: IntoIterator> Rows<I> {
-    /// The table with these columns.
     pub fn columns(self, columns: &[Column<'_, I::Item>]) -> Table {
         let mut table = Table::new(&self.name, self.title, columns.iter().map(|(name, _)| *name));
         for item in self.items {
@@ -184,7 +177,6 @@ impl Table {
         Rows { name: name.to_owned(), title: title.into(), items }
     }
 
-    /// Without these columns.
     pub fn without(mut self, columns: &[&str]) -> Self {
         for name in columns {
             if let Some(place) = self.columns.iter().position(|column| column == name) {
@@ -196,7 +188,6 @@ impl Table {
         self
     }
 
-    /// With a note.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
@@ -208,14 +199,12 @@ impl Table {
         self
     }
 
-    /// One more row.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "{}", self.title);
         self.rows.push(row);
     }
 
-    /// Adds a row of cells with the names of their columns.
     pub fn row(&mut self, cells: impl IntoIterator<Item = (impl AsRef<str>, Cell)>) {
         let cells = cells.into_iter().map(|(name, cell)| (name.as_ref().to_owned(), cell));
         let (names, row): (Vec<String>, Vec<Cell>) = cells.unzip();
@@ -244,7 +233,6 @@ impl Table {
         self
     }
 
-    /// Adds the values of a figure of the last row in each round.
     pub fn rounds(&mut self, figure: &str, values: &[f64]) {
         if let (Some(last), false) = (self.rows.len().checked_sub(1), values.is_empty()) {
             self.rounds.push((last, figure.to_owned(), values.to_vec()));
@@ -295,7 +283,6 @@ impl Table {
         wrapped(&format!("{}\n{}{notes}", self.title, grid.text(width)), width)
     }
 
-    /// For a page in Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.rows.iter().map(|row| line(row.iter().map(Cell::shown).collect()));
@@ -348,7 +335,6 @@ impl Csv {
         self.0.write_record(fields.map(String::into_bytes)).expect("a field for each column");
     }
 
-    /// All of it.
     pub fn text(self) -> String {
         let bytes = self.0.into_inner().expect("memory takes every byte");
         String::from_utf8(bytes).expect("every field is text")

@@ -1,6 +1,5 @@
 //! Which version of the program this is.
 
-/// The number of the release.
 pub const NUMBER: &str = env!("CARGO_PKG_VERSION");
 
 /// The number, and in parentheses the commit that it is built from and whether files were changed

@@ -71,7 +71,6 @@ fn a_sentence_names_the_place() {
     assert!(!without.contains("Call sites") && !without.contains("sites: "), "{without}");
 }
 
-/// Somewhere in a program.
 #[inline(never)]
 fn somewhere() -> u32 {
     std::hint::black_box(line!())

@@ -12,12 +12,15 @@ type Line = &'static [&'static str];
 
 /// Action of a step.
 enum Work {
-    /// Runs cargo.
     Cargo(Line),
     /// Runs `dpamatch` with each of these arguments in place of `{}`.
     Dpamatch(Line, &'static [&'static str]),
     /// Runs cargo for the models: flag for the arm of `sync`, target folder, and arguments.
-    Model { cfg: &'static str, folder: &'static str, line: Line },
+    Model {
+        cfg: &'static str,
+        folder: &'static str,
+        line: Line,
+    },
     /// Runs the seeded faults.
     Mutants,
 }

@@ -110,7 +110,6 @@ struct Options {
     dev: bool,
     only: Option<String>,
     lines: RangeInclusive<usize>,
-    /// Rounds of the rates.
     rates: Option<usize>,
 }
 

@@ -231,7 +231,6 @@ impl Book {
         summary.replacen(ABOVE_COMMANDS, &entry, 1)
     }
 
-    /// The page with the links of the book.
     fn rebased(&self, page: &str, text: &str) -> String {
         replaced(text, |link| {
             let path = resolve(page, link.target)?;
@@ -248,7 +247,6 @@ impl Book {
     }
 }
 
-/// The text with some links replaced.
 fn replaced(text: &str, change: impl Fn(&Link<'_>) -> Option<String>) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for link in links(text) {
@@ -266,7 +264,6 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// All pages of the repository.
     fn pages() -> BTreeMap<String, String> {
         let root = root();
         let mut git = Command::new("git");

@@ -153,7 +153,6 @@ fn ids(text: &str) -> Vec<&str> {
     words.filter(|word| is_id(word)).collect()
 }
 
-/// All comments of a source file as one text.
 fn comments_of(text: &str) -> String {
     let comments = text.lines().filter_map(|line| line.split_once("//"));
     comments.map(|(_, comment)| comment.trim_start_matches(['/', '!']).to_owned() + "\n").collect()

@@ -14,7 +14,6 @@ pub(crate) fn tag(number: usize) -> Tag {
     Tag::new(number as u32).expect("a small number is a tag")
 }
 
-/// The source of all messages.
 pub(crate) fn source() -> Rank {
     Rank::new(1).expect("a small number is a rank")
 }

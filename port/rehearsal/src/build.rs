@@ -12,7 +12,6 @@ pub const TARGET: &str = "riscv64imac-unknown-none-elf";
 pub enum Build {
     /// As on a card.
     Plain,
-    /// With a mark at each step.
     Marks,
     /// With the seeded faults, selected on the command line.
     Faults,

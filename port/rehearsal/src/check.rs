@@ -75,7 +75,6 @@ pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
 pub struct Verdict {
     /// Outcomes equal to the oracle's.
     pub outcomes: usize,
-    /// Runs.
     pub runs: usize,
     /// Faults by run.
     pub wrong: Vec<String>,

@@ -4,23 +4,19 @@ use std::ops::Range;
 
 use crate::weak::Kind;
 
-/// Default number of seeds.
 const SEEDS: u64 = 1000;
 /// Selects the unmodified orderings.
 const SHIPPED: &str = "shipped";
-/// Before the first seed.
 const FIRST: &str = "--first-seed";
 
 /// Selected runs in weak memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Seeds for each kind.
     pub seeds: Range<u64>,
     /// Run with unmodified orderings.
     pub shipped: bool,
     /// Run with each of these orderings weakened: `FILE:LINE:COLUMN=WEAKER`.
     pub places: Vec<String>,
-    /// Kinds of runs.
     pub kinds: Vec<Kind>,
 }
 

@@ -14,7 +14,6 @@ const STACK_MOST: u64 = 8 << 10;
 /// Least size of a listed function, in bytes.
 const LISTED: u64 = 256;
 
-/// Whether a function is the panic entry.
 fn is_panic(function: &Function) -> bool {
     let name = readable(&function.name);
     ["panic", "unwrap_failed", "expect_failed", "slice_index_fail", "handle_alloc_error"]

@@ -48,13 +48,10 @@ fn events(
 /// One run of the firmware.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
-    /// Name.
     pub name: String,
-    /// Harts of the machine.
     pub harts: usize,
     /// The firmware's command line.
     pub arguments: String,
-    /// Input files.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Expected contents of [`OUT`].
     pub expected: Vec<u8>,
@@ -123,7 +120,6 @@ impl Job {
         }
     }
 
-    /// A random stream.
     pub fn stream(
         stream: (Profile, u64, u64),
         (harts, handlers): (usize, usize),

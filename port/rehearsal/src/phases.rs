@@ -10,7 +10,6 @@ pub enum Phase {
     Other,
     /// Begins the slice and reads the message.
     Poll,
-    /// Searches the indexes.
     Search,
     /// Books the candidate and publishes it.
     Book,
@@ -20,7 +19,6 @@ pub enum Phase {
     Detect,
     /// Decides whether it is clean.
     Resolve,
-    /// The fast path.
     Fast,
     /// The slow path: another search.
     Slow,
@@ -32,7 +30,6 @@ pub enum Phase {
     Boundary,
     /// The card's work to post a receive.
     Post,
-    /// The host posts.
     HostPost,
     /// The wire's end sends.
     Send,
@@ -67,7 +64,6 @@ impl Phase {
         Self::Other,
     ];
 
-    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Poll => "poll",

@@ -8,7 +8,6 @@ use std::{fs, io, thread};
 use crate::job::{Job, OUT};
 
 const PROGRAM: &str = "qemu-system-riscv64";
-/// Bytes of the machine's memory.
 pub const MEMORY_BYTES: u64 = 128 << 20;
 /// Longest run before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,7 +22,6 @@ pub fn is_here() -> bool {
 pub struct Ran {
     /// The outcomes, if written.
     pub outcomes: Option<Vec<u8>>,
-    /// Console output.
     pub console: String,
     /// Whether it exited with code 0.
     pub is_good: bool,

@@ -10,7 +10,6 @@ use crate::check::interpret;
 use crate::job::{Ends, Job, WARM_UP};
 use crate::phases::{Phase, marks};
 
-/// Numbers of handlers.
 const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
 /// Handlers of the table of memory accesses.
 const ACCESSES_AT: usize = 32;

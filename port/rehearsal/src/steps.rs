@@ -60,7 +60,6 @@ pub struct Row {
 /// Names of two steps.
 pub type Pair = (&'static str, &'static str);
 
-/// Workloads with these options.
 fn workloads(options: &[&str]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for options in options {
@@ -75,7 +74,6 @@ fn workloads(options: &[&str]) -> Vec<Job> {
     jobs
 }
 
-/// Streams with these options.
 fn streams(options: &str) -> [Job; 4] {
     let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
     profiles.map(|profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, options))
@@ -207,7 +205,6 @@ pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
     off / now.max(1.0)
 }
 
-/// The table as text.
 pub fn text(steps: &BTreeMap<Pair, Row>) -> String {
     let mut text = HEAD.to_owned();
     for ((from, to), row) in steps {

@@ -20,14 +20,12 @@ const LIMIT: u64 = 60_000_000;
 /// Kind of a run; the seed chooses the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// One of the paper's workloads.
     Workload(PaperWorkload),
     /// A random stream with its own seed.
     Stream,
 }
 
 impl Kind {
-    /// All kinds.
     pub const ALL: [Self; 4] = [
         Self::Workload(PaperWorkload::NoConflict),
         Self::Workload(PaperWorkload::FastPath),
@@ -61,7 +59,6 @@ impl Kind {
         }
     }
 
-    /// Name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workload(workload) => workload.name(),
@@ -73,7 +70,6 @@ impl Kind {
 /// Result of many runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Runs.
     pub runs: u64,
     /// Runs with outcomes other than the oracle's, or without an end.
     pub wrong: u64,

@@ -10,7 +10,6 @@ use crate::{Ending, Setup, told};
 /// A schedule that broke a rule.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The run.
     pub run: Run,
     /// Seed of a random schedule.
     pub seed: Option<u64>,
@@ -21,7 +20,6 @@ pub struct Violation {
 /// Result of exploring many schedules.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Number of schedules run.
     pub schedules: u64,
     /// Number of schedules by their combination of paths, handler by handler.
     pub paths: BTreeMap<String, u64>,

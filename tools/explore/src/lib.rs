@@ -8,6 +8,7 @@
 //! Accesses are sequentially consistent here, so effects of weak memory do not show (loom explores
 //! those). Only an exhaustive exploration proves the absence of a violation.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
 mod explore;
 mod paths;
@@ -69,7 +70,6 @@ pub struct Setup {
     pub handlers: usize,
     /// Bins of each hash table.
     pub bins: usize,
-    /// Entry rule of the fast path.
     pub fast_path: FastPath,
     /// Skip receives booked by a lower handler.
     pub early_check: bool,

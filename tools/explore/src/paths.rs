@@ -32,7 +32,6 @@ pub(crate) fn paths(told: &[Told]) -> String {
     blocks.iter().map(line).collect::<Vec<_>>().join(" | ")
 }
 
-/// Describes the difference to the expected result.
 pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
     let mut parts = Vec::new();
     for &(receive, message) in &expected.matches {

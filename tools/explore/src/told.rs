@@ -67,7 +67,6 @@ pub(crate) fn end() -> Option<Told> {
     outcome.map(|outcome| Told { outcome, told, names })
 }
 
-/// Names a request.
 pub(crate) fn name(request: u64, name: u64) {
     NOTES.with_borrow_mut(|notes| notes.names.insert(request, name));
 }

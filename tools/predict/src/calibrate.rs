@@ -20,7 +20,6 @@ use dpamatch_vocabulary::PaperWorkload;
 /// A measured rate for calibration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Workload.
     pub series: PaperWorkload,
     /// Threads: 1 or 2.
     pub threads: usize,
@@ -31,7 +30,6 @@ pub struct Measured {
 /// A fitted parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
-    /// Parameter.
     pub parameter: &'static str,
     /// Value; for `work` a factor.
     pub value: f64,
@@ -114,7 +112,6 @@ static FREE: [Free; 4] = [
     },
 ];
 
-/// The free parameters of a profile.
 fn free(profile: &Profile) -> Vec<&'static Free> {
     if profile.instructions.cpi > 0.0 { vec![&OWN, &FREE[1]] } else { FREE.iter().collect() }
 }

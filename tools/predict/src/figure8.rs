@@ -13,16 +13,12 @@ pub enum Use {
     Later,
 }
 
-/// One measured point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
-    /// Series.
     pub series: PaperWorkload,
-    /// DPA threads.
     pub threads: usize,
     /// Median rate in messages per microsecond.
     pub rate: f64,
-    /// Permitted use.
     pub used: Use,
 }
 
@@ -36,7 +32,6 @@ pub fn rates(series: PaperWorkload) -> [f64; 6] {
     }
 }
 
-/// Thread counts of the measured points.
 pub const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Decisions on the structure of the model that were made with the points in view. Like a fitted

@@ -27,7 +27,6 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// All limits.
     pub const ALL: [Self; 8] = [
         Self::Arrival,
         Self::Bandwidth,
@@ -39,7 +38,6 @@ impl Limit {
         Self::Eus,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Arrival => "arrival",
@@ -95,7 +93,6 @@ impl Limit {
 /// Gain in rate when a limit is removed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
-    /// Limit.
     pub limit: Limit,
     /// Relative gain: the rate without the limit over the rate with it, minus 1.
     pub gain: f64,

@@ -9,7 +9,6 @@ const STREAM: usize = 8192;
 /// Least batch of receives in an endless stream: the prototype's receives in flight (O38).
 const POSTED: usize = 1024;
 
-/// The offered load.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Offer {
     /// Windows of the profile's length, or an endless stream.

@@ -150,7 +150,6 @@ section! {
     }
 }
 
-/// Defines an enum of choices with their names in a profile.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident in $of:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
         $(#[$doc])*
@@ -281,7 +280,6 @@ section! {
 }
 
 impl Profile {
-    /// Names of the built-in profiles.
     pub const NAMES: [&str; 3] = ["bluefield3", "bluefield3-instructions", "generic"];
 
     /// Text of a built-in profile.
@@ -365,7 +363,6 @@ impl Profile {
         numbers
     }
 
-    /// The machine's costs.
     pub fn costs(&self) -> machine::Costs {
         let Self { eus, memory, host, word, arrival, work, .. } = self;
         machine::Costs {

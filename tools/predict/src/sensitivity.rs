@@ -19,9 +19,7 @@ pub struct Errors {
 /// One number, halved and doubled.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trial {
-    /// Its name.
     pub parameter: String,
-    /// Value in the profile.
     pub value: f64,
     /// Errors with half and twice the value, after a new fit. `None`: no fit gives the rate of NC
     /// at one thread.

@@ -77,12 +77,10 @@ impl Sequence {
         Self::new(operations.collect())
     }
 
-    /// The operations.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Number of arriving messages.
     pub fn messages(&self) -> u64 {
         self.messages
     }

@@ -21,9 +21,7 @@ pub struct Setup {
     pub handlers: usize,
     /// Bins of each hash table.
     pub bins: usize,
-    /// Receive descriptors.
     pub receives: usize,
-    /// Entry rule of the fast path.
     pub fast_path: FastPath,
     /// Skip receives booked by a lower handler (O27).
     pub early_check: bool,
@@ -102,7 +100,6 @@ pub enum SimulateError {
 /// Result of a part of a run.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Messages that arrived.
     pub messages: u64,
     /// From the first arrival to the end of the last EU's work.
     pub time: Picos,
@@ -110,9 +107,7 @@ pub struct Part {
     pub begin: Picos,
     /// The machine at its end.
     pub outcome: Outcome,
-    /// Counters of each handler.
     pub handlers: Vec<Vec<(&'static str, u64)>>,
-    /// Counters of the boundary.
     pub boundary: Vec<(&'static str, u64)>,
     /// Receive and message of each match, by the caller's names, in matching order.
     pub matches: Vec<(u64, u64)>,

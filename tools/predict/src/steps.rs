@@ -24,7 +24,6 @@ fn line(line: &str) -> Option<(usize, usize, Between)> {
     Some((from, to, between))
 }
 
-/// The measured table.
 pub(crate) fn measured() -> Steps {
     let mut steps = Steps::new(StepKind::ALL.len());
     for (from, to, between) in MEASURED.lines().filter_map(line) {

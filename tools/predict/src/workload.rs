@@ -18,7 +18,6 @@ pub enum Pattern {
     Mixed {
         /// Percentage, at most 100.
         equal: u32,
-        /// Seed of the choice.
         seed: u64,
     },
 }
@@ -29,7 +28,6 @@ impl From<PaperWorkload> for Pattern {
     }
 }
 
-/// Tag of the common key.
 const COMMON: u32 = PaperWorkload::COMMON_TAG.get();
 /// First tag of the others.
 const FIRST: u32 = 1000;

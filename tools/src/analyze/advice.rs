@@ -6,14 +6,12 @@ use super::engines::EngineReport;
 use super::report::Report;
 use super::stats::{Hint, Needs, Plan};
 
-/// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Advice {
     /// Its subject.
     pub topic: &'static str,
     /// The recommendation.
     pub text: String,
-    /// The numbers that support it.
     pub because: String,
 }
 

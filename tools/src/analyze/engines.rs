@@ -12,7 +12,6 @@ use dpamatch::registry::{EngineEntry, EngineOptions};
 /// A replay through a registered engine.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EngineReport {
-    /// The engine.
     pub name: &'static str,
     /// Its pairs compared with the trace's.
     pub agreement: Agreement,
@@ -24,7 +23,6 @@ pub struct EngineReport {
 }
 
 impl EngineReport {
-    /// Looks up a counter by name.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
     }

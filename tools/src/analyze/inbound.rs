@@ -15,7 +15,6 @@ pub struct Inbound {
     pub comm: u32,
     /// The sender's rank there.
     pub source: u32,
-    /// The tag.
     pub tag: u32,
     /// Bytes sent, or [`UNKNOWN`].
     pub bytes: u32,

@@ -19,11 +19,9 @@ const OPERATIONS_MAX: u32 = 4000;
 /// The results for one number of bins, over all ranks.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Lifetime {
-    /// Bins of each table.
     pub bins: u32,
     /// Depth of the table without wildcards: the greatest mean over the ranks at any data point.
     pub depth_average: f64,
-    /// Greatest depth.
     pub depth_max: u32,
     /// Mean depth over all data points of all ranks.
     pub depth_mean: f64,

@@ -11,10 +11,7 @@ pub enum How {
     /// A communicator of the same ranks.
     Dup,
     /// A communicator of a group's members.
-    Create {
-        /// The group's number.
-        group: u32,
-    },
+    Create { group: u32 },
     /// One communicator for each colour.
     Split {
         /// The colour; `None` takes no part.
@@ -33,19 +30,14 @@ pub enum How {
         remain: Vec<i32>,
     },
     /// The first ranks of the parent.
-    Graph {
-        /// Their number.
-        nodes: u32,
-    },
+    Graph { nodes: u32 },
     /// An inter-communicator of two groups.
     Inter {
-        /// Rank of the local leader.
         local_leader: i32,
         /// The communicator that the leaders use.
         peer: LocalId,
         /// Rank of the other leader in `peer`.
         remote_leader: i32,
-        /// The leaders' tag.
         tag: i32,
     },
     /// Merges both groups of an inter-communicator.
@@ -128,7 +120,6 @@ pub enum Origin {
         /// The new communicator; `None` if the rank is no member.
         new: Option<LocalId>,
     },
-    /// Creates a group.
     Group {
         /// The kind of creation.
         how: Members,

@@ -19,7 +19,6 @@ pub const NOBODY: i32 = -2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// Sends a message.
     Send,
     /// Posts a receive.
     Recv,
@@ -58,7 +57,6 @@ pub struct Transfer {
     pub bytes: u32,
     /// Source in the completion's status, for [`End::Known`].
     pub got_source: i32,
-    /// Tag in that status.
     pub got_tag: i32,
     /// Bytes in that status, or [`UNKNOWN`].
     pub got_bytes: u32,
@@ -66,11 +64,9 @@ pub struct Transfer {
     pub call: u32,
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
-    /// Number of the posting function.
     pub function: u16,
     /// Its role.
     pub kind: Kind,
-    /// How it ended.
     pub end: End,
     /// Whether the call waits for its completion.
     pub blocking: bool,
@@ -110,7 +106,6 @@ impl Transfer {
         Some((u32::try_from(pair.0).ok()?, u32::try_from(pair.1).ok()?))
     }
 
-    /// The posting function.
     pub fn function_name(&self) -> &'static str {
         Function::from_number(self.function).map_or("?", Function::name)
     }
@@ -122,9 +117,7 @@ impl Transfer {
 pub enum Sync {
     /// All wait for all.
     All,
-    /// All wait for the root.
     FromRoot,
-    /// The root waits for all.
     ToRoot,
     /// No rank is sure to wait.
     None,
@@ -149,12 +142,7 @@ pub enum Action {
     /// Begins this transfer; a probe waits for its message.
     Begin(u32),
     /// Waits for `count` transfers from index `first` of [`Program::finished`] on.
-    Finish {
-        /// First index.
-        first: u32,
-        /// Number of transfers.
-        count: u32,
-    },
+    Finish { first: u32, count: u32 },
     /// Asks to cancel a receive.
     Cancel(u32),
     /// Takes part in a collective operation.
@@ -176,7 +164,6 @@ pub struct Step {
     pub at_ns: i64,
     /// Processor time since the previous call returned, up to 4 s.
     pub gap_ns: u32,
-    /// The action.
     pub action: Action,
 }
 
@@ -203,11 +190,8 @@ pub struct EmptyPolls {
     pub any_source: bool,
     /// Whether they accept any tag.
     pub any_tag: bool,
-    /// Number of probes.
     pub count: u64,
-    /// Number of the first call.
     pub call: u32,
-    /// Number of its function.
     pub function: u16,
 }
 
@@ -226,7 +210,6 @@ pub struct Oddities {
 /// One rank's part of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Its rank in the world.
     pub rank: u32,
     /// Sends, receives and successful probes in posting order.
     pub transfers: Vec<Transfer>,
@@ -240,7 +223,6 @@ pub struct Program {
     pub comms: Vec<LocalComm>,
     /// The creating calls of its communicators and groups.
     pub origins: Vec<super::origin::Origin>,
-    /// Calls by function.
     pub calls: Counts,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
@@ -258,7 +240,6 @@ impl Program {
         self.comms.get(usize::from(comm)).map_or(0, |comm| comm.number)
     }
 
-    /// Bytes of memory used by the arrays.
     pub fn memory_bytes(&self) -> usize {
         self.transfers.capacity() * size_of::<Transfer>()
             + self.steps.capacity() * size_of::<Step>()

@@ -18,18 +18,15 @@ pub struct RankView<'a> {
     pub program: &'a Program,
     /// Its messages.
     pub inbound: &'a [Inbound],
-    /// All communicators.
     pub comms: &'a Communicators,
 }
 
 impl<'a> RankView<'a> {
-    /// The communicator of a transfer.
     #[inline]
     pub fn comm(&self, transfer: u32) -> u32 {
         self.comms.global(self.at, self.program.transfers[transfer as usize].comm)
     }
 
-    /// A message's envelope for matching.
     #[inline]
     pub fn envelope(&self, message: u32) -> Envelope {
         let &Inbound { comm, source, tag, .. } = &self.inbound[message as usize];

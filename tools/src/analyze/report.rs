@@ -44,7 +44,6 @@ pub enum OrderChoice {
 pub struct Question {
     /// The trace's name in the report.
     pub name: String,
-    /// The order to replay.
     pub order: OrderChoice,
     /// The network for [`OrderChoice::Causal`].
     pub network: Network,
@@ -54,7 +53,6 @@ pub struct Question {
     pub check: bool,
     /// Further engines to replay through.
     pub engines: Vec<&'static EngineEntry>,
-    /// The options of these engines.
     pub options: EngineOptions,
 }
 
@@ -101,9 +99,7 @@ pub struct CommReport {
 /// The contents of the trace, and its gaps.
 #[derive(Clone, Debug, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Source {
-    /// Calls in the trace.
     pub calls: u64,
-    /// Bytes of trace.
     pub bytes: u64,
     /// How receives and messages were paired.
     pub truth: Truth,
@@ -117,12 +113,10 @@ pub struct Source {
     pub salvaged: Vec<(u32, String)>,
 }
 
-/// The complete report.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Report {
     /// The trace's name.
     pub name: String,
-    /// Processes of the run.
     pub processes: u32,
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
@@ -132,7 +126,6 @@ pub struct Report {
     pub network: Option<Network>,
     /// Number of stalls that a causal order had to resolve.
     pub stalls: u64,
-    /// The first stalls.
     pub first_stalls: Vec<Stall>,
     /// The contents of the trace.
     pub source: Source,
@@ -140,7 +133,6 @@ pub struct Report {
     pub application: Totals,
     /// Statistics of each rank with a trace.
     pub ranks: Vec<RankStats>,
-    /// Communicators in use.
     pub communicators: Vec<CommReport>,
     /// The published analyzer's view.
     pub lifetime: Vec<Lifetime>,
@@ -152,7 +144,6 @@ pub struct Report {
     pub unmatched: Vec<Unmatched>,
     /// Call sites and their unexpected messages; empty if the trace has no call sites.
     pub sites: Vec<SiteReport>,
-    /// Advice drawn from the numbers.
     pub advice: Vec<Advice>,
     /// Time of the last event; 0 if the order has no times.
     pub end_ns: u64,

@@ -18,13 +18,11 @@ const PROCESSES_MAX: u32 = 1 << 22;
 /// All ranks of a trace, their messages, and the recorded pairs.
 #[derive(Debug)]
 pub struct Run {
-    /// Processes of the world.
     pub processes: u32,
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
     /// The ranks with a trace, ascending.
     pub programs: Vec<Program>,
-    /// All communicators.
     pub comms: Communicators,
     /// The messages to each program.
     pub inbound: Vec<Vec<Inbound>>,

@@ -19,7 +19,6 @@ pub struct SiteReport {
     pub place: String,
     /// The enclosing function of the program, if known.
     pub within: Option<String>,
-    /// The MPI function.
     pub function: &'static str,
     /// Receives posted, or messages sent.
     pub count: u64,

@@ -27,12 +27,10 @@ impl Latencies {
         Self(all)
     }
 
-    /// Adds the latencies of another round.
     pub fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("it grows with the times");
     }
 
-    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.0.len()
     }

@@ -14,7 +14,6 @@ pub struct Machine {
     pub cpu: String,
     /// Processors that this process may use.
     pub processors: usize,
-    /// Name and release of the kernel.
     pub kernel: String,
     /// The load average of the last minute, at the start.
     pub load: String,

@@ -23,7 +23,6 @@ use super::window::{
 use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
 
-/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The NIC. `threads` runs it on its own threads instead of the receiving thread. Tables that
@@ -59,7 +58,6 @@ pub struct Sample {
     /// For windows with late receives, the median time per receive from the first late post to the
     /// last completion.
     pub receive_ns: f64,
-    /// Number of payloads checked.
     pub checked: u64,
     /// Whether both threads had their own processor; of several senders, the first.
     pub pinned: bool,

@@ -206,16 +206,12 @@ impl Receiver for NicReceiver {
     }
 }
 
-/// The paths of a NIC's messages.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Paths {
-    /// Messages per block.
     pub per_block: f64,
     /// Share matched without conflict.
     pub clean: f64,
-    /// Share matched on the fast path.
     pub fast: f64,
-    /// Share matched on the slow path.
     pub slow: f64,
     /// Share that was unexpected.
     pub unexpected: f64,

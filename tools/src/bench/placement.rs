@@ -37,7 +37,6 @@ impl Distance {
 /// A state of the two processors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub struct Placement {
-    /// Their distance.
     pub distance: Distance,
     /// Whether another program slowed one of them.
     pub slowed: bool,

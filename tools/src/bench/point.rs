@@ -68,12 +68,10 @@ impl fmt::Display for Peer {
     }
 }
 
-/// A point of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Point {
     /// The receiver.
     pub peer: Peer,
-    /// The scenario.
     pub scenario: Scenario,
     /// Messages per window, `1..=WINDOW_MAX`.
     pub window: usize,

@@ -62,12 +62,10 @@ impl Recorded {
         Self { operations, comms: comms.len() as u32, messages }
     }
 
-    /// Number of messages.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Number of events.
     pub fn events(&self) -> u64 {
         self.operations.len() as u64
     }
@@ -182,7 +180,6 @@ fn rate(
 /// The result of an engine.
 #[derive(Clone, Debug)]
 pub struct RecordedRow {
-    /// Its name.
     pub engine: &'static str,
     /// Messages per second over the rounds.
     pub rate: Summary,

@@ -37,7 +37,6 @@ impl Row {
         Summary::of(&ratios).map(|summary| summary.median)
     }
 
-    /// The rounds in this placement.
     fn only(&self, placement: Option<Placement>) -> Self {
         let here = |round: usize| self.placements.get(round) == Some(&placement);
         let rates = self.rates.iter().enumerate();
@@ -57,14 +56,12 @@ impl Row {
         Some(all)
     }
 
-    /// Median over the rounds of a value of the samples.
     pub fn median(&self, value: impl Fn(&Sample) -> f64) -> f64 {
         let values: Vec<f64> = self.samples.iter().map(value).collect();
         Summary::of(&values).map_or(0.0, |summary| summary.median)
     }
 }
 
-/// A point that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{point}")]
 pub struct PointError {
@@ -184,7 +181,6 @@ impl Report {
         Self { rows: all, hand_over_ns: Vec::new() }
     }
 
-    /// The row of a point.
     pub fn find(&self, point: &Point, calibrated: bool) -> Option<&Row> {
         self.rows.iter().find(|row| row.point == *point && row.calibrated == calibrated)
     }

@@ -24,13 +24,10 @@ use super::stats::Summary;
 /// The parameters of the measurement.
 #[derive(Clone, Debug)]
 pub struct Scaling {
-    /// The NIC of each shard.
     pub nic: NicConfig,
     /// Processors; the row with n uses the first n.
     pub processors: Vec<usize>,
-    /// Messages of a window.
     pub window: usize,
-    /// Windows of a round.
     pub windows: usize,
     /// Rounds over all rows.
     pub rounds: usize,
@@ -39,9 +36,7 @@ pub struct Scaling {
 /// The rate of a number of shards on a number of processors.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct ScalingRow {
-    /// Shards.
     pub shards: usize,
-    /// Number of busy processors.
     pub processors: usize,
     /// Messages per second of all shards together, over the rounds.
     pub rate: Summary,
@@ -54,13 +49,11 @@ pub struct ScalingRow {
 /// The model's result for one window in equal shares on a number of shards.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct ShareRow {
-    /// Shards.
     pub shards: usize,
     /// Messages per share, rounded up.
     pub share: usize,
     /// Nanoseconds of one shard for a window of that length, over the rounds.
     pub time_ns: Summary,
-    /// Nanoseconds in each round.
     pub rounds: Vec<f64>,
     /// Speed-up over one shard with the whole window: the median of the rounds' ratios.
     pub speed_up: f64,
@@ -244,7 +237,6 @@ struct Own<'a> {
     endpoint: &'a mut Endpoint,
     part: &'a Communicator,
     shard: usize,
-    /// The rank of its sender.
     rank: Rank,
 }
 
@@ -357,7 +349,6 @@ fn tag(place: usize) -> Tag {
     Tag::new(place as u32).unwrap_or_default()
 }
 
-/// The payload of the message at a place of a window.
 fn number(table: &Table, window: usize, place: usize) -> u64 {
     (window * table.window + place) as u64
 }

@@ -17,7 +17,6 @@ pub enum Posting {
     Forward,
     /// In reverse order of arrival.
     Reverse,
-    /// In a random order.
     Random,
 }
 
@@ -36,7 +35,6 @@ pub enum Posting {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scenario {
     name: String,
-    /// Order of posting.
     pub posting: Posting,
     /// All messages have one tag.
     pub same: bool,
@@ -64,7 +62,6 @@ pub struct Scenario {
     pub late: usize,
 }
 
-/// An unknown scenario name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown scenario {0}")]
 pub struct UnknownScenario(String);

@@ -111,7 +111,6 @@ impl Spin {
     }
 }
 
-/// The words of a pair.
 #[derive(Debug, Default)]
 pub(super) struct Signals<W = SharedWord> {
     /// Sender: the window begins.

@@ -9,7 +9,6 @@ pub struct Summary {
     pub min: f64,
     /// The maximum.
     pub max: f64,
-    /// Number of values.
     pub count: usize,
 }
 

@@ -23,7 +23,6 @@ pub const VARIABLE: &str = "DPAMATCH_UCX";
 
 const SOURCE: &str = include_str!("../../peers/ucx.c");
 
-/// A usable UCX.
 #[derive(Clone, Debug)]
 pub struct Ucx {
     program: Arc<Program>,
@@ -177,7 +176,6 @@ impl Ucx {
         Ok(Self { program: Arc::new(program), version })
     }
 
-    /// UCX's version.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -217,7 +215,6 @@ fn python_package() -> Option<PathBuf> {
     folder.join("include/ucp/api/ucp.h").is_file().then_some(folder)
 }
 
-/// The program's arguments for the scenario.
 fn arguments(scenario: &Scenario) -> Vec<String> {
     let words = [
         (scenario.posting == Posting::Reverse, "reverse"),

@@ -77,7 +77,6 @@ pub(super) fn first_standing(window: &Window) -> usize {
     slot_of_standing(window, 0)
 }
 
-/// Number of slots that a window needs.
 pub(super) fn slots(window: &Window) -> usize {
     slot_of_standing(window, window.standing.len())
 }
@@ -85,13 +84,11 @@ pub(super) fn slots(window: &Window) -> usize {
 /// The receiver's times, in nanoseconds per window.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverTimes {
-    /// Posting the receives.
     pub(super) post: Vec<f64>,
     /// From then until the early receives are in the posted queue, where that is a separate step.
     pub(super) settle: Vec<f64>,
     /// From the first late post of a window to the last completion.
     pub(super) unexpected: Vec<f64>,
-    /// Number of payloads checked.
     pub(super) checked: u64,
 }
 

@@ -7,9 +7,7 @@ use super::policy::Channel;
 pub struct PollCosts {
     /// Processes per node (dual processors on the testbed).
     pub processes_per_node: u64,
-    /// Nodes.
     pub nodes: u64,
-    /// Polling the flag of one RDMA connection.
     pub rdma_ns: u64,
     /// Polling the completion queue, for any number of connections.
     pub completion_queue_ns: u64,
@@ -19,7 +17,6 @@ pub struct PollCosts {
     /// A turn of the polling loop without a peer: the cost of polling shared memory for a process
     /// alone on its node (ours: a dozen cycles).
     pub turn_ns: u64,
-    /// Polling the kernel module.
     pub kernel_ns: u64,
     /// From send to receive through shared memory, without polling.
     pub shared_start_ns: u64,
@@ -93,7 +90,6 @@ impl PollCosts {
         self.kernel_start_ns + bytes.div_ceil(PAGE_BYTES) * self.page_map_ns + self.copy_ns(bytes)
     }
 
-    /// One copy by the processor.
     pub fn copy_ns(&self, bytes: u64) -> u64 {
         bytes * 1000 / self.copy_bytes_per_us
     }

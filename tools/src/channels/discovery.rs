@@ -12,7 +12,6 @@ use super::policy::{Channel, PollingPolicy};
 /// Burst lengths of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bursts {
-    /// Constant.
     Constant(u32),
     /// Uniform from 1 to twice this minus 1.
     Uniform(u32),
@@ -58,7 +57,6 @@ impl Bursts {
 /// Time between messages of a burst, in nanoseconds; 0 is all at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// Constant.
     Constant(u64),
     /// Uniform from 0 to twice this.
     Random(u64),
@@ -78,7 +76,6 @@ impl Gap {
 pub struct Discovery {
     /// Burst lengths through shared memory.
     pub shared: Bursts,
-    /// Burst lengths through the network.
     pub network: Bursts,
     /// Pairs of bursts: one through shared memory, one through the network.
     pub pairs: u32,
@@ -107,7 +104,6 @@ impl Default for Discovery {
 /// Result of a run. Times are means over the messages, from arrival to discovery.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Discovered {
-    /// Messages of each channel.
     pub messages: u64,
     /// Mean through shared memory, in nanoseconds.
     pub shared_ns: f64,

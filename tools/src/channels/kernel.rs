@@ -29,7 +29,6 @@ impl KernelModule {
         Self { exposed: Exposed::default(), trap }
     }
 
-    /// A sender's side of the module.
     pub fn connect(&self) -> KernelSender {
         KernelSender(self.exposed.clone())
     }
@@ -43,7 +42,6 @@ impl KernelModule {
         self.exposed.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Number of messages that wait in the module.
     pub fn waiting(&self) -> usize {
         self.exposed.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

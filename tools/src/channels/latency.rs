@@ -6,7 +6,6 @@ use rand::{RngExt, SeedableRng};
 use super::costs::PollCosts;
 use super::policy::{Channel, PollingPolicy};
 
-/// Ratios of the figure.
 pub const RATIOS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /// Published latency changes within a node, relative to polling in turn, by ratio and bytes.

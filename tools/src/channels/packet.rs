@@ -13,7 +13,6 @@ pub struct Packet {
     pub sequence: u64,
     /// Communicator, source, tag.
     pub envelope: Envelope,
-    /// Payload.
     pub payload: Vec<u8>,
 }
 

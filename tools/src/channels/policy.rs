@@ -16,7 +16,6 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The other channel.
     pub fn other(self) -> Self {
         match self {
             Self::Network => Self::SharedMemory,
@@ -27,7 +26,6 @@ impl Channel {
 
 /// Chooses the next channel to poll. The real progress engine and virtual time use one interface.
 pub trait PollingPolicy: fmt::Debug + Send {
-    /// The channel to poll now.
     fn next(&mut self) -> Channel;
 
     /// Reports a poll and whether it found a message.
@@ -94,7 +92,6 @@ impl Dynamic {
         }
     }
 
-    /// The present ratio.
     pub fn ratio(&self) -> u32 {
         self.ratio
     }
@@ -136,7 +133,6 @@ impl Ratio {
     }
 }
 
-/// A policy by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PolicySpec {
     /// `round-robin`.

@@ -17,7 +17,6 @@ use super::reorder::Reorder;
 use super::shared_memory::SharedMemory;
 use dpamatch::engine::{Engine, MsgId, RecvId};
 
-/// A completed receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
     /// The receive.
@@ -29,17 +28,11 @@ pub struct Completed {
 /// Polls and empty polls of each channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PollCounts {
-    /// Polls of the network.
     pub network: u64,
-    /// Empty polls of the network.
     pub network_empty: u64,
-    /// Polls of shared memory.
     pub shared: u64,
-    /// Empty polls of shared memory.
     pub shared_empty: u64,
-    /// Polls of the kernel module.
     pub kernel: u64,
-    /// Empty polls of the kernel module.
     pub kernel_empty: u64,
     /// Messages that waited for an earlier one of their sender.
     pub reordered: u64,
@@ -49,11 +42,8 @@ pub struct PollCounts {
 #[derive(Debug)]
 pub struct ProgressEngine<'a> {
     matcher: Matcher<'a>,
-    /// Shared memory.
     pub shared: SharedMemory,
-    /// The kernel module.
     pub kernel: KernelModule,
-    /// The network.
     pub network: Network,
     policy: Box<dyn PollingPolicy>,
     reorder: Reorder,
@@ -213,7 +203,6 @@ impl<'a> ProgressEngine<'a> {
         self.matcher.unexpected.len()
     }
 
-    /// The polls so far.
     pub fn counts(&self) -> PollCounts {
         self.counts
     }
@@ -258,7 +247,6 @@ mod tests {
         )
     }
 
-    /// Payload of a sender's i-th message.
     fn payload(sender: u32, i: u32) -> Vec<u8> {
         // Every third message from the node is long enough for the kernel module.
         let length =

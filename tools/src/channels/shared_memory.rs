@@ -23,7 +23,6 @@ struct Fifo {
     capacity: usize,
 }
 
-/// The sender's end of a FIFO.
 #[derive(Debug)]
 pub struct FifoSender(Arc<Fifo>);
 

@@ -16,10 +16,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// All ways.
     pub const ALL: [Self; 3] = [Self::SharedMemory, Self::Kernel, Self::Network];
 
-    /// Name in tables.
     pub fn name(self) -> &'static str {
         ["shared_memory", "kernel", "network"][self as usize]
     }

@@ -451,7 +451,6 @@ impl Part {
         if parts.is_empty() { vec![Self::whole(report)] } else { parts }
     }
 
-    /// The whole report as one part.
     fn whole(report: &Report) -> Self {
         let measurements = all_measurements(report);
         Self { name: "any".to_owned(), measurements, report: report.clone() }

@@ -185,7 +185,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The published costs with their overrides.
 fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
     let mut costs = PollCosts::default();
     for text in overrides {

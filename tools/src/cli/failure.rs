@@ -20,7 +20,6 @@ pub(super) struct Violated;
 #[error("{0}")]
 pub(super) struct WrongMatching(pub(super) String);
 
-/// The exit code of the process.
 pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(ended) = error.downcast_ref::<guard::Ended>() {
         return ended.code;

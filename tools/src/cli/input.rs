@@ -45,7 +45,6 @@ pub(super) fn default<T: Choice>() -> &'static str {
     T::default().name()
 }
 
-/// The error for an unusable file or folder.
 pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
     let name = path.display();
     match error.kind() {

@@ -174,7 +174,6 @@ fn results(
     })))
 }
 
-/// Prints the engine's settings and counters.
 fn print_counters(matcher: &dyn StreamMatcher, settings: Vec<(&str, Value)>) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
     for (name, value) in settings {

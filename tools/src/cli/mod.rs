@@ -135,13 +135,11 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// The command line as given.
 fn command_line() -> String {
     let arguments = std::env::args().skip(1).map(quoted);
     std::iter::once("dpamatch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Quotes an argument for a shell.
 fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {

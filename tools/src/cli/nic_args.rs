@@ -76,7 +76,6 @@ enum HintArg {
 }
 
 impl NicSize {
-    /// The NIC's configuration with this number of bins.
     pub(super) fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();
         NicConfig {
@@ -114,7 +113,6 @@ impl NicArgs {
         }
     }
 
-    /// The options for building engines.
     pub(super) fn options(&self, bins: BinCount) -> EngineOptions {
         let hinted = |hint| self.hints.contains(&hint);
         let mut options = EngineOptions {

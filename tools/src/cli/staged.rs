@@ -68,9 +68,7 @@ fn move_into(from: &Path, to: &Path) -> io::Result<()> {
 /// a regular file, such as a pipe, is written directly.
 #[derive(Debug)]
 pub(super) enum StagedFile {
-    /// Has a hidden name so far.
     Hidden {
-        /// Its final name.
         target: PathBuf,
         /// Its contents so far.
         file: NamedTempFile,

@@ -8,9 +8,7 @@ use crate::workload::Workload;
 /// One stream of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
-    /// Values of the sheet's keys.
     pub keys: Vec<Cell>,
-    /// Workload.
     pub workload: Workload,
 }
 
@@ -34,12 +32,10 @@ pub(super) const MEMORY: Metric =
     |own, _| own.counter("memory_bytes_max").map(|bytes| bytes as f64);
 
 impl Sheet {
-    /// An empty sheet.
     pub fn new(keys: &[&'static str]) -> Self {
         Self { keys: keys.to_vec(), rows: Vec::new() }
     }
 
-    /// Names of the engines.
     pub fn engines(&self) -> Vec<&str> {
         let first = self.rows.first().map_or(&[][..], |(_, all)| all);
         first.iter().map(|measurement| measurement.engine.as_str()).collect()

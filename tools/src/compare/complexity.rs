@@ -13,7 +13,6 @@ use dpamatch::engine::{GridThreshold, dimension_span};
 use dpamatch::registry::EngineOptions;
 
 const SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
-/// Buckets of UCX's table.
 const UCX_BUCKETS: f64 = 1021.0;
 
 /// A way to fill and consume a queue.

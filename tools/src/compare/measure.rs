@@ -21,7 +21,6 @@ const TIMED_EVENTS: u64 = 4 << 20;
 
 /// An engine in a comparison.
 pub struct Candidate {
-    /// Name in tables.
     pub name: String,
     make: Box<dyn Fn(Room) -> Result<Made, BuildError>>,
 }
@@ -65,7 +64,6 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
-    /// An engine of the registry.
     pub fn registered(entry: &'static EngineEntry, options: &EngineOptions) -> Self {
         let options = options.clone();
         let make = move |room: Room| match entry.engine(&options) {
@@ -75,7 +73,6 @@ impl Candidate {
         Self { name: entry.name.to_owned(), make: Box::new(make) }
     }
 
-    /// An unregistered engine.
     pub fn new(name: impl Into<String>, make: impl Fn() -> Box<dyn Engine> + 'static) -> Self {
         Self { name: name.into(), make: Box::new(move |_| Ok(Made::Engine(make()))) }
     }
@@ -103,13 +100,10 @@ fn find(counters: &[Counter], name: &str) -> Option<u64> {
 /// Result of one engine in one case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The engine's name.
     pub engine: String,
-    /// All counters.
     pub counters: Vec<Counter>,
     /// The counters' values after the queues were filled ([`Workload::filling`]).
     pub filling: Vec<Counter>,
-    /// Number of matches.
     pub matches: u64,
     /// Checksum of all results, in order.
     pub digest: u64,
@@ -118,7 +112,6 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Final value of a counter.
     pub fn counter(&self, name: &str) -> Option<u64> {
         find(&self.counters, name)
     }
@@ -151,7 +144,6 @@ impl Measurement {
             .sum()
     }
 
-    /// Steps per match.
     pub fn steps_per_match(&self) -> Option<f64> {
         Some(self.steps()? as f64 / self.matches.max(1) as f64)
     }

@@ -7,7 +7,6 @@ use crate::figure::{Axis, Figure, Lines};
 use crate::table::Cell;
 use crate::workload::{Pattern, Workload};
 
-/// Searches at each depth.
 const SEARCHES: u64 = 64;
 /// Senders of the entries that stay, in the variant with many.
 const MANY: u32 = 1025;

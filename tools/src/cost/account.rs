@@ -8,25 +8,20 @@ use super::profile::{Place, Profile, Protocol};
 use super::queue::{bound_s, steps_s, third_s};
 use super::transfer::{max_rate_s, node_aware_s, postal_s};
 
-/// The queue term that the total includes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueTerm {
     /// gamma n^2.
     Bound,
     /// gamma n^2 / 3.
     Third,
-    /// Measured steps.
     Steps,
 }
 
 /// Cost of a phase for one rank. Times are in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RankCost {
-    /// Rank.
     pub rank: u32,
-    /// Messages sent.
     pub sent: u64,
-    /// Bytes sent.
     pub sent_bytes: u64,
     /// Messages received: the n of queue search.
     pub received: u64,
@@ -58,7 +53,6 @@ impl RankCost {
     }
 }
 
-/// Cost of a phase.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PhaseCost {
     /// Ranks that send or receive, in rising order.
@@ -78,11 +72,8 @@ pub struct PhaseCost {
 pub struct Split {
     /// The rank; `None` without messages.
     pub rank: Option<u32>,
-    /// Transfer.
     pub transfer_s: f64,
-    /// Queue search.
     pub queue_s: f64,
-    /// Contention.
     pub contention_s: f64,
 }
 

@@ -19,28 +19,24 @@ use dpamatch::registry::{EngineEntry, EngineOptions};
 pub struct Settings {
     /// Messages each way.
     pub sizes: Vec<u32>,
-    /// Bytes each way.
     pub total_bytes: u64,
     /// Repetitions of each measurement. The shortest time counts, because other programs only add
     /// to it.
     pub rounds: u32,
     /// Seed of the random orders.
     pub seed: u64,
-    /// Options of the engines.
     pub options: EngineOptions,
 }
 
 /// Name under which runs between two endpoints are listed.
 pub const ENDPOINT: &str = "endpoint";
 
-/// One measured test.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measured {
     /// The engine, or [`ENDPOINT`].
     pub engine: &'static str,
     /// best, worst or random.
     pub order: &'static str,
-    /// Messages each way.
     pub messages: u32,
     /// Search steps of one side.
     pub steps: u64,
@@ -167,7 +163,6 @@ pub struct Predicted {
     /// The measurement.
     #[serde(flatten)]
     pub measured: Measured,
-    /// Predicted from steps.
     pub by_steps_s: f64,
     /// Predicted by gamma n^2.
     pub by_bound_s: f64,
@@ -178,7 +173,6 @@ pub struct Predicted {
 /// An engine's fitted parameters and the quality of its predictions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EnginePrediction {
-    /// The engine.
     pub engine: &'static str,
     /// Time per message apart from searching, in seconds.
     pub message_s: Option<Estimate>,
@@ -192,7 +186,6 @@ pub struct EnginePrediction {
     pub error_bound: f64,
     /// Mean relative error of the random orders, by gamma n^2 / 3.
     pub error_third: f64,
-    /// All tests.
     pub tests: Vec<Predicted>,
 }
 

@@ -51,9 +51,7 @@ fn one() -> u32 {
 /// to a partner.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 pub struct Run {
-    /// Duration in seconds.
     pub seconds: f64,
-    /// Messages per process.
     pub messages: u64,
     /// Bytes per process, over all messages.
     pub bytes: u64,
@@ -69,10 +67,8 @@ pub struct Run {
     /// Search steps of a receiver.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// Order of the tags.
     #[serde(default)]
     pub order: Option<Order>,
-    /// Bytes on the busiest link.
     #[serde(default)]
     pub link_bytes: Option<u64>,
 }
@@ -111,11 +107,8 @@ pub enum Search {
 /// The parameters of one place and protocol.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LinkFit {
-    /// Place.
     pub place: Place,
-    /// Protocol.
     pub protocol: Protocol,
-    /// Runs used.
     pub runs: usize,
     /// alpha in seconds; `None` where the runs do not determine it.
     pub alpha_s: Option<Estimate>,
@@ -127,7 +120,6 @@ pub struct LinkFit {
     pub limited_from: Option<u32>,
 }
 
-/// A fit.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fit {
     /// The factor of gamma.
@@ -138,9 +130,7 @@ pub struct Fit {
     pub gamma_s: Option<Estimate>,
     /// delta in seconds per byte; `None` where the runs do not determine it.
     pub delta_s_per_byte: Option<Estimate>,
-    /// Runs used.
     pub runs: usize,
-    /// Degrees of freedom.
     pub freedom: usize,
     /// Root mean square of the relative errors.
     pub relative_error: f64,

@@ -17,9 +17,7 @@ pub struct TraceMessages {
     /// The messages. Within a phase the k-th messages of all senders precede the next ones, because
     /// a trace does not record the arrival order across senders.
     pub list: MessageList,
-    /// Communicators with messages.
     pub communicators: usize,
-    /// Messages left out.
     pub left_out: LeftOut,
     /// Messages on communicators whose creation was not recorded; the parent's ranks stand in.
     pub assumed_ranks: u64,
@@ -46,7 +44,6 @@ pub fn read(trace: &dyn TraceSource) -> Result<TraceMessages, TraceError> {
     Ok(of_run(&Run::load(trace, |_| ())?))
 }
 
-/// Extracts the messages of a run in memory.
 pub fn of_run(run: &Run) -> TraceMessages {
     let mut found = TraceMessages::default();
     found.list.ranks = run.processes;

@@ -108,7 +108,6 @@ impl HighVolumePingPong {
 /// One side of the test: an endpoint, and the partner's sender to it.
 #[derive(Debug)]
 pub struct Side {
-    /// The receiving endpoint.
     pub endpoint: Endpoint,
     comm: Communicator,
     partner: CommSender,

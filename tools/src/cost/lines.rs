@@ -6,7 +6,6 @@ use dpamatch::stream::lines::{self, is_too_long};
 
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Malformed input.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct InputError {
@@ -20,7 +19,6 @@ pub(super) struct Lines<R> {
     lines: lines::Lines<R>,
     /// Number of the last line read, from 1; 1 before the first.
     line: u64,
-    /// First character of a comment line.
     comment: char,
 }
 
@@ -29,12 +27,10 @@ impl<R: BufRead> Lines<R> {
         Self { lines: lines::Lines::new(input, LINE_BYTES_MAX), line: 1, comment }
     }
 
-    /// An error at the last line read.
     pub(super) fn fail(&self, what: impl Into<String>) -> InputError {
         InputError { line: self.line, what: what.into() }
     }
 
-    /// The next line without its line end.
     pub(super) fn next(&mut self) -> Result<Option<String>, InputError> {
         let line = match self.lines.read() {
             Ok(None) => return Ok(None),

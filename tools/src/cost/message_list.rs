@@ -10,14 +10,12 @@ use super::lines::{InputError, Lines};
 /// Highest rank: MPI's ranks are ints.
 const RANK_MAX: u32 = i32::MAX as u32;
 
-/// One message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
     /// Source rank.
     pub src: u32,
     /// Destination rank.
     pub dst: u32,
-    /// Tag.
     pub tag: u32,
     /// Length.
     pub bytes: u64,
@@ -31,9 +29,7 @@ pub struct Message {
 /// Messages in flight together, in the order of sending and arrival.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phase {
-    /// Name.
     pub name: String,
-    /// Messages.
     pub messages: Vec<Message>,
 }
 
@@ -42,7 +38,6 @@ pub struct Phase {
 pub struct MessageList {
     /// Processes, including idle ones.
     pub ranks: u32,
-    /// Phases in order.
     pub phases: Vec<Phase>,
 }
 

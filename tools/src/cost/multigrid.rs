@@ -8,10 +8,8 @@
 use super::sparse::Csr;
 use super::spmv::Partition;
 
-/// One level.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Level {
-    /// Its matrix.
     pub matrix: Csr,
     /// The owner of each row.
     pub partition: Partition,

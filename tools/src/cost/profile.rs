@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Same socket.
     Socket,
     /// Same node, other socket.
     Node,
@@ -59,15 +58,11 @@ pub struct Link {
     pub node_rate_bytes_per_s: Option<f64>,
 }
 
-/// The links of one place.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Links {
-    /// Short messages.
     pub short: Link,
-    /// Eager messages.
     pub eager: Link,
-    /// Rendezvous messages.
     pub rendezvous: Link,
 }
 
@@ -79,7 +74,6 @@ pub struct Layout {
     pub processes_per_node: u32,
     /// Sockets that share a node's processes evenly.
     pub sockets_per_node: u32,
-    /// Nodes per router of the torus.
     pub nodes_per_router: u32,
 }
 
@@ -93,13 +87,11 @@ pub struct Limits {
     pub eager_max_bytes: u64,
 }
 
-/// Queue search.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSearch {
     /// gamma of gamma n^2, in seconds.
     pub gamma_s: f64,
-    /// Seconds of one step of a search.
     pub gamma_step_s: f64,
 }
 
@@ -115,17 +107,13 @@ pub struct ContentionRate {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Name.
     pub name: String,
     /// Placement of processes.
     pub layout: Layout,
     /// Lengths at which protocols change.
     pub limits: Limits,
-    /// Queue search.
     pub queue: QueueSearch,
-    /// Contention.
     pub contention: ContentionRate,
-    /// Within a socket.
     pub socket: Links,
     /// Between the sockets of a node.
     pub node: Links,
@@ -176,7 +164,6 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile as a file.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).unwrap_or_default()
     }
@@ -238,7 +225,6 @@ impl Profile {
         Ok(())
     }
 
-    /// The link between processes of this place for this protocol.
     pub fn link(&self, place: Place, protocol: Protocol) -> Link {
         let links = match place {
             Place::Socket => &self.socket,
@@ -252,7 +238,6 @@ impl Profile {
         }
     }
 
-    /// Replaces a link.
     pub fn set_link(&mut self, place: Place, protocol: Protocol, link: Link) {
         let links = match place {
             Place::Socket => &mut self.socket,
@@ -279,7 +264,6 @@ impl Profile {
 }
 
 impl Layout {
-    /// The node of a rank.
     pub fn node(&self, rank: u32) -> u32 {
         rank / self.processes_per_node
     }

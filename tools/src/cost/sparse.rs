@@ -3,9 +3,7 @@
 /// Positions of a matrix's nonzero entries.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pattern {
-    /// Rows.
     pub rows: u32,
-    /// Columns.
     pub columns: u32,
     /// (row, column), sorted, each once.
     entries: Vec<(u32, u32)>,
@@ -65,12 +63,10 @@ impl Csr {
         matrix
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Number of stored entries.
     pub fn entries(&self) -> usize {
         self.columns.len()
     }

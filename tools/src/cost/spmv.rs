@@ -29,7 +29,6 @@ impl Partition {
         Self { starts: (0..=processes).map(start).collect() }
     }
 
-    /// Number of processes.
     pub fn processes(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
@@ -49,7 +48,6 @@ impl Partition {
     }
 }
 
-/// The kind of product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Product {
     /// Matrix times vector: 8 bytes for each vector element of another process.

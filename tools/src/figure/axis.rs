@@ -1,9 +1,7 @@
 //! Axes and the labels of their ticks.
 
-/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Linear.
     Linear,
     /// Logarithmic, with ticks at powers of ten.
     Log,
@@ -11,17 +9,13 @@ pub enum Scale {
     Powers,
 }
 
-/// An axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axis {
-    /// Title with the unit.
     pub title: String,
-    /// Its scale.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// A linear axis.
     pub fn linear(title: impl Into<String>) -> Self {
         Self { title: title.into(), scale: Scale::Linear }
     }
@@ -31,7 +25,6 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Log }
     }
 
-    /// An axis in powers of two.
     pub fn powers(title: impl Into<String>) -> Self {
         Self { title: title.into(), scale: Scale::Powers }
     }

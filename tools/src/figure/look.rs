@@ -42,7 +42,6 @@ const STEP_DASHES: [&str; 4] = ["", "6 3", "2 2", "8 3 2 3"];
 const HATCHES: [Hatch; 5] =
     [Hatch::None, Hatch::Rising, Hatch::Falling, Hatch::Level, Hatch::Crossed];
 
-/// The look of a name.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
     pub(super) colour: &'static str,
@@ -55,7 +54,6 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The dashes of a line of this style.
     pub(super) fn dashes_of(&self, style: Style) -> &'static str {
         match style {
             Style::Limit => self.dashes.0,

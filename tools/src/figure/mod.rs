@@ -63,7 +63,6 @@ impl Figure {
         Self { title: title.into(), panels: Vec::new(), columns: 3 }
     }
 
-    /// Adds a panel.
     pub fn with(mut self, panel: impl Into<Panel>) -> Self {
         self.panels.push(panel.into());
         self

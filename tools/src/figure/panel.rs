@@ -5,7 +5,6 @@ use super::Axis;
 /// Most compared lines of a panel: readers cannot tell more apart.
 pub(super) const MOST_LINES: usize = 6;
 
-/// Style of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
     /// A line with a marker at each point.
@@ -27,12 +26,10 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Lowest and highest value at each point, drawn as error bars; may be empty.
     pub bounds: Vec<(f64, f64)>,
-    /// Style.
     pub style: Style,
 }
 
 impl Series {
-    /// A series with this style.
     pub fn new(
         name: impl Into<String>,
         style: Style,
@@ -41,7 +38,6 @@ impl Series {
         Self { name: name.into(), points: points.into_iter().collect(), bounds: Vec::new(), style }
     }
 
-    /// A line with markers.
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self::new(name, Style::Line, points)
     }
@@ -66,7 +62,6 @@ impl Series {
 pub struct Lines {
     /// Title above the panel.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis; from 0 if it is linear.
     pub y: Axis,
@@ -80,7 +75,6 @@ impl Lines {
         Self { title: title.into(), x, y, series: Vec::new() }
     }
 
-    /// Adds a line.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
@@ -113,11 +107,9 @@ pub struct Bars {
     pub x_title: String,
     /// The vertical axis, linear.
     pub y: Axis,
-    /// Names of the groups.
     pub groups: Vec<String>,
     /// Each bar's name, with its value in each group.
     pub series: Vec<(String, Vec<f64>)>,
-    /// Whether the bars of a group are stacked.
     pub stacked: bool,
 }
 
@@ -140,7 +132,6 @@ impl Bars {
         }
     }
 
-    /// Stacks the bars of each group.
     pub fn stacked(mut self) -> Self {
         self.stacked = true;
         self
@@ -198,13 +189,11 @@ impl Heat {
         self
     }
 
-    /// Sets the columns.
     pub fn with_columns(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.columns = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Adds a row.
     pub fn with_row(
         mut self,
         name: impl Into<String>,
@@ -215,19 +204,15 @@ impl Heat {
     }
 }
 
-/// A panel of any kind.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Panel {
-    /// Lines.
     Lines(Lines),
-    /// Bars.
     Bars(Bars),
     /// A table as colours.
     Heat(Heat),
 }
 
 impl Panel {
-    /// Whether the panel has a value that it can show.
     pub(super) fn has_value(&self) -> bool {
         let finite =
             |(_, values): &(String, Vec<f64>)| values.iter().any(|value| value.is_finite());

@@ -13,7 +13,6 @@ const HEIGHT: f64 = 220.0;
 const EDGE: f64 = 7.0;
 /// Gap between an axis and its labels.
 const GAP: f64 = 6.0;
-/// Width of a stroke.
 const STROKE: f64 = 1.8;
 /// Height of a row of a heat map, and width of a column without numbers.
 const ROW: f64 = 20.0;
@@ -73,7 +72,6 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Space to the left of the plot.
     pub(super) fn left(&self) -> f64 {
         let (labels, title) = match self {
             Self::Lines { panel, y, .. } => (longest_tick(y), &panel.y.title),
@@ -85,7 +83,6 @@ impl<'a> Plot<'a> {
         labels + GAP + if title.is_empty() { 0.0 } else { LINE + 2.0 }
     }
 
-    /// Space to the right of the plot.
     pub(super) fn right(&self) -> f64 {
         match self {
             Self::Lines { .. } | Self::Bars { .. } => 12.0,

@@ -16,7 +16,6 @@ const HATCH: f64 = 6.0;
 pub(super) const INK: &str = "#222222";
 pub(super) const GRID: &str = "#dddddd";
 
-/// Shape of a marker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Marker {
     Circle,
@@ -75,7 +74,6 @@ pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// Escapes text for SVG.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -160,7 +158,6 @@ impl Drawing {
         self.push(format_args!(r#"<polygon points="{points}" fill="{fill}" stroke="{colour}"/>"#));
     }
 
-    /// Hatches an area.
     pub(super) fn hatch(&mut self, area: Area, hatch: Hatch, colour: &str) {
         let mut lines = String::new();
         let mut line = |from: (f64, f64), to: (f64, f64)| {
@@ -203,7 +200,6 @@ impl Drawing {
         self.styled(short(x), short(y), anchor, r#" font-weight="bold""#, text);
     }
 
-    /// Text on white in this colour.
     pub(super) fn coloured(&mut self, (x, y): (f64, f64), colour: &str, text: &str) {
         self.styled(short(x), short(y), Anchor::Middle, &format!(r#" fill="{colour}""#), text);
     }

@@ -19,7 +19,6 @@ pub struct Service {
     pub busy_us: f64,
     /// Mean time from a message's arrival to the end of its handler, at the recorded times.
     pub latency_us: f64,
-    /// The longest such time.
     pub longest_us: f64,
     /// Receives and messages that fell back to software because the card had no room.
     pub sent_on: u64,

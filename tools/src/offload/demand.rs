@@ -10,11 +10,8 @@ use crate::cost::steps::counted_steps;
 /// Counts of a rank, of a communicator at a rank, or of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Demand {
-    /// Receives posted.
     pub posts: u64,
-    /// Messages.
     pub messages: u64,
-    /// Bytes of eager messages.
     pub eager_bytes: u64,
     /// Messages too long to be eager.
     pub rendezvous: u64,
@@ -23,7 +20,6 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Adds another demand.
     pub fn add(&mut self, other: &Self) {
         self.posts += other.posts;
         self.messages += other.messages;

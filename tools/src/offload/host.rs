@@ -32,11 +32,9 @@ pub struct Offloaded {
     pub handover_ns: Range,
 }
 
-/// A host.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Name.
     pub name: String,
     /// Description.
     pub about: String,

@@ -18,7 +18,6 @@ pub struct Range {
 }
 
 impl Range {
-    /// A range.
     pub const fn new(low: f64, likely: f64, high: f64) -> Self {
         Self { low, likely, high }
     }

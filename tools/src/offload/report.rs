@@ -20,11 +20,9 @@ pub struct Question {
     pub network: Network,
     /// The software engine that matches on the host now.
     pub engine: &'static EngineEntry,
-    /// The engine's options.
     pub options: EngineOptions,
     /// The host's costs.
     pub host: Host,
-    /// The card.
     pub card: Card,
     /// Smallest part of a run's time that counts as a difference.
     pub worth: f64,
@@ -47,7 +45,6 @@ pub struct Advised {
     pub gain: Gain,
     /// From where on the card pays.
     pub break_even: BreakEven,
-    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -56,7 +53,6 @@ pub struct Advised {
 pub struct Report {
     /// All ranks together.
     pub application: Advised,
-    /// Each rank.
     pub ranks: Vec<Advised>,
     /// Each communicator, if requested.
     pub communicators: Vec<Advised>,

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{Demand, Host, Range, Service};
 
-/// The answer of a verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -19,7 +18,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer as a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -47,7 +45,6 @@ pub enum Reason {
         /// Delay of the run's end by that alone, in per cent of the run.
         percent: f64,
     },
-    /// Searches on the host are long.
     LongSearches {
         /// Mean entries passed per message.
         steps: f64,
@@ -148,7 +145,6 @@ pub struct Gain {
     pub share_without_delay: f64,
 }
 
-/// Break-even points.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct BreakEven {
     /// Entries passed per message from which on the card saves host time.
@@ -186,12 +182,10 @@ impl BreakEven {
     }
 }
 
-/// A verdict with its reason.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Verdict {
     /// Yes, no or indifferent.
     pub answer: Answer,
-    /// Reason.
     pub reason: Reason,
 }
 

@@ -17,14 +17,11 @@ pub struct Rule {
     pub threshold: f64,
 }
 
-/// Verdict on a figure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Verdict {
-    /// It got worse.
     Worse,
     /// Differs, without a better direction.
     Changed,
-    /// It got better.
     Better,
     /// Measured too few times.
     Unclear,
@@ -52,11 +49,9 @@ impl Verdict {
 /// A figure in both documents.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
-    /// The table.
     pub table: String,
     /// Description of the row.
     pub of: String,
-    /// The figure's name.
     pub figure: String,
     /// Value in the first document; a median if there are rounds.
     pub before: f64,
@@ -66,7 +61,6 @@ pub struct Change {
     pub ratio: Option<f64>,
     /// The ratio's interval, if both documents have enough rounds.
     pub interval: Option<Interval>,
-    /// Verdict.
     pub verdict: Verdict,
     /// Whether it is worse by more than the threshold, for every ratio in the interval.
     pub beyond: bool,

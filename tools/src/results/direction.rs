@@ -1,12 +1,9 @@
 //! The better direction of a figure, by its name.
 
-/// The better direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// More is better.
     Higher,
-    /// Less is better.
     Lower,
 }
 

@@ -13,9 +13,7 @@ pub const SCHEMA: &str = "dpamatch-results-1";
 pub struct Descriptor {
     /// Name of the array of rows in the results.
     pub name: String,
-    /// Title.
     pub title: String,
-    /// Notes for the reader.
     pub notes: Vec<String>,
     /// Members that identify a row.
     pub keys: Vec<String>,
@@ -23,7 +21,6 @@ pub struct Descriptor {
     pub figures: Vec<Figure>,
 }
 
-/// A figure of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// The member's name. If the rows have a member with this name and `_rounds`, it holds the
@@ -36,21 +33,16 @@ pub struct Figure {
 /// Results of a command.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Document {
-    /// The names of the command and subcommand.
     pub command: String,
-    /// The command line.
     pub command_line: String,
-    /// Values of all its options.
     pub options: Map<String, Value>,
     /// The program's version.
     pub version: String,
     /// The program's commit, if known.
     pub commit: Option<String>,
-    /// The machine it ran on.
     pub machine: Map<String, Value>,
     /// Descriptions of the tables in the results.
     pub tables: Vec<Descriptor>,
-    /// The results.
     pub results: Map<String, Value>,
 }
 
@@ -101,7 +93,6 @@ impl Document {
         }
     }
 
-    /// The rows of a table.
     pub(super) fn rows(&self, table: &str) -> impl Iterator<Item = &Map<String, Value>> {
         let rows = self.results.get(table).and_then(Value::as_array);
         rows.into_iter().flatten().filter_map(Value::as_object)

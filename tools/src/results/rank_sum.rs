@@ -6,7 +6,6 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// A ratio with its interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// Lower end.

@@ -18,17 +18,13 @@ pub use waits::{Entry, State, Waiting, waits};
 /// Counts of one or several communicators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Use {
-    /// Messages that arrived.
     pub messages: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Messages that arrived before their receive.
     pub unexpected: u64,
     /// Receives.
     pub posts: u64,
-    /// Receives for any source.
     pub posts_any_source: u64,
-    /// Receives for any tag.
     pub posts_any_tag: u64,
     /// Receives for any source and tag.
     pub posts_any: u64,
@@ -58,7 +54,6 @@ impl Use {
         self.unexpected_high = self.unexpected_high.max(other.unexpected_high);
     }
 
-    /// Receives with a wildcard.
     pub fn wildcards(&self) -> u64 {
         self.posts_any_source + self.posts_any_tag + self.posts_any
     }
@@ -81,7 +76,6 @@ pub struct CommUse {
 pub struct Depth {
     /// Start of the first column, in nanoseconds since 1970.
     pub begin_unix_ns: u64,
-    /// Nanoseconds per column.
     pub column_ns: u64,
     /// Longest posted queue, by column.
     pub posted: Vec<u64>,
@@ -97,11 +91,9 @@ pub struct Endpoint {
     /// Name of its file: rank and part of the identity.
     #[serde(skip_deserializing)]
     pub name: String,
-    /// Name of the matcher.
     pub engine: String,
     /// The MPI library, recognized by its match bits.
     pub library: String,
-    /// Counts by kind.
     pub kinds: BTreeMap<String, Use>,
     /// Counts by communicator and kind.
     pub communicators: Vec<CommUse>,
@@ -119,7 +111,6 @@ pub struct Endpoint {
     /// What waited then.
     #[serde(default)]
     pub waiting: Waiting,
-    /// All other counters.
     #[serde(flatten)]
     pub counters: BTreeMap<String, Value>,
 }

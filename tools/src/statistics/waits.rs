@@ -19,9 +19,7 @@ pub struct Entry {
     pub what: String,
     /// Identity of the other endpoint; none for any source.
     pub peer: Option<String>,
-    /// None for any tag.
     pub tag: Option<i64>,
-    /// The library's number of the communicator.
     pub communicator: u64,
     /// Purpose of its messages: `user`, `collective`, `control`, `unknown`.
     pub kind: String,
@@ -49,11 +47,9 @@ pub struct Waiting {
 /// Whether an endpoint's report is of now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It answered the request.
     Answered,
     /// Its process is there but makes no progress.
     Silent,
-    /// It was closed.
     Closed,
     /// Its process ended without closing it.
     Gone,

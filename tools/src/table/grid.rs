@@ -22,25 +22,21 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// An empty grid.
     pub fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let header: Vec<String> = header.into_iter().map(Into::into).collect();
         let words = (0..header.len()).map(|i| i == 0).collect();
         Self { header, rows: Vec::new(), words, extra: Vec::new() }
     }
 
-    /// Index of the last column with this name.
     fn place(&self, column: &str) -> Option<usize> {
         self.header.iter().rposition(|name| name == column)
     }
 
-    /// Makes this column one of words.
     pub fn words(mut self, column: &str) -> Self {
         self.place(column).into_iter().for_each(|place| self.words[place] = true);
         self
     }
 
-    /// Makes this column one of numbers.
     pub fn numbers(mut self, column: &str) -> Self {
         self.place(column).into_iter().for_each(|place| self.words[place] = false);
         self

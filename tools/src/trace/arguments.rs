@@ -31,12 +31,10 @@ enum Place {
     Statuses,
 }
 
-/// One argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument<'a> {
     /// Not in the record: the argument matters only at the root, and this rank is not the root.
     Absent,
-    /// A number or handle.
     Number(i64),
     /// Numbers or handles; the rows of a table in sequence.
     Numbers(&'a [i32]),
@@ -44,11 +42,9 @@ pub enum Argument<'a> {
     Requests(&'a [Request]),
     /// Statuses; empty if the program ignored them.
     Statuses(&'a [Status]),
-    /// One or more texts.
     Texts(Texts<'a>),
 }
 
-/// The texts of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Texts<'a> {
     text: &'a [u8],
@@ -70,7 +66,6 @@ impl Arguments {
         fields.iter().enumerate().map(|(position, field)| (field.name(), self.at(position)))
     }
 
-    /// The argument with this name.
     pub fn get(&self, name: &str) -> Option<Argument<'_>> {
         self.iter().find(|(other, _)| *other == name).map(|(_, argument)| argument)
     }

@@ -11,9 +11,7 @@ use super::{
 /// nodes are unrelated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Span {
-    /// Time of entry.
     pub entry_ns: i64,
-    /// Time of return.
     pub return_ns: i64,
 }
 
@@ -25,7 +23,6 @@ pub struct Call<'a> {
     pub sequence: u64,
     /// Byte offset of its record in the file, after decompression.
     pub offset: u64,
-    /// The MPI function.
     pub function: Function,
     /// The thread, from 0, if recorded.
     pub thread: Option<u16>,
@@ -40,7 +37,6 @@ pub struct Call<'a> {
 /// The matching-related operation of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op<'a> {
-    /// A blocking send.
     Send(SendSpec),
     /// A complete blocking receive.
     Recv {
@@ -51,22 +47,18 @@ pub enum Op<'a> {
     },
     /// A non-blocking send.
     Isend {
-        /// The send.
         send: SendSpec,
-        /// Its request.
         request: Request,
     },
     /// A non-blocking receive.
     Irecv {
         /// The receive.
         recv: RecvSpec,
-        /// Its request.
         request: Request,
     },
     /// `MPI_Sendrecv` and `MPI_Sendrecv_replace`: a send and a receive, both complete. The receive
     /// is posted first.
     Sendrecv {
-        /// The send.
         send: SendSpec,
         /// The receive.
         recv: RecvSpec,
@@ -93,18 +85,14 @@ pub enum Op<'a> {
     Completion(Completion<'a>),
     /// `MPI_Request_get_status`: tests without changing the request.
     RequestStatus {
-        /// The request.
         request: Request,
-        /// Whether it is complete.
         complete: bool,
         /// Its status, if complete and not ignored.
         status: Option<Status>,
     },
     /// `MPI_Probe` and `MPI_Iprobe`: looks for a message and leaves it in the queue.
     Probe {
-        /// The accepted sources.
         source: Source,
-        /// The accepted tags.
         tag: TagSel,
         /// The communicator.
         comm: Comm,
@@ -127,7 +115,6 @@ pub enum Op<'a> {
     CommSize {
         /// The communicator.
         comm: Comm,
-        /// Number of its processes.
         size: i32,
     },
     /// `MPI_Comm_rank`.
@@ -137,12 +124,9 @@ pub enum Op<'a> {
         /// This process' rank there.
         rank: i32,
     },
-    /// Creates a group.
     GroupNew(GroupNew<'a>),
     /// `MPI_Group_free`.
     GroupFree(Group),
-    /// A collective call.
     Collective(Collective),
-    /// Any other call.
     Other,
 }

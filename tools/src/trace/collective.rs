@@ -2,7 +2,6 @@
 
 use super::{Comm, Payload};
 
-/// The kind of a collective operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CollectiveKind {
     /// `MPI_Barrier`.
@@ -39,10 +38,8 @@ pub enum CollectiveKind {
     Exscan,
 }
 
-/// A collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Collective {
-    /// The kind of operation.
     pub kind: CollectiveKind,
     /// The communicator.
     pub comm: Comm,

@@ -46,7 +46,6 @@ pub enum Done<'a> {
 /// A call of the wait or test family. A call for a single request has a list of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion<'a> {
-    /// The kind of call.
     pub kind: CompletionKind,
     /// The list before the call. It may contain [`Request::NULL`], inactive persistent requests,
     /// and requests of unrecorded calls.

@@ -2,7 +2,6 @@
 
 use super::{Class, Function};
 
-/// A count for each function.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Counts(Box<[u64; Function::COUNT]>);
 
@@ -13,12 +12,10 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// The count of a function.
     pub fn get(&self, function: Function) -> u64 {
         self.0[usize::from(function.number())]
     }
 
-    /// Adds to the count of a function.
     pub fn add(&mut self, function: Function, times: u64) {
         self.0[usize::from(function.number())] += times;
     }
@@ -37,7 +34,6 @@ impl Counts {
             .filter(|&(_, times)| times > 0)
     }
 
-    /// The calls of a class.
     pub fn of_class(&self, class: Class) -> u64 {
         self.iter().filter(|(function, _)| function.class() == class).map(|(_, times)| times).sum()
     }

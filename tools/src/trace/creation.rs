@@ -10,16 +10,12 @@ pub enum CommHow<'a> {
     /// `MPI_Comm_dup`: the ranks stay.
     Dup,
     /// `MPI_Comm_create`: the group's members in the group's order.
-    Create {
-        /// The group.
-        group: Group,
-    },
+    Create { group: Group },
     /// `MPI_Comm_split`: one communicator per colour, members ordered by key, then by rank in the
     /// parent.
     Split {
         /// The colour; `None` for `MPI_UNDEFINED`.
         color: Option<u32>,
-        /// The key.
         key: i32,
     },
     /// `MPI_Cart_create`: the first ranks of the parent, as many as the grid has places. With
@@ -40,7 +36,6 @@ pub enum CommHow<'a> {
     },
     /// `MPI_Graph_create`: the first `nodes` ranks of the parent.
     GraphCreate {
-        /// Number of members.
         nodes: u32,
         /// Whether MPI may renumber the ranks.
         reorder: bool,
@@ -76,7 +71,6 @@ pub struct CommNew<'a> {
     pub new: Comm,
 }
 
-/// How a group is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupHow<'a> {
     /// `MPI_Comm_group`: the communicator's members.
@@ -104,6 +98,5 @@ pub enum GroupHow<'a> {
 pub struct GroupNew<'a> {
     /// The kind of creation.
     pub how: GroupHow<'a>,
-    /// The new group.
     pub new: Group,
 }

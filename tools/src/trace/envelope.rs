@@ -9,7 +9,6 @@ use super::{Comm, Datatype};
 pub enum Dest {
     /// `MPI_PROC_NULL`: the call sends nothing.
     Null,
-    /// A rank of the communicator.
     Rank(Rank),
 }
 
@@ -23,16 +22,13 @@ pub enum Source {
     AnyOrNull,
     /// `MPI_PROC_NULL`: completes at once, never takes part in matching.
     Null,
-    /// A rank of the communicator.
     Rank(Rank),
 }
 
 /// A number of elements of a datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Payload {
-    /// Number of elements.
     pub count: u64,
-    /// Their datatype.
     pub datatype: Datatype,
 }
 
@@ -49,10 +45,8 @@ pub enum SendMode {
     Ready,
 }
 
-/// The arguments of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SendSpec {
-    /// Its completion mode.
     pub mode: SendMode,
     /// Its destination.
     pub dest: Dest,
@@ -67,9 +61,7 @@ pub struct SendSpec {
 /// The arguments of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RecvSpec {
-    /// The accepted sources.
     pub source: Source,
-    /// The accepted tags.
     pub tag: TagSel,
     /// The communicator.
     pub comm: Comm,

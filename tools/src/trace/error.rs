@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The kind of an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceErrorKind {
@@ -38,7 +37,6 @@ struct Inner {
 }
 
 impl TraceError {
-    /// An error that concerns the whole file.
     pub fn new(file: impl Into<PathBuf>, kind: impl Into<TraceErrorKind>) -> Self {
         Self(Box::new(Inner { file: file.into(), offset: None, line: None, kind: kind.into() }))
     }
@@ -77,7 +75,6 @@ impl TraceError {
         matches!(self.0.kind, TraceErrorKind::Truncated(_) | TraceErrorKind::Damaged(_))
     }
 
-    /// The kind of the error.
     pub fn kind(&self) -> &TraceErrorKind {
         &self.0.kind
     }

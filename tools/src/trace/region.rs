@@ -58,12 +58,10 @@ impl Region {
         Self { name: name.into(), bytes: Bytes::Memory(bytes), start: 0, length }
     }
 
-    /// Its name in messages.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Its length in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }

@@ -11,7 +11,6 @@ pub struct Site {
     pub address: u64,
 }
 
-/// The sites of a rank's calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallSites {
     sites: Vec<Site>,

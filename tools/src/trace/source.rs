@@ -11,7 +11,6 @@ use super::{Arguments, Call, CallSites, DatatypeSizes, Footer, TraceError};
 pub struct RunInfo {
     /// Number of processes of `MPI_COMM_WORLD`, if recorded.
     pub processes: Option<u32>,
-    /// A node of the run.
     pub hostname: Option<String>,
     /// Start of the run in seconds since 1970.
     pub start_s: Option<u64>,
@@ -24,7 +23,6 @@ pub struct RunInfo {
 pub struct RankInfo {
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
-    /// Name of the format.
     pub format: &'static str,
     /// Version of the recorder, if known.
     pub version: Option<[u8; 3]>,
@@ -34,7 +32,6 @@ pub struct RankInfo {
     pub start_s: Option<u64>,
     /// Size of the trace in bytes after decompression, if known beforehand.
     pub bytes: Option<u64>,
-    /// Sizes of the rank's datatypes.
     pub sizes: DatatypeSizes,
     /// Calls made and omitted; `None` if the trace does not say.
     pub footer: Option<Footer>,
@@ -43,7 +40,6 @@ pub struct RankInfo {
 /// The readable part of a broken trace.
 #[derive(Debug)]
 pub struct Salvage {
-    /// Number of readable calls.
     pub calls: u64,
     /// The error that ended reading.
     pub error: TraceError,

@@ -20,7 +20,6 @@ pub struct Tally {
 /// A [`Salvage`] as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SalvageNote {
-    /// Number of readable calls.
     pub calls: u64,
     /// The error that ended reading.
     pub message: String,

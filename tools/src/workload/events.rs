@@ -132,7 +132,6 @@ impl Events {
         (self.phase, self.place) = (phase, 0);
     }
 
-    /// Number of elements in the group that starts here.
     fn group(&self, start: u64) -> u64 {
         self.workload.group().min(self.count - start)
     }

@@ -50,11 +50,9 @@ pub const RANKS_MAX: u32 = 1 << 20;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Workload {
-    /// Communication pattern.
     pub pattern: Pattern,
     /// Processes of the job, 2 to [`RANKS_MAX`].
     pub ranks: u32,
-    /// Rounds.
     pub rounds: u64,
     /// Messages per sender and round, or the pattern's use of this number; at least 1.
     pub pending: u32,
@@ -68,7 +66,6 @@ pub struct Workload {
     pub order: Order,
     /// Length of a message.
     pub bytes: u64,
-    /// Seed of all random values.
     pub seed: u64,
 }
 

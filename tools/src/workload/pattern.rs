@@ -55,7 +55,6 @@ const AMR_NEIGHBOURS: (u64, u64) = (6, 54);
 const AMR_ROUNDS: u64 = 4;
 
 impl Pattern {
-    /// The pattern with its default numbers.
     pub fn usual(self) -> Workload {
         let usual = Workload {
             pattern: self,
@@ -92,7 +91,6 @@ impl Workload {
         }
     }
 
-    /// Elements per round and communicator.
     pub(super) fn elements(&self, round: u64) -> u64 {
         let (others, pending) = (u64::from(self.ranks - 1), u64::from(self.pending));
         match self.pattern {
@@ -131,7 +129,6 @@ impl Workload {
         Key { source: 1 + (i % u64::from(self.ranks - 1)) as u32, tag: i as u32, coll: None }
     }
 
-    /// Key of the i-th element of a round.
     pub(super) fn key(&self, round: u64, i: u64) -> Key {
         let (ranks, pending) = (u64::from(self.ranks), u64::from(self.pending));
         let me = u64::from(self.receiver());
@@ -167,7 +164,6 @@ impl Workload {
         }
     }
 
-    /// Partner of a step of recursive doubling.
     fn doubled(&self, step: u64) -> u32 {
         let span = 1 << self.ranks.ilog2();
         (self.receiver() % span) ^ (1 << step)
@@ -189,7 +185,6 @@ impl Workload {
         rank as u32
     }
 
-    /// The mark of a collective element.
     pub(super) fn mark(&self, key: Key) -> Option<Collective> {
         Some(Collective { name: CollName::new(key.coll?)?, bytes: Some(self.bytes) })
     }

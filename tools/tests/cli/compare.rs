@@ -58,7 +58,6 @@ fn gain_of_search_by_rank_grows_with_the_job() {
     }
 }
 
-/// A growing share of ANY_SOURCE takes the gain away.
 #[test]
 fn receives_from_any_source_take_the_gain_away() {
     let rows = rows("any --pending 2 --engine rank-array");

@@ -10,7 +10,6 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits for what comes soon.
 fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
     loop {

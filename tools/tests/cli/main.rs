@@ -52,7 +52,6 @@ fn dpamatch_reads(arguments: &[&str], input: &[u8]) -> Output {
     })
 }
 
-/// Runs a command with the words of a line.
 fn command(name: &str, line: &str) -> Output {
     let words = std::iter::once(name).chain(line.split_whitespace());
     dpamatch(&words.collect::<Vec<_>>())
@@ -75,7 +74,6 @@ fn results(output: &Output) -> Value {
     document["results"].clone()
 }
 
-/// An empty folder.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -97,7 +95,6 @@ fn subcommands(help: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// All commands and subcommands.
 fn commands() -> Vec<String> {
     let top = subcommands(&help(""));
     assert!(top.len() > 12, "{top:?}");

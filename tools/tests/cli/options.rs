@@ -10,7 +10,6 @@ use super::{Output, Value, commands, help};
 #[derive(Clone, PartialEq, Debug)]
 struct Seen(String);
 
-/// A row of the table.
 struct Row {
     option: String,
     base: String,
@@ -185,7 +184,6 @@ fn documents() {
     file("two.json", faster.to_string());
 }
 
-/// The files that the table names.
 fn files() {
     // Eight ranks send to one, which sends, too, so that it is the slowest.
     let to_one: String = (1..9).map(|rank| format!("0,{rank},0,100\n")).collect();

@@ -11,7 +11,6 @@ use super::*;
 /// Commands that have no results: they talk about dpamatch itself.
 const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
 
-/// The files that the lines name.
 fn files() {
     file("L", "phase,src,dst,bytes\n0,0,1,100\n0,0,17,5000\n1,1,0,9\n");
     file("M", "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n");
@@ -193,7 +192,6 @@ fn the_schema_knows_the_engines() {
     assert_eq!(told, known.chain(others).collect());
 }
 
-/// The schema itself refuses what it should.
 #[test]
 fn the_schema_refuses_what_it_does_not_describe() {
     let good = run("predict --threads 2 --workload nc --format json");

@@ -17,7 +17,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Rows of a table in the JSON form.
 fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
     document["results"][table].as_array().unwrap_or_else(|| panic!("no table {table}"))
 }

@@ -61,7 +61,6 @@ pub(super) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(place).collect()
 }
 
-/// Runs the program with the words of a line.
 pub(super) fn run(line: &str) -> Output {
     dpamatch(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
 }

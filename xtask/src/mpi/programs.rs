@@ -105,7 +105,6 @@ const APPLICATIONS: &[Program] = &[
     },
 ];
 
-/// The application that is run with every engine.
 const EVERY_ENGINE: &str = "miniamr";
 
 const BENCHMARKS: &[Program] = &[

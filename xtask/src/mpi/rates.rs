@@ -100,7 +100,6 @@ pub(super) fn run(
     }
 }
 
-/// Prints a table with the median of each column.
 fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLUMNS.len()])>) {
     let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
     println!("{:<8} {:<9}{heads}", "library", "way");

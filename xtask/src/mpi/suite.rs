@@ -263,7 +263,6 @@ fn memory_gib() -> Option<f64> {
     Some(kib / f64::from(1 << 20))
 }
 
-/// A line of the list.
 struct Line<'a> {
     name: &'a str,
     processes: usize,

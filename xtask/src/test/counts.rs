@@ -11,7 +11,6 @@ pub(crate) struct Counts {
     pub(crate) models_exhaustive: u64,
     /// Loom models explored up to a preemption bound.
     pub(crate) models_bounded: u64,
-    /// Executions of all models.
     pub(crate) executions: u64,
     /// Benches that ran one round.
     pub(crate) benches: u64,

@@ -17,7 +17,6 @@ use crate::{Failure, process, root};
 use step::{STEPS, Step};
 use summary::Row;
 
-/// Extent of the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
     /// `--fast`: the checks that find most faults within a minute.

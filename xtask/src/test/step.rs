@@ -13,7 +13,6 @@ use crate::process;
 pub(crate) struct Step {
     /// Name in headings and in the summary.
     pub(crate) name: &'static str,
-    /// Extents that include it.
     pub(super) extents: &'static [Extent],
     /// A toolchain by name, if not the repository's.
     toolchain: Option<&'static str>,
@@ -31,7 +30,6 @@ pub(crate) struct Step {
 }
 
 pub(crate) struct Fault {
-    /// Reason in one line.
     pub(crate) reason: String,
     /// The command's whole output.
     pub(crate) output: String,

@@ -1,6 +1,5 @@
 //! Counts of a hart's work by phase.
 
-/// Number of phases that a machine distinguishes.
 pub const PHASES: usize = 32;
 /// Number of marks: the unsigned constant of `slti x0, x0, constant`.
 pub const MARKS: usize = 2048;
@@ -11,7 +10,6 @@ pub enum Mark {
     /// None.
     #[default]
     Ignore,
-    /// Enters this phase.
     Enter(u8),
     /// Holds this phase, whatever mark enters another, until [`Mark::Leave`].
     Hold(u8),
@@ -28,24 +26,18 @@ pub enum Mark {
 pub struct Count {
     /// Instructions, without marks.
     pub instructions: u64,
-    /// Loads.
     pub loads: u64,
-    /// Stores.
     pub stores: u64,
-    /// Single-byte stores among the stores.
     pub byte_stores: u64,
     /// Read-modify-writes, and pairs of `lr` and `sc` (counted at `sc`).
     pub atomics: u64,
-    /// Fences.
     pub fences: u64,
-    /// Divisions and remainders.
     pub divisions: u64,
     /// Times that a mark entered the phase.
     pub entered: u64,
 }
 
 impl Count {
-    /// Adds another count.
     pub fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
         self.loads += other.loads;

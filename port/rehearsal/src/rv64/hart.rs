@@ -39,7 +39,6 @@ pub(crate) struct Hart {
     pub(crate) lowest: u64,
 }
 
-/// State that the harts share.
 pub(crate) struct Shared {
     pub(crate) memory: Memory,
     pub(crate) weak: Option<Weak>,

@@ -17,16 +17,12 @@ pub struct Image {
     symbols: Vec<Symbol>,
 }
 
-/// A symbol of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// Mangled name.
     pub name: String,
-    /// First address.
     pub address: u64,
     /// Bytes.
     pub size: u64,
-    /// Whether it names a function.
     pub is_function: bool,
 }
 
@@ -109,7 +105,6 @@ impl Image {
         Ok(image)
     }
 
-    /// The symbols.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }

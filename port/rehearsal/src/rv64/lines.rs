@@ -8,9 +8,7 @@ const LINE_LOG: u32 = 6;
 /// First-level caches of each hart: fully associative, least recently used line evicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheSetup {
-    /// Data lines.
     pub data: usize,
-    /// Code lines.
     pub code: usize,
 }
 
@@ -31,7 +29,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Adds another segment.
     pub fn add(&mut self, other: &Self) {
         self.times += other.times;
         self.instructions += other.instructions;
@@ -175,7 +172,6 @@ impl Caches {
         }
     }
 
-    /// The segments of each hart.
     pub(crate) fn segments(mut self) -> Vec<Segments> {
         for (&(hart, pair, line), &times) in &self.misses {
             let line = line as usize;

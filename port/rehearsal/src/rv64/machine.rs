@@ -17,13 +17,10 @@ const TURN: u32 = 64;
 /// Configuration of a machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Number of harts.
     pub harts: usize,
-    /// Bytes of memory.
     pub memory: usize,
     /// The command line for the program; its first word is the program's name.
     pub arguments: String,
-    /// Input files by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Effect of each mark: [`MARKS`] of them, or none.
     pub marks: Vec<Mark>,
@@ -99,11 +96,9 @@ pub enum Fault {
 pub struct Outcome {
     /// The program's exit code, or the fault.
     pub end: Result<i32, Fault>,
-    /// Console output.
     pub console: String,
     /// All files, including written ones.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Counts by hart and phase.
     pub counts: Vec<[Count; PHASES]>,
     /// Instructions of the whole run by hart, marks included.
     pub retired: Vec<u64>,

@@ -21,7 +21,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Extracts this place from a doubleword.
     #[inline(always)]
     pub(crate) fn of(self, doubleword: u64) -> u64 {
         doubleword >> self.shift & self.mask

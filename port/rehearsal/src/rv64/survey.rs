@@ -5,26 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::decode::{Instruction, Op, decode};
 use super::image::Image;
 
-/// A function of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// Mangled name.
     pub name: String,
-    /// Address.
     pub address: u64,
     /// Bytes.
     pub size: u64,
     /// Bytes of its stack frame.
     pub frame: u64,
-    /// Divisions and remainders.
     pub divisions: usize,
-    /// Single-byte stores.
     pub byte_stores: usize,
     /// Instructions that the machine lacks: floating point, vectors, system calls.
     pub unknown: usize,
     /// External addresses that it calls or jumps to, once per place.
     pub calls: Vec<u64>,
-    /// Calls to computed addresses.
     pub computed_calls: usize,
 }
 

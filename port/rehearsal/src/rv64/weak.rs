@@ -36,7 +36,6 @@ const LATE: usize = 8;
 /// Degree of reordering; all choices come from `seed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WeakOptions {
-    /// Seed of the random numbers.
     pub seed: u64,
     /// One in this many loads with an old version returns it.
     pub stale_one_in: u32,
@@ -128,7 +127,6 @@ pub(crate) struct HartOrder {
     looked: u64,
     /// Time of its last store in memory.
     stored: u64,
-    /// Stores so far.
     stores: u64,
     late: Vec<Late>,
     /// Deferred loads so far.

@@ -19,7 +19,6 @@ pub use turns::{BadTurns, Turns};
 
 use crate::told;
 
-/// A scheduling point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
     /// Runnable workers, ascending.

@@ -21,7 +21,6 @@ use super::{Point, Policy};
 pub struct Turns(pub(crate) Vec<(usize, u32)>);
 
 impl Turns {
-    /// Number of turns.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -5,18 +5,15 @@ use std::collections::BTreeMap;
 use dpamatch_vocabulary::{CommId, Envelope, Operation, Selector, SourceSel, TagSel};
 use serde::Serialize;
 
-/// A receive of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Receive {
     /// The caller's name.
     pub name: u64,
     /// Its selector in words.
     pub accepts: String,
-    /// Its index in words.
     pub index: &'static str,
 }
 
-/// A message of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Message {
     /// The caller's name.

@@ -5,6 +5,7 @@
 //! exploration, a failed model, or virtual time. [`Story::new`] is a pure function of them: it
 //! keeps the tables as the card must have them after each step ([`Scene`]). The page only draws.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
 mod cast;
 mod page;
@@ -24,7 +25,6 @@ pub use story::{Kind, Moment, Story, tell};
 pub struct Told {
     /// Identifies the thread; any number.
     pub actor: usize,
-    /// The step.
     pub step: Step,
     /// The thread's clock in picoseconds, if it has one.
     pub at: Option<u64>,

@@ -7,7 +7,6 @@ use crate::Story;
 /// A self-contained page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
-    /// Title.
     pub title: String,
     /// The command or failed model that made it.
     pub source: String,
@@ -20,7 +19,6 @@ const TEMPLATE: &str = include_str!("page.html");
 const DATA: &str = "/*DATA*/";
 
 impl Page {
-    /// The page as HTML.
     pub fn html(&self) -> String {
         let data = serde_json::to_string(self).expect("plain data is always JSON");
         // A `<` could end the script element; JSON has it in strings only.

@@ -44,13 +44,11 @@ pub enum Way {
 /// A handler. Receives and messages are indexes into the story's lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Lane {
-    /// Its message.
     pub message: Option<usize>,
     /// Progress.
     pub phase: Phase,
     /// Receives compared so far, until it books or takes one.
     pub walked: Vec<usize>,
-    /// Its first candidate.
     pub candidate: Option<usize>,
     /// The first handler in conflict known to it.
     pub conflict: Option<usize>,
@@ -76,7 +74,6 @@ pub struct Link {
 pub struct Chain {
     /// Its number in the card's table.
     pub bin: u32,
-    /// Its index in words.
     pub index: &'static str,
     /// Its chain, oldest first. A page leaves gaps in a long one.
     #[serde(serialize_with = "with_gaps")]
@@ -127,7 +124,6 @@ impl Lane {
 }
 
 impl Scene {
-    /// All indexes of receives.
     pub(crate) fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let links = self.bins.iter_mut().flat_map(|chain| &mut chain.links);
         self.lanes
@@ -136,7 +132,6 @@ impl Scene {
             .chain(links.map(|link| &mut link.receive))
     }
 
-    /// All indexes of messages.
     pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let of_lanes = self.lanes.iter_mut().filter_map(|lane| lane.message.as_mut());
         of_lanes.chain(&mut self.unexpected)

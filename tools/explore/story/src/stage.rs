@@ -17,7 +17,6 @@ pub(crate) struct Stage<'a> {
     pub(crate) scene: Scene,
     /// Arrival number of the first message of the block.
     pub(crate) first: u64,
-    /// The receive in each descriptor.
     descriptors: BTreeMap<u32, usize>,
     /// The message in each entry of the unexpected store.
     entries: BTreeMap<u32, usize>,
@@ -27,7 +26,6 @@ pub(crate) struct Stage<'a> {
     boundary: Option<(usize, Work)>,
 }
 
-/// Work of the boundary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
     /// A post or cancel.
@@ -49,17 +47,14 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The receive in a descriptor.
     pub(crate) fn receive(&self, descriptor: u32) -> Option<usize> {
         self.descriptors.get(&descriptor).copied()
     }
 
-    /// The message in an entry of the unexpected store.
     pub(crate) fn stored(&self, entry: u32) -> Option<usize> {
         self.entries.get(&entry).copied()
     }
 
-    /// The message of a handler of this block.
     pub(crate) fn message(&self, handler: usize) -> Option<usize> {
         let place = self.first as usize + handler;
         (place < self.cast.messages.len()).then_some(place)
@@ -70,7 +65,6 @@ impl<'a> Stage<'a> {
         self.boundary.filter(|&(boundary, _)| boundary == actor).map(|(_, work)| work)
     }
 
-    /// The handler that an actor works for.
     pub(crate) fn handler_of(&self, actor: usize) -> Option<usize> {
         self.working_for.get(&actor).copied()
     }
@@ -97,7 +91,6 @@ impl<'a> Stage<'a> {
         self.lane(handler).into_iter().for_each(|lane| lane.walked.clear());
     }
 
-    /// Applies one step.
     pub(crate) fn apply(&mut self, Told { actor, step, .. }: Told) {
         match step {
             Step::CommandBegins => self.boundary = Some((actor, Work::Command)),

@@ -9,13 +9,11 @@ use crate::stage::Stage;
 use crate::words::{Said, sentence, words};
 use crate::{Cast, Message, Receive, Scene, Told};
 
-/// Kind of a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Work between two blocks.
     Boundary,
-    /// A block is cut.
     Block,
     /// A search has ended.
     Search,
@@ -36,9 +34,7 @@ pub enum Kind {
 /// One moment of a story. The boundary's whole work between two blocks is one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Moment {
-    /// Kind.
     pub kind: Kind,
-    /// Handler.
     pub handler: Option<usize>,
     /// Description.
     pub text: String,
@@ -49,7 +45,6 @@ pub struct Moment {
 /// The course and result of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
-    /// Title.
     pub title: String,
     /// Result in words; empty if not compared with an expected one.
     pub verdict: String,
@@ -59,13 +54,10 @@ pub struct Story {
     pub turns: String,
     /// The schedule as the source of a test; may be empty.
     pub test: String,
-    /// Receives.
     pub receives: Vec<Receive>,
-    /// Messages.
     pub messages: Vec<Message>,
     /// Handlers of the widest block.
     pub handlers: usize,
-    /// Moments.
     pub moments: Vec<Moment>,
     /// The state after each moment.
     pub scenes: Vec<Scene>,
@@ -167,7 +159,6 @@ impl Story {
         self
     }
 
-    /// Sets title and verdict.
     pub fn titled(self, title: String, verdict: String, broken: bool) -> Self {
         Self { title, verdict, broken, ..self }
     }

@@ -6,7 +6,6 @@ use super::memory::Place;
 use super::tasks::with_machine;
 use super::{Kind, Phase};
 
-/// A handler begins its slice of a block.
 pub fn slice_begins(worker: usize) {
     with_machine(|machine| machine.begin_slice(worker));
 }
@@ -49,7 +48,6 @@ pub fn bin(bin: u32) {
     with_machine(|machine| machine.read(Place::Bin(bin)));
 }
 
-/// The handler visits a receive.
 pub fn visit(receive: u32) {
     with_machine(|machine| {
         machine.visit(receive);
@@ -70,7 +68,6 @@ pub fn book(receive: u32, alone: bool) {
     });
 }
 
-/// The handler publishes its candidate.
 pub fn publish(handler: usize) {
     with_machine(|machine| machine.write(Place::Candidate(handler)));
 }
@@ -90,7 +87,6 @@ pub fn look_at_bits(block: u64) {
     with_machine(|machine| machine.look(Place::bits(block)));
 }
 
-/// Clears the bits of the previous block.
 pub fn clear_bits(block: u64) {
     with_machine(|machine| machine.write(Place::bits(block + 1)));
 }
@@ -240,7 +236,6 @@ pub fn release_entries() {
     });
 }
 
-/// From here on the boundary works for one handler.
 pub fn boundary_for(handler: usize) {
     with_machine(|machine| machine.begin_boundary(handler));
 }
@@ -273,7 +268,6 @@ pub fn store(entry: u32) {
     with_machine(|machine| machine.store(entry));
 }
 
-/// A post visits an unexpected message.
 pub fn visit_unexpected(entry: u32) {
     with_machine(|machine| {
         machine.read(Place::Unexpected(entry));
@@ -286,7 +280,6 @@ pub fn late(entry: u32) {
     with_machine(|machine| machine.take_late(entry));
 }
 
-/// A post inserts a receive into a bin.
 pub fn post(bin: u32, receive: u32) {
     with_machine(|machine| {
         machine.command_done();

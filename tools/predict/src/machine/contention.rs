@@ -7,7 +7,6 @@ pub struct Issue {
     pub demand: f64,
     /// Share that an EU uses while it polls a word of another handler.
     pub poll_demand: f64,
-    /// Issue slots of a core.
     pub slots: u32,
 }
 

@@ -9,7 +9,6 @@ pub enum Level {
     L1,
     /// The level that all cores share.
     L2,
-    /// The next level.
     L3,
     /// The card's memory.
     Dram,
@@ -19,7 +18,6 @@ impl Level {
     /// All levels, nearest first.
     pub const ALL: [Self; 4] = [Self::L1, Self::L2, Self::L3, Self::Dram];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         ["L1", "L2", "L3", "DRAM"][self as usize]
     }
@@ -37,15 +35,12 @@ pub struct Work {
     pub search: Picos,
     /// One receive visited in a search.
     pub step: Picos,
-    /// Booking and publishing.
     pub book: Picos,
     /// Detection after the barrier.
     pub detect: Picos,
-    /// The fast path.
     pub fast: Picos,
     /// One link of the slow path.
     pub slow: Picos,
-    /// Consuming the receive.
     pub consume: Picos,
     /// Delivery, repost and going to the next entry.
     pub protocol: Picos,
@@ -99,7 +94,6 @@ pub struct Costs {
     pub own: f64,
     /// A line of code that misses the first level.
     pub code: f64,
-    /// Instruction work.
     pub work: Work,
 }
 
@@ -145,14 +139,12 @@ pub enum BlockEnd {
     Leader,
 }
 
-/// Named choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// Assignment of EUs.
     pub placement: Placement,
     /// Overlap of protocol stages.
     pub overlap: Overlap,
-    /// Place of the block's end.
     pub block_end: BlockEnd,
     /// Handlers report the fate of their receives to the leader.
     pub reposts: bool,
@@ -165,22 +157,16 @@ pub struct Rules {
 pub struct Layout {
     /// Handlers, and so EUs in use.
     pub handlers: usize,
-    /// Bins of all indexes.
     pub bins: usize,
-    /// Receive descriptors.
     pub receives: usize,
     /// Entries of the completion queue.
     pub entries: usize,
-    /// Bounce buffers.
     pub bounce_buffers: usize,
-    /// Bytes of a bounce buffer.
     pub bounce_bytes: usize,
     /// Longest message that goes through the window to the user's buffer; RDMA carries longer ones.
     pub eager_bytes: usize,
     /// Capacity for unexpected messages.
     pub unexpected: usize,
-    /// Cores.
     pub cores: usize,
-    /// EUs of a core.
     pub eus_per_core: usize,
 }

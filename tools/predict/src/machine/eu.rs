@@ -8,7 +8,6 @@ pub enum Phase {
     /// Waits for its completion entry, reads and decodes it.
     #[default]
     Poll,
-    /// Searches the indexes.
     Search,
     /// Books its candidate and publishes its claim.
     Book,
@@ -40,7 +39,6 @@ impl Phase {
         Self::Boundary,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         ["poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary"]
             [self as usize]
@@ -52,9 +50,7 @@ impl Phase {
 pub enum Kind {
     /// Entry of the completion queue, where a message is announced.
     Entry,
-    /// Head of a bin.
     Bin,
-    /// A posted receive.
     Receive,
     /// A receive's booking word.
     Booking,
@@ -78,18 +74,15 @@ pub enum Kind {
     Window,
     /// The completion written to the host.
     Completion,
-    /// A doorbell record.
     Doorbell,
     /// The sender's memory, read by RDMA.
     Remote,
     /// Lines private to an EU or never written: stack, scratch, counters, views.
     Own,
-    /// Code.
     Code,
 }
 
 impl Kind {
-    /// All kinds.
     pub const ALL: [Self; 18] = [
         Self::Entry,
         Self::Bin,
@@ -111,7 +104,6 @@ impl Kind {
         Self::Code,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         [
             "completion entry",
@@ -178,27 +170,21 @@ impl Time {
     }
 }
 
-/// A time span in one phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// EU.
     pub eu: usize,
-    /// Phase.
     pub phase: Phase,
     /// Message, by arrival number.
     pub message: u64,
     /// Beginning.
     pub begin: Picos,
-    /// End.
     pub end: Picos,
 }
 
-/// One EU.
 #[derive(Clone, Debug, Default)]
 pub struct Eu {
     /// End of its last work.
     pub free_at: Picos,
-    /// Use of its time.
     pub time: Time,
     /// Messages handled: executions of the handler.
     pub executions: u64,
@@ -216,6 +202,5 @@ pub struct Eu {
     pub instructions: f64,
     /// Fractions of private lines and code lines not yet charged.
     pub(crate) parts: [f64; 2],
-    /// Its core.
     pub core: usize,
 }

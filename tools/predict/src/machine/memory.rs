@@ -9,7 +9,6 @@
 use super::costs::{Costs, Layout, Level};
 use super::{Kind, Picos};
 
-/// A numbered place with a cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// Entry of the completion queue, by position.

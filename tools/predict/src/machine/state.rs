@@ -27,10 +27,8 @@ pub(crate) struct Task {
     phase: Phase,
     /// Beginning of the phase, in the sink's time.
     phase_begun: Picos,
-    /// Arrival number of its message.
     message: u64,
     in_slice: bool,
-    /// Final sink of its last slice.
     slice_sink: Sink,
     step: Option<usize>,
     /// Address of the last atomic read, for comparison only.
@@ -49,11 +47,9 @@ pub struct Schedule {
     pub bytes: Vec<u64>,
     /// By message, in arrival order.
     pub arrivals: Vec<Picos>,
-    /// By command.
     pub commands: Vec<Picos>,
 }
 
-/// A running machine.
 #[derive(Debug)]
 pub struct Machine {
     costs: Costs,
@@ -299,14 +295,12 @@ impl Machine {
         }
     }
 
-    /// A search begins.
     pub(crate) fn search(&mut self) {
         self.task().walked = 0;
         self.enter(Phase::Search);
         self.work(self.costs.work.search);
     }
 
-    /// A search visits a receive.
     pub(crate) fn visit(&mut self, receive: u32) {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
@@ -409,7 +403,6 @@ impl Machine {
         }
     }
 
-    /// A handler begins its slice of a block.
     pub(crate) fn begin_slice(&mut self, worker: usize) {
         let free_at = self.eus[worker].free_at;
         let activation = self.costs.activation;
@@ -475,7 +468,6 @@ impl Machine {
         }
     }
 
-    /// The handler begins its protocol stage.
     pub(crate) fn begin_protocol(&mut self, in_conflict: bool) {
         if self.sink_off() {
             return;
@@ -493,7 +485,6 @@ impl Machine {
         }
     }
 
-    /// The handler has ended its slice.
     pub(crate) fn end_slice(&mut self) {
         if self.sink_off() {
             return;

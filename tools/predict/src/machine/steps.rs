@@ -3,7 +3,6 @@
 /// Costs between two steps: for handler 0, and the excess of each further handler of a block.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Between {
-    /// Instructions.
     pub instructions: [f64; 2],
     /// Loads that miss the first level, of lines private to the EU or never written: stack,
     /// scratch, counters, views.

@@ -20,7 +20,6 @@ struct Queue {
 pub(super) struct Requests {
     queues: HashMap<i32, Queue, Fast>,
     pub(super) next: Vec<u32>,
-    /// The transfer that each start of a persistent request begins.
     pub(super) persistent: HashMap<i32, Transfer>,
 }
 

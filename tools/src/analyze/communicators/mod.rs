@@ -28,7 +28,6 @@ pub enum Translation {
 }
 
 impl Translation {
-    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -77,7 +76,6 @@ impl GlobalComm {
     }
 }
 
-/// All communicators of a run.
 #[derive(Clone, Debug)]
 pub struct Communicators {
     /// Indexed by number; 0 is the world.
@@ -90,7 +88,6 @@ pub struct Communicators {
 }
 
 impl Communicators {
-    /// The number of the program's local communicator in the run.
     #[inline]
     pub fn global(&self, program: usize, local: LocalId) -> u32 {
         self.of_local[program][usize::from(local)]
@@ -132,7 +129,6 @@ impl Communicators {
 }
 
 const OPEN: u32 = u32::MAX;
-/// A parent communicator and the index of the creation on it.
 type Creation = (u32, u32);
 /// The leaders' world ranks, lower first, and their tag.
 type Handshake = (u32, u32, i32);

@@ -40,7 +40,6 @@ pub struct Guided<'a> {
     pub at: usize,
     /// Its messages, with their receives.
     pub inbound: &'a [Inbound],
-    /// All communicators.
     pub comms: &'a Communicators,
 }
 

@@ -17,9 +17,7 @@ pub use merged::merged;
 pub enum Happening {
     /// Posts this receive of its [`transfers`](super::Program::transfers).
     Post(u32),
-    /// This message arrives.
     Arrive(u32),
-    /// Cancels this receive.
     Cancel(u32),
     /// This probe looks for its message.
     Probe(u32),
@@ -78,7 +76,6 @@ impl Order {
         self.times_ns.push(time_ns);
     }
 
-    /// Number of events.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
@@ -88,7 +85,6 @@ impl Order {
         self.codes.is_empty()
     }
 
-    /// The events in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Happening> + '_ {
         self.codes.iter().map(|&code| code.into())
     }

@@ -17,11 +17,8 @@ use crate::analyze::replay::RankView;
 pub struct BlockStats {
     /// Handlers in a block, N.
     pub handlers: u32,
-    /// Blocks.
     pub blocks: u64,
-    /// Blocks with a conflict.
     pub conflict_blocks: u64,
-    /// Messages.
     pub messages: u64,
     /// Messages that took their candidate without conflict.
     pub clean: u64,

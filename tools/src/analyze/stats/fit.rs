@@ -11,7 +11,6 @@ use crate::analyze::program::UNKNOWN;
 pub enum Shortage {
     /// No free descriptor for a posted receive.
     Descriptors,
-    /// No free entry in the unexpected store.
     UnexpectedEntries,
     /// No free buffer for the payload of an unexpected message.
     UnexpectedBuffers,
@@ -36,7 +35,6 @@ impl Shortage {
 pub struct Fallback {
     /// The exhausted resource.
     pub shortage: Shortage,
-    /// The rank.
     pub rank: u32,
     /// Number of the post or arrival in the rank's order.
     pub happening: u64,
@@ -68,7 +66,6 @@ pub struct Needs {
     pub unexpected_bytes: u64,
     /// Maximum unexpected messages at once whose payload needs a buffer of the eager limit's size.
     pub unexpected_buffers: u64,
-    /// Number of communicators.
     pub communicators: u64,
     /// The first overflow of this configuration.
     pub fallback: Option<Fallback>,

@@ -4,14 +4,11 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN};
 use crate::trace::Function;
 
-/// The place of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Violation {
-    /// The rank.
     pub rank: u32,
     /// Number of the call at this rank, from 0.
     pub call: u32,
-    /// The function.
     pub function: &'static str,
 }
 
@@ -28,9 +25,7 @@ impl Violation {
 /// The violations of a hint: none if the trace proves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hint {
-    /// Number of violations.
     pub count: u64,
-    /// The first violation at the lowest rank.
     pub first: Option<Violation>,
     /// Receives about which the trace says nothing.
     pub unknown: u64,
@@ -57,7 +52,6 @@ impl Hint {
     }
 }
 
-/// The hints of a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hints {
     /// `mpi_assert_no_any_source`: receives and probes of any source violate it, including probes

@@ -69,7 +69,6 @@ pub struct KeyStats {
     /// How keys are used. Few distinct keys do not imply well-spread receives: if many receives of
     /// one key wait at once, they form one long chain whatever the number of bins (O37).
     pub unique: u64,
-    /// Receives of the most frequent key.
     pub most_used: u64,
     /// Maximum receives of one key waiting at once: a chain that no number of bins shortens.
     pub chain_max: u32,

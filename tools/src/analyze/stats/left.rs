@@ -7,7 +7,6 @@ use crate::analyze::replay::RankView;
 /// A receive or message without a partner.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Unmatched {
-    /// The receiving rank.
     pub rank: u32,
     /// `receive` or `message`.
     pub what: &'static str,

@@ -38,9 +38,7 @@ pub const COLUMNS: usize = 100;
 /// The parameters of the statistics.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Numbers of bins.
     pub bins: Vec<BinCount>,
-    /// Numbers of handlers to simulate.
     pub handlers: Vec<u32>,
     /// The NIC whose capacity is checked.
     pub nic: NicConfig,
@@ -51,13 +49,10 @@ pub struct Plan {
 pub struct Shares {
     /// Point-to-point.
     pub p2p: u64,
-    /// Collective.
     pub collective: u64,
-    /// One-sided.
     pub one_sided: u64,
     /// Waits, tests, probes.
     pub progress: u64,
-    /// All others.
     pub other: u64,
 }
 
@@ -105,25 +100,20 @@ pub struct Traffic {
     pub probes: u64,
     /// Transfers with `MPI_PROC_NULL`.
     pub to_null: u64,
-    /// Receives cancelled.
     pub cancelled: u64,
     /// Messages that found a posted receive.
     pub expected: u64,
     /// Messages that had to wait for a receive.
     pub unexpected: u64,
-    /// Receives left without a message.
     pub receives_left: u64,
-    /// Messages left without a receive.
     pub messages_left: u64,
 }
 
 impl Traffic {
-    /// All receives.
     pub fn all_receives(&self) -> u64 {
         self.receives.iter().sum()
     }
 
-    /// Receives with a wildcard.
     pub fn wildcards(&self) -> u64 {
         self.receives[1..].iter().sum()
     }
@@ -151,18 +141,14 @@ impl Traffic {
 /// Runs of consecutive receives with equal source and tag on a communicator (O9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Sequences {
-    /// Number of runs.
     pub count: u64,
-    /// Receives in all runs.
     pub receives: u64,
-    /// Longest run.
     pub longest: u64,
     /// Receives in runs of at least two, which the fast path can serve.
     pub in_runs: u64,
 }
 
 impl Sequences {
-    /// Mean length.
     pub fn mean(&self) -> f64 {
         self.receives as f64 / self.count.max(1) as f64
     }
@@ -200,7 +186,6 @@ pub struct CommStats {
     pub unexpected_max: u64,
     /// Runs of compatible receives.
     pub sequences: Sequences,
-    /// Violations of hints.
     pub hints: Hints,
     #[serde(skip)]
     posted: u64,
@@ -227,9 +212,7 @@ impl CommStats {
 /// it has no times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Depths {
-    /// Posted receives.
     pub posted: Vec<u32>,
-    /// Unexpected messages.
     pub unexpected: Vec<u32>,
 }
 
@@ -298,7 +281,6 @@ impl Totals {
 /// Statistics of one rank in one order.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct RankStats {
-    /// Its rank in the world.
     pub rank: u32,
     /// Statistics that the application has as well.
     #[serde(flatten)]

@@ -158,35 +158,26 @@ impl Occupancy {
 /// and probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct OccupancyStats {
-    /// Number of samples.
     pub samples: u64,
     /// Sum of the depths: receives before the last one in the longest chain.
     pub depth_sum: u64,
-    /// Greatest depth.
     pub depth_max: u32,
     /// No wildcard, any source, any tag.
     pub tables: [TableStats; 3],
 }
 
-/// Observations of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct TableStats {
-    /// Receives inserted.
     pub inserted: u64,
     /// Insertions into a non-empty bin (S28).
     pub collisions: u64,
-    /// Length of the longest chain.
     pub longest_chain: u32,
-    /// Sum of the longest chains.
     pub longest_chain_sum: u64,
-    /// Minimum empty bins.
     pub empty_bins_min: u32,
-    /// Sum of the empty bins.
     pub empty_bins_sum: u64,
 }
 
 impl OccupancyStats {
-    /// Mean depth.
     pub fn depth_mean(&self) -> f64 {
         self.depth_sum as f64 / self.samples.max(1) as f64
     }

@@ -6,16 +6,13 @@ use dpamatch::engine::QueueStats;
 /// The length of a queue and the cost of its searches.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Searches {
-    /// Number of searches.
     pub count: u64,
-    /// Searches with a hit.
     pub hits: u64,
     /// Full compares (S28).
     pub steps: u64,
     /// Maximum compares of one search at any rank. (The papers' MASL is a maximum of means: see
     /// [`mean_max`](Self::mean_max).)
     pub steps_max: u64,
-    /// Sum over the searches of the queue's length.
     pub length_sum: u64,
     /// Maximum queue length (MQL).
     pub length_max: u64,
@@ -75,16 +72,13 @@ impl Searches {
     }
 }
 
-/// The results for one number of bins.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct BinStats {
-    /// Bins of each table.
     pub bins: u32,
     /// Searches of the posted queue by the engine `bins`.
     pub prq: Searches,
     /// Searches of the unexpected queue.
     pub umq: Searches,
-    /// Occupancy of the tables by posted receives.
     pub tables: OccupancyStats,
     /// Unexpected messages inserted into a non-empty bin.
     pub umq_collisions: u64,

@@ -12,9 +12,7 @@ pub(crate) const SHARDS: [usize; 3] = [2, 4, 8];
 /// The distribution of messages over a number of shards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct ShardStats {
-    /// Shards of each rank.
     pub shards: usize,
-    /// Number of messages.
     pub messages: u64,
     /// Messages on a rank's busiest shard; for the application summed over its ranks.
     pub busiest: u64,

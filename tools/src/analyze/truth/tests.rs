@@ -143,7 +143,6 @@ fn made_up_messages_stand_where_bytes_ask_for_them() {
     assert_eq!(bytes, [1, 3, 5, 2, 4]);
 }
 
-/// A single wrong size in the trace moves nothing.
 #[test]
 fn one_wrong_size_is_told_and_moves_nothing() {
     let run = run(&[sent(1), sent(2), sent(3)], &[got(1), got(9), got(3)]);

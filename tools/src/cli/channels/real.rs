@@ -21,7 +21,6 @@ const THRESHOLD: usize = 4096;
 /// One message in this many from the local process has that length.
 const LARGE_EVERY: u32 = 50;
 const FIFO: usize = 256;
-/// Number of receives that are always posted.
 const POSTED: u64 = 256;
 
 pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> anyhow::Result<Table> {

@@ -226,10 +226,8 @@ fn phase_row(name: &str, messages: usize, cost: &PhaseCost, term: QueueTerm) -> 
     ]
 }
 
-/// A rank and the name of its phase.
 type PhaseRank = (String, RankCost);
 
-/// The table of the ranks of all phases.
 fn ranks_table(ranks: &[PhaseRank]) -> Table {
     let table = Table::of("ranks", "Every rank; microseconds.", ranks).columns(&[
         ("phase", |(phase, _)| phase.as_str().into()),

@@ -117,7 +117,6 @@ enum Output {
     Json,
 }
 
-/// Default number of schedules.
 const SCHEDULES: u64 = 5000;
 /// Default maximum with `--exhaustive`.
 const SCHEDULES_OF_ALL: u64 = 2_000_000;

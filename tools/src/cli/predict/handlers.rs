@@ -53,7 +53,6 @@ pub(super) struct SpanArgs {
 }
 
 impl SpanArgs {
-    /// Number of spans to keep.
     fn wanted(&self) -> usize {
         if self.chrome.is_some() { self.spans as usize } else { 0 }
     }

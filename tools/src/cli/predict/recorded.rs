@@ -119,7 +119,6 @@ impl RecordedArgs {
     }
 }
 
-/// Describes a sequence in words.
 pub(super) fn describe(sequence: &Sequence) -> String {
     let mut counts = [0_u64; 4];
     for operation in sequence.operations() {

@@ -104,7 +104,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line of JSON.
 #[derive(Serialize)]
 struct Line<'a> {
     call: u64,

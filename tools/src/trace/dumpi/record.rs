@@ -33,7 +33,6 @@ pub(super) enum Record {
     Call(Function, Head),
     /// No call.
     Skipped,
-    /// The end of the stream.
     End,
 }
 

@@ -16,15 +16,11 @@ pub enum Field {
     Str(&'static str),
     /// Statuses of 14 bytes each; absent if the record's mask says so.
     Statuses(&'static str),
-    /// One-byte numbers.
     U8s(&'static str),
     /// Handles.
     U16s(&'static str),
-    /// Requests.
     Requests(&'static str),
-    /// Numbers.
     I32s(&'static str),
-    /// Rows of numbers.
     I32ss(&'static str),
     /// Texts.
     Strs(&'static str),

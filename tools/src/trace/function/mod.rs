@@ -30,7 +30,6 @@ impl Class {
     pub const ALL: [Self; 5] =
         [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
 
-    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P2p => "p2p",
@@ -47,7 +46,6 @@ impl Class {
 pub struct Function(u16);
 
 impl Function {
-    /// Number of functions.
     pub const COUNT: usize = 290;
 
     /// The function with this number in the DUMPI format; `None` from [`COUNT`](Self::COUNT) on.
@@ -60,7 +58,6 @@ impl Function {
         Self::all().find(|function| function.name() == name)
     }
 
-    /// All functions in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Self::COUNT as u16).map(Self)
     }
@@ -75,7 +72,6 @@ impl Function {
         self.row().name
     }
 
-    /// Its class.
     pub fn class(self) -> Class {
         self.row().class
     }

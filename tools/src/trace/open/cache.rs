@@ -45,7 +45,6 @@ struct Directory {
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     rank: u32,
-    /// Its name in messages.
     name: PathBuf,
     start: u64,
     length: u64,
@@ -54,7 +53,6 @@ struct Entry {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Sites {
-    /// Its name in messages.
     name: PathBuf,
     start: u64,
     length: u64,

@@ -16,7 +16,6 @@ const WINDOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const UNPACKED_BYTES: u64 = 64 * 1024 * 1024;
 const UNPACKED_PER_BYTE: u64 = 1000;
 
-/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compression {
     None,
@@ -39,7 +38,6 @@ impl Compression {
     }
 }
 
-/// A reader of the uncompressed file.
 pub(super) fn reader(file: &Region, compression: Compression) -> Box<dyn Read + Send> {
     let input = BufReader::with_capacity(64 * 1024, file.reader());
     let inner: Box<dyn Read + Send> = match compression {

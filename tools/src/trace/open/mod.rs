@@ -14,7 +14,6 @@ mod find;
 mod names;
 mod spool;
 
-/// Options for opening a trace.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Salvage broken files instead of failing.

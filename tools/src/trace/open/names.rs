@@ -3,7 +3,6 @@
 use super::decompress::Compression;
 use crate::trace::Rank;
 
-/// The content of a file by its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Content {
     /// A rank's binary file: preferred to a text, which contains less.
@@ -16,7 +15,6 @@ pub(super) enum Content {
 /// suffix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct RankName<'a> {
-    /// The common part of all ranks' names.
     pub(super) prefix: &'a str,
     pub(super) rank: Rank,
     pub(super) content: Content,

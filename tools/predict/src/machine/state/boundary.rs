@@ -19,7 +19,6 @@ impl Machine {
         }
     }
 
-    /// The entry of a handler's message.
     fn entry_of(&self, handler: usize) -> Place {
         Place::Entry(self.tasks[0].message + handler as u64)
     }

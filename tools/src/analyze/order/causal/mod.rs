@@ -34,8 +34,10 @@ enum Wait {
     /// A transfer that the rank began.
     Transfer(u32),
     /// The rest of a list of finished transfers.
-    Finish { next: u32, end: u32 },
-    /// A message for a probe.
+    Finish {
+        next: u32,
+        end: u32,
+    },
     Probe(u32),
     /// Other ranks in this collective operation of a communicator.
     Collective(u32, u32),

@@ -5,7 +5,6 @@
 pub struct Network {
     /// Latency of every message in nanoseconds.
     pub latency_ns: u64,
-    /// Bytes per microsecond.
     pub bytes_per_us: u64,
     /// Maximum random addition to the latency.
     pub jitter_ns: u64,
@@ -51,10 +50,8 @@ impl Load {
 /// A rank that waited for an event that could not happen.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Stall {
-    /// The rank.
     pub rank: u32,
     /// The step of its blocking call.
     pub step: u32,
-    /// The event that it waited for.
     pub waits_for: &'static str,
 }
