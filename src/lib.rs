@@ -12,7 +12,8 @@
 //! - [`processors`]: lists the processors of this process and pins threads to them.
 //!
 //! The feature `conformance` is for authors of engines: `stream::Generator` draws random streams,
-//! and `conformance` compares any engine with the specification.
+//! and `conformance` compares any engine with the specification. The feature `plugin` opens engines
+//! in shared libraries, and makes such libraries.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "conformance")]
@@ -21,6 +22,8 @@ pub mod endpoint;
 pub mod engine;
 pub mod host;
 pub mod named;
+#[cfg(feature = "plugin")]
+pub mod plugin;
 pub mod processors;
 pub mod registry;
 pub mod stream;

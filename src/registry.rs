@@ -1,6 +1,7 @@
 //! The engines by name. To add one, add one entry to [`ENGINES`].
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use dpa_model::{ConfigError, Hints, InlineHashes, NicConfig};
 use dpamatch_vocabulary::choices;
@@ -11,6 +12,8 @@ use crate::engine::{
     RankArrayEngine, SimdEngine, UcxEngine,
 };
 use crate::host::NicMatcher;
+#[cfg(feature = "plugin")]
+use crate::plugin::{Plugin, Sizes, Table};
 use crate::stream::StreamMatcher;
 
 /// The options of all engines. An engine ignores the options of others.
@@ -132,10 +135,28 @@ pub struct EngineEntry {
     kind: Kind,
 }
 
+/// Engines are equal if their names are.
+impl PartialEq for EngineEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for EngineEntry {}
+
+impl Hash for EngineEntry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Matches in software, one call after the other.
     Software(fn(&EngineOptions) -> Box<dyn Engine>),
+    /// Matches in a library.
+    #[cfg(feature = "plugin")]
+    Plugin(&'static Table),
     /// Runs whole streams only.
     Nic(fn(&EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError>),
 }
@@ -150,9 +171,18 @@ impl EngineEntry {
         Self { name, summary, kind: Kind::Software(engine) }
     }
 
+    #[cfg(feature = "plugin")]
+    pub(crate) const fn plugin(
+        name: &'static str,
+        summary: &'static str,
+        table: &'static Table,
+    ) -> Self {
+        Self { name, summary, kind: Kind::Plugin(table) }
+    }
+
     /// Whether it is a software engine, so that [`engine`](Self::engine) returns `Some`.
     pub const fn is_software(&self) -> bool {
-        matches!(self.kind, Kind::Software(_))
+        !matches!(self.kind, Kind::Nic(_))
     }
 
     /// Builds one with empty queues that runs streams.
@@ -162,15 +192,28 @@ impl EngineEntry {
     pub fn build(&self, options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
         match self.kind {
             Kind::Software(engine) => Ok(Box::new(engine(options))),
+            #[cfg(feature = "plugin")]
+            Kind::Plugin(_) => {
+                let reason = "the library cannot make one".to_owned();
+                let engine =
+                    self.engine(options).ok_or(BuildError { engine: self.name, reason })?;
+                Ok(Box::new(engine))
+            }
             Kind::Nic(build) => build(options),
         }
     }
 
     /// Builds one with empty queues and the full [`Engine`] interface. Returns `None` for the
-    /// emulated NIC, which only runs streams.
+    /// emulated NIC, which only runs streams, and if a library cannot make one.
     pub fn engine(&self, options: &EngineOptions) -> Option<Box<dyn Engine>> {
         match self.kind {
             Kind::Software(engine) => Some(engine(options)),
+            #[cfg(feature = "plugin")]
+            Kind::Plugin(table) => {
+                let processes = options.comm_size.unwrap_or(0);
+                let engine = Plugin::new(table, Sizes { bins: options.bins.get(), processes })?;
+                Some(Box::new(engine))
+            }
             Kind::Nic(_) => None,
         }
     }
@@ -261,6 +304,20 @@ pub static ENGINES: &[EngineEntry] = &[
 /// ```
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
     ENGINES.iter().find(|entry| entry.name == name)
+}
+
+/// The engine of this name, or the one in the library at this path, which has a slash in it. The
+/// feature `plugin` opens libraries.
+///
+/// # Errors
+/// One line that says why there is no such engine.
+pub fn open(name: &str) -> Result<&'static EngineEntry, String> {
+    #[cfg(feature = "plugin")]
+    if name.contains('/') {
+        return crate::plugin::load(name);
+    }
+    let known = || ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    find(name).ok_or_else(|| format!("unknown engine {name}; known: {}", known()))
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ target=${CARGO_TARGET_DIR:-$here/../../target}
 "${CARGO:-cargo}" build --quiet --profile "$profile" --package dpamatch_capi
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' ../../Cargo.toml | head -n 1)
 mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
-cp "$target/$folder/libdpamatch_c.so" "$prefix/lib/libdpamatch.so"
+abi=$(sed -n 's/^#define DPAMATCH_ABI_VERSION //p' include/dpamatch.h)
+cp "$target/$folder/libdpamatch_c.so" "$prefix/lib/libdpamatch.so.$abi"
+ln -sf "libdpamatch.so.$abi" "$prefix/lib/libdpamatch.so"
 cp "$target/$folder/libdpamatch_c.a" "$prefix/lib/libdpamatch.a"
-cp include/dpamatch.h "$prefix/include/dpamatch.h"
+cp include/*.h "$prefix/include/"
 sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" dpamatch.pc.in \
 	> "$prefix/lib/pkgconfig/dpamatch.pc"

@@ -152,9 +152,9 @@ impl ProviderOptions {
             unexpected_buffers: 0,
             ..matching.nic
         };
-        let engine = source.parsed("ENGINE", None, |name| match registry::find(name) {
-            Some(entry) => Ok((name != NIC).then_some(entry)),
-            None => Err(engine_names()),
+        let engine = source.parsed("ENGINE", None, |name| {
+            let entry = registry::open(name).map_err(|why| format!("an engine: {why}"))?;
+            Ok((name != NIC).then_some(entry))
         });
         // By default a port is opened only where it is needed.
         let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
@@ -220,11 +220,6 @@ fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
 
 /// The registry's name of the emulated NIC.
 const NIC: &str = "optimistic";
-
-fn engine_names() -> String {
-    let names: Vec<_> = registry::ENGINES.iter().map(|entry| entry.name).collect();
-    format!("one of {}", names.join(", "))
-}
 
 #[cfg(test)]
 mod tests {

@@ -78,9 +78,9 @@ impl Receiver for NoMatching {
 }
 
 /// A sequential engine that takes messages from the completion queue.
-pub(super) struct Sequential<E> {
+pub(super) struct Sequential<E: ?Sized> {
     drain: Drain,
-    engine: E,
+    engine: Box<E>,
     buffers: Vec<Vec<u8>>,
     /// Bytes of unexpected messages, indexed by message number modulo the length.
     stored: Vec<Vec<u8>>,
@@ -88,10 +88,10 @@ pub(super) struct Sequential<E> {
     completed: usize,
 }
 
-impl<E: Engine> Sequential<E> {
+impl<E: Engine + ?Sized> Sequential<E> {
     pub(super) fn new(
         drain: Drain,
-        engine: E,
+        engine: Box<E>,
         slots: usize,
         unexpected: usize,
         size: usize,
@@ -135,7 +135,7 @@ impl<E: Engine> Sequential<E> {
     }
 }
 
-impl<E: Engine> Receiver for Sequential<E> {
+impl<E: Engine + ?Sized> Receiver for Sequential<E> {
     #[inline]
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
         if let Some(MsgId(number)) = self.engine.post(RecvId(slot as u64), CommId(0), selector) {

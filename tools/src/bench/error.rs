@@ -41,6 +41,9 @@ pub enum BenchError {
     /// The NIC had no tables for the communicator.
     #[error("the communicator's bins do not fit on the NIC")]
     NoTables,
+    /// A library cannot make an engine.
+    #[error("engine {0}: the library cannot make one")]
+    NoEngine(&'static str),
     /// The scenario uses a wildcard that the hints exclude.
     #[error("the scenario uses a wildcard that the communicator's hints exclude")]
     Hint,

@@ -189,9 +189,15 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         }
         Peer::Bins => {
             let bins = BinCount::new(config.bins as u32).map_err(|_| BenchError::NoTables)?;
-            run.sequential(Drain::new(leader), BinEngine::new(bins), point)
+            run.sequential(Drain::new(leader), Box::new(BinEngine::new(bins)), point)
         }
-        Peer::List => run.sequential(Drain::new(leader), ListEngine::new(), point),
+        Peer::List => run.sequential(Drain::new(leader), Box::new(ListEngine::new()), point),
+        Peer::Engine(entry) => {
+            let bins = BinCount::new(config.bins as u32).unwrap_or_default();
+            let options = EngineOptions { bins, ..settings.nic.clone() };
+            let engine = entry.engine(&options).ok_or(BenchError::NoEngine(entry.name))?;
+            run.sequential(Drain::new(leader), engine, point)
+        }
         Peer::Endpoint | Peer::Copy | Peer::Ucx => unreachable!("measured above"),
     }
 }
@@ -228,7 +234,7 @@ impl Run<'_, Sender> {
     fn sequential(
         self,
         drain: Drain,
-        engine: impl Engine,
+        engine: Box<impl Engine + ?Sized>,
         point: &Point,
     ) -> Result<Sample, BenchError> {
         let window = self.window;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use dpamatch::registry::EngineEntry;
+
 use super::scenario::Scenario;
 
 /// The receiver.
@@ -20,6 +22,8 @@ pub enum Peer {
     Bins,
     /// The sequential engine with linked lists, behind the completion queue.
     List,
+    /// A sequential engine of the registry or of a library, behind the completion queue.
+    Engine(&'static EngineEntry),
     /// No receiver: a single thread copies the bytes of a window between buffers.
     Copy,
     /// UCX's tag matching between two processes.
@@ -35,6 +39,7 @@ impl Peer {
             Self::NoMatching => "no-matching",
             Self::Bins => "bins",
             Self::List => "list",
+            Self::Engine(entry) => entry.name,
             Self::Copy => "memcpy",
             Self::Ucx => "ucx",
         }
@@ -56,7 +61,7 @@ impl Peer {
             Self::NoMatching | Self::Copy => scenario.name() == "NC",
             Self::Ucx => !scenario.is_mixed(),
             Self::Endpoint => scenario.wild == 0,
-            Self::Nic { .. } | Self::Bins | Self::List => true,
+            Self::Nic { .. } | Self::Bins | Self::List | Self::Engine(_) => true,
         }
     }
 }

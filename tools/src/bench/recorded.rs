@@ -15,7 +15,7 @@ use dpamatch_vocabulary::{CommId, Outcome};
 use super::{BenchError, Summary};
 use dpamatch::engine::{Engine, MsgId, RecvId};
 use dpamatch::host::NicRun;
-use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
+use dpamatch::registry::{EngineEntry, EngineOptions};
 use dpamatch::stream::Event;
 
 /// A repeatable sequence, with communicators, receives and messages numbered from 0.
@@ -70,7 +70,7 @@ impl Recorded {
         self.operations.len() as u64
     }
 
-    /// Measures the emulated NIC and the named software engines in turn, `rounds` times. In each
+    /// Measures the emulated NIC and software engines in turn, `rounds` times. In each
     /// round the sequence runs for at least `budget`.
     ///
     /// # Errors
@@ -79,12 +79,10 @@ impl Recorded {
     pub fn measure(
         &self,
         options: &EngineOptions,
-        engines: &[&str],
+        peers: &[&'static EngineEntry],
         rounds: usize,
         budget: Duration,
     ) -> Result<Vec<RecordedRow>, BenchError> {
-        let chosen = |name: &&str| ENGINES.iter().find(|entry| entry.name == *name);
-        let peers: Vec<&EngineEntry> = engines.iter().filter_map(chosen).collect();
         let mut rates = vec![Vec::new(); peers.len()];
         let mut matched = vec![0; peers.len()];
         let mut counts = vec![None; peers.len()];
@@ -194,6 +192,7 @@ pub struct RecordedRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dpamatch::registry::find;
     use dpamatch::stream::{Generator, Outcome, Profile, StreamMatcher};
 
     #[test]
@@ -246,8 +245,8 @@ mod tests {
             let mut options = EngineOptions { threads: false, ..EngineOptions::default() };
             options.nic.receives = receives;
             let recorded = Recorded::new(events.into_iter(), 8);
-            let rows =
-                recorded.measure(&options, &["optimistic", "bins", "list"], 1, Duration::ZERO);
+            let peers = ["optimistic", "bins", "list"].map(|name| find(name).expect("known"));
+            let rows = recorded.measure(&options, &peers, 1, Duration::ZERO);
             let rows = rows.expect("a NIC");
             assert_eq!(rows.len(), 3);
             for row in rows {

@@ -10,7 +10,6 @@ use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::Rank;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, ENGINES};
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
@@ -71,7 +70,7 @@ pub(super) struct Args {
     /// Seed of the random order and of the network's jitter
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Engines that also run the order, or all
+    /// Engines that also run the order, paths of engines' libraries, or all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&["all"]))]
     engine: Vec<String>,
     /// Numbers of handlers for the paths of optimistic matching, 1 to 256 each
@@ -171,11 +170,6 @@ impl Args {
         let largest = self.bins.iter().copied().max().unwrap_or_default();
         let options = self.nic.options(largest);
         options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
-        let engines = if self.engine.iter().any(|name| name == "all") {
-            ENGINES.iter().collect()
-        } else {
-            self.engine.iter().filter_map(|name| registry::find(name)).collect()
-        };
         Ok(Question {
             name,
             order: self.order.choice(self.seed),
@@ -189,7 +183,7 @@ impl Args {
             },
             plan: Plan { bins: self.bins.clone(), handlers: self.sweep.clone(), nic: options.nic },
             check: self.check,
-            engines,
+            engines: engines::chosen(&self.engine),
             options,
         })
     }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
@@ -29,7 +28,7 @@ use super::input::did_you_mean;
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::table::{Format, Wide};
-use super::{BadInput, command_line, output};
+use super::{BadInput, command_line, engines, output};
 
 const EXAMPLES: &str = "\
 In a repetition the receiver posts a window of receives and signals the sender. The sender starts
@@ -107,9 +106,12 @@ pub(super) struct Args {
     /// Percent of MIX's receives that are posted after all messages have arrived
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     late: Option<u32>,
-    /// Baselines to measure on the same wire
-    #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
-    baseline: Vec<Baseline>,
+    /// Baselines on the same wire: messages go to buffers in arrival order (no-matching), one
+    /// thread copies the bytes (memcpy), the NIC's public interface (endpoint), a software engine
+    /// or the path of an engine's library, or none
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "no-matching,bins",
+          value_parser = engines::software(WIRES))]
+    baseline: Vec<String>,
     /// Measure UCX's tag matching in the same rounds, if it is installed
     #[arg(long)]
     peers: bool,
@@ -148,21 +150,9 @@ pub(super) struct Args {
     nic: NicArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Baseline {
-    /// Nothing: the NIC alone
-    None,
-    /// The NIC through the public interface
-    Endpoint,
-    /// Messages go to buffers in arrival order
-    NoMatching,
-    /// One thread copies the bytes and does nothing else
-    Memcpy,
-    /// The sequential hash-bin engine
-    Bins,
-    /// The sequential list engine
-    List,
-}
+/// Baselines that are no engines: none; the NIC through the public interface; the wire without
+/// matching; one thread that copies the bytes.
+const WIRES: &[&str] = &["none", "endpoint", "no-matching", "memcpy"];
 
 const REPETITIONS: u32 = 500;
 /// For windows of one message: five rounds suffice for the 99.99th percentile.
@@ -231,13 +221,14 @@ impl Args {
     }
 
     fn baselines(&self) -> impl Iterator<Item = Peer> {
-        let baselines = self.baseline.iter().filter_map(|baseline| match baseline {
-            Baseline::None => None,
-            Baseline::Endpoint => Some(Peer::Endpoint),
-            Baseline::NoMatching => Some(Peer::NoMatching),
-            Baseline::Memcpy => Some(Peer::Copy),
-            Baseline::Bins => Some(Peer::Bins),
-            Baseline::List => Some(Peer::List),
+        let baselines = self.baseline.iter().filter_map(|name| match name.as_str() {
+            "none" => None,
+            "endpoint" => Some(Peer::Endpoint),
+            "no-matching" => Some(Peer::NoMatching),
+            "memcpy" => Some(Peer::Copy),
+            "bins" => Some(Peer::Bins),
+            "list" => Some(Peer::List),
+            engine => engines::one(engine).ok().map(Peer::Engine),
         });
         baselines.chain(self.peers.then_some(Peer::Ucx))
     }
@@ -260,6 +251,9 @@ impl Args {
     }
 
     fn points(&self) -> Result<Vec<Point>, BadInput> {
+        if self.baseline.iter().any(|name| name == "ucx") {
+            return Err(BadInput("--baseline ucx: --peers measures UCX itself".to_owned()));
+        }
         let nic = Peer::Nic { handlers: self.nic.handlers() };
         let mut points = Points { sizes: &self.sizes, all: Vec::new() };
         let windows = |usual: &[usize]| match self.windows.as_slice() {

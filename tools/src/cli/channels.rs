@@ -80,7 +80,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     messages: u32,
     /// Software engine behind the real progress engine
-    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engines::software())]
+    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engines::software(&[]))]
     engine: String,
     /// Sets one of the costs; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]

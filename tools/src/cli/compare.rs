@@ -53,7 +53,8 @@ pub(super) struct Args {
     /// All experiments
     #[arg(long, conflicts_with = "experiments")]
     all: bool,
-    /// Engines [default: all but the oracle]; the list is always included
+    /// Engines, or paths of engines' libraries [default: all but the oracle]; the list is always
+    /// included
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&[]))]
     engine: Vec<String>,
     /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
@@ -109,11 +110,14 @@ enum Format {
 impl Args {
     /// The list first, then the others in the order of the registry.
     fn engines(&self) -> Vec<&'static EngineEntry> {
-        let chosen = |entry: &&EngineEntry| match self.engine.as_slice() {
+        let mut chosen = engines::chosen(&self.engine);
+        let is_wanted = |entry: &&EngineEntry| match chosen.as_slice() {
             [] => entry.name != "oracle",
-            names => names.iter().any(|name| name == entry.name),
+            chosen => chosen.iter().any(|one| one.name == entry.name),
         };
-        let others = ENGINES.iter().filter(|entry| entry.name != "list").filter(chosen);
+        let built_in: Vec<_> = ENGINES.iter().filter(is_wanted).collect();
+        chosen.retain(|one| built_in.iter().all(|entry| entry.name != one.name));
+        let others = built_in.into_iter().chain(chosen).filter(|entry| entry.name != "list");
         registry::find("list").into_iter().chain(others).collect()
     }
 

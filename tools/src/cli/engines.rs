@@ -1,11 +1,12 @@
+use std::ffi::OsStr;
 use std::io::Write;
 
-use clap::builder::PossibleValuesParser;
-use dpamatch::registry::ENGINES;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use dpamatch::registry::{self, ENGINES, EngineEntry};
 use dpamatch_tools::table::Table;
 
 use super::document::{self, Form};
-use super::output;
+use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,14 +23,54 @@ pub(super) struct Args {
     format: Form,
 }
 
-/// Any engine as the value of an argument, or one of the words `more`.
-pub(super) fn any(more: &[&'static str]) -> PossibleValuesParser {
-    ENGINES.iter().map(|entry| entry.name).chain(more.iter().copied()).collect::<Vec<_>>().into()
+/// The name of an engine, a word that stands for engines, or the path of an engine's library.
+#[derive(Clone)]
+pub(super) struct Names(PossibleValuesParser);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let open = |path: &str| registry::open(path).map(|_| path.to_owned());
+        match value.to_str() {
+            Some(path) if path.contains('/') => open.parse_ref(command, argument, value),
+            _ => self.0.parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
 }
 
-pub(super) fn software() -> PossibleValuesParser {
-    let software = ENGINES.iter().filter(|entry| entry.is_software());
-    software.map(|entry| entry.name).collect::<Vec<_>>().into()
+/// Any engine as the value of an argument, or one of the words `more`.
+pub(super) fn any(more: &[&'static str]) -> Names {
+    let names = ENGINES.iter().map(|entry| entry.name).chain(more.iter().copied());
+    Names(names.collect::<Vec<_>>().into())
+}
+
+/// A software engine as the value of an argument, or one of the words `more`.
+pub(super) fn software(more: &[&'static str]) -> Names {
+    let software = ENGINES.iter().filter(|entry| entry.is_software()).map(|entry| entry.name);
+    Names(software.chain(more.iter().copied()).collect::<Vec<_>>().into())
+}
+
+/// The engine of this name, which a parser of this module accepted.
+pub(super) fn one(name: &str) -> anyhow::Result<&'static EngineEntry> {
+    Ok(registry::open(name).map_err(BadInput)?)
+}
+
+/// The engines with these names, which a parser of this module accepted; all for the word `all`.
+pub(super) fn chosen(names: &[String]) -> Vec<&'static EngineEntry> {
+    if names.iter().any(|name| name == "all") {
+        return ENGINES.iter().collect();
+    }
+    names.iter().filter_map(|name| registry::open(name).ok()).collect()
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

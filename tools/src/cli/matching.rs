@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, EngineOptions};
+use dpamatch::registry::EngineOptions;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ const NIC: &str = "optimistic";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The matching engine
+    /// The matching engine, or the path of an engine's library
     #[arg(long, value_name = "NAME", default_value = NIC, value_parser = engines::any(&[]))]
     engine: String,
     /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins'
@@ -76,7 +76,7 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let entry = registry::find(&args.engine).context("unknown engine")?;
+    let entry = engines::one(&args.engine)?;
     let options = args.nic.options(args.bins.unwrap_or_default());
     let options =
         EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };

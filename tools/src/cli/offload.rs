@@ -1,7 +1,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use dpamatch::registry::{self, EngineOptions};
+use dpamatch::registry::EngineOptions;
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long)]
     communicators: bool,
     /// Engine that matches on the host today
-    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software())]
+    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software(&[]))]
     engine: String,
     /// Costs of the host: a built-in host (commodity) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "commodity")]
@@ -117,11 +117,9 @@ impl Args {
             let what = format!("--handlers {handlers}: the card has {usable} execution units");
             return Err(BadInput(what).into());
         }
-        let engine = registry::find(&self.engine)
-            .ok_or_else(|| BadInput(format!("no engine {}", self.engine)))?;
         Ok(Question {
             network: Network::default(),
-            engine,
+            engine: engines::one(&self.engine)?,
             options: EngineOptions::default(),
             host: self.host()?.1,
             card: Card {

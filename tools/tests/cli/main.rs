@@ -15,6 +15,8 @@ mod help;
 mod install;
 mod matching;
 mod options;
+#[cfg(unix)]
+mod plugin;
 mod results;
 mod run;
 mod tables;

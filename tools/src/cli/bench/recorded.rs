@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 use super::super::interrupt::Interrupt;
 use super::super::progress::{bar, spinner};
 use super::super::trace::{bad_input, open};
-use super::super::{BadInput, document, output};
-use super::{Args, Baseline, Format};
+use super::super::{BadInput, document, engines, output};
+use super::{Args, Format, WIRES};
 
 pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     let source = open(path, OpenOptions::default(), &Interrupt::catch()?)?;
@@ -43,15 +43,12 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     if size > options.nic.eager_limit.max(dpa_model::INLINE_BYTES) {
         return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
     }
-    let mut engines = vec!["optimistic"];
-    engines.extend(args.baseline.iter().filter_map(|baseline| match baseline {
-        Baseline::Bins => Some("bins"),
-        Baseline::List => Some("list"),
-        Baseline::None | Baseline::Endpoint | Baseline::NoMatching | Baseline::Memcpy => None,
-    }));
+    let mut entries = vec![engines::one("optimistic")?];
+    let baselines = args.baseline.iter().filter(|name| !WIRES.contains(&name.as_str()));
+    entries.extend(baselines.filter_map(|name| engines::one(name).ok()));
     let budget = Duration::from_millis(args.budget);
     let progress = spinner("rounds");
-    let rows = recorded.measure(&options, &engines, args.rounds as usize, budget);
+    let rows = recorded.measure(&options, &entries, args.rounds as usize, budget);
     progress.finish_and_clear();
     let rows = rows?;
     let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };

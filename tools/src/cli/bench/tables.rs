@@ -80,7 +80,6 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
     let shown = |row: &&Row| {
         matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
     };
-    let list = report.rows.iter().any(|row| row.point.peer == Peer::List);
     let mut header = vec![
         "scenario",
         "handlers",
@@ -99,20 +98,17 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
         "fast",
         "slow",
     ];
-    if list {
-        header.push("list");
+    let mut others: Vec<Peer> = Vec::new();
+    for row in &report.rows {
+        let peer = row.point.peer;
+        let has_column = matches!(peer, Peer::Nic { .. } | Peer::NoMatching | Peer::Bins);
+        if !has_column && !others.contains(&peer) {
+            others.push(peer);
+        }
     }
-    let endpoint = report.rows.iter().any(|row| row.point.peer == Peer::Endpoint);
-    if endpoint {
-        header.extend(["endpoint", "/endpoint"]);
-    }
-    let copy = report.rows.iter().any(|row| row.point.peer == Peer::Copy);
-    if copy {
-        header.extend(["memcpy", "/memcpy"]);
-    }
-    let ucx = report.rows.iter().any(|row| row.point.peer == Peer::Ucx);
-    if ucx {
-        header.extend(["ucx", "/ucx"]);
+    let ratios: Vec<String> = others.iter().map(|peer| format!("/{}", peer.name())).collect();
+    for (peer, ratio) in others.iter().zip(&ratios) {
+        header.extend([peer.name(), ratio]);
     }
     let mut table = Grid::new(header).extra(EXTRA);
     for row in report.rows.iter().filter(shown) {
@@ -148,15 +144,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
             paths(|paths| paths.fast),
             paths(|paths| paths.slow),
         ];
-        if list {
-            cells.push(beside(report.beside(row, Peer::List)));
-        }
-        let others = [
-            endpoint.then_some(Peer::Endpoint),
-            copy.then_some(Peer::Copy),
-            ucx.then_some(Peer::Ucx),
-        ];
-        for peer in others.into_iter().flatten() {
+        for &peer in &others {
             let other = report.beside(row, peer);
             cells.push(beside(other));
             cells.push(ratio(other.and_then(|other| row.ratio_to(other))));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dpamatch::engine::Engine;
-use dpamatch::registry::{EngineOptions, find};
+use dpamatch::registry::EngineOptions;
 use dpamatch::{NicConfig, Rank, SourceSel, Tag, TagSel};
 use dpamatch_tools::channels::kernel::KernelModule;
 use dpamatch_tools::channels::network::Network;
@@ -12,7 +12,7 @@ use dpamatch_vocabulary::{CommId, Selector};
 
 use indicatif::ProgressBar;
 
-use super::super::BadInput;
+use super::super::{BadInput, engines};
 use super::Args;
 use dpamatch_tools::table::{Cell, Table};
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> any
         "network_empty",
     ]);
     for &spec in &args.policy {
-        let build = || find(&args.engine)?.engine(&EngineOptions::default());
+        let build = || engines::one(&args.engine).ok()?.engine(&EngineOptions::default());
         let engine =
             build().ok_or_else(|| BadInput(format!("{} is not a software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;

@@ -9,10 +9,11 @@ use dpamatch_tools::cost::{
 };
 use dpamatch_tools::trace::OpenOptions;
 
+use super::super::engines;
 use super::super::interrupt::Interrupt;
 use super::super::nic_args::NicArgs;
 use super::super::trace::{bad_input, open};
-use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, not_counted, us};
+use super::{BadInput, PostingArg, bad_line, file_or_stdin, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -54,7 +55,7 @@ pub(super) struct Args {
     #[arg(long)]
     trace: bool,
     /// Engine that counts the steps
-    #[arg(long, value_name = "NAME", default_value = "list")]
+    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::any(&[]))]
     engine: String,
     /// Order in which a rank posts its receives [default: random, or given for a trace]
     #[arg(long, value_enum, value_name = "ORDER")]
@@ -119,7 +120,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     if let Some(hops) = args.hops.filter(|hops| !(hops.is_finite() && *hops >= 0.0)) {
         return Err(BadInput(format!("--hops is {hops}, must be finite and not negative")).into());
     }
-    let entry = engines(std::slice::from_ref(&args.engine))?[0];
+    let entry = engines::one(&args.engine)?;
     let (name, list) = args.list()?;
     let term = match args.queue {
         TermArg::Bound => QueueTerm::Bound,

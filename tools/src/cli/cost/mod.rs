@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-use dpamatch::registry::{self, ENGINES, EngineEntry};
 use dpamatch_tools::cost::steps::{Posting, StepsError};
 use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
-use super::input::{built_in_or_file, did_you_mean, file_or_stdin};
+use super::input::{built_in_or_file, file_or_stdin};
 use super::table::{self, Format, Wide};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
@@ -199,20 +198,6 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
 
 fn bad_line(name: &str, error: &InputError) -> BadInput {
     BadInput(format!("{name}:{}: {}", error.line, error.what))
-}
-
-fn engines(names: &[String]) -> Result<Vec<&'static EngineEntry>, BadInput> {
-    let known = || ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-    let meant = |name: &String| did_you_mean(name, ENGINES.iter().map(|entry| entry.name));
-    let find = |name: &String| {
-        registry::find(name).ok_or_else(|| {
-            BadInput(format!("unknown engine {name}{}; known: {}, all", meant(name), known()))
-        })
-    };
-    if names.iter().any(|name| name == "all") {
-        return Ok(ENGINES.iter().collect());
-    }
-    names.iter().map(find).collect()
 }
 
 fn folder(path: &Path) -> anyhow::Result<()> {

@@ -6,9 +6,10 @@ use dpamatch_tools::cost::emulator::{
 };
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
+use super::super::engines;
 use super::super::nic_args::NicArgs;
 use super::super::progress::bar;
-use super::{engines, folder, not_counted, us};
+use super::{folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -30,7 +31,8 @@ Examples:
 #[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Engines by name, 'all', and 'endpoint'
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all,endpoint")]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all,endpoint",
+          value_parser = engines::any(&["all", "endpoint"]))]
     engine: Vec<String>,
     /// Messages each way
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
@@ -62,7 +64,7 @@ const BYTES_MAX: u64 = 1 << 28;
 pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
     let (endpoints, names): (Vec<_>, Vec<_>) =
         args.engine.iter().cloned().partition(|name| name == "endpoint");
-    let engines = engines(&names)?;
+    let engines = engines::chosen(&names);
     let settings = Settings {
         sizes: args.sizes.clone(),
         total_bytes: args.bytes,

@@ -12,7 +12,8 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
-use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, folder, not_counted, us};
+use super::super::engines;
+use super::{BadInput, PostingArg, bad_line, file_or_stdin, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -46,7 +47,7 @@ pub(super) struct Spread {
     #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',', default_values_t = [ProductArg::Vector, ProductArg::Matrix])]
     pub(super) product: Vec<ProductArg>,
     /// Engines that count the steps
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "list,bins")]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "list,bins", value_parser = engines::any(&["all"]))]
     engine: Vec<String>,
     /// Order in which a process posts its receives
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = PostingArg::Random)]
@@ -111,7 +112,7 @@ impl Spread {
             ("third".to_owned(), bound.split(QueueTerm::Third)),
         ];
         let mut shares = Vec::new();
-        for entry in engines(&self.engine)? {
+        for entry in engines::chosen(&self.engine) {
             let steps =
                 steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))
                     .map_err(not_counted)?;

@@ -1,0 +1,100 @@
+//! Engines in shared libraries, with the C example as the library.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{command, dpamatch_reads, folder, said, text};
+
+/// The library of the C example after a change of its text, or `None` without a C compiler.
+fn library(name: &str, change: (&str, &str)) -> Option<String> {
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mpi/capi");
+    let source_text = fs::read_to_string(capi.join("examples/engine.c")).expect("the example");
+    assert!(source_text.contains(change.0), "{}", change.0);
+    let folder = folder(name);
+    let (source, library) = (folder.join("engine.c"), folder.join("libarrays.so"));
+    fs::write(&source, source_text.replace(change.0, change.1)).expect("a file");
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-I"]);
+    compile.arg(capi.join("include")).arg(&source).arg("-o").arg(&library);
+    let Ok(output) = compile.output() else {
+        eprintln!("skipped: no C compiler");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(library.to_str().expect("UTF-8").to_owned())
+}
+
+#[test]
+fn the_c_engine_gives_the_oracles_results() {
+    let Some(library) = library("plugin-right", ("", "")) else { return };
+    for (seed, profile) in ["wild", "coll", "comms"].iter().enumerate() {
+        let options = format!("--profile {profile} --seed {seed} --events 3000");
+        let events = command("gen", &options);
+        let matched = |engine: &str| dpamatch_reads(&["match", "--engine", engine], &events.stdout);
+        let results = |engine: &str| text(&matched(engine)).to_owned();
+        assert!(results("oracle").lines().count() > 500, "{profile}");
+        assert_eq!(results(&library), results("oracle"), "{profile}");
+    }
+}
+
+#[test]
+fn commands_take_the_library_as_an_engine() {
+    let Some(library) = library("plugin-commands", ("", "")) else { return };
+    let options =
+        format!("search --ranks 64 --pending 10 --rounds 0 --format csv --engine {library}");
+    let table = text(&command("compare", &options)).to_owned();
+    let rows = |engine: &str| -> Vec<String> {
+        let of = |line: &&str| line.split(',').any(|cell| cell == engine);
+        table.lines().filter(of).map(|line| line.replace(engine, "")).collect()
+    };
+    assert!(!rows("arrays").is_empty(), "{table}");
+    // Two arrays take the steps of two lists.
+    let steps = |rows: Vec<String>| -> Vec<String> {
+        rows.iter().map(|row| row.split(',').take(8).collect::<Vec<_>>().join(",")).collect()
+    };
+    assert_eq!(steps(rows("arrays")), steps(rows("list")), "{table}");
+    let options =
+        format!("--scenario NC --windows 10 --rounds 1 --reps 3 --budget 0 --baseline {library}");
+    let rates = command("bench", &format!("{options} --format csv"));
+    let rates = text(&rates);
+    assert!(rates.lines().any(|line| line.starts_with("arrays,")), "{rates}");
+    let rates = command("bench", &format!("{options} --wide"));
+    let columns = text(&rates).lines().find(|line| line.starts_with("scenario"));
+    assert!(columns.is_some_and(|line| line.ends_with("  arrays  /arrays")), "{columns:?}");
+}
+
+#[test]
+fn what_is_no_engine_ends_with_one_line() {
+    let answer = |path: &str| {
+        let output = dpamatch_reads(&["match", "--engine", path], b"");
+        (output.status.code(), said(&output).lines().next().unwrap_or_default().to_owned())
+    };
+    let invalid = |path: &str, why: &str| {
+        (Some(2), format!("error: invalid value '{path}' for '--engine <NAME>': {path}: {why}"))
+    };
+    assert_eq!(answer("./none.so"), invalid("./none.so", "no such file"));
+    let other = env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml";
+    let (code, line) = answer(&other);
+    assert!(code == Some(2) && line.starts_with(&invalid(&other, "").1), "{line}");
+    for (name, change, why) in [
+        ("abi", ("= DPAMATCH_ENGINE_ABI", "= 2"), "version 2 of the interface, needs 1"),
+        ("null", ("return &table;", "(void)table; return NULL;"), "dpamatch_engine returned null"),
+        ("nameless", (".name = \"arrays\"", ".name = NULL"), "the engine has no name"),
+        (
+            "other",
+            (
+                "*dpamatch_engine(void) {",
+                "*another(void); const dpamatch_engine_table *another(void) {",
+            ),
+            "it has no function dpamatch_engine",
+        ),
+    ] {
+        let Some(library) = library(&format!("plugin-{name}"), change) else { return };
+        assert_eq!(answer(&library), invalid(&library, why));
+    }
+    let change = ("return calloc(1, sizeof(engine));", "return NULL;");
+    let Some(library) = library("plugin-none", change) else { return };
+    let why = "dpamatch: engine arrays: the library cannot make one".to_owned();
+    assert_eq!(answer(&library), (Some(1), why));
+}
