@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Digits of a commit's name that are told.
 pub(crate) const DIGITS: usize = 12;
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -214,7 +214,6 @@ impl Stream {
         (0..self.config.communicators as u32).map(CommId)
     }
 
-    /// Runs the leader alone until it has matched all messages.
     fn match_alone(&self, leader: &mut Leader) {
         let messages = self.steps.iter().filter(|step| step.is_arrival()).count() as u64;
         let mut wait = Wait::new();

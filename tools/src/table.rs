@@ -133,7 +133,6 @@ pub struct Table {
     rounds: Vec<(usize, String, Vec<f64>)>,
 }
 
-/// The rows of a table that has no columns yet.
 #[derive(Debug)]
 pub struct Rows<I> {
     name: String,

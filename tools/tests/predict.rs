@@ -336,7 +336,6 @@ fn calibration_writes_a_profile() {
     }
 }
 
-/// Rows that nothing is fitted to judge the fitted profile.
 #[test]
 fn calibration_is_judged_by_what_it_was_not_fitted_to() {
     let few = "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n";

@@ -215,7 +215,6 @@ impl Book {
         self.pages.iter().any(|page| page == path)
     }
 
-    /// Whether a link leads to a file that is copied beside the pages.
     fn is_file(&self, page: &str, link: &Link<'_>) -> bool {
         let path = resolve(page, link.target);
         path.is_some_and(|path| path.starts_with("docs/") && !path.ends_with(".md"))

@@ -49,7 +49,6 @@ impl Rig {
         )
     }
 
-    /// A NIC with this configuration and these communicator hints.
     pub(crate) fn with(config: NicConfig, hints: Hints) -> Self {
         let receives = config.receives;
         let depth = (receives + 1).next_power_of_two().max(128);

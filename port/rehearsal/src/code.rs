@@ -84,7 +84,6 @@ pub fn report(image: &Image) -> (String, bool) {
     (text, unknown == 0 && stack.is_some_and(|bytes| bytes <= STACK_MOST))
 }
 
-/// Jumps and calls of a function that lead to a panic.
 fn panic_sites(functions: &[Function], function: &Function) -> usize {
     let leads = |target: &&u64| {
         let index = functions.partition_point(|function| function.address <= **target);

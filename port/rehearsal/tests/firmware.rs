@@ -145,7 +145,6 @@ fn shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not() {
     assert_eq!((tally.runs, tally.wrong, tally.came_by), (2, 0, 0), "nothing is there");
 }
 
-/// All instructions of one hart's block fall into named phases.
 #[test]
 fn instructions_have_phases() {
     let Some(elf) = elf(Build::Marks) else { return };

@@ -31,7 +31,6 @@ pub struct Report {
     pub last: Option<Run>,
     /// Set by [`every`]: number of schedules with at most 0, 1, 2, ... preemptions.
     pub bounds: Vec<u64>,
-    /// Whether a limit cut the exploration short.
     pub cut_short: bool,
 }
 

@@ -26,7 +26,6 @@ pub struct Run {
     pub result: Result<Ending, Stuck>,
     /// The handlers' steps, in order.
     pub told: Vec<dpamatch_story::Told>,
-    /// Use of the NIC's bins at the end.
     pub bins: model::BinUse,
     /// The caller's name of each request.
     names: BTreeMap<u64, u64>,

@@ -2,7 +2,6 @@
 
 use crate::{FastPath, Offer, Prediction, Setup, SimulateError, predict};
 
-/// Receives of a table that holds every window.
 const RECEIVES_MAX: usize = 2 * crate::WINDOW_MAX;
 
 /// A possible limit of the rate.
@@ -90,7 +89,6 @@ impl Limit {
     }
 }
 
-/// Gain in rate when a limit is removed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
     pub limit: Limit,

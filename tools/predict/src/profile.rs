@@ -455,7 +455,6 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
     Ok(lines.join("\n") + "\n")
 }
 
-/// Sets an existing parameter to a value of its type.
 fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileError> {
     let unknown = || ProfileError::NoParameter(name.to_owned());
     let (section, field) = name.split_once('.').ok_or_else(unknown)?;

@@ -90,7 +90,6 @@ fn another_program_on_the_same_card_comes_out() {
     }
 }
 
-/// The share of a core's issue slots is that of the counted instructions.
 #[test]
 fn the_issue_demand_is_that_of_the_counted_instructions() {
     for name in ["bluefield3", "bluefield3-instructions"] {

@@ -88,7 +88,6 @@ impl Transfer {
         }
     }
 
-    /// Whether the receive or probe accepts this source and tag on its communicator.
     #[inline]
     pub fn accepts(&self, source: u32, tag: u32) -> bool {
         let message = Rank::new(source).ok().zip(Tag::new(tag).ok());

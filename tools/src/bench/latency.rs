@@ -63,7 +63,6 @@ const READINGS: u32 = 1000;
 const TIMES: usize = 20;
 
 impl ClockQuality {
-    /// Measures the clock of the benchmarks in a few milliseconds.
     pub fn measure() -> Self {
         let mut found = Self { read_ns: f64::INFINITY, step_ns: f64::INFINITY };
         for _ in 0..TIMES {

@@ -42,7 +42,6 @@ impl Machine {
     }
 }
 
-/// Reads a system file about a processor.
 fn of_processor(cpu: usize, file: &str) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
     Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
@@ -143,7 +142,6 @@ impl Processors {
         self.allowed.len().saturating_sub(number).max(1)
     }
 
-    /// Pins the calling thread if a processor is free.
     pub(super) fn pin_worker(&self, worker: usize) {
         self.pin(2 + worker);
     }

@@ -121,9 +121,14 @@ pub(super) struct Outbox<W: Wire> {
 
 enum Payloads<Lent> {
     /// Message i begins at `i * stride`.
-    Eager { bytes: Vec<u8>, stride: usize },
-    /// The NIC has the buffers of open requests.
-    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<Lent> },
+    Eager {
+        bytes: Vec<u8>,
+        stride: usize,
+    },
+    Rendezvous {
+        buffers: Vec<Vec<u8>>,
+        requests: Vec<Lent>,
+    },
 }
 
 impl<W: Wire> Outbox<W> {

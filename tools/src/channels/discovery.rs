@@ -74,7 +74,6 @@ impl Gap {
 /// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Discovery {
-    /// Burst lengths through shared memory.
     pub shared: Bursts,
     pub network: Bursts,
     /// Pairs of bursts: one through shared memory, one through the network.
@@ -83,7 +82,6 @@ pub struct Discovery {
     pub gap: Gap,
     /// The root's time per message, including the acknowledgement.
     pub handle_ns: u64,
-    /// Seed of the bursts' starts and all random values.
     pub seed: u64,
 }
 

@@ -28,7 +28,6 @@ impl Channel {
 pub trait PollingPolicy: fmt::Debug + Send {
     fn next(&mut self) -> Channel;
 
-    /// Reports a poll and whether it found a message.
     fn polled(&mut self, channel: Channel, found: bool);
 }
 

@@ -238,7 +238,6 @@ impl Args {
         self.scenario.is_empty() && self.sweep.is_empty()
     }
 
-    /// Adds the points of the figure over the depth.
     fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
         for kind in ["DEPTH", "WDEPTH"] {
             for depth in figures::DEPTHS {

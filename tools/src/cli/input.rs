@@ -31,7 +31,6 @@ pub(super) fn did_you_mean<S: AsRef<str>>(
     meant.map_or(String::new(), |known| format!("; did you mean {}?", known.as_ref()))
 }
 
-/// Parses the name of an option's value.
 pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let known = T::ALL.iter().map(|value| {
         let about = value.about().trim();

@@ -17,7 +17,6 @@ pub enum QueueTerm {
     Steps,
 }
 
-/// Cost of a phase for one rank. Times are in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RankCost {
     pub rank: u32,

@@ -116,7 +116,6 @@ pub struct LinkFit {
     pub rate_bytes_per_s: Option<Estimate>,
     /// R_N in bytes per second.
     pub node_rate_bytes_per_s: Option<Estimate>,
-    /// Smallest number of processes that the node limits.
     pub limited_from: Option<u32>,
 }
 
@@ -132,7 +131,6 @@ pub struct Fit {
     pub delta_s_per_byte: Option<Estimate>,
     pub runs: usize,
     pub freedom: usize,
-    /// Root mean square of the relative errors.
     pub relative_error: f64,
 }
 

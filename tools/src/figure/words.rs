@@ -36,7 +36,6 @@ pub(super) fn words(figure: &Figure) -> String {
     text.trim_end().to_owned()
 }
 
-/// Names with their lowest and highest values.
 fn each<S: AsRef<str>, V: Iterator<Item = f64>>(
     series: impl ExactSizeIterator<Item = (S, V)>,
 ) -> String {

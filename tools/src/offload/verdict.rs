@@ -141,7 +141,6 @@ pub struct Gain {
     pub run_us: f64,
     /// How much earlier the run ends with a card, as a part of the run without one.
     pub share: Range,
-    /// The likely share if messages were not delayed.
     pub share_without_delay: f64,
 }
 
@@ -156,7 +155,6 @@ pub struct BreakEven {
 }
 
 impl BreakEven {
-    /// The break-even points of a part of a run.
     pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
         let (now, after) = (&host.matching, &host.offloaded);
         let messages = demand.messages.max(1) as f64;

@@ -10,7 +10,6 @@ pub fn printable(text: &str) -> String {
     text.chars().map(allowed).collect()
 }
 
-/// Escapes text between tags or in quotes.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

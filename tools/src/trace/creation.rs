@@ -42,7 +42,6 @@ pub enum CommHow<'a> {
     },
     /// `MPI_Intercomm_create` on a local communicator, the call's `parent`.
     Intercomm {
-        /// Rank of the local group's leader.
         local_leader: i32,
         /// The communicator that both leaders use, significant only at the leaders.
         peer: Comm,

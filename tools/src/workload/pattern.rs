@@ -124,7 +124,6 @@ impl Workload {
         (least + mix(self.seed ^ (round / AMR_ROUNDS)) % spread) * u64::from(self.pending)
     }
 
-    /// Key of the i-th entry that stays.
     pub(super) fn standing_key(&self, i: u64) -> Key {
         Key { source: 1 + (i % u64::from(self.ranks - 1)) as u32, tag: i as u32, coll: None }
     }

@@ -221,7 +221,6 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Sums the whole numbers of a JSON object with these words in their quoted names.
 fn total_of(json: &str, words: &str) -> u64 {
     let pairs = json.split([',', '{', '}']).filter_map(|pair| pair.split_once(':'));
     let wanted = pairs.filter(|(name, _)| name.contains(words));

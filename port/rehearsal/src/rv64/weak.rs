@@ -401,7 +401,6 @@ impl Weak {
         }
     }
 
-    /// Time of a doubleword's current version.
     pub(crate) fn current(&mut self, hart: usize, doubleword: usize) -> u64 {
         let Some(history) = self.histories.get_mut(&doubleword) else { return 0 };
         let time = history.versions.last().map_or(0, |&(time, _)| time);

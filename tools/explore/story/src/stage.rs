@@ -15,7 +15,6 @@ use crate::{Cast, Told};
 pub(crate) struct Stage<'a> {
     pub(crate) cast: &'a Cast,
     pub(crate) scene: Scene,
-    /// Arrival number of the first message of the block.
     pub(crate) first: u64,
     descriptors: BTreeMap<u32, usize>,
     /// The message in each entry of the unexpected store.

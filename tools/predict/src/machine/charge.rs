@@ -135,7 +135,6 @@ pub fn waited() {
     with_machine(|machine| machine.work(machine.costs().work.slow));
 }
 
-/// The handler reads a receive's state.
 pub fn state(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
 }
@@ -169,7 +168,6 @@ pub fn note(handler: usize) {
     with_machine(|machine| machine.write(Place::Taken(handler)));
 }
 
-/// The handler reads a receive's link.
 pub fn link(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
 }
@@ -182,7 +180,6 @@ pub fn protocol(in_conflict: bool) {
     });
 }
 
-/// The handler reads payload from a bounce buffer.
 pub fn bounce(buffer: usize, bytes: usize) {
     with_machine(|machine| {
         (0..bytes.div_ceil(64)).for_each(|line| machine.read_landed(Place::Bounce(buffer, line)))

@@ -7,7 +7,6 @@ pub struct Between {
     /// Loads that miss the first level, of lines private to the EU or never written: stack,
     /// scratch, counters, views.
     pub own_lines: [f64; 2],
-    /// Lines of code that miss the first level.
     pub code_lines: f64,
 }
 

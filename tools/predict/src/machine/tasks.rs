@@ -98,7 +98,6 @@ fn before_load(address: usize) {
     give_way(|machine| machine.task().looked_at = address);
 }
 
-/// Called before the running task stores.
 fn before_store() {
     give_way(|_| ());
 }

@@ -51,7 +51,6 @@ impl Resolver<'_> {
         self.go_on(&programs);
     }
 
-    /// Names each missing communicator by its number and lets the programs continue.
     fn go_on(&mut self, programs: &[usize]) {
         for &program in programs {
             if let Some(new) = self.call(program).1 {

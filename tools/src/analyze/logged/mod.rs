@@ -48,7 +48,6 @@ pub enum LogError {
     },
 }
 
-/// Whether the folder has order logs.
 pub fn is_log(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| {
         entries.flatten().any(|entry| entry.path().extension().is_some_and(|ext| ext == "events"))

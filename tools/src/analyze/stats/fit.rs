@@ -12,7 +12,6 @@ pub enum Shortage {
     /// No free descriptor for a posted receive.
     Descriptors,
     UnexpectedEntries,
-    /// No free buffer for the payload of an unexpected message.
     UnexpectedBuffers,
     /// No free table for another communicator.
     Communicators,

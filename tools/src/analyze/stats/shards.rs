@@ -9,7 +9,6 @@ use foldhash::fast::RandomState as Fast;
 
 pub(crate) const SHARDS: [usize; 3] = [2, 4, 8];
 
-/// The distribution of messages over a number of shards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct ShardStats {
     pub shards: usize,

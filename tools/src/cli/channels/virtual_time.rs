@@ -124,7 +124,6 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 
-/// The published policies with their best parameters.
 const PUBLISHED_POLICIES: [PolicySpec; 3] =
     [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
 

@@ -139,7 +139,6 @@ fn is_worth_it(source: &Path) -> Result<bool, TraceError> {
     Ok(!super::files::is_plain_binary(&Region::open(source)?)?)
 }
 
-/// A hash of the source's names and contents.
 fn fingerprint(sources: &[PathBuf], options: &OpenOptions) -> Result<String, TraceError> {
     let mut hash = Xxh3::new();
     for path in sources {

@@ -46,7 +46,6 @@ pub(super) struct Files {
     pub(super) run: RunInfo,
     pub(super) ranks: Vec<Rank>,
     pub(super) places: Vec<Place>,
-    /// The call sites of ranks that have them.
     pub(super) sites: BTreeMap<Rank, Place>,
     pub(super) options: OpenOptions,
 }

@@ -37,7 +37,6 @@ pub(super) fn sites_name(name: &str) -> Option<(&str, Rank)> {
     rank_of(name.strip_suffix(".sites")?)
 }
 
-/// Prefix and rank in a name without extension.
 fn rank_of(stem: &str) -> Option<(&str, Rank)> {
     let (prefix, digits) = stem.rsplit_once('-')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -57,7 +57,6 @@ impl Causal<'_> {
         }
     }
 
-    /// Wakes a rank whose wait is over.
     pub(super) fn wake(&mut self, rank: u32, time_ns: u64) {
         let state = &mut self.ranks[rank as usize];
         state.now_ns = state.now_ns.max(time_ns);

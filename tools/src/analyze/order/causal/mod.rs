@@ -82,7 +82,6 @@ pub struct Causal<'a> {
     /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
     due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     number: u64,
-    /// Arrival of the last message from one rank to another.
     last_arrival: HashMap<u64, u64, Fast>,
     meetings: HashMap<(u32, u32), Meeting, Fast>,
     met: HashMap<(u32, u32), u32, Fast>,
