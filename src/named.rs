@@ -21,6 +21,7 @@ pub const NAMES: &[&str] = &[
     "fast-path",
     "early-check",
     "removal",
+    "domains",
     "repost",
     "hashes",
 ];
@@ -76,6 +77,7 @@ impl EngineOptions {
                 }
             }
             "removal" => nic.options.removal = choice(value)?,
+            "domains" => nic.options.domains = choice(value)?,
             "repost" => nic.options.repost = choice(value)?,
             "hashes" => self.set_hashing(choice(value)?),
             _ => return Err(SetError::Unknown),
@@ -117,6 +119,7 @@ mod tests {
         ("fast-path", "prefix"),
         ("early-check", "on"),
         ("removal", "eager"),
+        ("domains", "keyed"),
         ("repost", "handlers"),
         ("hashes", "absent"),
     ];

@@ -7,7 +7,8 @@ mod seeds;
 mod watchdog;
 
 use dpa_model::{
-    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal, Repost,
+    Barrier, Domains, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
+    Repost,
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
@@ -91,6 +92,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
             early_check: random.random(),
             removal: pick(random, Removal::ALL),
             barrier: pick(random, Barrier::ALL),
+            domains: pick(random, Domains::ALL),
             repost: pick(random, Repost::ALL),
             inline_hashes: pick(random, InlineHashes::ALL),
             always_shared: random.random(),

@@ -286,7 +286,7 @@ mod tests {
     #[should_panic(expected = "another worker panicked")]
     fn a_dead_holder_of_the_lock_is_not_waited_for() {
         let (bin, receives) = (Bin::empty(), table(1));
-        let block = Block::new(2, 2, crate::Barrier::Lanes);
+        let block = Block::new(2, 2, crate::Barrier::Lanes, crate::Domains::Paper);
         post(&bin, &receives, 0);
         bin.lock.store(1, Relaxed);
         block.break_down();

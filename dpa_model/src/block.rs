@@ -37,11 +37,12 @@ use core::ops::Range;
 use crossbeam_utils::CachePadded;
 
 use crate::bitmap::Bitmap;
+use crate::matching::Key;
 use crate::number::{Label, QueueId, ReceiveId, Sequence, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
-use crate::sync::{AtomicU64, PlainCell, Relaxed, Wait};
-use crate::{Barrier, CommId};
+use crate::sync::{AtomicU64, Counter, PlainCell, Relaxed, Wait};
+use crate::{Barrier, CommId, Domains};
 
 const SLICE_BITS: u32 = 12;
 const SLICES: u64 = (1 << SLICE_BITS) - 1;
@@ -89,6 +90,14 @@ pub(crate) struct BlockInfo {
 }
 
 impl BlockInfo {
+    /// The worker whose slice has this handler.
+    pub(crate) fn worker_of(&self, handler: usize) -> WorkerId {
+        if self.slices == self.count {
+            return WorkerId(handler);
+        }
+        WorkerId(((handler + 1) * self.slices - 1) / self.count)
+    }
+
     /// The handlers of a worker's slice.
     pub(crate) fn slice(&self, WorkerId(slice): WorkerId) -> Range<usize> {
         if self.slices == self.count {
@@ -146,12 +155,17 @@ pub(crate) struct Block {
     taken: Box<[PlainCell<ReceiveId>]>,
     progress: Box<[CachePadded<Progress>]>,
     bitmap: Option<Bitmap>,
+    /// The key of each handler's message; without places unless blocks have domains.
+    keys: Box<[AtomicU64]>,
+    /// The last block in which a slice with domains met a conflict.
+    in_conflict: Counter,
     /// 1 after a worker's panic: waits may never end. Publishes nothing.
     broken: AtomicU64,
 }
 
 impl Block {
-    pub(crate) fn new(handlers: usize, workers: usize, barrier: Barrier) -> Self {
+    pub(crate) fn new(handlers: usize, workers: usize, barrier: Barrier, domains: Domains) -> Self {
+        let keys = if domains == Domains::Keyed { handlers } else { 0 };
         let receives = || (0..handlers).map(|_| PlainCell::new(ReceiveId::NIL)).collect();
         Self {
             published: CachePadded::new(AtomicU64::new(0)),
@@ -160,12 +174,16 @@ impl Block {
             taken: receives(),
             progress: (0..workers).map(|_| CachePadded::new(Progress::new())).collect(),
             bitmap: (barrier == Barrier::Bitmap).then(Bitmap::new),
+            keys: (0..keys).map(|_| AtomicU64::new(0)).collect(),
+            in_conflict: Counter::default(),
             broken: AtomicU64::new(0),
         }
     }
 
     /// Bytes for each handler.
     pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<ReceiveId>>();
+    /// Bytes for each handler of a block with domains.
+    pub(crate) const KEY_BYTES: usize = size_of::<Key>();
 
     /// Starts a shared block that the leader ends; leader only, after the end of the last block
     /// (K3).
@@ -299,6 +317,28 @@ impl Block {
         unsafe { self.candidates[handler].read(|receive| *receive) }
     }
 
+    /// The key of a handler's message in this block, or one of an earlier block.
+    #[inline(always)]
+    pub(crate) fn key(&self, handler: usize) -> Key {
+        Key(self.keys[handler].load(Relaxed))
+    }
+
+    /// Writes the key of a handler's message.
+    #[inline(always)]
+    pub(crate) fn set_key(&self, handler: usize, Key(key): Key) {
+        self.keys[handler].store(key, Relaxed);
+    }
+
+    /// A slice with domains has met a conflict in this block.
+    pub(crate) fn note_conflict(&self, block: u64) {
+        self.in_conflict.raise(block);
+    }
+
+    /// Whether a slice with domains met a conflict in this block; leader only, after its end.
+    pub(crate) fn had_conflict(&self, block: u64) -> bool {
+        self.in_conflict.get() == block
+    }
+
     /// Records the receive that a handler took.
     ///
     /// # Safety
@@ -327,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_is_published_says_who_ends_the_block() {
-        let block = Block::new(8, 8, Barrier::Lanes);
+        let block = Block::new(8, 8, Barrier::Lanes, Domains::Paper);
         let read = |block: &Block| {
             let published = block.published();
             (published.number(), published.slices(), published.reposting_slices())
@@ -339,6 +379,17 @@ mod tests {
         assert_eq!(read(&block), (2, 0, 7));
         // SAFETY: no other thread knows the block.
         assert_eq!(unsafe { block.info() }.slices, 7);
+    }
+
+    #[test]
+    fn every_handler_is_found_in_its_slice() {
+        for count in [1, 2, 5, 16, 31, HANDLERS_MAX] {
+            for slices in 1..=count {
+                let block = BlockInfo { count, slices, ..BlockInfo::default() };
+                let of = |handler| block.slice(block.worker_of(handler));
+                assert!((0..count).all(|at| of(at).contains(&at)), "{count} in {slices}");
+            }
+        }
     }
 
     #[test]

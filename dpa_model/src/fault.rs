@@ -96,6 +96,22 @@ faults! {
     FastLiteralUnbooked,
     /// The shift counts the handlers of other communicators, too (S25).
     FastCountsAllCommunicators,
+    /// Domains are always told by source and tag.
+    DomainsAlwaysExact,
+    /// The keys of the two classes with one wildcard are swapped.
+    DomainKeysSwapped,
+    /// Domains are told by the classes that were posted before the last posts.
+    DomainsBeforePosts,
+    /// Domains are told by the sender's hash.
+    DomainsByHash,
+    /// Messages of different communicators can be of one domain, and count in its ranks.
+    DomainsOfAllCommunicators,
+    /// The fast path counts all lower handlers of the block, not those of the domain.
+    DomainRankInBlock,
+    /// A handler does not wait until the lower ones of its domain have booked.
+    DomainBarrierMissing,
+    /// The slow path in a domain does not wait for its lower handlers.
+    DomainSlowNoWait,
     /// The slow path does not wait (S13).
     SlowNoWait,
     /// The slow path waits for the worker before only (S13).

@@ -27,6 +27,8 @@ pub(crate) struct CommView {
 }
 
 const OVERTAKING: u32 = 1 << 8;
+/// Of the first class: posted since the last block. For a seeded fault only.
+const LATE: u32 = 1 << 16;
 
 impl CommView {
     /// The view of an unknown communicator.
@@ -53,12 +55,25 @@ impl CommView {
     #[inline(always)]
     pub(crate) fn insert(&mut self, class: WildcardClass) {
         self.kinds |= 1 << class as u32;
+        if fault!(DomainsBeforePosts) {
+            self.kinds |= LATE << class as u32;
+        }
     }
 
     /// Marks that no receive of this class is posted.
     #[inline(always)]
     pub(crate) fn remove(&mut self, class: WildcardClass) {
         self.kinds &= !(1 << class as u32);
+    }
+
+    /// Classes with receives posted before the last block; for a seeded fault only.
+    pub(crate) fn early_classes(&self) -> ClassSet {
+        ClassSet::from_bits((self.kinds & !(self.kinds / LATE)) as u8)
+    }
+
+    /// All classes are early ones from now on.
+    pub(crate) fn grow_old(&mut self) {
+        self.kinds %= LATE;
     }
 
     /// Copies the classes of another view of this communicator.

@@ -107,8 +107,8 @@ pub use boundary::{Leader, Round, Worker};
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub use bus::{BusMap, RingPlace};
 pub use config::{
-    BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath,
-    HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, Repost, SLICE_MIN,
+    BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, Domains,
+    FastPath, HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, Repost, SLICE_MIN,
     UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};

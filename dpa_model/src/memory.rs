@@ -15,7 +15,7 @@ use crate::region::Regions;
 use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::unexpected::UnexpectedStore;
-use crate::{Barrier, HandlerCounters, NicConfig, Repost};
+use crate::{Barrier, Domains, HandlerCounters, NicConfig, Repost};
 
 /// One table of the NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,7 @@ impl Footprint {
         let bins = config.total_index_bins();
         let far_bits = FarBits::places(config.receives, config.handlers);
         let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
+        let keyed = usize::from(config.options.domains == Domains::Keyed);
         let reposting = config.options.repost == Repost::Handlers;
         let reposts = if reposting { config.handlers + Reposts::PLACES } else { 0 };
         Self {
@@ -97,12 +98,12 @@ impl Footprint {
                 nic(
                     "block and counters, per handler",
                     config.handlers,
-                    Block::HANDLER_BYTES + size_of::<HandlerCounters>(),
+                    Block::HANDLER_BYTES + keyed * Block::KEY_BYTES + size_of::<HandlerCounters>(),
                 ),
                 nic(
                     "workers' notes, per handler",
                     config.workers.saturating_mul(config.handlers),
-                    Scratch::HANDLER_BYTES,
+                    Scratch::HANDLER_BYTES + keyed * Scratch::MEMBER_BYTES,
                 ),
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
@@ -245,6 +246,10 @@ mod tests {
         let options = crate::Options { barrier: Barrier::Bitmap, ..config.options };
         let bitmap = Footprint::of(&NicConfig { options, ..config });
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
+        let options = crate::Options { domains: Domains::Keyed, ..config.options };
+        let keyed = Footprint::of(&NicConfig { options, ..config });
+        // A key of each handler, and a candidate of each for every worker.
+        assert_eq!(keyed.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 3 * 32 * 4);
         let options = crate::Options { repost: Repost::Handlers, ..config.options };
         let reposts = Footprint::of(&NicConfig { options, ..config });
         // The state of each handler's receive, and two words in lines of their own.

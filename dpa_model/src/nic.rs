@@ -69,7 +69,12 @@ impl Nic {
             far_bits: FarBits::table(config.receives, config.handlers),
             bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
             views: (0..config.communicators).map(|_| PlainCell::new(CommView::NONE)).collect(),
-            block: Block::new(config.handlers, config.workers, config.options.barrier),
+            block: Block::new(
+                config.handlers,
+                config.workers,
+                config.options.barrier,
+                config.options.domains,
+            ),
             reposts: (config.options.repost == Repost::Handlers)
                 .then(|| Box::new(Reposts::new(config.handlers))),
             regions: Regions::new(config.regions),

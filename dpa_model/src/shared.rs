@@ -12,6 +12,7 @@ use crate::descriptor::Descriptor;
 use crate::dropped::Dropped;
 use crate::index::{CommView, Indexes};
 use crate::message::{Command, Completion};
+use crate::number::{BinId, ReceiveId};
 use crate::region::Regions;
 use crate::repost::Reposts;
 use crate::ring::Ring;
@@ -80,6 +81,12 @@ impl Shared {
     #[inline(always)]
     pub(crate) fn bookings(&self) -> Bookings<'_> {
         Bookings { receives: &self.receives, far: &self.far_bits }
+    }
+
+    /// The bin of a posted receive.
+    pub(crate) fn bin_of(&self, receive: ReceiveId) -> BinId {
+        // SAFETY: inside a block (D1).
+        unsafe { self.receives[receive].posted.peek() }.bin
     }
 
     /// The indexes of the communicator with this view.

@@ -37,6 +37,7 @@ pub type Role = Box<dyn FnOnce() -> Ends + Send>;
 pub struct Parts {
     /// Worker 0.
     pub leader: ManuallyDrop<Box<Leader>>,
+    /// All workers but the leader.
     pub workers: Vec<Box<Worker>>,
     /// The host's end.
     pub host: ManuallyDrop<HostPort>,

@@ -59,6 +59,7 @@ pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
     Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
 }
 
+/// The envelope of a message.
 pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     Envelope {
         comm: CommId(comm),
@@ -92,11 +93,14 @@ pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     }
 }
 
+/// What became of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It still waits.
     Posted,
+    /// It has its message.
     Matched {
+        /// The number of the message.
         arrival: u64,
         /// The message was unexpected.
         late: bool,
@@ -119,14 +123,18 @@ pub enum Crew {
 pub struct Stream {
     /// Configuration of the NIC; queues are just deep enough, and the order is the stream's.
     pub config: NicConfig,
+    /// Hints of every communicator.
     pub hints: Hints,
     /// The operations; receives and messages are numbered from 0.
     pub steps: Vec<Operation>,
     /// The leader runs every second block alone, like a pool that compares both ways.
     pub switching: bool,
+    /// Each message has other wrong hashes. With one bin it is matched by its fields.
+    pub false_hashes: bool,
 }
 
 impl Stream {
+    /// A stream with numbered operations, and queues that hold it.
     pub fn new(config: NicConfig, steps: &[Operation]) -> Self {
         let mut steps = steps.to_vec();
         let (mut posts, mut sends) = (0, 0);
@@ -148,7 +156,7 @@ impl Stream {
             options: Options { order: Order::Stamped, ..config.options },
             ..config
         };
-        Self { config, hints: Hints::default(), steps, switching: false }
+        Self { config, hints: Hints::default(), steps, switching: false, false_hashes: false }
     }
 
     /// Runs the stream once under the model checker and compares the outcome with the oracle's.
@@ -171,9 +179,14 @@ impl Stream {
             assert!(matches!(feeder.host.poll(), Some(Event::Created { offloaded: true, .. })));
         }
         story::begin(&self.steps);
-        let steps = self.steps.clone();
+        let (steps, lies) = (self.steps.clone(), self.false_hashes);
         let feed = move || {
-            steps.iter().for_each(|step| issue(&mut feeder, step));
+            for step in &steps {
+                if let (true, Operation::Arrive { msg, .. }) = (lies, step) {
+                    feeder.sender.set_hash_fault(msg.0 as u32 + 1);
+                }
+                issue(&mut feeder, step);
+            }
             feeder
         };
         let mut feeder = match crew {

@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase, Published};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Scratch, Slice, end_slice, run};
+use crate::matching::{Alone, Crew, Scratch, end_slice, run, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -59,7 +59,7 @@ impl Leader {
         Self {
             shared,
             boundary,
-            scratch: Scratch::new(config.handlers),
+            scratch: Scratch::new(config.handlers, config.options.domains),
             shared_blocks: 0,
             workers: config.workers,
             #[cfg(feature = "std")]
@@ -159,8 +159,7 @@ impl Leader {
         if fault!(PostInsideBlock) {
             boundary.admit(nic);
         }
-        let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
-        run(nic, &block, crew, scratch);
+        run_slice(nic, &block, WorkerId::LEADER, scratch);
         if let Some(reposts) = &nic.reposts {
             end_slice(nic, reposts, &block, WorkerId::LEADER, scratch);
             if !fault!(FenceMissing) {
@@ -178,6 +177,12 @@ impl Leader {
             self.in_block = 0;
             // SAFETY: every slice of the block has reached phase 3.
             boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
+        }
+        if fault!(DomainsBeforePosts) {
+            boundary.grow_old(nic);
+        }
+        if nic.block.had_conflict(block.number) {
+            nic.boundary_counters.conflict_blocks.add(1);
         }
         if cfg!(debug_assertions) {
             check_bookings(nic, &block);
@@ -279,7 +284,7 @@ pub struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
-        let scratch = Scratch::new(shared.handlers);
+        let scratch = Scratch::new(shared.handlers, shared.options.domains);
         Self { shared, worker, scratch, seen: 0 }
     }
 
@@ -301,8 +306,7 @@ impl Worker {
         }
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers differ.
         let block = unsafe { self.shared.block.info() };
-        let crew = Slice { nic: &self.shared, block: &block, worker: self.worker };
-        run(&self.shared, &block, crew, &mut self.scratch);
+        run_slice(&self.shared, &block, self.worker, &mut self.scratch);
         true
     }
 
@@ -318,8 +322,7 @@ impl Worker {
         // SAFETY: the block has a slice for this worker. The leader writes it again only after the
         // last handler has ended the block, so after `end_slice`.
         let block = unsafe { nic.block.info() };
-        let crew = Slice { nic, block: &block, worker: self.worker };
-        run(nic, &block, crew, &mut self.scratch);
+        run_slice(nic, &block, self.worker, &mut self.scratch);
         end_slice(nic, reposts, &block, self.worker, &self.scratch);
         true
     }
@@ -336,7 +339,7 @@ mod tests {
     fn a_leader_that_panics_in_a_block_of_its_own_stops_the_nic() {
         let mut nic = Nic::new(&NicConfig::default()).unwrap();
         nic.sender.try_send(Envelope::default(), b"", 0).unwrap();
-        nic.leader.scratch = Scratch::new(0);
+        nic.leader.scratch = Scratch::new(0, crate::Domains::Paper);
         let panicked = catch_unwind(AssertUnwindSafe(move || nic.leader.round(1)));
         assert!(panicked.is_err(), "a block has as many places as handlers");
         assert!(nic.host.is_stopped());

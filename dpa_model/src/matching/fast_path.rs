@@ -8,9 +8,9 @@ use super::crew::Crew;
 use super::detect::must_resolve;
 use super::group::{Alike, Group};
 use super::scratch::Scratch;
-use crate::FastPath;
 use crate::descriptor::Descriptor;
 use crate::number::{ReceiveId, unchecked};
+use crate::{CommId, FastPath};
 
 /// Why a handler in conflict may not take the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +57,58 @@ pub(super) fn choose_row<C: Crew>(
             choose_row_if(row, |group, _| group.alike >= Alike::Sequence || fault!(FastByAny))
         }
     }
+}
+
+/// The receive of a handler in conflict, or why it may not take the fast path. `candidates`: those
+/// of its domain up to its own, by rank.
+pub(super) fn choose_in_domain<C: Crew>(
+    block: BlockRun<'_, C>,
+    handler: usize,
+    candidates: &[ReceiveId],
+) -> Result<ReceiveId, Refusal> {
+    let nic = block.nic;
+    let form = nic.options.fast_path;
+    if form == FastPath::Off {
+        return Err(Refusal::Mixed);
+    }
+    // The communicator is of no use here: equal sequences of one bin have the same.
+    let comm = Some(CommId(u32::MAX));
+    let first = block.claim(handler, comm, candidates[0]);
+    let mut group = Group::led_by(&first);
+    for &candidate in &candidates[1..] {
+        if !group.is_led_by(candidate) {
+            group.narrow(&block.claim(handler, comm, candidate));
+            let strange = || {
+                nic.bin_of(candidate) != nic.bin_of(first.receive)
+                    && !fault!(DomainsOfAllCommunicators)
+            };
+            if group.alike == Alike::Sequence && strange() {
+                group.alike = Alike::Nothing;
+            }
+        }
+        if group.alike == Alike::Nothing && !fault!(FastByAny) {
+            return Err(Refusal::Mixed);
+        }
+    }
+    let rank = candidates.len() - 1;
+    let own = candidates[rank];
+    let may = match form {
+        FastPath::Off => false,
+        FastPath::Literal => {
+            let count = block.info.count;
+            let all_booked = || nic.bookings().all_below(own, nic.handlers);
+            group.alike == Alike::Receive && count == nic.handlers && all_booked()
+        }
+        FastPath::Prefix => group.alike == Alike::Receive,
+        FastPath::Sequence => true,
+    };
+    if !may {
+        return Err(Refusal::Mixed);
+    }
+    step!(FastPathTried);
+    let shift = if fault!(DomainRankInBlock) { handler } else { rank };
+    let mut cursor = group.cursor;
+    group.walk(&nic.receives, shift as u64, &mut cursor)
 }
 
 type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'s mut Scratch);

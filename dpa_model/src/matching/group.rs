@@ -49,7 +49,7 @@ impl Group {
 
     /// A group without handlers, whose lowest will be `claim`.
     #[inline(always)]
-    fn led_by(claim: &Claim) -> Self {
+    pub(super) fn led_by(claim: &Claim) -> Self {
         let has_candidate = claim.receive != ReceiveId::NIL;
         Self {
             comm: claim.comm,

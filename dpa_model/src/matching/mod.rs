@@ -9,6 +9,7 @@
 mod block_run;
 mod crew;
 mod detect;
+mod domain;
 mod end_slice;
 mod fast_path;
 mod group;
@@ -21,17 +22,19 @@ mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
-pub(crate) use crew::{Alone, Crew, Slice};
+pub(crate) use crew::{Alone, Crew};
+pub(crate) use domain::Key;
 pub(crate) use end_slice::end_slice;
 pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
-use self::crew::Part;
-use crate::CommId;
+use self::crew::{Part, Slice};
 use crate::block::BlockInfo;
+use crate::number::WorkerId;
 use crate::shared::Shared;
+use crate::{CommId, Domains};
 
 /// What the boundary may know of a slice's messages without looking at each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +45,17 @@ pub(crate) enum Matched {
     Nothing,
     /// Look.
     Mixed,
+}
+
+/// Runs a worker's slice of a block.
+#[inline(always)]
+pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
+    match nic.options.domains {
+        Domains::Paper => {
+            run(nic, block, Slice { nic, block, worker }, scratch);
+        }
+        Domains::Keyed => domain::run_keyed(nic, block, worker, scratch),
+    }
 }
 
 /// Runs all phases of the crew's part of a block (O2, S1 to S18).

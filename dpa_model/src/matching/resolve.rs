@@ -140,7 +140,7 @@ fn slow_row<C: Crew>(
 }
 
 /// Counts refusals of this handler and of others behind it.
-fn count_refusals(nic: &Shared, handler: usize, refusal: Refusal, count: u64) {
+pub(super) fn count_refusals(nic: &Shared, handler: usize, refusal: Refusal, count: u64) {
     if nic.options.fast_path == FastPath::Off {
         return;
     }

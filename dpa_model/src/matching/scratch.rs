@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::detect::NO_CONFLICT;
 use super::group::{Group, Groups};
+use crate::Domains;
 use crate::booking::HandlerSet;
 use crate::number::ReceiveId;
 
@@ -24,14 +25,21 @@ pub(crate) struct Scratch {
     /// Handlers whose communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
     pub(super) groups: Groups,
+    /// The candidates of a domain, by rank; without places unless blocks have domains.
+    pub(super) members: Box<[ReceiveId]>,
 }
 
 impl Scratch {
     /// Bytes for each handler.
     pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<ReceiveId>() + size_of::<Group>();
 
-    pub(crate) fn new(handlers: usize) -> Self {
+    /// Bytes for each handler of a block with domains.
+    pub(crate) const MEMBER_BYTES: usize = size_of::<ReceiveId>();
+
+    pub(crate) fn new(handlers: usize, domains: Domains) -> Self {
+        let members = if domains == Domains::Keyed { handlers } else { 0 };
         Self {
+            members: (0..members).map(|_| ReceiveId::NIL).collect(),
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             conflict: NO_CONFLICT,

@@ -302,6 +302,7 @@ fn search_each<C: Crew>(
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
+        crew.announce(handler, &entry);
         step!(SearchBegins);
         let found = match search(handler, &key, first) {
             Ok(found) => found,

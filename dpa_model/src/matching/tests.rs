@@ -7,9 +7,9 @@ use crate::descriptor::state;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
-    Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hashes, Hints, InlineHashes,
-    Nic, NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag, TagSel,
-    UnexpectedFull,
+    Barrier, CommId, Counts, Domains, Envelope, Event, FastPath, HANDLERS_MAX, Hashes, Hints,
+    InlineHashes, Nic, NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag,
+    TagSel, UnexpectedFull,
 };
 
 /// Numbers from a seed (xorshift).
@@ -65,10 +65,15 @@ fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
 }
 
 /// Counters on which both ways must agree. Excludes chain lengths in slow-path searches, polls, and
-/// the number of shared blocks.
-fn agreed(mut counts: Counts) -> Counts {
+/// the number of shared blocks; with domains also the paths, since fewer handlers are forced.
+fn agreed(mut counts: Counts, domains: Domains) -> Counts {
     counts.boundary.shared_blocks = 0;
     let handlers = &mut counts.handlers;
+    if domains == Domains::Keyed {
+        counts.boundary.conflict_blocks = 0;
+        (handlers.clean, handlers.fast, handlers.slow, handlers.forced) = (0, 0, 0, 0);
+        (handlers.refused_mixed, handlers.refused_sequence, handlers.refused_exhausted) = (0, 0, 0);
+    }
     (handlers.walked_exact, handlers.walked_any_source) = (0, 0);
     (handlers.walked_any_tag, handlers.walked_any) = (0, 0);
     counts
@@ -121,6 +126,7 @@ fn alone_and_shared_blocks_agree() {
             early_check: random.below(3) == 0,
             removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             barrier: random.pick(&[Barrier::Lanes, Barrier::Bitmap]),
+            domains: random.pick(&[Domains::Paper, Domains::Keyed]),
             repost: random.pick(&[Repost::Leader, Repost::Handlers]),
             inline_hashes: random.pick(&[
                 InlineHashes::Trust,
@@ -181,7 +187,8 @@ fn alone_and_shared_blocks_agree() {
             });
             assert_eq!(results[0], results[1], "seed {seed}, {options:?}");
             assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, {options:?}");
-            let counts = nics.each_ref().map(|nic| agreed(nic.leader.monitor().counts()));
+            let counts =
+                nics.each_ref().map(|nic| agreed(nic.leader.monitor().counts(), options.domains));
             assert_eq!(counts[0], counts[1], "seed {seed}, {options:?}");
         }
         for nic in &nics {

@@ -127,6 +127,14 @@ choices! {
         Bitmap = "bitmap",
     }
 
+    /// Which messages of a shared block wait for each other and are forced together.
+    pub enum Domains, by default Paper {
+        /// All of them, as in the paper.
+        Paper = "paper",
+        /// Those that a receive posted now could match both; the barrier is always in lanes.
+        Keyed = "keyed",
+    }
+
     /// Who recycles the resources of a shared block's messages: entries of the completion queue,
     /// their bounce buffers, and receives.
     pub enum Repost, by default Leader {

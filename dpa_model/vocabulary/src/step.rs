@@ -120,6 +120,15 @@ steps! {
     /// The handlers from `first` to `end` have passed the barrier, and know the first handler in
     /// conflict below `end`.
     BarrierPassed { first: usize, end: usize, conflict: Option<usize> },
+    /// The handler writes the key of its message for higher handlers.
+    KeyWritten { handler: usize },
+    /// The handler reads the keys of all lower handlers.
+    KeysRead { handler: usize },
+    /// The handler reads the candidate of a lower handler of its domain.
+    CandidateRead { handler: usize },
+    /// All lower handlers of its domain, so many, have booked; the handler knows whether it is
+    /// in conflict or forced.
+    DomainPassed { handler: usize, lower: usize, conflict: bool },
     /// A handler's claim is read further: its message, if its communicator is unknown, and its
     /// receive.
     ClaimRead { message: Option<u64>, receive: Option<u32> },

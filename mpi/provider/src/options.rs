@@ -106,6 +106,7 @@ const MATCHING: &[(&str, &str)] = &[
     ("FAST_PATH", "fast-path"),
     ("EARLY_CHECK", "early-check"),
     ("REMOVAL", "removal"),
+    ("DOMAINS", "domains"),
     ("REPOST", "repost"),
     ("HASHES", "hashes"),
 ];

@@ -76,6 +76,7 @@ impl Arguments {
                 fast_path: self.workload().fast_path(self.choice("fast")),
                 removal: self.choice("removal"),
                 barrier: self.choice("barrier"),
+                domains: self.choice("domains"),
                 repost: self.choice("repost"),
                 order,
                 early_check: self.number("early", 0) != 0,

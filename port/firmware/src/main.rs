@@ -9,8 +9,8 @@
 //! - `senders=N`: N senders take turns at a workload's messages, each with its own source;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
-//! - `fast`, `removal`, `barrier`, `repost`, `early`, `shared`, `bins`, `receives`, `unexpected`,
-//!   `queue`, `queues`, `comms`: see `NicConfig`;
+//! - `fast`, `removal`, `barrier`, `domains`, `repost`, `early`, `shared`, `bins`, `receives`,
+//!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `fault=NAME` breaks a rule, `weaken=PLACE=ORDERING` an ordering, in builds that know faults.
 #![no_std]
 #![no_main]

@@ -114,12 +114,12 @@ fn of_step(step: StepKind) -> Mark {
     use StepKind::*;
     match step {
         SliceBegins | EntryRead | HashesComputed => Mark::Enter(Phase::Poll as u8),
-        SearchBegins | BinRead | Visited => Mark::Enter(Phase::Search as u8),
+        KeyWritten | SearchBegins | BinRead | Visited => Mark::Enter(Phase::Search as u8),
         Searched | Booked | Published => Mark::Enter(Phase::Book as u8),
         SliceBooked | BitSet | CandidatesRead => Mark::Enter(Phase::Barrier as u8),
         ProgressRead | BitsRead | EndRead => Mark::Enter(Phase::Wait as u8),
-        ConflictSought => Mark::Enter(Phase::Detect as u8),
-        BarrierPassed => Mark::Enter(Phase::Resolve as u8),
+        ConflictSought | KeysRead | CandidateRead => Mark::Enter(Phase::Detect as u8),
+        BarrierPassed | DomainPassed => Mark::Enter(Phase::Resolve as u8),
         FastPathTried => Mark::Hold(Phase::Fast as u8),
         SlowWaits => Mark::Leave(Phase::Slow as u8),
         SlowWaited | StateRead => Mark::Hold(Phase::Slow as u8),

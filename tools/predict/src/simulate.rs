@@ -29,6 +29,8 @@ pub struct Setup {
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
     pub removal: model::Removal,
+    /// Which messages of a block wait for each other.
+    pub domains: model::Domains,
     /// Who recycles a block's receives and entries (O19, O20).
     pub repost: model::Repost,
     /// Largest eager message in bytes; longer ones are read from the sender's memory (O21).
@@ -53,6 +55,7 @@ impl Setup {
             early_check: false,
             inline_hashes: true,
             removal: model::Removal::Deferred,
+            domains: model::Domains::Paper,
             repost: model::Repost::Leader,
             eager_limit: 64,
             charge_commands: false,
@@ -69,6 +72,7 @@ impl Setup {
             fast_path: options.fast_path,
             early_check: options.early_check,
             removal: options.removal,
+            domains: options.domains,
             repost: options.repost,
             eager_limit: 512,
             charge_commands: true,
@@ -281,6 +285,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
             removal: setup.removal,
+            domains: setup.domains,
             repost: setup.repost,
             barrier: setup.profile.nic.barrier.into(),
             inline_hashes: if setup.inline_hashes {

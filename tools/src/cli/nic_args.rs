@@ -1,7 +1,7 @@
 //! Arguments that describe an emulated NIC, shared by all commands that build one.
 
 use clap::ValueEnum;
-use dpa_model::{FastPath, Hints, NicConfig, Options, Removal, Repost};
+use dpa_model::{Domains, FastPath, Hints, NicConfig, Options, Removal, Repost};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{EngineOptions, Hashing};
 use serde_json::Value;
@@ -54,6 +54,9 @@ pub(super) struct NicArgs {
     /// When consumed receives leave their chain
     #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
     removal: Removal,
+    /// Which messages of a shared block wait for each other
+    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>())]
+    domains: Domains,
     /// Thread that recycles receives and queue entries of shared blocks
     #[arg(long, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
     repost: Repost,
@@ -106,6 +109,7 @@ impl NicArgs {
                 fast_path: self.fast_path,
                 early_check: self.early_check,
                 removal: self.removal,
+                domains: self.domains,
                 repost: self.repost,
                 ..Options::default()
             },
@@ -152,6 +156,7 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("fast_path", format!("{:?}", nic.options.fast_path).into()),
         ("early_check", nic.options.early_check.into()),
         ("removal", format!("{:?}", nic.options.removal).into()),
+        ("domains", format!("{:?}", nic.options.domains).into()),
         ("repost", format!("{:?}", nic.options.repost).into()),
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),

@@ -41,6 +41,7 @@ pub fn is_told(step: &Step) -> bool {
                 | Step::Booked { .. }
                 | Step::SliceBooked
                 | Step::BarrierPassed { .. }
+                | Step::DomainPassed { .. }
                 | Step::SlowWaits { .. }
                 | Step::SlowFound { .. }
                 | Step::Taken { .. }

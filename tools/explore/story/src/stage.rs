@@ -165,6 +165,12 @@ impl<'a> Stage<'a> {
                 }
                 self.working_for.insert(actor, first);
             }
+            Step::DomainPassed { handler, conflict, .. } => {
+                self.set_phase(handler, Phase::Past);
+                let known = conflict.then_some(handler);
+                self.lane(handler).into_iter().for_each(|lane| lane.conflict = known);
+                self.working_for.insert(actor, handler);
+            }
             Step::SlowWaits { handler } => {
                 self.working_for.insert(actor, handler);
                 self.set_phase(handler, Phase::Waiting);

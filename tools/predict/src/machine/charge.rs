@@ -109,6 +109,26 @@ pub fn detect(handlers: usize) {
     });
 }
 
+/// The handler writes its message's key.
+pub fn write_key(handler: usize) {
+    with_machine(|machine| machine.write(Place::Key(handler)));
+}
+
+/// The handler reads the keys of all lower handlers.
+pub fn read_keys(handlers: usize) {
+    with_machine(|machine| Place::keys(handlers).for_each(|line| machine.read(line)));
+}
+
+/// The handler reads the candidate of a lower handler of its domain.
+pub fn candidate(handler: usize) {
+    with_machine(|machine| machine.read(Place::Candidate(handler)));
+}
+
+/// The handler looks for conflicts in its domain, whose candidates it has read.
+pub fn detect_in_domain() {
+    with_machine(|machine| machine.work(machine.costs().work.detect));
+}
+
 /// The handler reads more of another's candidate: the message, if unknown, and the receive.
 pub fn claim(message: Option<u64>, receive: Option<u32>) {
     with_machine(|machine| {

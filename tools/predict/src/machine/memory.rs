@@ -23,6 +23,8 @@ pub(crate) enum Place {
     Bits(usize),
     /// A handler's published candidate.
     Candidate(usize),
+    /// The key of a handler's message.
+    Key(usize),
     /// The receive that a handler reports to the leader.
     Taken(usize),
     /// The reported fate of that receive.
@@ -41,6 +43,8 @@ pub(crate) enum Place {
 const NUMBERS: usize = LINE_BYTES / 4;
 /// Receive fates per line, eight bytes each.
 const LEFT: usize = LINE_BYTES / 8;
+/// Keys per line, eight bytes each.
+const KEYS: usize = LINE_BYTES / 8;
 
 impl Place {
     /// The set of bits that a block uses: two alternate.
@@ -53,6 +57,11 @@ impl Place {
         (0..handlers).step_by(NUMBERS).map(Self::Candidate)
     }
 
+    /// Lines of the keys of handlers `0..handlers`.
+    pub(crate) fn keys(handlers: usize) -> impl Iterator<Item = Self> {
+        (0..handlers).step_by(KEYS).map(Self::Key)
+    }
+
     /// The kind of a load or store.
     pub(crate) fn kind(self) -> Kind {
         match self {
@@ -61,7 +70,7 @@ impl Place {
             Self::Descriptor(_) => Kind::Receive,
             Self::Progress(_) => Kind::Progress,
             Self::Bits(_) => Kind::Barrier,
-            Self::Candidate(_) => Kind::Candidate,
+            Self::Candidate(_) | Self::Key(_) => Kind::Candidate,
             Self::Taken(_) | Self::Left(_) => Kind::Taken,
             Self::Ended | Self::AllEnded => Kind::Ended,
             Self::Bounce(..) => Kind::Bounce,
@@ -150,6 +159,7 @@ struct Bases {
     progress: usize,
     bits: usize,
     candidates: usize,
+    keys: usize,
     taken: usize,
     left: usize,
     ended: usize,
@@ -174,6 +184,7 @@ impl Memory {
             progress: table(layout.handlers),
             bits: table(2),
             candidates: table(layout.handlers.div_ceil(NUMBERS)),
+            keys: table(layout.handlers.div_ceil(KEYS)),
             taken: table(layout.handlers.div_ceil(NUMBERS)),
             left: table(layout.handlers.div_ceil(LEFT)),
             ended: table(2),
@@ -203,6 +214,7 @@ impl Memory {
             Place::Progress(word) => self.bases.progress + word,
             Place::Bits(set) => self.bases.bits + set,
             Place::Candidate(handler) => self.bases.candidates + handler / NUMBERS,
+            Place::Key(handler) => self.bases.keys + handler / KEYS,
             Place::Taken(handler) => self.bases.taken + handler / NUMBERS,
             Place::Left(handler) => self.bases.left + handler / LEFT,
             Place::Ended => self.bases.ended,

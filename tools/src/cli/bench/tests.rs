@@ -250,6 +250,7 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "fast_path": "Sequence",
         "early_check": false,
         "removal": "Lazy",
+        "domains": "Paper",
         "repost": "Leader",
         "hashes": "Trust",
         "inline_hashes": true,

@@ -15,7 +15,7 @@ use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::{
-    FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
+    Domains, FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
 };
 
 use super::input::{built_in_or_file, choice, default};
@@ -97,6 +97,10 @@ pub(super) struct Common {
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
     #[arg(long, global = true, value_parser = choice::<Removal>(), value_name = "WHEN")]
     removal: Option<Removal>,
+    /// Which messages of a block wait for each other [default: as the NIC; paper as in the
+    /// prototype]
+    #[arg(long, global = true, value_parser = choice::<Domains>(), value_name = "WHICH")]
+    domains: Option<Domains>,
     /// Which thread recycles receives and queue entries
     #[arg(long, global = true, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
     repost: Repost,
@@ -252,6 +256,7 @@ impl Common {
             bins: self.bins as usize,
             fast_path: self.fast_path.unwrap_or(defaults.fast_path),
             removal: self.removal.unwrap_or(defaults.removal),
+            domains: self.domains.unwrap_or(defaults.domains),
             repost: self.repost,
             early_check: self.early_check,
             inline_hashes: !self.no_inline_hashes,
@@ -286,8 +291,11 @@ pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
 
 /// A short description of the card and the options.
 fn options(setup: &Setup) -> String {
-    let Setup { profile, fast_path, removal, repost, .. } = setup;
+    let Setup { profile, fast_path, removal, domains, repost, .. } = setup;
     let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
+    if *domains == Domains::Keyed {
+        words += ", domains keyed";
+    }
     if *repost == Repost::Handlers {
         words += ", handlers repost";
     }

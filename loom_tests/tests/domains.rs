@@ -1,0 +1,181 @@
+//! One block with conflict domains (`Domains::Keyed`): handlers wait only for lower handlers whose
+//! messages a posted receive could match as well as their own. Everything else of a block is in
+//! `block.rs`.
+#![cfg(dpamatch_loom)]
+
+use dpa_model::{Domains, FastPath, Hints, NicConfig, Operation, Options, Removal};
+use loom_tests::model::{Extent, shared};
+use loom_tests::stream::{Stream, cancel, post, post_in, send, send_in, tiny};
+
+/// Two workers; three without and with receives that leave their chain meanwhile.
+const TWO: Extent = Extent::EXHAUSTIVE;
+const THREE: Extent = Extent::bounded(2, 4);
+const REMOVAL: Extent = Extent::bounded(1, 3);
+/// Two blocks.
+const BLOCKS: Extent = Extent::bounded(3, 6);
+
+fn keyed() -> Options {
+    Options { domains: Domains::Keyed, ..Options::default() }
+}
+
+fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
+    let receives = steps.iter().filter(|step| matches!(step, Operation::Post { .. })).count();
+    let comms = steps.iter().map(|step| match step {
+        Operation::Post { comm, .. } => comm.0 as usize + 1,
+        _ => 1,
+    });
+    let communicators = comms.max().unwrap_or(1);
+    let config = tiny(handlers, handlers, options);
+    Stream::new(NicConfig { receives: receives.max(1), communicators, ..config }, steps)
+}
+
+/// Two handlers with every schedule.
+fn two(name: &str, steps: &[Operation], expected: &[&str], never: &[&str]) {
+    shared(&format!("domains/{name}"), of(2, keyed(), steps), TWO, expected, never);
+}
+
+/// Three handlers, twice: removal at the boundary, and under the bins' locks.
+fn three(name: &str, steps: &[Operation], expected: &[&str], never: &[&str]) {
+    let deferred = Options { removal: Removal::Deferred, ..keyed() };
+    let name = format!("domains/{name}");
+    shared(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
+    shared(&name, of(3, keyed(), steps), REMOVAL, expected, never);
+}
+
+#[test]
+fn two_domains_in_one_chain() {
+    // The higher handler may end before the lower one has begun, and unlinks what that one passes.
+    let steps = [post(0, 7), post(0, 8), send(0, 8), send(0, 7)];
+    two("two in one chain", &steps, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
+fn one_domain_of_two() {
+    let steps = [post(0, 7), post(0, 7), send(0, 7), send(0, 7)];
+    two("one of two", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_conflict_forces_no_other_domain() {
+    // In the paper's block the second and the third would wait.
+    let steps = [post(0, 7), post(0, 7), post(0, 8), send(0, 7), send(0, 7), send(0, 8)];
+    three("a conflict beside", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn ranks_count_the_domain() {
+    // The third handler is the second of its domain. The receives are one sequence of three.
+    let sends = [send(0, 7), send(1, 9), send(0, 7)];
+    let steps = [[post(0, 7); 3], sends].concat();
+    three("rank", &steps, &["clean", "fast", "stored"], &["slow"]);
+}
+
+#[test]
+fn the_slow_path_waits_for_the_domain() {
+    // Another receive between the two of a key ends their sequence.
+    let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 8), send(0, 7), send(0, 7)];
+    three("slow", &steps, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn domain_of_three() {
+    let steps = [[post(0, 7); 3], [send(0, 7); 3]].concat();
+    three("three of one", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn any_source_joins_all_sources_of_a_tag() {
+    let steps = [post(None, 7), post(0, 7), send(0, 7), send(1, 7)];
+    two("any source", &steps, &["clean", "slow", "stored"], &["fast"]);
+    let sends = [send(2, 7), send(0, 8), send(1, 7)];
+    let steps = [[post(None, 7); 2].as_slice(), &[post(0, 8)], &sends].concat();
+    three("any source, three", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn any_tag_joins_all_tags_of_a_source() {
+    let steps = [post(0, None), post(0, 7), send(0, 8), send(0, 7)];
+    two("any tag", &steps, &["clean", "slow"], &["fast"]);
+    let sends = [send(0, 7), send(1, 7), send(0, 8)];
+    let steps = [[post(0, None); 2].as_slice(), &[post(1, 7)], &sends].concat();
+    three("any tag, three", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn both_kinds_of_wildcard_join_all() {
+    // The first two share no field, but the receives of the third chain them together.
+    let steps = [post(None, 7), post(1, None), post(1, 8), send(1, 7), send(0, 7), send(1, 8)];
+    three("both wildcards", &steps, &["clean", "slow"], &["fast"]);
+    let steps = [post(None, None), post(0, 7), send(1, 8), send(0, 7)];
+    two("any source and tag", &steps, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn communicators_have_domains_of_their_own() {
+    let posts = [post_in(0, 0, 7), post_in(0, 0, 7), post_in(0, 0, 7), post_in(1, 0, 7)];
+    let sends = [send_in(0, 0, 7), send_in(1, 0, 7), send_in(0, 0, 7)];
+    let steps = [posts.as_slice(), &sends].concat();
+    three("two communicators", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_wildcard_before_the_second_block_changes_the_domains() {
+    let first = [post(0, 7), post(1, 7), send(0, 7), send(1, 7)];
+    let second = [post(None, 7), post(0, 7), send(0, 7), send(1, 7)];
+    let stream = of(2, keyed(), &[first, second].concat());
+    shared("domains/wildcard later", stream, BLOCKS, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn keys_of_an_earlier_block_are_not_believed() {
+    // Both handlers change their keys.
+    let first = [post(0, 7), post(0, 8), send(0, 7), send(0, 8)];
+    let second = [post(0, 8), post(0, 8), send(0, 8), send(0, 8)];
+    let stream = of(2, keyed(), &[first, second].concat());
+    shared("domains/old keys", stream, BLOCKS, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_cancelled_wildcard_is_no_class() {
+    let posts = [post(None, 9), post(0, 7), post(1, 7), cancel(0)];
+    let steps = [posts.as_slice(), &[send(1, 7), send(0, 7)]].concat();
+    two("cancelled wildcard", &steps, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
+fn false_hashes_change_no_domain() {
+    // With one bin a message with wrong hashes finds the receives of its fields.
+    let steps = [post(0, 7), post(0, 7), send(0, 7), send(0, 7)];
+    let lying = Stream { false_hashes: true, ..of(2, keyed(), &steps) };
+    shared("domains/false hashes", lying, TWO, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn overtaking_messages_have_no_domain() {
+    let hints = Hints { allow_overtaking: true, ..Hints::default() };
+    let steps = [post(0, 7), post(0, 7), send(0, 7), send(0, 7)];
+    let stream = Stream { hints, ..of(2, keyed(), &steps) };
+    shared("domains/overtaking", stream, TWO, &["overtaking"], &["clean", "fast", "slow"]);
+}
+
+#[test]
+fn every_form_and_the_early_check() {
+    for fast_path in FastPath::ALL.iter().copied() {
+        let options = Options { fast_path, ..keyed() };
+        let steps = [[post(0, 7); 2], [send(0, 7); 2]].concat();
+        let name = format!("domains/{fast_path}");
+        shared(&name, of(2, options, &steps), TWO, &["clean"], &[]);
+    }
+    let options = Options { early_check: true, ..keyed() };
+    let steps = [[post(0, 7); 2], [send(0, 7); 2]].concat();
+    shared("domains/early check", of(2, options, &steps), TWO, &["clean"], &[]);
+}
+
+#[test]
+fn slices_of_two() {
+    let posts = [post(0, 7), post(0, 7), post(0, 8), post(0, 8)];
+    let sends = [send(0, 7), send(0, 8), send(0, 8), send(0, 7)];
+    let config = NicConfig { receives: 4, ..tiny(4, 2, keyed()) };
+    let stream = Stream::new(config, &[posts, sends].concat());
+    shared("domains/slices of two", stream, Extent::bounded(2, 4), &["clean", "fast"], &["slow"]);
+}
