@@ -61,7 +61,7 @@ pub struct Sender {
     claims: Claims,
     inline_hashes: bool,
     /// Bits to flip in this sender's hashes; 0 for none.
-    hash_fault: u32,
+    hash_fault: Hashes,
     /// Whether headers have no hashes or wrong ones.
     odd: bool,
 }
@@ -87,21 +87,34 @@ impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let (queue_id, queue) = shared.arrivals.take();
         let claims = queue.claims();
-        Self { shared, queue, queue_id, claims, inline_hashes: true, hash_fault: 0, odd: false }
+        Self {
+            shared,
+            queue,
+            queue_id,
+            claims,
+            inline_hashes: true,
+            hash_fault: Hashes::default(),
+            odd: false,
+        }
     }
 
     /// Sets whether this sender puts hashes in the header (O26); otherwise the NIC computes them.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
-        self.odd = !on || self.hash_fault != 0;
+        self.odd = !on || self.hash_fault != Hashes::default();
     }
 
     /// Makes this sender faulty: it flips the bits of `fault` in all hashes that it puts in
     /// headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its messages
     /// correctly. 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
-        self.hash_fault = fault;
-        self.odd = !self.inline_hashes || fault != 0;
+        self.set_hash_faults(Hashes { both: fault, tag: fault, source: fault });
+    }
+
+    /// [`set_hash_fault`](Self::set_hash_fault), with other bits for each hash.
+    pub(crate) fn set_hash_faults(&mut self, faults: Hashes) {
+        self.hash_fault = faults;
+        self.odd = !self.inline_hashes || faults != Hashes::default();
     }
 
     /// Messages of this sender's completion queue that the NIC has consumed. While the number
@@ -312,8 +325,11 @@ impl Sender {
             *hashes = Hashes::default();
             if inline_hashes {
                 let Hashes { both, tag, source } = Hashes::of(envelope.source, envelope.tag);
-                let [both, tag, source] = [both, tag, source].map(|hash| hash ^ fault);
-                *hashes = Hashes { both, tag, source };
+                *hashes = Hashes {
+                    both: both ^ fault.both,
+                    tag: tag ^ fault.tag,
+                    source: source ^ fault.source,
+                };
             }
             inline_hashes
         }

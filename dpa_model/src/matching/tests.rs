@@ -109,6 +109,24 @@ pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
     (shared.bins.iter().map(chain).collect(), free.count())
 }
 
+/// Runs a NIC until it has no more work; returns what it told the host. All NICs cut the same
+/// blocks.
+fn rounds_of_whole_blocks(nic: &mut Nic) -> Vec<alloc::string::String> {
+    let mut results = Vec::new();
+    let round = |nic: &mut Nic| {
+        for front in &mut nic.leader.boundary.fronts {
+            front.patience = crate::HANDLERS_MAX;
+        }
+        nic.leader.round(1) == Round::Worked
+    };
+    while round(nic) {
+        while let Some(event) = nic.host.poll() {
+            results.push(told(&event));
+        }
+    }
+    results
+}
+
 #[test]
 fn alone_and_shared_blocks_agree() {
     let mut paths = Counts::default();
@@ -169,22 +187,7 @@ fn alone_and_shared_blocks_agree() {
                     }
                 }
             }
-            let results = nics.each_mut().map(|nic| {
-                let mut results = Vec::new();
-                // Both cut the same blocks.
-                let round = |nic: &mut Nic| {
-                    for front in &mut nic.leader.boundary.fronts {
-                        front.patience = crate::HANDLERS_MAX;
-                    }
-                    nic.leader.round(1) == Round::Worked
-                };
-                while round(nic) {
-                    while let Some(event) = nic.host.poll() {
-                        results.push(told(&event));
-                    }
-                }
-                results
-            });
+            let results = nics.each_mut().map(rounds_of_whole_blocks);
             assert_eq!(results[0], results[1], "seed {seed}, {options:?}");
             assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, {options:?}");
             let counts =
@@ -286,4 +289,61 @@ fn messages_visit_what_stands_in_their_chain() {
     assert!(visits > 0 && visits < 30);
     assert_eq!((handlers.walked_exact, handlers.no_candidate), (visits, 30));
     assert_eq!((handlers.unexpected, handlers.messages), (30, 30));
+}
+
+/// The faults of a sender whose messages carry the hashes of others: `kind` 1 of another message,
+/// 2 inconsistent ones, 3 one value for all.
+fn lie(random: &mut Random, kind: u64, own: Hashes, other: Hashes) -> Hashes {
+    let said = match kind {
+        0 => own,
+        1 => other,
+        2 => Hashes { both: random.below(8) as u32, tag: other.tag, source: own.source },
+        _ => Hashes::default(),
+    };
+    Hashes { both: own.both ^ said.both, tag: own.tag ^ said.tag, source: own.source ^ said.source }
+}
+
+/// Hashes of a hostile sender put no two messages that find one receive into two domains: results,
+/// chains and free receives are those of a lone worker, whatever classes are posted.
+#[test]
+fn false_hashes_decide_no_domain() {
+    let (seeds, rounds) = if cfg!(miri) { (1, 2) } else { (40, 6) };
+    let number = |number: u64| number as u32 % 3;
+    for (seed, mix) in (1..=seeds).flat_map(|seed| (1u32..16).map(move |mix| (seed, mix))) {
+        let mut random = Random::new(seed * 16 + u64::from(mix));
+        let lone = Options::default();
+        let keyed = Options { domains: Domains::Keyed, always_shared: true, ..lone };
+        let mut nics = [lone, keyed].map(|options| nic(options, 32, false));
+        for _ in 0..rounds {
+            for _ in 0..random.below(60) {
+                let comm = CommId(random.below(2) as u32);
+                let key = |random: &mut Random| {
+                    let (source, tag) = (number(random.below(9)), number(random.below(9)));
+                    (Rank::new(source).unwrap(), Tag::new(tag).unwrap())
+                };
+                let ((source, tag), other) = (key(&mut random), key(&mut random));
+                let class = random.below(4) as u32;
+                if random.below(2) == 0 && mix & 1 << class != 0 {
+                    let selector = Selector {
+                        source: if class & 1 == 1 { SourceSel::Any } else { source.into() },
+                        tag: if class & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) },
+                    };
+                    for nic in &mut nics {
+                        let _ = nic.host.post(comm, selector, alloc::vec![0; 8], 0);
+                    }
+                    continue;
+                }
+                let (own, other) = (Hashes::of(source, tag), Hashes::of(other.0, other.1));
+                let kind = random.below(4);
+                let faults = lie(&mut random, kind, own, other);
+                for nic in &mut nics {
+                    nic.sender.set_hash_faults(faults);
+                    let _ = nic.sender.try_send(Envelope { comm, source, tag }, &[7; 8], 0);
+                }
+            }
+            let [lone, keyed] = nics.each_mut().map(rounds_of_whole_blocks);
+            assert_eq!(lone, keyed, "seed {seed}, classes {mix:04b}");
+            assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, classes {mix:04b}");
+        }
+    }
 }
