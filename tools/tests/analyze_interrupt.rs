@@ -4,7 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -85,29 +85,4 @@ fn an_interrupted_folder_is_as_it_was() {
     assert_eq!(run(&old).0, Some(130));
     assert_eq!(names(&old), ["report.json"]);
     assert_eq!(fs::read_to_string(old.join("report.json")).expect("a file"), "old");
-}
-
-/// The cache's own name is that of a pipe: the program looks into it before it makes a new one.
-#[test]
-fn an_interrupted_cache_is_not_there() {
-    let place = tempfile::tempdir().expect("a folder");
-    let cache = place.path().join("cache");
-    let arguments = [Path::new("--cache"), &cache];
-    assert!(start(&arguments).wait().expect("it ends").success());
-    let [name] = &names(&cache)[..] else { panic!("one cache in {:?}", names(&cache)) };
-    let file: PathBuf = cache.join(name);
-    fs::remove_file(&file).expect("the cache");
-    pipe(&file);
-    let mut child = start(&arguments);
-    let waits = |id: u32| {
-        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-        let field = |name: &str| {
-            status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").trim()
-        };
-        let caught = u64::from_str_radix(field("SigCgt:"), 16).unwrap_or(0);
-        caught & (1 << (SIGINT - 1)) != 0 && field("State:").starts_with('S')
-    };
-    until("that it catches the signal, and waits", &mut child, waits);
-    assert_eq!(interrupt(child, &file), (Some(130), "dpamatch: interrupted\n".to_owned()));
-    assert_eq!(names(&cache), std::slice::from_ref(name), "nothing but the pipe");
 }

@@ -40,9 +40,7 @@ fn open(name: &str) -> Box<dyn TraceSource> {
 
 fn tallies(name: &str) -> Vec<Tally> {
     let source = open(name);
-    let tally = |&rank| {
-        trace::tally(source.open(rank).expect("a rank").as_mut(), &|| Ok(())).expect("whole")
-    };
+    let tally = |&rank| trace::tally(source.open(rank).expect("a rank").as_mut()).expect("whole");
     source.ranks().iter().map(tally).collect()
 }
 

@@ -102,7 +102,7 @@ fn numbers_of_calls_are_those_of_the_footers() {
     for (name, ranks, calls) in traces {
         let trace = open(name);
         assert_eq!(trace.ranks().len(), ranks, "{name}");
-        let tallies = trace::per_rank(trace.as_ref(), |_, reader| trace::tally(reader, &|| Ok(())));
+        let tallies = trace::per_rank(trace.as_ref(), |_, reader| trace::tally(reader));
         let mut sum = 0;
         for (rank, tally) in tallies {
             let tally = tally.expect("a good trace");

@@ -48,7 +48,6 @@ Examples:
   dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
   dpamatch analyze traces/amg-8 --order time --check
   dpamatch analyze traces/amg-8 --out report --receives 64
-  dpamatch analyze amg-8.dumpi.tar.xz --cache ~/.cache/dpamatch
   dpamatch analyze rank-0003.bin --rank 3 --format json
   dpamatch analyze logs --engine all
   dpamatch analyze traces/edge-4-mpich --against traces/edge-4-openmpi
@@ -100,9 +99,6 @@ pub(super) struct Args {
     /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
-    /// Keep unpacked traces in this folder for the next time
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
     /// The rank of a single file, if its name does not give it
     #[arg(long, visible_alias = "as-rank", value_name = "R")]
     rank: Option<u32>,
@@ -299,13 +295,8 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(R
         .transpose()
         .map_err(|error| BadInput(format!("--rank: {error}")))?;
     let question = args.question(name_of(path))?;
-    let options = OpenOptions {
-        salvage: args.salvage,
-        rank,
-        cache: args.cache.clone(),
-        ..OpenOptions::default()
-    };
-    let run = load(path, options, interrupt, "ranks read")?;
+    let options = OpenOptions { salvage: args.salvage, rank };
+    let run = load(path, options, "ranks read")?;
     let progress = bar(run.programs.len(), "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();

@@ -14,7 +14,6 @@ use dpamatch_tools::trace::OpenOptions;
 use super::analyze::name_of;
 use super::document::Save;
 use super::input::built_in_or_file;
-use super::interrupt::Interrupt;
 use super::predict::profile_text;
 use super::progress::bar;
 use super::table::{Format, Wide, write};
@@ -135,7 +134,7 @@ impl Args {
 
     fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
         let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
-        let run = load(path, options, &Interrupt::catch()?, "ranks read")?;
+        let run = load(path, options, "ranks read")?;
         let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
         progress.finish_and_clear();

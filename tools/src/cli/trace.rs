@@ -1,7 +1,6 @@
 //! `dpamatch trace`: inspects recorded MPI calls.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Subcommand;
 use dpamatch::Rank;
@@ -10,7 +9,6 @@ use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind
 
 use super::failure::is_wrong_file;
 use super::input::unusable;
-use super::interrupt::{Interrupt, Interrupted};
 use super::progress::bar;
 use super::{BadInput, output};
 
@@ -56,9 +54,6 @@ struct TraceArgs {
     /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
-    /// Keep unpacked traces in this folder for the next time
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
     /// The rank of a single file, if its name does not give it
     #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
@@ -76,31 +71,13 @@ impl TraceArgs {
     fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
         let rank =
             self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
-        let options = OpenOptions {
-            salvage: self.salvage,
-            rank,
-            cache: self.cache.clone(),
-            ..OpenOptions::default()
-        };
-        open(&self.path, options, &Interrupt::catch()?)
+        open(&self.path, OpenOptions { salvage: self.salvage, rank })
     }
 }
 
-/// Opens a trace and prints its notices. An interrupt removes an incomplete cache; without a cache
-/// there is nothing to clean up.
-pub(super) fn open(
-    path: &Path,
-    options: OpenOptions,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Box<dyn TraceSource>> {
-    let trace = if options.cache.is_some() {
-        interrupt.shield(|wanted| {
-            let options = OpenOptions { interrupt: Some(Arc::clone(wanted)), ..options };
-            trace::open(path, &options).map_err(bad_input)
-        })?
-    } else {
-        trace::open(path, &options).map_err(bad_input)?
-    };
+/// Opens a trace and prints its notices.
+pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
+    let trace = trace::open(path, &options).map_err(bad_input)?;
     for notice in &trace.run().notices {
         eprintln!("note: {notice}");
     }
@@ -108,19 +85,14 @@ pub(super) fn open(
 }
 
 /// Loads a trace or a folder with order logs; `what` labels the progress bar.
-pub(super) fn load(
-    path: &Path,
-    options: OpenOptions,
-    interrupt: &Interrupt,
-    what: &'static str,
-) -> anyhow::Result<Run> {
+pub(super) fn load(path: &Path, options: OpenOptions, what: &'static str) -> anyhow::Result<Run> {
     if is_log(path) {
         return Run::of_logs(path).map_err(|error| match error {
             LogError::Io { .. } => error.into(),
             _ => BadInput(error.to_string()).into(),
         });
     }
-    let source = open(path, options, interrupt)?;
+    let source = open(path, options)?;
     let progress = bar(source.ranks().len(), what);
     let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
     progress.finish_and_clear();
@@ -134,7 +106,6 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
             unusable(error.file(), cause.kind().into())
         }
         TraceErrorKind::Io(_) => error.into(),
-        TraceErrorKind::Interrupted => Interrupted.into(),
         TraceErrorKind::Truncated(_) => {
             BadInput(format!("{error}; --salvage reads the intact part")).into()
         }
@@ -146,7 +117,7 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     let bar = bar(trace.ranks().len(), "ranks read");
     let ranks = trace::per_rank(trace, |_, reader| {
-        let tally = trace::tally(reader, &|| Ok(()));
+        let tally = trace::tally(reader);
         bar.inc(1);
         tally
     });
@@ -159,9 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wants_to_stop_did_nothing_wrong() {
-        let interrupted = bad_input(TraceError::new("a", TraceErrorKind::Interrupted));
-        assert!(interrupted.is::<Interrupted>(), "{interrupted:?}");
+    fn a_cut_file_is_bad_input() {
         let cut = bad_input(TraceError::new("a", TraceErrorKind::Truncated("no end".to_owned())));
         assert!(cut.is::<BadInput>(), "{cut:?}");
         assert!(cut.to_string().ends_with("no end; --salvage reads the intact part"), "{cut}");

@@ -19,9 +19,6 @@ pub enum TraceErrorKind {
     /// The format is unknown, or several traces match.
     #[error("{0}")]
     Unsupported(String),
-    /// The user interrupted the reading.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 /// An error in a trace, with its file and position.

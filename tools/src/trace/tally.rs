@@ -31,20 +31,14 @@ impl From<&Salvage> for SalvageNote {
     }
 }
 
-/// Reads to the end and counts. It calls `go_on` from time to time, which may end it.
+/// Reads to the end and counts.
 ///
 /// # Errors
-/// An error of the reader or of `go_on`.
-pub fn tally(
-    reader: &mut dyn RankReader,
-    go_on: &dyn Fn() -> Result<(), TraceError>,
-) -> Result<Tally, TraceError> {
+/// An error of the reader.
+pub fn tally(reader: &mut dyn RankReader) -> Result<Tally, TraceError> {
     let mut calls = Counts::default();
     while let Some(call) = reader.next_call()? {
         calls.add(call.function, 1);
-        if call.sequence % 65_536 == 0 {
-            go_on()?;
-        }
     }
     let info = reader.info().clone();
     let differences =

@@ -54,8 +54,9 @@ fn commands_take_the_library_as_an_engine() {
         rows.iter().map(|row| row.split(',').take(8).collect::<Vec<_>>().join(",")).collect()
     };
     assert_eq!(steps(rows("arrays")), steps(rows("list")), "{table}");
-    let options =
-        format!("--scenario NC --windows 10 --rounds 1 --reps 3 --budget 0 --baseline {library}");
+    let options = format!(
+        "--scenario NC --windows 10 --rounds 1 --reps 3 --budget 0 --any-placement --baseline {library}"
+    );
     let rates = command("bench", &format!("{options} --format csv"));
     let rates = text(&rates);
     assert!(rates.lines().any(|line| line.starts_with("arrays,")), "{rates}");

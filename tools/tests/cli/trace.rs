@@ -72,14 +72,3 @@ fn dump_prints_a_call_a_line() {
     let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
     assert_eq!(document["results"]["calls"][7], last);
 }
-
-#[test]
-fn a_cache_goes_where_it_is_told_to() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let cache = folder.path().join("cache");
-    let trace = "$edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz";
-    let check = || self::trace(&format!("check --cache {} {trace}", cache.display()));
-    let (first, second) = (check(), check());
-    assert_eq!(text(&first), text(&second));
-    assert_eq!(std::fs::read_dir(&cache).expect("the folder").count(), 1);
-}

@@ -13,14 +13,13 @@ use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
 use serde_json::{Map, Value, json};
 
-use super::super::interrupt::Interrupt;
 use super::super::progress::{bar, spinner};
 use super::super::trace::{bad_input, open};
 use super::super::{BadInput, document, engines, output};
 use super::{Args, Format, WIRES};
 
 pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
-    let source = open(path, OpenOptions::default(), &Interrupt::catch()?)?;
+    let source = open(path, OpenOptions::default())?;
     let progress = bar(source.ranks().len(), "ranks read");
     let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
     progress.finish_and_clear();

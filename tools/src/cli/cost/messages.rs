@@ -10,7 +10,6 @@ use dpamatch_tools::cost::{
 use dpamatch_tools::trace::OpenOptions;
 
 use super::super::engines;
-use super::super::interrupt::Interrupt;
 use super::super::nic_args::NicArgs;
 use super::super::trace::{bad_input, open};
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, not_counted, us};
@@ -96,7 +95,7 @@ impl Args {
             let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
             return Ok((name, list));
         }
-        let trace = open(&self.file, OpenOptions::default(), &Interrupt::catch()?)?;
+        let trace = open(&self.file, OpenOptions::default())?;
         let found = from_trace::read(&*trace).map_err(bad_input)?;
         let notes = [
             (found.left_out.unknown_bytes, "messages of unknown size are left out"),

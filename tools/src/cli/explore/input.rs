@@ -18,7 +18,6 @@ use dpamatch_vocabulary::{CommId, Operation};
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
 use super::super::input::file_or_stdin;
-use super::super::interrupt::Interrupt;
 use super::super::trace::{bad_input, open};
 
 /// The source of the stream.
@@ -125,8 +124,8 @@ impl InputArgs {
         let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
         let rank = self.rank.map(Rank::new).transpose();
         let rank = rank.map_err(|error| BadInput(format!("--rank: {error}")))?;
-        let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
-        let source = open(path, options, &Interrupt::catch()?)?;
+        let options = OpenOptions { salvage: self.salvage, rank };
+        let source = open(path, options)?;
         let run = Run::load(source.as_ref(), |_| {}).map_err(bad_input)?;
         let places = 0..run.programs.len();
         let at = match self.rank {

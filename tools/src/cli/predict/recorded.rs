@@ -12,7 +12,6 @@ use dpamatch_vocabulary::Operation;
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
-use super::super::interrupt::Interrupt;
 use super::super::trace::load;
 use super::{Common, Workload};
 
@@ -89,8 +88,8 @@ impl RecordedArgs {
             .map(Rank::new)
             .transpose()
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
-        let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
-        let run = load(path, options, &Interrupt::catch()?, "ranks read")?;
+        let options = OpenOptions { salvage: self.salvage, rank };
+        let run = load(path, options, "ranks read")?;
         let at = match self.rank {
             Some(rank) => run.programs.iter().position(|program| program.rank == rank),
             None => {

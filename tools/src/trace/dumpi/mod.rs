@@ -3,7 +3,6 @@
 mod binary;
 mod clock;
 mod cursor;
-mod encode;
 mod ending;
 mod record;
 mod sections;
@@ -12,5 +11,4 @@ mod text_value;
 mod window;
 
 pub use binary::BinaryReader;
-pub(super) use encode::Encoder;
 pub use text::TextReader;

@@ -2,15 +2,15 @@
 
 use std::fmt;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dpamatch::stream::lines::Lines;
 
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::{
-    Argument, Call, DatatypeSizes, Field, Footer, Function, Op, Rank, RankInfo, RankReader,
-    Salvage, Span, TraceError, TraceErrorKind,
+    Argument, Call, DatatypeSizes, Field, Footer, Function, Rank, RankInfo, RankReader, Salvage,
+    Span, TraceError, TraceErrorKind,
 };
 
 use super::clock::Clock;
@@ -114,27 +114,6 @@ impl TextReader {
             sequence: 0,
             ending: Ending::new(salvage, None),
         }
-    }
-
-    pub(in crate::trace) fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Passes the next call and its arguments to `take`; `false` at the end. An error of `take`
-    /// counts as damage.
-    pub(in crate::trace) fn next_into(
-        &mut self,
-        take: &mut dyn FnMut(&Call<'_>, &Arguments) -> Result<(), String>,
-    ) -> Result<bool, TraceError> {
-        let Some(Call { op: _, sequence, offset, function, thread, cpu, wall }) =
-            self.next_call()?
-        else {
-            return Ok(false);
-        };
-        // The operation borrows the arguments, and `take` needs only the arguments.
-        let call = Call { op: Op::Other, sequence, offset, function, thread, cpu, wall };
-        take(&call, &self.args).map_err(|what| self.error(Fault::Damaged(what)))?;
-        Ok(true)
     }
 
     fn call(&mut self) -> Result<Option<Seen>, TraceError> {

@@ -31,7 +31,7 @@ pub(super) fn members(
     options: &OpenOptions,
 ) -> Result<(Vec<Member>, Option<TraceError>), TraceError> {
     let mut members = Vec::new();
-    match read_members(archive, compression, options, &mut members) {
+    match read_members(archive, compression, &mut members) {
         Ok(()) => Ok((members, None)),
         Err(error) if options.salvage && !members.is_empty() && error.can_be_saved() => {
             Ok((members, Some(error)))
@@ -43,7 +43,6 @@ pub(super) fn members(
 fn read_members(
     archive: &Region,
     compression: Compression,
-    options: &OpenOptions,
     members: &mut Vec<Member>,
 ) -> Result<(), TraceError> {
     let about = |error: io::Error| about(archive, error);
@@ -55,7 +54,6 @@ fn read_members(
     // Raw entries: this loop reads names of any length up to a bound.
     let mut long_name = None;
     for entry in tar.entries().map_err(about)?.raw(true) {
-        options.check_interrupt(archive.name())?;
         let mut entry = entry.map_err(about)?;
         match entry.header().entry_type() {
             EntryType::GNULongName => long_name = Some(bounded(&mut entry).map_err(about)?),
@@ -79,8 +77,7 @@ fn read_members(
                     continue;
                 };
                 let length = entry.size();
-                let go_on = || options.check_interrupt(archive.name());
-                let (contents, error) = spool.take_in(&mut entry, shown, &go_on, &about);
+                let (contents, error) = spool.take_in(&mut entry, shown, &about);
                 let is_short = contents.length() < length;
                 members.push(Member { name, contents });
                 if let Some(error) = error {

@@ -87,9 +87,8 @@ impl Files {
         if !is_binary {
             return Ok(Unpacked::Text(file.name().to_owned(), Box::new(whole)));
         }
-        let go_on = || self.options.check_interrupt(file.name());
         let mut spool = Spool::new().map_err(about)?;
-        match spool.take_in(&mut whole, file.name().to_owned(), &go_on, &about) {
+        match spool.take_in(&mut whole, file.name().to_owned(), &about) {
             (region, None) => Ok(Unpacked::Binary(region)),
             // The bytes unpacked so far form a truncated file.
             (region, Some(error)) if self.options.salvage && error.can_be_saved() => {
@@ -98,12 +97,6 @@ impl Files {
             (_, Some(error)) => Err(error),
         }
     }
-}
-
-/// Whether the file is an uncompressed binary file, or an uncompressed archive of binary files.
-pub(super) fn is_plain_binary(file: &Region) -> Result<bool, TraceError> {
-    let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
-    Ok(beginning.starts_with(&MAGIC) || is_tar(&beginning))
 }
 
 pub(super) fn is_tar(beginning: &[u8]) -> bool {

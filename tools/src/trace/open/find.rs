@@ -20,7 +20,7 @@ fn unsupported(path: &Path, what: String) -> TraceError {
     TraceError::new(path, TraceErrorKind::Unsupported(what))
 }
 
-/// Finds the run at this path, without cache.
+/// Finds the run at this path.
 pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
     if fs::metadata(path).map_err(|error| TraceError::new(path, error))?.is_dir() {
         return in_folder(path, None, options);
@@ -35,31 +35,6 @@ pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceErr
         return in_archive(&file, compression, options);
     }
     Ok(single(path, options))
-}
-
-/// All files that [`find`] may read for this path, by name.
-pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
-    let about = |error| TraceError::new(path, error);
-    let is_meta = path.extension().is_some_and(|extension| extension == "meta");
-    let folder = match (fs::metadata(path).map_err(about)?.is_dir(), is_meta) {
-        (true, _) => path,
-        (false, true) => folder_of(path),
-        (false, false) => {
-            return Ok([path.to_owned()].into_iter().chain(sites_beside(path)).collect());
-        }
-    };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(about)? {
-        let file = entry.map_err(about)?.path();
-        let Some(name) = file.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_rank = rank_name(name).is_some() || sites_name(name).is_some();
-        let is_one = is_rank || name.ends_with(".meta") || is_archive(name);
-        if is_one && file.is_file() {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn folder_of(file: &Path) -> &Path {

@@ -1,13 +1,10 @@
 //! Opens traces: folders, archives and single files, compressed or not.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 
-use super::{Rank, TraceError, TraceErrorKind, TraceSource};
+use super::{Rank, TraceError, TraceSource};
 
 mod archive;
-mod cache;
 mod decompress;
 mod files;
 mod find;
@@ -20,26 +17,6 @@ pub struct OpenOptions {
     pub salvage: bool,
     /// The rank of a single file, which overrides its name.
     pub rank: Option<Rank>,
-    /// A folder that caches unpacked traces, created on demand. `None` caches nothing.
-    pub cache: Option<PathBuf>,
-    /// Another thread sets it to stop: opening then fails with
-    /// [`Interrupted`](TraceErrorKind::Interrupted).
-    pub interrupt: Option<Arc<AtomicBool>>,
-}
-
-impl OpenOptions {
-    /// # Errors
-    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is being
-    /// read.
-    pub fn check_interrupt(&self, file: &Path) -> Result<(), TraceError> {
-        // Relaxed: the flag guards no other memory.
-        match &self.interrupt {
-            Some(flag) if flag.load(Ordering::Relaxed) => {
-                Err(TraceError::new(file, TraceErrorKind::Interrupted))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
@@ -68,9 +45,5 @@ impl OpenOptions {
 /// }
 /// ```
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    let files = match &options.cache {
-        Some(folder) => cache::open(path, folder, options)?,
-        None => find::find(path, options)?,
-    };
-    Ok(Box::new(files))
+    Ok(Box::new(find::find(path, options)?))
 }

@@ -24,18 +24,16 @@ impl Spool {
     }
 
     /// Stores everything that `read` delivers, as a region with a name for messages; also returns
-    /// the error that ended it early. It calls `go_on` before each chunk; `about` converts I/O
-    /// errors.
+    /// the error that ended it early. `about` converts I/O errors.
     pub(super) fn take_in(
         &mut self,
         input: &mut dyn Read,
         name: PathBuf,
-        go_on: &dyn Fn() -> Result<(), TraceError>,
         about: &dyn Fn(io::Error) -> TraceError,
     ) -> (Region, Option<TraceError>) {
         let start = self.length;
         let error = loop {
-            match go_on().and_then(|()| self.copy_chunk(input).map_err(about)) {
+            match self.copy_chunk(input).map_err(about) {
                 Ok(0) => break None,
                 Ok(_) => {}
                 Err(error) => break Some(error),
@@ -79,7 +77,7 @@ mod tests {
         let mut spool = Spool::new().expect("a temporary file");
         let mut take = |pieces| {
             let about = |error| TraceError::new("pieces", error);
-            spool.take_in(&mut Pieces(pieces), "pieces".into(), &|| Ok(()), &about)
+            spool.take_in(&mut Pieces(pieces), "pieces".into(), &about)
         };
         for pieces in [vec![Some(&b"cd"[..]), None, Some(b"ab"), None], vec![Some(b"abcd")]] {
             let (region, error) = take(pieces);
