@@ -8,9 +8,7 @@ use super::stats::{Hint, Needs, Plan};
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Advice {
-    /// Its subject.
     pub topic: &'static str,
-    /// The recommendation.
     pub text: String,
     pub because: String,
 }

@@ -11,7 +11,6 @@ pub struct Inbound {
     /// The sender's transfer; [`UNKNOWN`] if the send is in no trace and only a receive's status
     /// proves it.
     pub op: u32,
-    /// The communicator.
     pub comm: u32,
     /// The sender's rank there.
     pub source: u32,

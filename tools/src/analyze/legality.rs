@@ -14,42 +14,24 @@ use super::replay::RankView;
 /// The rule that a pair breaks.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Illegal {
-    /// The receive does not accept the message.
     #[error("receive {receive} does not accept message {message}")]
-    Refused {
-        /// The receive's transfer.
-        receive: u32,
-        /// The message.
-        message: u32,
-    },
-    /// An earlier receive should have got the message.
+    Refused { receive: u32, message: u32 },
     #[error("message {message} went to receive {receive} although receive {earlier} waited for it")]
     ReceiveOvertaken {
-        /// The receive's transfer.
         receive: u32,
-        /// The message.
         message: u32,
         /// The receive that should have got it.
         earlier: u32,
     },
-    /// An earlier message should have been taken.
     #[error("receive {receive} got message {message} although message {earlier} waited for it")]
     MessageOvertaken {
-        /// The receive's transfer.
         receive: u32,
-        /// The message.
         message: u32,
         /// The message that the receive should have got.
         earlier: u32,
     },
-    /// A receive got two messages, or one after its cancel.
     #[error("receive {receive} got message {message} but did not wait")]
-    NotWaiting {
-        /// The receive's transfer.
-        receive: u32,
-        /// The message.
-        message: u32,
-    },
+    NotWaiting { receive: u32, message: u32 },
 }
 
 /// Checks the receive of each message, as [`RankView::run`] returns them, against the order.

@@ -8,10 +8,10 @@ pub type LocalId = u16;
 /// How a communicator is made; see [`CommHow`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
-    /// A communicator of the same ranks.
     Dup,
-    /// A communicator of a group's members.
-    Create { group: u32 },
+    Create {
+        group: u32,
+    },
     /// One communicator for each colour.
     Split {
         /// The colour; `None` takes no part.
@@ -19,9 +19,7 @@ pub enum How {
         /// Order within the colour.
         key: i32,
     },
-    /// A Cartesian grid.
     Cart {
-        /// Its extents.
         dims: Vec<i32>,
     },
     /// A part of the parent's grid.
@@ -30,7 +28,9 @@ pub enum How {
         remain: Vec<i32>,
     },
     /// The first ranks of the parent.
-    Graph { nodes: u32 },
+    Graph {
+        nodes: u32,
+    },
     /// An inter-communicator of two groups.
     Inter {
         local_leader: i32,
@@ -42,10 +42,8 @@ pub enum How {
     },
     /// Merges both groups of an inter-communicator.
     Merge {
-        /// Whether this rank's group comes last.
         high: bool,
     },
-    /// Joins processes of other runs.
     Dynamic,
 }
 
@@ -71,17 +69,11 @@ impl How {
 /// How a group is made; see [`GroupHow`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Members {
-    /// The group of a communicator.
     OfComm(LocalId),
-    /// The remote group of an inter-communicator.
     OfRemote(LocalId),
-    /// The members of either group.
     Union(u32, u32),
-    /// The members of both groups.
     Intersection(u32, u32),
-    /// The members of the first group only.
     Difference(u32, u32),
-    /// These ranks.
     Incl(u32, Vec<i32>),
     /// All ranks except these.
     Excl(u32, Vec<i32>),
@@ -108,12 +100,9 @@ impl Members {
     }
 }
 
-/// A creating call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// Creates a communicator.
     Comm {
-        /// The kind of creation.
         how: How,
         /// The parent; `None` if it is no communicator of the rank.
         parent: Option<LocalId>,
@@ -121,7 +110,6 @@ pub enum Origin {
         new: Option<LocalId>,
     },
     Group {
-        /// The kind of creation.
         how: Members,
         /// Its number, which a later group may reuse.
         new: u32,

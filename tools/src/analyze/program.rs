@@ -20,7 +20,6 @@ pub const NOBODY: i32 = -2;
 #[repr(u8)]
 pub enum Kind {
     Send,
-    /// Posts a receive.
     Recv,
     /// A probe that found a message, which it leaves in the queue.
     Probe,
@@ -65,7 +64,6 @@ pub struct Transfer {
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
     pub function: u16,
-    /// Its role.
     pub kind: Kind,
     pub end: End,
     /// Whether the call waits for its completion.
@@ -225,7 +223,6 @@ pub struct Program {
     pub calls: Counts,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
-    /// Irregularities in the trace.
     pub oddities: Oddities,
     /// The program locations of its calls, if recorded.
     pub sites: Option<CallSites>,

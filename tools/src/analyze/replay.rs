@@ -14,9 +14,7 @@ use dpamatch::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 pub struct RankView<'a> {
     /// Its index in the list of programs.
     pub at: usize,
-    /// Its actions.
     pub program: &'a Program,
-    /// Its messages.
     pub inbound: &'a [Inbound],
     pub comms: &'a Communicators,
 }
@@ -127,7 +125,6 @@ impl Agreement {
         self.other == 0 && self.missing == 0 && self.bytes_differ == 0
     }
 
-    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.same += other.same;
         self.other += other.other;

@@ -33,13 +33,9 @@ pub enum OrderChoice {
     /// The recorded pairs, with each message as early as possible.
     ArrivalsFirst,
     /// The recorded pairs, interleaved at random.
-    Random {
-        /// Seed: equal seeds give equal orders.
-        seed: u64,
-    },
+    Random { seed: u64 },
 }
 
-/// The parameters of a report.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The trace's name in the report.
@@ -60,36 +56,23 @@ pub struct Question {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// The trace has no wall times.
     #[error("order time: some ranks of the trace have no wall times")]
     NoTimes,
-    /// An engine cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// An engine failed.
     #[error("engine {engine}, rank {rank}: {error}")]
-    Engine {
-        /// The engine.
-        engine: &'static str,
-        /// The rank.
-        rank: u32,
-        /// The failure.
-        error: RunError,
-    },
+    Engine { engine: &'static str, rank: u32, error: RunError },
 }
 
-/// A communicator.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CommReport {
     /// Its number in the run; the world is 0.
     pub id: u32,
     /// Its number in the trace of the lowest rank that has it.
     pub number: u32,
-    /// Its origin in words.
     pub name: String,
     /// Number of processes, in both groups together.
     pub size: u32,
-    /// How reliable its ranks are.
     pub translation: Translation,
     /// Its statistics, summed over its ranks.
     #[serde(flatten)]
@@ -105,7 +88,6 @@ pub struct Source {
     pub truth: Truth,
     /// Sends without a known receiver.
     pub lost: Lost,
-    /// Irregularities in the trace.
     pub oddities: Oddities,
     /// Creations of communicators that some members did not record.
     pub incomplete_creations: u64,
@@ -120,23 +102,19 @@ pub struct Report {
     pub processes: u32,
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
-    /// The order that was replayed.
     pub order: OrderChoice,
     /// The network of a causal order.
     pub network: Option<Network>,
     /// Number of stalls that a causal order had to resolve.
     pub stalls: u64,
     pub first_stalls: Vec<Stall>,
-    /// The contents of the trace.
     pub source: Source,
     /// Totals over all ranks.
     pub application: Totals,
     /// Statistics of each rank with a trace.
     pub ranks: Vec<RankStats>,
     pub communicators: Vec<CommReport>,
-    /// The published analyzer's view.
     pub lifetime: Vec<Lifetime>,
-    /// Replays through other engines.
     pub engines: Vec<EngineReport>,
     /// Violations of MPI's rules by rank; `None` if not checked.
     pub checked: Option<Vec<(u32, String)>>,
@@ -156,9 +134,6 @@ const UNMATCHED_TOLD: usize = 20;
 
 impl Report {
     /// Makes the report and calls `done` after each rank.
-    ///
-    /// # Errors
-    /// [`ReportError`].
     pub fn make(
         run: &Run,
         question: &Question,

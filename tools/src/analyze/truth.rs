@@ -48,7 +48,6 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.pairs += other.pairs;
         self.eliminated += other.eliminated;

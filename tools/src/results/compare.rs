@@ -34,7 +34,6 @@ impl Verdict {
     pub const ALL: [Self; 5] =
         [Self::Worse, Self::Changed, Self::Better, Self::Unclear, Self::NoChange];
 
-    /// A word or two.
     pub fn name(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -55,7 +54,6 @@ pub struct Change {
     pub figure: String,
     /// Value in the first document; a median if there are rounds.
     pub before: f64,
-    /// Value in the second document.
     pub after: f64,
     /// The second value over the first; `None` if either is 0.
     pub ratio: Option<f64>,
@@ -83,9 +81,6 @@ pub struct Comparison {
 const OUTPUT: [&str; 5] = ["format", "save", "out", "pairs", "wide"];
 
 /// Compares documents of one command, row by row by their keys, figure by figure.
-///
-/// # Errors
-/// [`Mismatch`].
 pub fn compare(before: &Document, after: &Document, rule: &Rule) -> Result<Comparison, Mismatch> {
     if before.command != after.command {
         return Err(Mismatch::Commands(before.command.clone(), after.command.clone()));

@@ -36,7 +36,6 @@ pub struct Document {
     pub command: String,
     pub command_line: String,
     pub options: Map<String, Value>,
-    /// The program's version.
     pub version: String,
     /// The program's commit, if known.
     pub commit: Option<String>,
@@ -50,40 +49,28 @@ pub struct Document {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// Not JSON.
     #[error("no results of dpamatch: {0}")]
     Json(#[from] serde_json::Error),
-    /// Without a format.
     #[error("no results of dpamatch: there is no member \"schema\"")]
     NoSchema,
-    /// Of another format.
     #[error("has the form {found}; this program reads {SCHEMA}")]
-    Schema {
-        /// The format found.
-        found: String,
-    },
+    Schema { found: String },
 }
 
 /// Why two documents cannot be compared.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// They are of different commands.
     #[error("results of `{0}` and of `{1}` cannot be compared")]
     Commands(String, String),
-    /// They have no tables with figures.
     #[error("results of `{0}` have no figures to compare")]
     NoFigures(String),
-    /// They have no common row.
     #[error("there is no row that both have: other scenarios, options or placements")]
     NothingInCommon,
 }
 
 impl Document {
     /// Reads a document.
-    ///
-    /// # Errors
-    /// [`DocumentError`].
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
         let value: Value = serde_json::from_str(text)?;
         match value.get("schema").and_then(Value::as_str) {

@@ -8,11 +8,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// The estimate.
     pub likely: f64,
-    /// Upper end.
     pub high: f64,
 }
 

@@ -22,7 +22,6 @@ pub struct Use {
     pub bytes: u64,
     /// Messages that arrived before their receive.
     pub unexpected: u64,
-    /// Receives.
     pub posts: u64,
     pub posts_any_source: u64,
     pub posts_any_tag: u64,
@@ -66,12 +65,10 @@ pub struct CommUse {
     pub communicator: Option<u64>,
     /// Purpose of its messages: `user`, `collective`, `control`, `unknown`.
     pub kind: String,
-    /// The counts.
     #[serde(flatten)]
     pub used: Use,
 }
 
-/// Queue lengths over time.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Depth {
     /// Start of the first column, in nanoseconds since 1970.
@@ -97,12 +94,10 @@ pub struct Endpoint {
     pub kinds: BTreeMap<String, Use>,
     /// Counts by communicator and kind.
     pub communicators: Vec<CommUse>,
-    /// Queue lengths over time.
     pub depth: Depth,
     /// Whether the endpoint was closed. Otherwise the numbers are from the middle of the run.
     #[serde(default = "closed")]
     pub closed: bool,
-    /// Its process.
     #[serde(default)]
     pub pid: i32,
     /// Requests for statistics that it had seen.
@@ -136,29 +131,17 @@ fn closed() -> bool {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticsError {
-    /// A file or folder cannot be read.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Path.
         path: PathBuf,
-        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file without valid statistics.
     #[error("{}: {error}", path.display())]
-    Content {
-        /// Path.
-        path: PathBuf,
-        /// The syntax error.
-        error: serde_json::Error,
-    },
+    Content { path: PathBuf, error: serde_json::Error },
 }
 
 /// All endpoints of a folder, by rank.
-///
-/// # Errors
-/// [`StatisticsError`].
 pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
     let failed = |path: &Path| {
         let path = path.to_owned();

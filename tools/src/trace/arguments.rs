@@ -20,7 +20,6 @@ pub struct Arguments {
 
 #[derive(Clone, Debug, Default)]
 enum Place {
-    /// Not in the record.
     #[default]
     Absent,
     Number(i64),

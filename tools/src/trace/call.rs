@@ -30,7 +30,6 @@ pub struct Call<'a> {
     pub cpu: Option<Span>,
     /// Wall time, if recorded.
     pub wall: Option<Span>,
-    /// The operation.
     pub op: Op<'a>,
 }
 
@@ -40,19 +39,14 @@ pub enum Op<'a> {
     Send(SendSpec),
     /// A complete blocking receive.
     Recv {
-        /// The receive.
         recv: RecvSpec,
-        /// Its status, unless ignored.
         status: Option<Status>,
     },
-    /// A non-blocking send.
     Isend {
         send: SendSpec,
         request: Request,
     },
-    /// A non-blocking receive.
     Irecv {
-        /// The receive.
         recv: RecvSpec,
         request: Request,
     },
@@ -60,28 +54,24 @@ pub enum Op<'a> {
     /// is posted first.
     Sendrecv {
         send: SendSpec,
-        /// The receive.
         recv: RecvSpec,
         /// The receive's status, unless ignored.
         status: Option<Status>,
     },
     /// Creates a persistent send without starting it.
     SendInit {
-        /// The send that each start performs.
         send: SendSpec,
         /// Its request, valid until it is freed.
         request: Request,
     },
     /// Creates a persistent receive without starting it.
     RecvInit {
-        /// The receive that each start posts.
         recv: RecvSpec,
         /// Its request, valid until it is freed.
         request: Request,
     },
     /// `MPI_Start` and `MPI_Startall`: starts persistent requests in the order of the list.
     Start(&'a [Request]),
-    /// Wait and test families.
     Completion(Completion<'a>),
     /// `MPI_Request_get_status`: tests without changing the request.
     RequestStatus {
@@ -94,7 +84,6 @@ pub enum Op<'a> {
     Probe {
         source: Source,
         tag: TagSel,
-        /// The communicator.
         comm: Comm,
         /// Whether the call waits for a message.
         blocks: bool,
@@ -107,25 +96,19 @@ pub enum Op<'a> {
     Cancel(Request),
     /// `MPI_Request_free`: an active operation continues and completes unseen.
     RequestFree(Request),
-    /// Creates a communicator.
     CommNew(CommNew<'a>),
     /// `MPI_Comm_free` and `MPI_Comm_disconnect`: another communicator may get the number.
     CommFree(Comm),
-    /// `MPI_Comm_size`.
     CommSize {
-        /// The communicator.
         comm: Comm,
         size: i32,
     },
-    /// `MPI_Comm_rank`.
     CommRank {
-        /// The communicator.
         comm: Comm,
         /// This process' rank there.
         rank: i32,
     },
     GroupNew(GroupNew<'a>),
-    /// `MPI_Group_free`.
     GroupFree(Group),
     Collective(Collective),
     Other,

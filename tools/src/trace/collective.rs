@@ -4,44 +4,27 @@ use super::{Comm, Payload};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CollectiveKind {
-    /// `MPI_Barrier`.
     Barrier,
-    /// `MPI_Bcast`.
     Bcast,
-    /// `MPI_Gather`.
     Gather,
-    /// `MPI_Gatherv`.
     Gatherv,
-    /// `MPI_Scatter`.
     Scatter,
-    /// `MPI_Scatterv`.
     Scatterv,
-    /// `MPI_Allgather`.
     Allgather,
-    /// `MPI_Allgatherv`.
     Allgatherv,
-    /// `MPI_Alltoall`.
     Alltoall,
-    /// `MPI_Alltoallv`.
     Alltoallv,
-    /// `MPI_Alltoallw`.
     Alltoallw,
-    /// `MPI_Reduce`.
     Reduce,
-    /// `MPI_Allreduce`.
     Allreduce,
-    /// `MPI_Reduce_scatter`.
     ReduceScatter,
-    /// `MPI_Scan`.
     Scan,
-    /// `MPI_Exscan`.
     Exscan,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Collective {
     pub kind: CollectiveKind,
-    /// The communicator.
     pub comm: Comm,
     /// The root's rank, if the operation has one.
     pub root: Option<i32>,

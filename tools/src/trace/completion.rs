@@ -5,21 +5,13 @@ use super::{Request, Status};
 /// The kind of a wait or test.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CompletionKind {
-    /// `MPI_Wait`.
     Wait,
-    /// `MPI_Waitall`.
     Waitall,
-    /// `MPI_Waitany`.
     Waitany,
-    /// `MPI_Waitsome`.
     Waitsome,
-    /// `MPI_Test`.
     Test,
-    /// `MPI_Testall`.
     Testall,
-    /// `MPI_Testany`.
     Testany,
-    /// `MPI_Testsome`.
     Testsome,
 }
 

@@ -20,7 +20,6 @@ impl Counts {
         self.0[usize::from(function.number())] += times;
     }
 
-    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0.iter()) {
             *mine += theirs;
@@ -38,7 +37,6 @@ impl Counts {
         self.iter().filter(|(function, _)| function.class() == class).map(|(_, times)| times).sum()
     }
 
-    /// All calls.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

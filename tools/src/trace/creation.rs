@@ -10,7 +10,9 @@ pub enum CommHow<'a> {
     /// `MPI_Comm_dup`: the ranks stay.
     Dup,
     /// `MPI_Comm_create`: the group's members in the group's order.
-    Create { group: Group },
+    Create {
+        group: Group,
+    },
     /// `MPI_Comm_split`: one communicator per colour, members ordered by key, then by rank in the
     /// parent.
     Split {
@@ -47,22 +49,17 @@ pub enum CommHow<'a> {
         peer: Comm,
         /// Rank of the other leader in `peer`.
         remote_leader: i32,
-        /// The tag that the leaders use.
         tag: i32,
     },
-    /// `MPI_Intercomm_merge`.
     Merge {
-        /// Whether this rank's group comes last.
         high: bool,
     },
     /// `MPI_Comm_spawn` and related calls: joins processes with separate traces.
     Dynamic,
 }
 
-/// A communicator's creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommNew<'a> {
-    /// The kind of creation.
     pub how: CommHow<'a>,
     /// The parent, or [`Comm::NULL`] without one.
     pub parent: Comm,
@@ -92,10 +89,8 @@ pub enum GroupHow<'a> {
     RangeExcl(Group, &'a [[i32; 3]]),
 }
 
-/// A group's creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupNew<'a> {
-    /// The kind of creation.
     pub how: GroupHow<'a>,
     pub new: Group,
 }

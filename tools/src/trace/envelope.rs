@@ -4,7 +4,6 @@ use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::{Comm, Datatype};
 
-/// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dest {
     /// `MPI_PROC_NULL`: the call sends nothing.
@@ -15,7 +14,6 @@ pub enum Dest {
 /// The sources that a receive or probe accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
-    /// `MPI_ANY_SOURCE`.
     Any,
     /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats do not distinguish them (DUMPI with
     /// MPICH). If the completion's status has no source, it was `MPI_PROC_NULL`.
@@ -48,22 +46,17 @@ pub enum SendMode {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SendSpec {
     pub mode: SendMode,
-    /// Its destination.
     pub dest: Dest,
     /// Its tag; 0 if nothing is sent and the recorded value is no tag.
     pub tag: Tag,
-    /// The communicator.
     pub comm: Comm,
-    /// Its data.
     pub payload: Payload,
 }
 
-/// The arguments of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RecvSpec {
     pub source: Source,
     pub tag: TagSel,
-    /// The communicator.
     pub comm: Comm,
     /// Capacity of the buffer.
     pub room: Payload,

@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceErrorKind {
-    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The data end early: the recorded program was killed, or the file was cut.
     #[error("truncated: {0}")]
     Truncated(String),
-    /// The data violate the format.
     #[error("damaged: {0}")]
     Damaged(String),
-    /// The format is unknown, or several traces match.
     #[error("{0}")]
     Unsupported(String),
 }

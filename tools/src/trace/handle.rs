@@ -9,11 +9,8 @@
 pub struct Comm(pub u32);
 
 impl Comm {
-    /// `MPI_COMM_NULL`.
     pub const NULL: Self = Self(1);
-    /// `MPI_COMM_WORLD`.
     pub const WORLD: Self = Self(2);
-    /// `MPI_COMM_SELF`.
     pub const SELF: Self = Self(3);
 }
 
@@ -22,9 +19,7 @@ impl Comm {
 pub struct Group(pub u32);
 
 impl Group {
-    /// `MPI_GROUP_NULL`.
     pub const NULL: Self = Self(1);
-    /// `MPI_GROUP_EMPTY`.
     pub const EMPTY: Self = Self(2);
 }
 
@@ -38,6 +33,5 @@ pub struct Datatype(pub u32);
 pub struct Request(pub i32);
 
 impl Request {
-    /// `MPI_REQUEST_NULL`.
     pub const NULL: Self = Self(1);
 }

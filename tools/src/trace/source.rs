@@ -6,7 +6,6 @@ use dpamatch_vocabulary::Rank;
 
 use super::{Arguments, Call, CallSites, DatatypeSizes, Footer, TraceError};
 
-/// Data about the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunInfo {
     /// Number of processes of `MPI_COMM_WORLD`, if recorded.
@@ -26,7 +25,6 @@ pub struct RankInfo {
     pub format: &'static str,
     /// Version of the recorder, if known.
     pub version: Option<[u8; 3]>,
-    /// The node, if known.
     pub hostname: Option<String>,
     /// Start of the rank in seconds since 1970, if known.
     pub start_s: Option<u64>,
@@ -41,14 +39,12 @@ pub struct RankInfo {
 #[derive(Debug)]
 pub struct Salvage {
     pub calls: u64,
-    /// The error that ended reading.
     pub error: TraceError,
 }
 
 /// A recorded run in any format: one trace per rank. Ranks can be opened in any order, several at
 /// once, and repeatedly.
 pub trait TraceSource: Sync + fmt::Debug {
-    /// Data about the run.
     fn run(&self) -> &RunInfo;
 
     /// The ranks of `MPI_COMM_WORLD` with a trace, ascending. Some of the run's ranks may be

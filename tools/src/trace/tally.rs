@@ -21,7 +21,6 @@ pub struct Tally {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SalvageNote {
     pub calls: u64,
-    /// The error that ended reading.
     pub message: String,
 }
 

@@ -45,7 +45,6 @@ pub struct GlobalComm {
     pub members: Arc<[u32]>,
     /// For an inter-communicator, the other group; `members` is the first.
     pub remote: Option<Arc<[u32]>>,
-    /// How reliable the ranks are.
     pub translation: Translation,
     /// The number in the trace of its lowest rank.
     pub number: u32,

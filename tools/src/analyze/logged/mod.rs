@@ -25,27 +25,17 @@ use super::program::{End, Kind, LocalComm, Program, Transfer, UNKNOWN};
 use super::run::Run;
 use super::truth::Truth;
 
-/// Why the logs give no run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Its path.
         path: PathBuf,
-        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file has invalid content.
     #[error("{}: {what}", path.display())]
-    Content {
-        /// Its path.
-        path: PathBuf,
-        /// The defect.
-        what: String,
-    },
+    Content { path: PathBuf, what: String },
 }
 
 pub fn is_log(folder: &Path) -> bool {

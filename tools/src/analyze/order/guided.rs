@@ -24,9 +24,7 @@ pub enum Interleaving {
     PostsFirst,
     /// Each message as early as the pairs allow: all are unexpected unless a cancel comes first.
     ArrivalsFirst,
-    /// Random runs of random length.
     Random {
-        /// Seed: equal seeds give equal orders.
         seed: u64,
     },
 }
@@ -34,7 +32,6 @@ pub enum Interleaving {
 /// The inputs of one rank's order.
 #[derive(Debug)]
 pub struct Guided<'a> {
-    /// The rank.
     pub program: &'a Program,
     /// Its index in the list of programs.
     pub at: usize,

@@ -12,7 +12,6 @@ pub use causal::{Causal, Load, Network, Stall};
 pub use guided::{Guided, Interleaving};
 pub use merged::merged;
 
-/// The next event at a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happening {
     /// Posts this receive of its [`transfers`](super::Program::transfers).

@@ -37,7 +37,6 @@ pub struct BlockStats {
 }
 
 impl BlockStats {
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
         self.conflict_blocks += other.conflict_blocks;

@@ -32,7 +32,6 @@ impl Shortage {
 /// The first overflow, at which the communicator would fall back to software (S20, S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Fallback {
-    /// The exhausted resource.
     pub shortage: Shortage,
     pub rank: u32,
     /// Number of the post or arrival in the rank's order.

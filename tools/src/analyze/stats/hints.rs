@@ -68,7 +68,6 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Adds the counts of another rank or communicator.
     pub fn add(&mut self, other: &Self) {
         self.no_any_source.add(&other.no_any_source);
         self.no_any_tag.add(&other.no_any_tag);

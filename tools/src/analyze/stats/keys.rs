@@ -64,7 +64,6 @@ impl Keys {
 /// numbers are reported (O37).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct KeyStats {
-    /// Receives.
     pub uses: u64,
     /// How keys are used. Few distinct keys do not imply well-spread receives: if many receives of
     /// one key wait at once, they form one long chain whatever the number of bins (O37).
@@ -87,7 +86,6 @@ impl KeyStats {
         self.chain_max_sum as f64 / self.unique.max(1) as f64
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.uses += other.uses;
         self.unique += other.unique;

@@ -77,7 +77,6 @@ impl Shares {
         [self.p2p, self.collective, self.one_sided].map(|part| part as f64 * 100.0 / all)
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.p2p += other.p2p;
         self.collective += other.collective;
@@ -87,7 +86,6 @@ impl Shares {
     }
 }
 
-/// Sends, receives and messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Traffic {
     /// Sends, except those to `MPI_PROC_NULL`.
@@ -123,7 +121,6 @@ impl Traffic {
         self.expected + self.unexpected
     }
 
-    /// Adds the counts of another rank or communicator.
     pub fn add(&mut self, other: &Self) {
         self.sends += other.sends;
         self.bytes_sent += other.bytes_sent;
@@ -162,7 +159,6 @@ impl Sequences {
         }
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.receives += other.receives;
@@ -174,7 +170,6 @@ impl Sequences {
 /// Statistics of one communicator at one rank.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct CommStats {
-    /// Sends, receives and messages.
     pub traffic: Traffic,
     /// Searches for its messages among its posted receives, with the first number of bins.
     pub prq: Searches,
@@ -184,7 +179,6 @@ pub struct CommStats {
     pub posted_max: u64,
     /// Maximum unexpected messages at once.
     pub unexpected_max: u64,
-    /// Runs of compatible receives.
     pub sequences: Sequences,
     pub hints: Hints,
     #[serde(skip)]
@@ -196,7 +190,6 @@ pub struct CommStats {
 }
 
 impl CommStats {
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.traffic.add(&other.traffic);
         self.prq.add(&other.prq);
@@ -221,7 +214,6 @@ pub struct Depths {
 pub struct Totals {
     /// Calls by class.
     pub shares: Shares,
-    /// Sends, receives and messages.
     pub traffic: Traffic,
     /// Searches and tables, by number of bins.
     pub bins: Vec<BinStats>,
@@ -233,7 +225,6 @@ pub struct Totals {
     pub tags: u64,
     /// Highest tag of a message; -1 without messages.
     pub tag_max: i32,
-    /// Runs of compatible receives.
     pub sequences: Sequences,
     /// Paths of optimistic matching, by number of handlers.
     pub blocks: Vec<BlockStats>,

@@ -182,7 +182,6 @@ impl OccupancyStats {
         self.depth_sum as f64 / self.samples.max(1) as f64
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.samples += other.samples;
         self.depth_sum += other.depth_sum;

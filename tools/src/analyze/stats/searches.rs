@@ -60,7 +60,6 @@ impl Searches {
         self.length_sum as f64 / self.count.max(1) as f64
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.hits += other.hits;
@@ -85,7 +84,6 @@ pub struct BinStats {
 }
 
 impl BinStats {
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.bins = other.bins;
         self.prq.add(&other.prq);

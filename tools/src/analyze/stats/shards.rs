@@ -28,7 +28,6 @@ impl ShardStats {
         self.speed_up() / self.shards.max(1) as f64
     }
 
-    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         self.busiest += other.busiest;

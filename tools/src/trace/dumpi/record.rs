@@ -31,7 +31,6 @@ pub(super) struct Head {
 pub(super) enum Record {
     /// A call, whose arguments have been read.
     Call(Function, Head),
-    /// No call.
     Skipped,
     End,
 }

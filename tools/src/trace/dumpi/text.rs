@@ -18,7 +18,6 @@ use super::ending::Ending;
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
 
 const FORMAT: &str = "DUMPI text";
-/// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Maximum line length in bytes. The statuses of a million requests take some 70 million.
 const LINE_BYTES_MAX: usize = 128 * 1024 * 1024;

@@ -3,7 +3,6 @@
 use crate::trace::TraceError;
 use crate::trace::region::Region;
 
-/// Bytes read at a time.
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// A window that moves forward over a part of a file.

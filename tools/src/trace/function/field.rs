@@ -4,7 +4,6 @@
 /// 32-bit count followed by that many items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// One byte.
     U8(&'static str),
     /// Two bytes, for a handle.
     U16(&'static str),
@@ -17,12 +16,10 @@ pub enum Field {
     /// Statuses of 14 bytes each; absent if the record's mask says so.
     Statuses(&'static str),
     U8s(&'static str),
-    /// Handles.
     U16s(&'static str),
     Requests(&'static str),
     I32s(&'static str),
     I32ss(&'static str),
-    /// Texts.
     Strs(&'static str),
     /// Rows of texts.
     Strss(&'static str),
@@ -33,7 +30,6 @@ pub enum Field {
 }
 
 impl Field {
-    /// The argument's name.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::U8(name) | Self::U16(name) | Self::I32(name) | Self::I64(name) => name,

@@ -43,7 +43,6 @@ enum Wait {
     Collective(u32, u32),
     /// The wait is over, and the next step is due.
     Woken,
-    /// The rank is done.
     End,
 }
 

@@ -1,6 +1,5 @@
 //! Parameters of the simulated network, and reports of stalled ranks.
 
-/// The cost of messages.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Network {
     /// Latency of every message in nanoseconds.
@@ -12,7 +11,6 @@ pub struct Network {
     pub call_ns: u64,
     /// Factor for the recorded time between calls.
     pub compute: f64,
-    /// Seed: equal seeds give equal orders.
     pub seed: u64,
 }
 
