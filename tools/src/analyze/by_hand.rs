@@ -4,6 +4,7 @@ use super::order::Network;
 use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
 use super::stats::Plan;
 use super::{OrderChoice, Question, Report, Run};
+use crate::trace::{self, OpenOptions};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::EngineOptions;
 
@@ -60,6 +61,17 @@ pub(super) fn question(order: OrderChoice) -> Question {
         engines: Vec::new(),
         options,
     }
+}
+
+/// The report on `tests/data/traces/counted-by-hand`, in the order of the clocks, for 1 and 64 bins.
+pub(super) fn counted() -> Report {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces/counted-by-hand");
+    let source = trace::open(folder.as_ref(), &OpenOptions::default()).expect("a trace");
+    let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
+    let mut question = question(OrderChoice::Time);
+    question.plan.bins = [1, 64].map(|bins| BinCount::new(bins).expect("a number")).to_vec();
+    question.plan.handlers = Vec::new();
+    Report::make(&run, &question, |_| ()).expect("a report")
 }
 
 pub(super) fn report(run: &Run, order: OrderChoice) -> Report {

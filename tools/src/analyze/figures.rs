@@ -236,3 +236,6 @@ fn paths(report: &Report) -> Figure {
             );
     Figure::new("Optimistic matching by number of handlers").with(bars)
 }
+
+#[cfg(test)]
+mod tests;

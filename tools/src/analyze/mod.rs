@@ -31,8 +31,6 @@ mod sites;
 pub mod stats;
 mod tables;
 mod truth;
-#[cfg(test)]
-mod worked_example;
 
 pub use advice::Advice;
 pub use collect::collect;

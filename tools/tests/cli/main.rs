@@ -5,7 +5,6 @@ mod bench;
 mod channels;
 mod compare;
 mod cost;
-mod diff;
 mod errors;
 mod explore;
 mod footprint;
@@ -19,8 +18,8 @@ mod options;
 mod plugin;
 mod results;
 mod run;
+mod shown;
 mod tables;
-mod trace;
 #[path = "../../../tests/watchdog/mod.rs"]
 mod watchdog;
 mod width;

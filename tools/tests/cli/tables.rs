@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::{Output, dpamatch};
+use super::{Output, dpamatch, dpamatch_reads};
 
 /// A text file of sections. Lines that begin with `#` are comments.
 pub(super) struct Table {
@@ -63,6 +63,15 @@ pub(super) fn words(line: &str) -> Vec<String> {
 
 pub(super) fn run(line: &str) -> Output {
     dpamatch(&words(line).iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Runs a line that may end with `< @FILE`, its standard input.
+pub(super) fn run_reads(line: &str) -> Output {
+    let (line, input) = line.split_once(" < ").map_or((line, None), |(a, b)| (a, Some(b)));
+    let input = input.map(|name| std::fs::read(words(name).remove(0)).expect("the input"));
+    let words = words(line);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    dpamatch_reads(&words, &input.unwrap_or_default())
 }
 
 /// Calls `each` for all items, as many at a time as there are processors. It fails at the end if a

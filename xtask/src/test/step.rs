@@ -200,7 +200,6 @@ const SLOW: &[&str] = &[
     "commands_print_what_the_pages_show",
     "what_commands_print_is_what_the_schema_allows",
     "tables_fit",
-    "every_worked_example_gives_the_oracles_result",
     // The models.
     "a_number_that_matters_is_told_from_one_that_does_not",
     "a_number_that_moves_nothing_and_one_that_is_none",

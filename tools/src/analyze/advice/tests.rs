@@ -1,7 +1,7 @@
 use super::*;
-use crate::analyze::by_hand::question;
+use crate::analyze::by_hand::{counted, question};
 use crate::analyze::stats::{BinStats, BlockStats, Fallback, Searches, Shortage};
-use crate::analyze::{Agreement, OrderChoice, worked_example};
+use crate::analyze::{Agreement, OrderChoice};
 
 fn advice(report: &Report, topic: &str) -> Option<(String, String)> {
     let all = advise(report, &question(OrderChoice::Time).plan);
@@ -17,7 +17,7 @@ fn said(report: &Report, topic: &str) -> String {
 
 #[test]
 fn a_program_without_receives_gains_nothing() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     report.application.traffic.receives = [0; 4];
     let (text, because) = advice(&report, "room").expect("advice");
     assert_eq!(
@@ -25,7 +25,7 @@ fn a_program_without_receives_gains_nothing() {
         "No verdict: the program posts no receives, and a trace does not hold the messages inside \
          its collective calls."
     );
-    assert_eq!(because, "calls: 66.7 % point-to-point, 22.2 % collective, 11.1 % one-sided");
+    assert_eq!(because, "calls: 80.0 % point-to-point, 15.0 % collective, 5.0 % one-sided");
     report.application.shares.collective = 0;
     assert_eq!(said(&report, "room"), "Offloading has no benefit: the program posts no receives.");
     report.application.traffic.receives = [0, 0, 0, 1];
@@ -37,7 +37,7 @@ fn a_program_without_receives_gains_nothing() {
 
 #[test]
 fn most_messages_are_more_than_half() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     let mut room = |expected, unexpected| {
         (report.application.traffic.expected, report.application.traffic.unexpected) =
             (expected, unexpected);
@@ -50,7 +50,7 @@ fn most_messages_are_more_than_half() {
 
 #[test]
 fn a_fallback_is_told_with_its_option() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     (report.application.traffic.expected, report.application.traffic.unexpected) = (0, 9);
     let fallback = Fallback {
         shortage: Shortage::Descriptors,
@@ -78,7 +78,7 @@ fn a_fallback_is_told_with_its_option() {
 
 /// Numbers of bins with their steps per 100 searches of each queue, posted and unexpected.
 fn with_bins(steps: &[(u32, u64, u64)], worst: [f64; 2]) -> Report {
-    let mut report = worked_example::report();
+    let mut report = counted();
     let searches =
         |steps, mean_max| Searches { count: 100, steps, mean_max, ..Searches::default() };
     let stats = steps.iter().map(|&(bins, prq, umq)| BinStats {
@@ -130,7 +130,7 @@ fn more_bins_must_save_a_twentieth_of_the_steps() {
 
 #[test]
 fn engines_must_differ_by_a_twentieth() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     // 8 receives and 7 messages: 15 searches.
     let engine = |name, counters: &[(&str, u64)]| EngineReport {
         name,
@@ -166,7 +166,7 @@ fn engines_must_differ_by_a_twentieth() {
 
 #[test]
 fn chains_are_told_from_four_on() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     report.application.receive_keys.chain_max = 3;
     assert_eq!(advice(&report, "chains"), None);
     report.application.receive_keys.chain_max = 4;
@@ -178,7 +178,7 @@ fn chains_are_told_from_four_on() {
 
 #[test]
 fn tables_are_the_next_power_of_two() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     let mut options = |descriptors, unexpected, unexpected_buffers, communicators| {
         report.application.needs = Needs {
             descriptors,
@@ -214,7 +214,7 @@ fn memory_is_that_of_the_advised_bins() {
 
 #[test]
 fn handlers_must_find_work() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     let blocks = |handlers, messages, blocks| BlockStats {
         handlers,
         messages,
@@ -248,7 +248,7 @@ fn handlers_must_find_work() {
 
 #[test]
 fn hints_are_told_by_communicator() {
-    let mut report = worked_example::report();
+    let mut report = counted();
     let mut safe = report.communicators[0].clone();
     for hint in [
         &mut safe.stats.hints.no_any_source,
