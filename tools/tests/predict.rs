@@ -233,47 +233,94 @@ fn the_accuracy_table_has_all_points() {
     }
 }
 
-/// Every question is asked with every answer, of a recorded program as well.
+fn results(arguments: &[&str]) -> serde_json::Value {
+    let output = text(&dpamatch(&[arguments, &["--format", "json"]].concat(), ""));
+    let mut document: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    document["results"].take()
+}
+
+/// Every assumption is made, and the range is that of its rows.
 #[test]
-fn what_if_asks_all_questions() {
+fn what_if_gives_the_range_of_its_assumptions() {
     let edge = recorded("edge-4-mpich");
     let edge = edge.to_str().expect("a plain name");
-    let output = text(&dpamatch(
-        &["predict", "what-if", "--trace", edge, "--threads", "2-3", "--format", "csv"],
-        "",
-    ));
-    for (question, answers) in [
-        ("early booking check", 4),
-        ("inline hashes", 2),
-        ("removal", 3),
-        ("fast path", 4),
-        ("bins", 4),
-        ("placement", 2),
-        ("barrier", 2),
-        ("overlap", 3),
-        ("block's end (lazy)", 3),
-    ] {
-        let rows = output.lines().filter(|line| line.split(',').next() == Some(question)).count();
-        assert_eq!(rows, 2 * answers, "{question}: {output}");
+    let results = results(&["predict", "what-if", "--trace", edge, "--threads", "2-3"]);
+    let rows = results["what_if"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 10);
+    let number = |row: &serde_json::Value, name: &str| row[name].as_f64().expect(name);
+    for range in results["range"].as_array().expect("rows") {
+        let rows = rows.iter().filter(|row| row["handlers"] == range["handlers"]);
+        for which in ["paper", "keyed"] {
+            let of = |row: &serde_json::Value| {
+                let mut cells = row.as_object().into_iter().flatten();
+                cells.find(|(name, _)| name.ends_with(which)).and_then(|(_, cell)| cell.as_f64())
+            };
+            let rates: Vec<f64> = rows.clone().map(|row| of(row).expect("a rate")).collect();
+            let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = rates.iter().copied().fold(0.0, f64::max);
+            let range = ["_min", "", "_max"].map(|end| number(range, &format!("{which}{end}")));
+            assert_eq!(range, [least, rates[0], most], "{which}");
+            assert!(least < most);
+        }
     }
-    assert!(
-        output.lines().skip(1).all(|line| line
-            .rsplit(',')
-            .next()
-            .is_some_and(|rate| rate.parse::<f64>().is_ok_and(|rate| rate > 0.0))),
-        "{output}"
-    );
+}
+
+/// Domains do nothing where no two messages meet, and most where a quarter do; every other row
+/// has a rate, too.
+#[test]
+fn an_ablation_has_all_rows() {
+    let results = results(&["predict", "ablation", "--threads", "8,16", "--equal", "0,25"]);
+    let rows = results["ablation"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * (1 + 6 + 15 + 6 + 1));
+    let rate = |with: &str, share: &str| {
+        let row = rows.iter().find(|row| row["with"] == with && row["handlers"] == 16);
+        row.and_then(|row| row[share].as_f64()).unwrap_or_else(|| panic!("{with}, {share}"))
+    };
+    let [none, quarter] = ["0_percent_equal", "25_percent_equal"];
+    assert!(rate("domains", quarter) > 1.4 * rate("none", quarter));
+    assert!(rate("all", quarter) > 1.4 * rate("all but domains", quarter));
+    assert!(rate("all", none) < 1.4 * rate("all but domains", none));
+    assert!(rate("removal + form", quarter) != rate("form", quarter));
+    for with in ["inline hashes + domains", "all but inline hashes", "early check"] {
+        assert!(rate(with, none) > rate(with, quarter), "{with}");
+    }
+}
+
+/// LULESH's messages differ in source or tag, so with domains nobody waits.
+#[test]
+fn domains_of_a_recorded_program() {
+    let lulesh = recorded("lulesh-27");
+    let lulesh = lulesh.to_str().expect("a plain name");
+    let results = results(&["predict", "domains", "--handlers", "8", lulesh]);
+    let row = &results["domains"][0];
+    assert_eq!((&row["ranks"], &row["messages"]), (&27.into(), &7300.into()), "{row}");
+    assert_eq!(row["first_of_domain_percent"], 100.0, "{row}");
+    assert_eq!(row["waits_keyed_ns"], 0.0, "{row}");
+    let number = |name: &str| row[name].as_f64().expect(name);
+    assert!(number("waits_paper_ns") > 90.0, "{row}");
+    let gain = (number("rate_keyed_msgs_per_us") / number("rate_paper_msgs_per_us") - 1.0) * 100.0;
+    assert!((number("gain_percent") - gain).abs() < 1e-9, "{row}");
+    assert!((number("least_gain_percent")..number("most_gain_percent")).contains(&gain), "{row}");
+}
+
+/// A table that is too small is not enlarged, in windows and in streams.
+#[test]
+fn few_receives_send_messages_on() {
+    for form in [&["--window", "128"][..], &["--stream"]] {
+        let small = ["predict", "--threads", "8", "--workload", "nc", "--receives"];
+        let share = |receives| {
+            let results = results(&[&small[..], &[receives], form].concat());
+            results["rates"][0]["to_software_percent"].as_f64().expect("a share")
+        };
+        assert_eq!(share("1024"), 0.0);
+        assert!(share("16") > 80.0, "{form:?}");
+    }
 }
 
 /// Parts make the whole, and the same figure told twice is the same.
 #[test]
 fn tables_of_a_run_add_up() {
-    let results = |words: &str| {
-        let words: Vec<&str> = words.split(' ').chain(["--format", "json"]).collect();
-        let document: serde_json::Value =
-            serde_json::from_str(&text(&dpamatch(&words, ""))).expect("JSON");
-        document["results"].clone()
-    };
+    let results = |words: &str| results(&words.split(' ').collect::<Vec<_>>());
     let of = |row: &serde_json::Value, name: &str| row[name].as_f64().expect("a number");
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
 

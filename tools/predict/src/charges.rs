@@ -24,6 +24,7 @@ pub(crate) fn begin() {
 fn charge(step: Step) {
     match step {
         Step::CommandBegins => charge::command(),
+        Step::BlockCut { first, count } => charge::block_begins(first, count),
         Step::BoundaryBegins { handler } => charge::boundary_for(handler),
         Step::BoundaryEnds => charge::boundary_ends(),
         Step::Posted { bin, receive, .. } => charge::post(bin, receive),
@@ -48,7 +49,7 @@ fn charge(step: Step) {
         Step::KeyWritten { handler } => charge::write_key(handler),
         Step::KeysRead { handler } => charge::read_keys(handler),
         Step::CandidateRead { handler } => charge::candidate(handler),
-        Step::DomainPassed { .. } => charge::detect_in_domain(),
+        Step::DomainPassed { lower, .. } => charge::detect_in_domain(lower),
         Step::ClaimRead { message, receive } => charge::claim(message, receive),
         Step::BarrierPassed { first, .. } => charge::detect(first),
         Step::FastPathTried => charge::fast(),

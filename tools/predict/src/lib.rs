@@ -24,8 +24,8 @@ pub use limits::{Gain, Limit, limits};
 pub use machine::{Accesses, Eu, Issue, Kind, Level, Outcome, Phase, Picos, Span, Time};
 pub use predict::{Offer, Prediction, band, predict, series};
 pub use profile::{
-    Arrival, Barrier, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement,
-    Profile, ProfileError, Rules, Word, Work, override_text,
+    Arrival, Barrier, BlockBegin, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap,
+    Placement, Profile, ProfileError, Rules, Word, Work, override_text,
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};

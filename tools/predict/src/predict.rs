@@ -6,7 +6,7 @@ use crate::{Part, Pattern, Profile, Sequence, Setup, SimulateError, simulate};
 
 /// Least number of measured messages of an endless stream.
 const STREAM: usize = 8192;
-/// Least batch of receives in an endless stream: the prototype's receives in flight (O38).
+/// Batch of receives in an endless stream: the prototype's receives in flight (O38).
 const POSTED: usize = 1024;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,12 +70,11 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
         return Ok(Prediction { rate, single_us: Some(single.time as f64 / 1e6), part });
     }
     // Whole blocks, so that the end of a batch of posts ends no block early.
-    let batch = POSTED.div_ceil(setup.handlers) * setup.handlers;
-    let setup = Setup { receives: setup.receives.max(batch), ..setup.clone() };
+    let batch = (POSTED / setup.handlers).max(1) * setup.handlers;
     let batches = STREAM.div_ceil(batch);
     let once = make(batch);
     let stream = once.repeated(batches);
-    Ok(last(simulate(&setup, &[once, stream], spans)?))
+    Ok(last(simulate(setup, &[once, stream], spans)?))
 }
 
 /// The least and the highest rate when each cost that conflicts depend on changes by 1 %. Whether

@@ -197,6 +197,17 @@ choice! {
     }
 }
 choice! {
+    /// What begins a block.
+    #[derive(Default)]
+    BlockBegin in machine {
+        /// Each message starts its handler.
+        #[default]
+        Handlers,
+        /// Handler 0's EU, which polls the completion queue.
+        Leader,
+    }
+}
+choice! {
     /// Form of the partial barrier.
     Barrier in dpa_model_predict {
         /// One bitmap for all.
@@ -235,6 +246,9 @@ section! {
         /// Place of the block's end.
         #[serde(default)]
         block_end: BlockEnd,
+        /// What begins a block.
+        #[serde(default)]
+        block_begin: BlockBegin,
         /// Receives that a search visits for one load beyond the first level.
         walk_line: usize,
     }
@@ -410,11 +424,12 @@ impl Profile {
     /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU. `reposts`:
     /// handlers recycle their messages' resources.
     pub fn machine_rules(&self, post_on_clock: bool, reposts: bool) -> machine::Rules {
-        let Rules { placement, overlap, block_end, .. } = self.rules;
+        let Rules { placement, overlap, block_end, block_begin, .. } = self.rules;
         machine::Rules {
             placement: placement.into(),
             overlap: overlap.into(),
             block_end: block_end.into(),
+            block_begin: block_begin.into(),
             reposts,
             post_on_clock,
         }

@@ -130,6 +130,11 @@ impl Part {
         (sum as f64 / 1e6 / self.messages.max(1) as f64, longest as f64 / 1e6)
     }
 
+    /// Time that handlers waited for other handlers of their block.
+    pub fn waited(&self) -> Picos {
+        self.outcome.eus.iter().map(|eu| eu.time.barrier + eu.time.chain).sum()
+    }
+
     /// Messages that the card sent on to software.
     pub fn sent_on(&self) -> u64 {
         self.count("arrivals_forwarded")

@@ -311,6 +311,25 @@ fn the_leader_ends_a_block_before_the_next() {
     assert!(left < serial / 2.0, "{left} us of {serial} us are left");
 }
 
+/// A leader that begins a block reads an entry of L2 for each message, and hands the block over.
+#[test]
+fn the_leader_begins_a_block() {
+    let block_ns = |handlers: usize, block_begin: &str| {
+        let setup = setup(handlers, &[block_begin, "rules.overlap=never"]);
+        handlers as f64 * 1000.0 / rate(&setup, DISTINCT)
+    };
+    let more = |handlers| {
+        let [leader, free] = ["rules.block_begin=leader", "rules.block_begin=handlers"];
+        block_ns(handlers, leader) - block_ns(handlers, free)
+    };
+    let alone = more(1);
+    assert!((alone - 35.0).abs() < 0.5, "{alone} ns for an entry");
+    // Handlers start later, but all but the first have the barrier before them either way.
+    let eight = more(8);
+    let entries = 8.0 * 35.0;
+    assert!((entries..entries + 2.0 * 92.9).contains(&eight), "{eight} ns for eight entries");
+}
+
 #[test]
 fn a_slow_wire_is_the_limit() {
     let setup = setup(8, &["arrival.spacing_ns=5000"]);

@@ -124,9 +124,10 @@ pub fn candidate(handler: usize) {
     with_machine(|machine| machine.read(Place::Candidate(handler)));
 }
 
-/// The handler looks for conflicts in its domain, whose candidates it has read.
-pub fn detect_in_domain() {
-    with_machine(|machine| machine.work(machine.costs().work.detect));
+/// The handler looks for conflicts among the `lower` handlers of its domain, whose candidates it
+/// has read.
+pub fn detect_in_domain(lower: usize) {
+    with_machine(|machine| machine.detect_in_domain(lower));
 }
 
 /// The handler reads more of another's candidate: the message, if unknown, and the receive.
@@ -251,6 +252,11 @@ pub fn release_entries() {
         machine.write(Place::AllEnded);
         machine.end_charges();
     });
+}
+
+/// The boundary has cut a block of `count` messages.
+pub fn block_begins(first: u64, count: usize) {
+    with_machine(|machine| machine.begin_block(first, count));
 }
 
 pub fn boundary_for(handler: usize) {

@@ -139,6 +139,16 @@ pub enum BlockEnd {
     Leader,
 }
 
+/// What begins a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BlockBegin {
+    /// Each message starts its handler, free of charge.
+    #[default]
+    Handlers,
+    /// Handler 0's EU waits for all messages, reads their entries and hands the block over.
+    Leader,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// Assignment of EUs.
@@ -146,6 +156,7 @@ pub struct Rules {
     /// Overlap of protocol stages.
     pub overlap: Overlap,
     pub block_end: BlockEnd,
+    pub block_begin: BlockBegin,
     /// Handlers report the fate of their receives to the leader.
     pub reposts: bool,
     /// Commands take time on handler 0's EU.

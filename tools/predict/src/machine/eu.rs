@@ -192,6 +192,10 @@ pub struct Eu {
     pub polls_empty: u64,
     /// Polls of a barrier or chain word that was not yet set.
     pub polls_waiting: u64,
+    /// Messages whose handler looked for conflicts in its domain, and those of them that had no
+    /// lower handler in it.
+    pub in_domain: u64,
+    pub first_of_domain: u64,
     /// Accesses by [`Kind`].
     pub accesses: [Accesses; Kind::ALL.len()],
     /// Sum over its messages of the time from arrival to the end of the handler.

@@ -25,7 +25,7 @@ mod steps;
 mod tasks;
 
 pub use contention::Issue;
-pub use costs::{BlockEnd, Costs, Layout, Level, Overlap, Placement, Rules, Work};
+pub use costs::{BlockBegin, BlockEnd, Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use state::{Machine, Outcome, Schedule};
 pub use steps::{Between, Steps};

@@ -5,7 +5,9 @@ mod boundary;
 use super::memory::{Memory, Place};
 use super::outside::Outside;
 use super::steps::Steps;
-use super::{BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Rules, Span, picos};
+use super::{
+    BlockBegin, BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Rules, Span, picos,
+};
 
 /// Target of charges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -405,13 +407,17 @@ impl Machine {
 
     pub(crate) fn begin_slice(&mut self, worker: usize) {
         let free_at = self.eus[worker].free_at;
+        let handed_over = self.rules.block_begin == BlockBegin::Leader && worker > 0;
+        let handover = if handed_over { self.costs.handover } else { 0 };
         let activation = self.costs.activation;
         let task = self.task();
         let begin = task.clock.max(free_at);
-        (task.clock, task.sink, task.eu) = (begin + activation, Sink::Clock, worker);
+        task.clock = begin + activation + handover;
+        (task.sink, task.eu) = (Sink::Clock, worker);
         (task.phase, task.phase_begun, task.in_slice) = (Phase::Poll, task.clock, true);
         let eu = &mut self.eus[worker];
         eu.time.fence += begin - free_at;
+        eu.time.handover += handover;
         eu.executions += 1;
     }
 
@@ -444,6 +450,16 @@ impl Machine {
         let eu = self.tasks[self.current].eu;
         self.eus[eu].time.handover += extra;
         self.set_now(self.now() + extra);
+    }
+
+    pub(crate) fn detect_in_domain(&mut self, lower: usize) {
+        if self.sink_off() {
+            return;
+        }
+        let eu = &mut self.eus[self.tasks[self.current].eu];
+        eu.in_domain += 1;
+        eu.first_of_domain += u64::from(lower == 0);
+        self.work(self.costs.work.detect);
     }
 
     /// The running task sleeps until another's store.

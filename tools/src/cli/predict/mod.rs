@@ -1,4 +1,6 @@
+mod ablation;
 mod accuracy;
+mod domains;
 mod handlers;
 mod rates;
 mod recorded;
@@ -37,11 +39,13 @@ Examples:
   dpamatch predict handlers --chrome trace.json
                                              one run, handler by handler, and a trace for Perfetto
   dpamatch predict sensitivity               the effect of each number of the profile
-  dpamatch predict what-if                   unmeasured variants
+  dpamatch predict ablation                  the contribution of each optimisation
+  dpamatch predict what-if                   unmeasured assumptions, one by one
   dpamatch predict --trace traces/lulesh-27
                                              a recorded program: the rank that gets most messages
   dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
                                              at the recorded times: can the card keep up?
+  dpamatch predict domains traces/*          what conflict domains bring to recorded programs
   dpamatch predict stream events.txt         a stream of posts and arrivals
   dpamatch predict --save before.json        compare later with dpamatch diff
   dpamatch predict profile > mine.toml       the numbers behind it, to be edited";
@@ -60,15 +64,19 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Study {
+    /// What each optimisation contributes, alone, in pairs and missing
+    Ablation(ablation::AblationArgs),
     /// Compare with the paper's measured Figure 8
     Accuracy,
+    /// Recorded programs with the paper's rule and with conflict domains
+    Domains(domains::DomainsArgs),
     /// One run in detail: a row per handler, its time by phase, a trace for Perfetto
     Handlers(handlers::HandlersArgs),
     /// Halve and double each number of the profile: its effect on the accuracy
     Sensitivity(sensitivity::SensitivityArgs),
     /// A stream of events from a file
     Stream(stream::StreamArgs),
-    /// Unmeasured variants, each on and off
+    /// Unmeasured assumptions about the card, one by one, and the range of the predictions
     WhatIf(what_if::WhatIfArgs),
     /// Print the profile, with all overrides of --set
     Profile,
@@ -87,7 +95,7 @@ pub(super) struct Common {
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Source of the defaults below [default: nic; prototype for accuracy, what-if, sensitivity and
+    /// Source of the defaults below [default: nic; prototype for accuracy, ablation, sensitivity and
     /// calibrate]
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
@@ -240,6 +248,13 @@ impl Common {
         Ok(Setup { handlers, ..setup })
     }
 
+    /// What the set-ups of these workloads have in common, for a table's title.
+    fn common_setup(&self, like: Like, workloads: &[Workload]) -> anyhow::Result<Setup> {
+        let setup = self.setup_like(like, 1)?;
+        let first = workloads.first().map(|first| first.setup(self, like, 1)).transpose()?;
+        Ok(Setup { receives: first.map_or(setup.receives, |first| first.receives), ..setup })
+    }
+
     pub(super) fn overrides(&self) -> &[String] {
         &self.overrides
     }
@@ -291,7 +306,7 @@ pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
 
 /// A short description of the card and the options.
 fn options(setup: &Setup) -> String {
-    let Setup { profile, fast_path, removal, domains, repost, .. } = setup;
+    let Setup { profile, fast_path, removal, domains, repost, receives, bins, .. } = setup;
     let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
     if *domains == Domains::Keyed {
         words += ", domains keyed";
@@ -299,7 +314,10 @@ fn options(setup: &Setup) -> String {
     if *repost == Repost::Handlers {
         words += ", handlers repost";
     }
-    format!("{} (version {}; {words})", profile.name, profile.version)
+    format!(
+        "{} (version {}; {words}; {receives} receives, {bins} bins)",
+        profile.name, profile.version
+    )
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {
@@ -317,8 +335,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     match &args.study {
         None => rates::run(&args.rates, &args.common),
+        Some(Study::Ablation(ablation)) => ablation::run(ablation, &args.common),
         Some(Study::Accuracy) => accuracy::run(&args.common),
         Some(Study::Sensitivity(sensitivity)) => sensitivity::run(sensitivity, &args.common),
+        Some(Study::Domains(domains)) => domains::run(domains, &args.common),
         Some(Study::Handlers(handlers)) => handlers::run(handlers, &args.common),
         Some(Study::Stream(stream)) => stream::run(stream, &args.common),
         Some(Study::WhatIf(what_if)) => what_if::run(what_if, &args.common),

@@ -68,29 +68,30 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
             window.map_or(setup.profile.driver.window, |window| window as usize);
         setup
     };
-    let setup = change(common.setup_like(Like::Nic, 1)?);
-    let profile = &setup.profile;
+    let workloads: Vec<Workload> = match &recorded {
+        Some(recorded) => vec![recorded.clone()],
+        None => {
+            let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
+            args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
+        }
+    };
+    let setup = change(common.common_setup(Like::Nic, &workloads)?);
     let what = match &recorded {
         Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
             format!("{name}: {}", describe(sequence))
         }
-        _ if profile.driver.window == 0 => {
+        _ if setup.profile.driver.window == 0 => {
             format!("an endless stream, messages of {} bytes", args.bytes)
         }
-        _ => format!("windows of {}, messages of {} bytes", profile.driver.window, args.bytes),
+        _ => {
+            format!("windows of {}, messages of {} bytes", setup.profile.driver.window, args.bytes)
+        }
     };
     let title =
         format!("Predicted rates on {}, {what}, in M messages/s of virtual time.", options(&setup));
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
     let mut table =
         Table::new("rates", title, COLUMNS.iter().chain(latency).copied()).keyed(2).named(&[RATE]);
-    let workloads: Vec<Workload> = match recorded {
-        Some(recorded) => vec![recorded],
-        None => {
-            let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
-            args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
-        }
-    };
     let bar = bar(workloads.len() * numbers(&args.threads).count(), "predictions");
     let mut lines = Vec::new();
     for workload in &workloads {
@@ -113,7 +114,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
             Axis::linear("M messages/s, virtual"),
         );
         let panel = lines.into_iter().fold(panel, Lines::with);
-        Figure::new(format!("Predicted for {}", profile.name))
+        Figure::new(format!("Predicted for {}", setup.profile.name))
             .with(panel)
             .write(folder, "predicted_rates")?;
     }

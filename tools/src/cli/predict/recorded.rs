@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use dpamatch::Rank;
 use dpamatch_predict::{Offer, Sequence};
+use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::sequence;
 use dpamatch_tools::trace::OpenOptions;
@@ -75,13 +76,26 @@ impl RecordedArgs {
         self.trace.is_some()
     }
 
-    /// Loads the trace's sequence, if a trace is given.
+    /// Loads the sequence of `--rank` or of the rank with the most messages, if a trace is given.
     pub(super) fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
         let Some(path) = &self.trace else { return Ok(None) };
-        self.sequence(path, common).map(Some)
+        let one = self.sequences(path, common, |run| match self.rank {
+            Some(rank) => run.programs.iter().position(|program| program.rank == rank),
+            None => {
+                (0..run.programs.len()).max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at))
+            }
+        })?;
+        let none = || BadInput(format!("{}: no trace of this rank", path.display()));
+        Ok(Some(one.into_iter().next().ok_or_else(none)?))
     }
 
-    fn sequence(&self, path: &Path, common: &Common) -> anyhow::Result<Workload> {
+    /// Loads the sequences of the ranks of `path` that `choose` names.
+    fn sequences<I: IntoIterator<Item = usize>>(
+        &self,
+        path: &Path,
+        common: &Common,
+        choose: impl FnOnce(&Run) -> I,
+    ) -> anyhow::Result<Vec<Workload>> {
         let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
         let rank = self
             .rank
@@ -90,32 +104,50 @@ impl RecordedArgs {
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank };
         let run = load(path, options, "ranks read")?;
-        let at = match self.rank {
-            Some(rank) => run.programs.iter().position(|program| program.rank == rank),
-            None => {
-                (0..run.programs.len()).max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at))
-            }
-        };
-        let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
         let network = Network { seed: common.seed, ..Network::default() };
         let (orders, ..) =
             run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
                 bad("--order time: some ranks of the trace have no wall times".to_owned())
             })?;
-        let order = &orders[at];
-        let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
-        let mut events = sequence(run.view(at).events(order));
-        if self.times == Times::Recorded {
-            let times: Option<Vec<u64>> =
-                (0..order.len()).map(|place| order.time_ns(place)).collect();
-            let times = times.ok_or_else(|| {
-                bad("--times recorded goes with --order causal or time: other orders have no times"
-                    .to_owned())
-            })?;
-            events = events.at(times);
-        }
-        Ok(self.posts.workload(name, events)?)
+        let sequence = |at: usize| {
+            let order = &orders[at];
+            let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
+            let mut events = sequence(run.view(at).events(order));
+            if self.times == Times::Recorded {
+                let times: Option<Vec<u64>> =
+                    (0..order.len()).map(|place| order.time_ns(place)).collect();
+                let times = times.ok_or_else(|| {
+                    bad("--times recorded goes with --order causal or time: other orders have no \
+                         times"
+                        .to_owned())
+                })?;
+                events = events.at(times);
+            }
+            Ok(self.posts.workload(name, events)?)
+        };
+        choose(&run).into_iter().map(sequence).collect()
     }
+}
+
+/// The sequences of all ranks to which messages come, by name of the trace.
+pub(super) fn all_ranks(
+    path: &Path,
+    posts: PostArgs,
+    common: &Common,
+) -> anyhow::Result<(String, Vec<Workload>)> {
+    let args = RecordedArgs {
+        trace: None,
+        rank: None,
+        order: Order::Causal,
+        salvage: false,
+        times: Times::Fast,
+        posts,
+    };
+    let some = |run: &Run| {
+        let ranks = run.inbound.iter().enumerate().filter(|(_, inbound)| !inbound.is_empty());
+        ranks.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    Ok((name_of(path), args.sequences(path, common, some)?))
 }
 
 pub(super) fn describe(sequence: &Sequence) -> String {

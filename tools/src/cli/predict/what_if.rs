@@ -1,133 +1,142 @@
-//! Variants without measurements.
+//! Assumptions about the card, one by one: what the paper's rule and domains predict under each.
 
-use dpamatch_predict::{BlockEnd, FastPath, Removal, Repost, Setup, predict};
+use dpamatch_predict::{BlockBegin, BlockEnd, Domains, Overlap, Placement, Repost, Setup, predict};
+use dpamatch_tools::table::{Cell, Table};
 
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
 use super::{Common, Like, Threads, Workload, numbers, options, wrong};
-use dpamatch_tools::table::Table;
 
-struct Variant {
-    question: &'static str,
-    name: &'static str,
-    change: fn(&mut Setup),
-}
+/// An assumption in words, and the set-up under it.
+type Assumption = (&'static str, fn(&mut Setup));
 
-const fn variant(question: &'static str, name: &'static str, change: fn(&mut Setup)) -> Variant {
-    Variant { question, name, change }
-}
-
-/// Sets the block's end. Receives leave their chain at once, so that handlers can recycle them.
-fn ends(setup: &mut Setup, block_end: BlockEnd, repost: Repost) {
-    setup.profile.rules.block_end = block_end;
-    (setup.removal, setup.repost) = (Removal::Lazy, repost);
-}
-
-const VARIANTS: &[Variant] = &[
-    variant("as given", "", |_| {}),
-    variant("early booking check", "on, form sequence", |setup| {
-        (setup.early_check, setup.fast_path) = (true, FastPath::Sequence);
+const ASSUMPTIONS: &[Assumption] = &[
+    ("as given", |_| {}),
+    ("the leader's EU ends a block", |setup| setup.profile.rules.block_end = BlockEnd::Leader),
+    ("it does, but handlers repost", |setup| {
+        setup.profile.rules.block_end = BlockEnd::Leader;
+        setup.repost = Repost::Handlers;
     }),
-    variant("early booking check", "off, form sequence", |setup| {
-        (setup.early_check, setup.fast_path) = (false, FastPath::Sequence);
+    ("the leader's EU begins a block", |setup| {
+        setup.profile.rules.block_begin = BlockBegin::Leader;
     }),
-    variant("early booking check", "on, no fast path", |setup| {
-        (setup.early_check, setup.fast_path) = (true, FastPath::Off);
+    ("it begins and ends a block", |setup| {
+        setup.profile.rules.block_begin = BlockBegin::Leader;
+        setup.profile.rules.block_end = BlockEnd::Leader;
     }),
-    variant("early booking check", "off, no fast path", |setup| {
-        (setup.early_check, setup.fast_path) = (false, FastPath::Off);
+    ("all handlers overlap", |setup| setup.profile.rules.overlap = Overlap::Always),
+    ("no handler overlaps", |setup| setup.profile.rules.overlap = Overlap::Never),
+    ("handlers fill core after core", |setup| {
+        setup.profile.rules.placement = Placement::Packed;
     }),
-    variant("inline hashes", "on", |setup| setup.inline_hashes = true),
-    variant("inline hashes", "off", |setup| setup.inline_hashes = false),
-    variant("removal", "lazy", |setup| setup.removal = Removal::Lazy),
-    variant("removal", "eager", |setup| setup.removal = Removal::Eager),
-    variant("removal", "at the block's end", |setup| setup.removal = Removal::Deferred),
-    variant("fast path", "off", |setup| setup.fast_path = FastPath::Off),
-    variant("fast path", "a: literal", |setup| setup.fast_path = FastPath::Literal),
-    variant("fast path", "b: prefix", |setup| setup.fast_path = FastPath::Prefix),
-    variant("fast path", "c: sequence", |setup| setup.fast_path = FastPath::Sequence),
-    variant("bins", "1", |setup| setup.bins = 1),
-    variant("bins", "32", |setup| setup.bins = 32),
-    variant("bins", "128", |setup| setup.bins = 128),
-    variant("bins", "2048", |setup| setup.bins = 2048),
-    variant("placement", "packed", |setup| {
-        setup.profile.rules.placement = dpamatch_predict::Placement::Packed
-    }),
-    variant("placement", "spread", |setup| {
-        setup.profile.rules.placement = dpamatch_predict::Placement::Spread
-    }),
-    variant("barrier", "one bitmap", |setup| {
-        setup.profile.nic.barrier = dpamatch_predict::Barrier::Bitmap
-    }),
-    variant("barrier", "a word per handler", |setup| {
-        setup.profile.nic.barrier = dpamatch_predict::Barrier::Lanes;
-    }),
-    variant("overlap", "clean handlers", |setup| {
-        setup.profile.rules.overlap = dpamatch_predict::Overlap::Clean;
-    }),
-    variant("overlap", "always", |setup| {
-        setup.profile.rules.overlap = dpamatch_predict::Overlap::Always
-    }),
-    variant("overlap", "never", |setup| {
-        setup.profile.rules.overlap = dpamatch_predict::Overlap::Never
-    }),
-    variant("block's end (lazy)", "on each handler's EU", |setup| {
-        ends(setup, BlockEnd::Handlers, Repost::Leader);
-    }),
-    variant("block's end (lazy)", "on the leader's", |setup| {
-        ends(setup, BlockEnd::Leader, Repost::Leader);
-    }),
-    variant("block's end (lazy)", "there, but handlers repost", |setup| {
-        ends(setup, BlockEnd::Leader, Repost::Handlers);
-    }),
+    ("a load brings two receives", |setup| setup.profile.rules.walk_line = 2),
+    ("a waiting EU's demand is 0.4", |setup| setup.profile.word.poll_demand = 0.4),
 ];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct WhatIfArgs {
     /// Numbers of handlers
-    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "32,64,128,190")]
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190")]
     threads: Vec<Threads>,
+    /// Workloads: nc, wc-fp, wc-sp, mixed:P
+    #[arg(
+        long,
+        value_name = "NAME,NAME..",
+        value_delimiter = ',',
+        default_value = "nc,mixed:5,mixed:25,wc-fp",
+        conflicts_with = "trace"
+    )]
+    workload: Vec<String>,
     #[command(flatten)]
     recorded: RecordedArgs,
 }
 
 pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
-    let base = common.setup_like(Like::Prototype, 1)?;
-    let (workloads, what) = match args.recorded.load(common)? {
-        Some(recorded) => (vec![(recorded.name.clone(), recorded)], "a recorded sequence"),
+    let workloads: Vec<Workload> = match args.recorded.load(common)? {
+        Some(recorded) => vec![recorded],
         None => {
-            let named =
-                [("no conflicts", "nc"), ("all equal", "wc-fp"), ("25 % equal", "mixed:25")];
-            let workload = |(title, name): (&str, &str)| {
-                Workload::parse(name, common.seed, 8).map(|workload| (title.to_owned(), workload))
-            };
-            (named.into_iter().map(workload).collect::<Result<_, _>>()?, "an endless stream")
+            let parse = |name: &String| Workload::parse(name, common.seed, 8);
+            args.workload.iter().map(parse).collect::<Result<_, _>>()?
         }
     };
-    let title =
-        format!("Unmeasured variants: {}, {what}, M messages/s of virtual time.", options(&base));
-    let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
-    columns.extend(workloads.iter().map(|(title, _)| title.clone()));
-    let mut table = Table::new("what_if", title, columns).keyed(3).named(&[
-        ("no conflicts", "no_conflicts_msgs_per_us"),
-        ("all equal", "all_equal_msgs_per_us"),
-        ("25 % equal", "mixed_25_msgs_per_us"),
-    ]);
-    let bar = bar(VARIANTS.len() * numbers(&args.threads).count(), "predictions");
-    for variant in VARIANTS {
-        for handlers in numbers(&args.threads) {
-            let mut row = vec![variant.question.into(), variant.name.into(), handlers.into()];
-            for (_, workload) in &workloads {
-                let mut setup = workload.setup(common, Like::Prototype, handlers)?;
-                // Windows of 128 would have only one or two blocks.
-                setup.profile.driver.window = 0;
-                (variant.change)(&mut setup);
-                row.push(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate.into());
+    let base = common.common_setup(Like::Nic, &workloads)?;
+    let given = options(&Setup { domains: Domains::Paper, ..base });
+    let title = format!(
+        "Assumptions about the card, one by one: {given}, with the paper's rule and with domains, \
+         in M messages/s of virtual time."
+    );
+    let mut columns = vec!["assumption".to_owned(), "handlers".to_owned()];
+    for Workload { name, .. } in &workloads {
+        columns.extend([format!("{name} paper"), format!("{name} keyed")]);
+    }
+    let mut table = Table::new("what_if", title, columns).keyed(2);
+    let bar = bar(ASSUMPTIONS.len() * numbers(&args.threads).count(), "predictions");
+    // By number of handlers and workload: the rates with the paper's rule and with domains.
+    let mut all = Vec::new();
+    for handlers in numbers(&args.threads) {
+        let mut pairs = vec![Vec::new(); workloads.len()];
+        for (name, change) in ASSUMPTIONS {
+            let mut row: Vec<Cell> = vec![(*name).into(), handlers.into()];
+            for (workload, pairs) in workloads.iter().zip(&mut pairs) {
+                let rate = |domains| {
+                    let mut setup = workload.setup(common, Like::Nic, handlers)?;
+                    setup.domains = domains;
+                    change(&mut setup);
+                    anyhow::Ok(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate)
+                };
+                let pair = [rate(Domains::Paper)?, rate(Domains::Keyed)?];
+                row.extend(pair.map(Cell::from));
+                pairs.push(pair);
             }
             table.push(row);
             bar.inc(1);
         }
+        all.push((handlers, pairs));
     }
     bar.finish_and_clear();
-    common.show(&[table])
+    common.show(&[table, ranges(&workloads, &all)])
+}
+
+type Pairs = Vec<Vec<[f64; 2]>>;
+
+/// What of the rates and of their quotient stands under every assumption.
+fn ranges(workloads: &[Workload], all: &[(usize, Pairs)]) -> Table {
+    let title = "Least, given and highest rate over these assumptions, with the paper's rule and \
+                 with domains, and the least and highest quotient of the two.";
+    let columns = [
+        "handlers",
+        "workload",
+        "paper min",
+        "paper",
+        "paper max",
+        "keyed min",
+        "keyed",
+        "keyed max",
+        "gain min",
+        "gain max",
+    ];
+    let mut table = Table::new("range", title, columns).keyed(2);
+    for (handlers, pairs) in all {
+        for (workload, pairs) in workloads.iter().zip(pairs) {
+            let least =
+                |value: fn(&[f64; 2]) -> f64| pairs.iter().map(value).fold(f64::INFINITY, f64::min);
+            let most = |value: fn(&[f64; 2]) -> f64| {
+                pairs.iter().map(value).fold(f64::NEG_INFINITY, f64::max)
+            };
+            let [given_paper, given_keyed] = pairs[0];
+            table.push([
+                (*handlers).into(),
+                workload.name.as_str().into(),
+                least(|pair| pair[0]).into(),
+                given_paper.into(),
+                most(|pair| pair[0]).into(),
+                least(|pair| pair[1]).into(),
+                given_keyed.into(),
+                most(|pair| pair[1]).into(),
+                least(|pair| pair[1] / pair[0]).into(),
+                most(|pair| pair[1] / pair[0]).into(),
+            ]);
+        }
+    }
+    table
 }

@@ -1,7 +1,7 @@
 //! The boundary's work: commands, the ends of blocks, unexpected messages, and messages for the
 //! host.
 
-use super::{BlockEnd, Boundary, Kind, Machine, Phase, Picos, Place, Sink};
+use super::{BlockBegin, BlockEnd, Boundary, Kind, Machine, Phase, Picos, Place, Sink};
 
 impl Machine {
     /// Charges the boundary's work to `handler` until `end_boundary`.
@@ -17,6 +17,19 @@ impl Machine {
             (task.eu, task.sink) = (handler, Sink::After);
             self.begin_boundary_phase();
         }
+    }
+
+    /// A block begins. A leader that begins it waits until all its messages have arrived.
+    pub(crate) fn begin_block(&mut self, first: u64, count: usize) {
+        if self.rules.block_begin == BlockBegin::Handlers {
+            return;
+        }
+        self.charge_leader();
+        for position in (first..).take(count) {
+            self.arrive(position);
+            self.read_landed(Place::Entry(position));
+        }
+        self.end_charges();
     }
 
     fn entry_of(&self, handler: usize) -> Place {

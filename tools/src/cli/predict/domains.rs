@@ -1,0 +1,139 @@
+//! What conflict domains bring to recorded programs.
+
+use std::path::PathBuf;
+
+use dpamatch_predict::{Domains, Part, Picos, Setup, predict};
+use dpamatch_tools::table::Table;
+
+use super::super::progress::bar;
+use super::recorded::{PostArgs, all_ranks};
+use super::{Common, Like, Workload, options, wrong};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DomainsArgs {
+    /// Number of handlers
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    handlers: usize,
+    #[command(flatten)]
+    posts: PostArgs,
+    /// Traces of MPI calls, as for `dpamatch analyze`; every rank is run
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+}
+
+/// The ranks of a trace, run one after the other.
+#[derive(Debug, Default)]
+struct Sum {
+    messages: u64,
+    blocks: u64,
+    time: Picos,
+    waited: Picos,
+    slow: u64,
+    in_domain: u64,
+    first_of_domain: u64,
+}
+
+impl Sum {
+    fn add(&mut self, part: &Part) {
+        self.messages += part.messages;
+        self.blocks += part.count("blocks");
+        self.time += part.time;
+        self.waited += part.waited();
+        self.slow += part.count("slow");
+        for eu in &part.outcome.eus {
+            self.in_domain += eu.in_domain;
+            self.first_of_domain += eu.first_of_domain;
+        }
+    }
+
+    /// Messages per microsecond.
+    fn rate(&self) -> f64 {
+        self.messages as f64 * 1e6 / self.time.max(1) as f64
+    }
+
+    /// Nanoseconds that a message's handler waited for others, on average.
+    fn waited_ns(&self) -> f64 {
+        self.waited as f64 / 1e3 / self.messages.max(1) as f64
+    }
+}
+
+pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
+    let columns = [
+        "trace",
+        "ranks",
+        "messages",
+        "per block",
+        "first of domain %",
+        "waits paper",
+        "waits keyed",
+        "rate paper",
+        "rate keyed",
+        "gain %",
+        "least gain %",
+        "most gain %",
+        "slow paper",
+        "slow keyed",
+    ];
+    let mut table = Table::new("domains", "", columns).keyed(1).named(&[
+        ("waits paper", "waits_paper_ns"),
+        ("waits keyed", "waits_keyed_ns"),
+        ("rate paper", "rate_paper_msgs_per_us"),
+        ("rate keyed", "rate_keyed_msgs_per_us"),
+    ]);
+    for path in &args.traces {
+        let (name, workloads) = all_ranks(path, args.posts, common)?;
+        let setup = common.common_setup(Like::Nic, &workloads)?;
+        table.title = format!(
+            "Conflict domains in recorded programs, {} handlers, {}: all ranks, as fast as the \
+             wire brings the messages. Waits are nanoseconds a message for other handlers of its \
+             block, rates are M messages/s of virtual time.",
+            args.handlers,
+            options(&Setup { domains: Domains::Paper, ..setup })
+        );
+        let bar = bar(workloads.len(), "ranks");
+        let mut sums = [Sum::default(), Sum::default()];
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for workload in &workloads {
+            let rates = both(workload, args.handlers, common, &mut sums)?;
+            let gain = (rates[1] / rates[0] - 1.0) * 100.0;
+            (least, most) = (least.min(gain), most.max(gain));
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let [paper, keyed] = sums;
+        table.push([
+            name.into(),
+            workloads.len().into(),
+            paper.messages.into(),
+            (paper.messages as f64 / paper.blocks.max(1) as f64).into(),
+            (100.0 * keyed.first_of_domain as f64 / keyed.in_domain.max(1) as f64).into(),
+            paper.waited_ns().into(),
+            keyed.waited_ns().into(),
+            paper.rate().into(),
+            keyed.rate().into(),
+            ((keyed.rate() / paper.rate() - 1.0) * 100.0).into(),
+            least.into(),
+            most.into(),
+            paper.slow.into(),
+            keyed.slow.into(),
+        ]);
+    }
+    common.show(&[table])
+}
+
+/// Runs a rank with the paper's rule and with domains, and gives both rates.
+fn both(
+    workload: &Workload,
+    handlers: usize,
+    common: &Common,
+    sums: &mut [Sum; 2],
+) -> anyhow::Result<[f64; 2]> {
+    let mut rates = [0.0; 2];
+    for (which, domains) in [Domains::Paper, Domains::Keyed].into_iter().enumerate() {
+        let setup = Setup { domains, ..workload.setup(common, Like::Nic, handlers)? };
+        let prediction = predict(&setup, &workload.offer, 0).map_err(wrong)?;
+        rates[which] = prediction.rate;
+        sums[which].add(&prediction.part);
+    }
+    Ok(rates)
+}
