@@ -49,5 +49,5 @@ pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
-pub use tables::{by_rank, tables};
+pub use tables::{by_rank, shown, tables};
 pub use truth::Truth;

@@ -18,17 +18,96 @@ pub fn tables(reports: &[&Report]) -> Vec<Table> {
         reports.iter().map(|report| (report.name.as_str().into(), &report.application)).collect();
     vec![
         applications(reports),
-        queues("application", &subjects).without(&["hits", "steps_per_search_max", "collisions"]),
-        paths("application", &subjects).without(&[
-            "messages",
-            "conflict_blocks",
-            "refused_mixed",
-            "refused_end",
-        ]),
+        queues("application", &subjects).without(&["hits", "MASL", "collisions"]),
+        paths("application", &subjects).without(&PATH_DETAILS),
         shards("application", &subjects),
         communicators(reports).without(&COMMUNICATOR_DETAILS),
         engines(reports).without(&["bytes_equal", "bytes_differ", "ranks_that_differ"]),
     ]
+}
+
+/// The tables of one report for people. `needs` says whether the NIC has room.
+pub fn shown(report: &Report, needs: &str) -> Vec<Table> {
+    let all = [("".into(), &report.application)];
+    let queues = queues("application", &all).without(&["application", "hits", "steps"]);
+    let tables = chains(&all).without(&["rank", "inserted", "collisions"]);
+    let paths = paths("application", &all).without(&["application"]).without(&PATH_DETAILS);
+    let mut shown = vec![
+        queues
+            .note("MQL, AQL: longest queue, and its mean length over searches")
+            .note("ASL, MASL: mean steps of a search, and the highest mean of a rank"),
+        tables
+            .note("longest: chain; empty: share of bins")
+            .note("depth: receives before the last one in the longest chain"),
+        lifetime(report).without(&LIFETIME_DETAILS).note("receives are never removed"),
+        paths.note("some slow-path messages end up unexpected").note(needs),
+        shards("application", &all)
+            .without(&["application"])
+            .note("a communicator on which any source is asked for stays on one NIC"),
+    ];
+    shown.extend(busiest_communicators(report));
+    shown.extend((!report.engines.is_empty()).then(|| engine_notes(report)));
+    shown.extend((!report.sites.is_empty()).then(|| cut(sites(report), SITES_SHOWN)));
+    shown
+}
+
+const SITES_SHOWN: usize = 12;
+const COMMUNICATORS_SHOWN: usize = 8;
+
+/// The table's first rows; a note says how many more it has.
+fn cut(mut table: Table, rows: usize) -> Table {
+    let more = table.rows.len().saturating_sub(rows);
+    table.rows.truncate(rows);
+    if more > 0 { table.note(format!("and {more} more")) } else { table }
+}
+
+/// Communicators by sends and receives in falling order; equal ones keep their order. A single one
+/// is in the other tables.
+fn busiest_communicators(report: &Report) -> Option<Table> {
+    let mut report = Report { pairs: Vec::new(), ..report.clone() };
+    report.communicators.sort_by_key(|comm| {
+        std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
+    });
+    let details = COMMUNICATOR_DETAILS.iter().filter(|name| !SHOWN_DETAILS.contains(name));
+    let details: Vec<&str> = details.copied().chain(["application", "unexpected_max"]).collect();
+    let table = communicators(&[&report]).without(&details).extra(["ranks"]);
+    (table.rows.len() > 1).then(|| cut(table, COMMUNICATORS_SHOWN))
+}
+
+fn engine_notes(report: &Report) -> Table {
+    let mut table = engines(&[report]).without(&["application", "ranks_that_differ"]);
+    for engine in &report.engines {
+        let name = engine.name;
+        if !engine.differs_at.is_empty() {
+            let differs = &engine.differs_at;
+            table = table.note(format!("{name} gives other pairs at ranks {differs:?}"));
+        }
+        let Some(messages) = engine.counter("messages") else { continue };
+        let counts = |names: &[(&str, &str)]| {
+            let count = |&(name, what): &(&str, &str)| {
+                format!("{} {what}", engine.counter(name).unwrap_or(0))
+            };
+            names.iter().map(count).collect::<Vec<_>>().join(", ")
+        };
+        let paths = counts(&[
+            ("clean", "clean"),
+            ("fast", "fast"),
+            ("slow", "slow"),
+            ("forced", "forced"),
+            ("unexpected", "unexpected"),
+        ]);
+        let fallbacks = counts(&[
+            ("fallback_receives", "for receives"),
+            ("fallback_unexpected", "for unexpected messages"),
+            ("fallback_tables", "for tables"),
+        ]);
+        table = table.note(format!(
+            "{name}: {messages} messages in {}: {paths}; fallbacks: {fallbacks}; {}",
+            counts(&[("blocks", "blocks")]),
+            counts(&[("software_matches", "matched in software")]),
+        ));
+    }
+    table
 }
 
 /// Stands for the rank in rows of the whole application.
@@ -151,14 +230,16 @@ fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
             ("searches", |it| it.3.count.into()),
             ("hits", |it| it.3.hits.into()),
             ("steps", |it| it.3.steps.into()),
-            ("steps_per_search", |it| it.3.mean().into()),
-            ("steps_per_search_max", |it| it.3.mean_max.into()),
-            ("steps_max", |it| it.3.steps_max.into()),
-            ("length_mean", |it| it.3.length_mean().into()),
-            ("length_max", |it| it.3.length_max.into()),
+            ("ASL", |it| it.3.mean().into()),
+            ("MASL", |it| it.3.mean_max.into()),
+            ("longest", |it| it.3.steps_max.into()),
+            ("AQL", |it| it.3.length_mean().into()),
+            ("MQL", |it| it.3.length_max.into()),
             ("collisions", |it| it.4.into()),
         ])
         .keyed(3)
+        .named(&SEARCHES)
+        .named(&[("longest", "steps_max"), ("MQL", "length_max")])
 }
 
 fn chains(subjects: &[Subject<'_>]) -> Table {
@@ -178,14 +259,16 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             ("table", |it| it.1.into()),
             ("inserted", |it| it.4.inserted.into()),
             ("collisions", |it| it.4.collisions.into()),
-            ("longest_chain", |it| it.4.longest_chain.into()),
-            ("longest_chain_mean", |it| (it.4.longest_chain_sum as f64 / it.3).into()),
-            ("empty_share_min", |it| (f64::from(it.4.empty_bins_min) / it.2).into()),
-            ("empty_share_mean", |it| (it.4.empty_bins_sum as f64 / it.3 / it.2).into()),
-            ("depth_mean", |it| it.5.depth_mean().into()),
-            ("depth_max", |it| it.5.depth_max.into()),
+            ("longest", |it| it.4.longest_chain.into()),
+            ("longest mean", |it| (it.4.longest_chain_sum as f64 / it.3).into()),
+            ("empty min", |it| (f64::from(it.4.empty_bins_min) / it.2).into()),
+            ("empty mean", |it| (it.4.empty_bins_sum as f64 / it.3 / it.2).into()),
+            ("depth mean", |it| it.5.depth_mean().into()),
+            ("depth max", |it| it.5.depth_max.into()),
         ])
         .keyed(3)
+        .named(&[("longest", "longest_chain"), ("longest mean", "longest_chain_mean")])
+        .named(&[("empty min", "empty_share_min"), ("empty mean", "empty_share_mean")])
 }
 
 fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
@@ -197,18 +280,19 @@ fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
             ("handlers", |it| it.1.handlers.into()),
             ("blocks", |it| it.1.blocks.into()),
             ("messages", |it| it.1.messages.into()),
-            ("messages_per_block", |it| (it.1.messages as f64 / it.1.blocks.max(1) as f64).into()),
+            ("messages per block", |it| (it.1.messages as f64 / it.1.blocks.max(1) as f64).into()),
             ("clean", |it| it.1.clean.into()),
             ("fast", |it| it.1.fast.into()),
             ("slow", |it| it.1.slow.into()),
             ("forced", |it| it.1.forced.into()),
             ("unexpected", |it| it.1.unexpected.into()),
             ("conflict_blocks", |it| it.1.conflict_blocks.into()),
-            ("conflict_blocks_percent", |it| percent(it.1.conflict_blocks, it.1.blocks).into()),
+            ("blocks in conflict %", |it| percent(it.1.conflict_blocks, it.1.blocks).into()),
             ("refused_mixed", |it| it.1.refused_mixed.into()),
             ("refused_end", |it| it.1.refused_end.into()),
         ])
         .keyed(2)
+        .named(&[("blocks in conflict %", "conflict_blocks_percent")])
 }
 
 fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
@@ -219,8 +303,8 @@ fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
             (key, |it| it.0.clone()),
             ("shards", |it| (it.1.shards as u64).into()),
             ("messages", |it| it.1.messages.into()),
-            ("busiest_messages", |it| it.1.busiest.into()),
-            ("speed_up", |it| it.1.speed_up().into()),
+            ("busiest messages", |it| it.1.busiest.into()),
+            ("speed-up", |it| it.1.speed_up().into()),
             ("efficiency", |it| it.1.efficiency().into()),
         ])
         .keyed(2)
@@ -289,10 +373,19 @@ fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
         .keyed(2)
 }
 
+/// Columns of [`paths`] that few readers need.
+const PATH_DETAILS: [&str; 4] = ["messages", "conflict_blocks", "refused_mixed", "refused_end"];
+const LIFETIME_DETAILS: [&str; 4] =
+    ["collisions_no_wildcard", "collisions_any_source", "collisions_any_tag", "list_max"];
+/// The papers' names of means, and the columns' names for programs.
+const SEARCHES: [(&str, &str); 3] =
+    [("ASL", "steps_per_search"), ("MASL", "steps_per_search_max"), ("AQL", "length_mean")];
+/// Details that people see, too.
+const SHOWN_DETAILS: [&str; 2] = ["ranks", "AQL"];
 /// Columns of [`communicators`] that few readers need.
 const COMMUNICATOR_DETAILS: [&str; 21] = [
     "id",
-    "translation",
+    "ranks",
     "sent_bytes",
     "any_source",
     "any_tag",
@@ -306,8 +399,8 @@ const COMMUNICATOR_DETAILS: [&str; 21] = [
     "sequence_length_mean",
     "sequence_length_max",
     "searches",
-    "steps_per_search_max",
-    "length_mean",
+    "MASL",
+    "AQL",
     "unexpected_searches",
     "unexpected_steps_per_search",
     "unexpected_steps_per_search_max",
@@ -324,8 +417,8 @@ fn communicators(reports: &[&Report]) -> Table {
             ("communicator", |it| it.1.number.into()),
             ("name", |it| it.1.name.as_str().into()),
             ("id", |it| it.1.id.into()),
-            ("processes", |it| it.1.size.into()),
-            ("translation", |it| it.1.translation.name().into()),
+            ("size", |it| it.1.size.into()),
+            ("ranks", |it| it.1.translation.name().into()),
             ("sends", |it| it.2.traffic.sends.into()),
             ("sent_bytes", |it| it.2.traffic.bytes_sent.into()),
             ("receives", |it| it.2.traffic.all_receives().into()),
@@ -345,15 +438,17 @@ fn communicators(reports: &[&Report]) -> Table {
             ("sequence_length_mean", |it| it.2.sequences.mean().into()),
             ("sequence_length_max", |it| it.2.sequences.longest.into()),
             ("searches", |it| it.2.prq.count.into()),
-            ("steps_per_search", |it| it.2.prq.mean().into()),
-            ("steps_per_search_max", |it| it.2.prq.mean_max.into()),
-            ("length_mean", |it| it.2.prq.length_mean().into()),
+            ("ASL", |it| it.2.prq.mean().into()),
+            ("MASL", |it| it.2.prq.mean_max.into()),
+            ("AQL", |it| it.2.prq.length_mean().into()),
             ("unexpected_searches", |it| it.2.umq.count.into()),
             ("unexpected_steps_per_search", |it| it.2.umq.mean().into()),
             ("unexpected_steps_per_search_max", |it| it.2.umq.mean_max.into()),
             ("unexpected_length_mean", |it| it.2.umq.length_mean().into()),
         ])
         .keyed(3)
+        .named(&SEARCHES)
+        .named(&[("size", "processes"), ("ranks", "translation")])
 }
 
 fn hints(report: &Report) -> Table {
@@ -401,16 +496,18 @@ fn engines(reports: &[&Report]) -> Table {
         .columns(&[
             ("application", |it| it.0.as_str().into()),
             ("engine", |it| it.1.name.into()),
-            ("pairs_as_recorded", |it| it.2.same.into()),
-            ("other_pairs", |it| (it.2.other + it.2.missing).into()),
+            ("as recorded", |it| it.2.same.into()),
+            ("other", |it| (it.2.other + it.2.missing).into()),
             ("bytes_equal", |it| it.2.bytes_equal.into()),
             ("bytes_differ", |it| it.2.bytes_differ.into()),
             ("ranks_that_differ", |it| it.1.differs_at.len().into()),
-            ("posted_steps", |it| it.1.posted_steps().into()),
-            ("unexpected_steps", |it| it.1.unexpected_steps().into()),
-            ("memory_bytes_max", |it| it.1.counter("memory_bytes_max").into()),
+            ("posted steps", |it| it.1.posted_steps().into()),
+            ("unexpected steps", |it| it.1.unexpected_steps().into()),
+            ("memory", |it| it.1.counter("memory_bytes_max").into()),
         ])
         .keyed(2)
+        .named(&[("as recorded", "pairs_as_recorded"), ("other", "other_pairs")])
+        .named(&[("memory", "memory_bytes_max")])
 }
 
 fn counters(report: &Report) -> Table {

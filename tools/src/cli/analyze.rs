@@ -207,7 +207,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Err(wrong)
         })?;
         if args.traces.len() > 1 && args.format == Format::Table {
-            all.push(summary::figure_seven(&report));
+            all.push(summary::Depths::of(&report));
         }
         if args.needs_reports() {
             reports.push(Report { pairs: Vec::new(), ..report });

@@ -62,7 +62,7 @@ fn logs_are_analyzed_and_kept() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let said = text(&output.stdout);
         assert!(said.contains("order: recorded (order logs)"), "{said}");
-        assert!(said.contains("480 (user)"), "{said}");
+        assert!(said.contains("480  user"), "{said}");
         assert_eq!(fs::read_dir(out.join("stats")).expect("a folder").count(), 2);
         assert_eq!(fs::read_dir(out.join("logs")).expect("a folder").count(), 4);
     }

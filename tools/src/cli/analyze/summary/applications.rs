@@ -1,68 +1,67 @@
-//! A summary of several applications.
+//! Several applications side by side.
 
 use dpamatch_tools::analyze::Report;
-use dpamatch_tools::table::{Grid, wrapped};
-use serde_json::{Value, json};
+use dpamatch_tools::table::{Cell, Table};
 
-pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
-    let bins: Vec<_> = report
-        .application
-        .bins
-        .iter()
-        .map(|bins| json!([bins.bins, bins.tables.depth_mean(), bins.tables.depth_max]))
-        .collect();
-    let lifetime: Vec<_> = report
-        .lifetime
-        .iter()
-        .map(|life| json!([life.bins, life.depth_average, life.depth_max]))
-        .collect();
-    let shares = report.application.shares.percent();
-    json!({ "name": report.name, "shares": shares, "bins": bins, "lifetime": lifetime })
-}
+use crate::cli::table::text;
 
-/// Shares of calls and depths of several applications (Figures 6 and 7), both replayed and as the
+/// Rows of both tables: the application's shares of calls, and depths by bins, replayed and as the
 /// published analyzer counts.
-pub(in crate::cli::analyze) fn over_applications(rows: &[Value], width: usize) -> String {
-    let replayed = side_by_side(
-        "Calls and depth of posted receives by bins (Figures 6 and 7)",
-        "bins",
-        rows,
-        width,
-    );
-    let never = "Depth as the published analyzer counts it: nothing is matched";
-    format!("{replayed}\n{}", side_by_side(never, "lifetime", rows, width))
+pub(in crate::cli::analyze) struct Depths {
+    name: String,
+    shares: [f64; 3],
+    /// Bins, mean and maximum.
+    replayed: Vec<(u32, f64, u32)>,
+    never_matched: Vec<(u32, f64, u32)>,
 }
 
-fn side_by_side(title: &str, key: &str, rows: &[Value], width: usize) -> String {
-    let columns: Vec<String> = rows
-        .first()
-        .and_then(|row| row[key].as_array())
-        .map(|bins| bins.iter().map(|bins| format!("{} bins", bins[0])).collect())
-        .unwrap_or_default();
-    let shares: &[&str] = if key == "bins" { &["p2p", "collective", "one-sided"] } else { &[] };
-    let header: Vec<&str> = ["application"]
-        .iter()
-        .chain(shares)
-        .copied()
-        .chain(columns.iter().map(String::as_str))
-        .collect();
-    let mut table = Grid::new(header);
-    let mut sums = vec![0.0; columns.len()];
-    for row in rows {
-        let mut cells = vec![row["name"].as_str().unwrap_or_default().to_owned()];
-        for share in row["shares"].as_array().into_iter().flatten().take(shares.len()) {
-            cells.push(format!("{:.1} %", share.as_f64().unwrap_or(0.0)));
+impl Depths {
+    pub(in crate::cli::analyze) fn of(report: &Report) -> Self {
+        let bins = report.application.bins.iter();
+        let replayed = bins.map(|it| (it.bins, it.tables.depth_mean(), it.tables.depth_max));
+        let lifetime = report.lifetime.iter();
+        Self {
+            name: report.name.clone(),
+            shares: report.application.shares.percent(),
+            replayed: replayed.collect(),
+            never_matched: lifetime.map(|it| (it.bins, it.depth_average, it.depth_max)).collect(),
         }
-        for (sum, bins) in sums.iter_mut().zip(row[key].as_array().into_iter().flatten()) {
-            let mean = bins[1].as_f64().unwrap_or(0.0);
-            *sum += mean;
-            cells.push(format!("{mean:.2} (max {})", bins[2]));
-        }
-        table.push(cells);
     }
-    let mut last = vec!["mean".to_owned()];
-    last.resize(1 + shares.len(), String::new());
-    last.extend(sums.iter().map(|sum| format!("{:.2}", sum / rows.len().max(1) as f64)));
-    table.push(last);
-    wrapped(&format!("{title}\n{}", table.text(width)), width)
+}
+
+/// Shares of calls and depths of several applications (Figures 6 and 7).
+pub(in crate::cli::analyze) fn over_applications(all: &[Depths], width: usize) -> String {
+    let title = "Calls and depth of posted receives by bins (Figures 6 and 7)";
+    let never = "Depth as the published analyzer counts it: nothing is matched";
+    let replayed = side_by_side(title, all, true, |it| &it.replayed);
+    let never = side_by_side(never, all, false, |it| &it.never_matched);
+    format!("{}\n{}", text(&replayed, width), text(&never, width))
+}
+
+fn side_by_side(
+    title: &str,
+    all: &[Depths],
+    with_shares: bool,
+    of: fn(&Depths) -> &[(u32, f64, u32)],
+) -> Table {
+    let shares = ["p2p %", "collective %", "one-sided %"];
+    let shares = if with_shares { &shares[..] } else { &[] };
+    let mut table = Table::open("depths", title);
+    let mut row = |name: &str, calls: [Cell; 3], depths: &[(u32, f64, Cell)]| {
+        let calls = shares.iter().map(|share| (*share).to_owned()).zip(calls);
+        let depths = depths.iter().flat_map(|(bins, mean, most)| {
+            [(format!("{bins} bins"), (*mean).into()), (format!("max of {bins}"), most.clone())]
+        });
+        table.row([("application".to_owned(), name.into())].into_iter().chain(calls).chain(depths));
+    };
+    for it in all {
+        let depths: Vec<_> =
+            of(it).iter().map(|&(bins, mean, most)| (bins, mean, most.into())).collect();
+        row(&it.name, it.shares.map(Cell::from), &depths);
+    }
+    let numbers = all.first().map_or(&[][..], of).iter().enumerate();
+    let mean = |at: usize| all.iter().map(|it| of(it)[at].1).sum::<f64>() / all.len() as f64;
+    let means: Vec<_> = numbers.map(|(at, &(bins, ..))| (bins, mean(at), Cell::None)).collect();
+    row("mean", [Cell::None, Cell::None, Cell::None], &means);
+    table
 }
