@@ -13,6 +13,7 @@ use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
+cargo xtask rv64 report OPTION.. instructions by phase with options of the firmware: domains=keyed
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold
@@ -46,6 +47,10 @@ fn main() -> ExitCode {
             })
             .map_err(Into::into),
         ["report"] => run_report(),
+        ["report", ref options @ ..] => image(Build::Marks).and_then(|marked| {
+            print!("{}", report::by_phase(&marked, &options.join(" "))?);
+            Ok(true)
+        }),
         ["steps"] => run_steps(false),
         ["steps", "--write"] => run_steps(true),
         ["help" | "--help" | "-h"] => {

@@ -80,33 +80,51 @@ fn per_message(count: u64) -> f64 {
     count as f64 / (WINDOWS * WINDOW) as f64
 }
 
+/// Instructions per message by phase, for each workload, with these options of the firmware.
+///
+/// # Errors
+/// When a run does not give the oracle's outcomes.
+pub fn by_phase(marked: &Image, options: &str) -> Result<String, NotCounted> {
+    let mut text = String::new();
+    phases(&mut text, marked, options, |_, _, _| {})?;
+    Ok(text)
+}
+
+fn phases(
+    text: &mut String,
+    marked: &Image,
+    options: &str,
+    mut each: impl FnMut(PaperWorkload, usize, &Counted),
+) -> Result<(), NotCounted> {
+    line(text, "Instructions per message, one hart per handler, waits apart.");
+    for &workload in PaperWorkload::ALL {
+        let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
+            .iter()
+            .map(|&handlers| count(marked, &job(workload, handlers, handlers, options)))
+            .collect();
+        let runs = runs?;
+        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+        line(text, &format!("\n{:<16}{head}", workload.name()));
+        rows(text, &runs);
+        runs.iter().zip(HANDLERS).for_each(|(run, handlers)| each(workload, handlers, run));
+    }
+    Ok(())
+}
+
 /// All tables.
 ///
 /// # Errors
 /// When a run does not give the oracle's outcomes.
 pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
-    let mut text = String::new();
-    line(&mut text, "Instructions per message, one hart per handler, waits apart.");
-    let mut stack_rows = String::new();
-    let mut accesses = String::new();
-    for &workload in PaperWorkload::ALL {
-        let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
-            .iter()
-            .map(|&handlers| count(marked, &job(workload, handlers, handlers, "")))
-            .collect();
-        let runs = runs?;
-        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-        line(&mut text, &format!("\n{:<16}{head}", workload.name()));
-        rows(&mut text, &runs);
-        for (run, handlers) in runs.iter().zip(HANDLERS) {
-            if handlers == ACCESSES_AT {
-                access_rows(&mut accesses, workload, run);
-            }
-            let [leader, worker] = run.stacks;
-            let name = format!("{} N={handlers}", workload.name());
-            line(&mut stack_rows, &format!("{name:<16}{leader:>9}{worker:>9}"));
+    let (mut text, mut stack_rows, mut accesses) = Default::default();
+    phases(&mut text, marked, "", |workload, handlers, run| {
+        if handlers == ACCESSES_AT {
+            access_rows(&mut accesses, workload, run);
         }
-    }
+        let [leader, worker] = run.stacks;
+        let name = format!("{} N={handlers}", workload.name());
+        line(&mut stack_rows, &format!("{name:<16}{leader:>9}{worker:>9}"));
+    })?;
     line(&mut text, &format!("\nAccesses per message on the card at N={ACCESSES_AT}."));
     text += &accesses;
     line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
