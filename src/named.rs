@@ -22,7 +22,6 @@ pub const NAMES: &[&str] = &[
     "early-check",
     "removal",
     "domains",
-    "repost",
     "hashes",
 ];
 
@@ -78,7 +77,6 @@ impl EngineOptions {
             }
             "removal" => nic.options.removal = choice(value)?,
             "domains" => nic.options.domains = choice(value)?,
-            "repost" => nic.options.repost = choice(value)?,
             "hashes" => self.set_hashing(choice(value)?),
             _ => return Err(SetError::Unknown),
         }
@@ -120,7 +118,6 @@ mod tests {
         ("early-check", "on"),
         ("removal", "eager"),
         ("domains", "keyed"),
-        ("repost", "handlers"),
         ("hashes", "absent"),
     ];
 

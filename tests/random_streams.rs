@@ -8,7 +8,6 @@ mod watchdog;
 
 use dpa_model::{
     Barrier, Domains, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
-    Repost,
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
@@ -93,7 +92,6 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
             removal: pick(random, Removal::ALL),
             barrier: pick(random, Barrier::ALL),
             domains: pick(random, Domains::ALL),
-            repost: pick(random, Repost::ALL),
             inline_hashes: pick(random, InlineHashes::ALL),
             always_shared: random.random(),
             ..Options::default()

@@ -4,20 +4,18 @@
 //! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
 //! with slices of one handler this is exactly the paper's arrangement.
 //!
-//! **State.** `published`: bits 0..12 hold the number of slices, bits 24.. the block's number. The
-//! leader (worker 0) writes it to start a block that it shares with other workers. If handlers end
-//! the block (see repost.rs), bits 12..24 hold the number of slices and bits 0..12 are 0, so one
-//! load also tells a worker who ends the block. `progress[w]` (see progress.rs): the block and
-//! phase that worker w has passed. Phase 1: all handlers of slice w have booked and published their
-//! candidates. Phase 2: all are matched. Phase 3: all protocol work is done. Only worker w writes
-//! its word, which only grows, so it needs neither a reset nor a read-modify-write. `bitmap`:
-//! replaces phase 1 if the options ask for it (see bitmap.rs).
+//! **State.** `published`: bits 0..12 hold the number of slices, bits 12.. the block's number. The
+//! leader (worker 0) writes it to start a block that it shares with other workers. `progress[w]`
+//! (see progress.rs): the block and phase that worker w has passed. Phase 1: all handlers of slice
+//! w have booked and published their candidates. Phase 2: all are matched. Phase 3: all protocol
+//! work is done. Only worker w writes its word, which only grows, so it needs neither a reset nor a
+//! read-modify-write. `bitmap`: replaces phase 1 if the options ask for it (see bitmap.rs).
 //!
 //! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
 //! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
 //! (partial barrier: no worker waits for a higher one, O12). K3: the leader starts the next block
-//! only after phase 3 of every slice (block fence, S1), or after the last handler has ended the
-//! block (repost.rs). So `info`, candidates and taken receives are never written during a read.
+//! only after phase 3 of every slice (block fence, S1). So `info`, candidates and taken receives
+//! are never written during a read.
 //!
 //! **Orderings.**
 //!
@@ -53,21 +51,16 @@ const _: () = assert!(crate::HANDLERS_MAX <= SLICES as usize);
 pub(crate) struct Published(u64);
 
 impl Published {
-    /// The low 40 bits of the block's number: more blocks than any worker sleeps through.
+    /// The low 52 bits of the block's number: more blocks than any worker sleeps through.
     #[inline(always)]
     pub(crate) fn number(self) -> u64 {
-        self.0 >> (2 * SLICE_BITS)
+        self.0 >> SLICE_BITS
     }
 
-    /// Number of slices, if the leader ends the block.
+    /// Number of slices.
     #[inline(always)]
     pub(crate) fn slices(self) -> usize {
         (self.0 & SLICES) as usize
-    }
-
-    /// Number of slices, if the handlers end the block.
-    pub(crate) fn reposting_slices(self) -> usize {
-        (self.0 >> SLICE_BITS & SLICES) as usize
     }
 }
 
@@ -185,23 +178,12 @@ impl Block {
     /// Bytes for each handler of a block with domains.
     pub(crate) const KEY_BYTES: usize = size_of::<Key>();
 
-    /// Starts a shared block that the leader ends; leader only, after the end of the last block
-    /// (K3).
-    pub(crate) fn publish(&self, info: BlockInfo) {
-        self.publish_as(info, info.slices as u64);
-    }
-
-    /// Starts a shared block that its handlers end; leader only, after the end of the last block
-    /// (K3).
-    pub(crate) fn publish_reposting(&self, info: BlockInfo) {
-        self.publish_as(info, (info.slices as u64) << SLICE_BITS);
-    }
-
+    /// Starts a shared block; leader only, after the end of the last block (K3).
     #[inline(always)]
-    fn publish_as(&self, info: BlockInfo, slices: u64) {
+    pub(crate) fn publish(&self, info: BlockInfo) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
-        self.published.store(info.number << (2 * SLICE_BITS) | slices, weak!(Release));
+        self.published.store(info.number << SLICE_BITS | info.slices as u64, weak!(Release));
     }
 
     /// The word of the last published block.
@@ -366,17 +348,17 @@ mod tests {
     use crate::HANDLERS_MAX;
 
     #[test]
-    fn what_is_published_says_who_ends_the_block() {
+    fn what_is_published_gives_number_and_slices() {
         let block = Block::new(8, 8, Barrier::Lanes, Domains::Paper);
         let read = |block: &Block| {
             let published = block.published();
-            (published.number(), published.slices(), published.reposting_slices())
+            (published.number(), published.slices())
         };
-        assert_eq!(read(&block), (0, 0, 0));
+        assert_eq!(read(&block), (0, 0));
         block.publish(BlockInfo { number: 1, slices: 5, ..BlockInfo::default() });
-        assert_eq!(read(&block), (1, 5, 0));
-        block.publish_reposting(BlockInfo { number: 2, slices: 7, ..BlockInfo::default() });
-        assert_eq!(read(&block), (2, 0, 7));
+        assert_eq!(read(&block), (1, 5));
+        block.publish(BlockInfo { number: 2, slices: 7, ..BlockInfo::default() });
+        assert_eq!(read(&block), (2, 7));
         // SAFETY: no other thread knows the block.
         assert_eq!(unsafe { block.info() }.slices, 7);
     }

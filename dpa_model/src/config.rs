@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-pub use dpamatch_vocabulary::{Barrier, Domains, FastPath, InlineHashes, Removal, Repost};
+pub use dpamatch_vocabulary::{Barrier, Domains, FastPath, InlineHashes, Removal};
 
 use crate::arrivals::COMPLETION_QUEUES_MAX;
 pub use crate::booking::HANDLERS_MAX;
@@ -61,8 +61,6 @@ pub struct Options {
     pub barrier: Barrier,
     /// Which messages of such a block wait for each other.
     pub domains: Domains,
-    /// Who gives back entries and receives of blocks that several workers share.
-    pub repost: Repost,
     /// Use of the header's hashes.
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.

@@ -172,12 +172,6 @@ faults! {
     CommandReleasedInUse,
     /// Messages are given back before the block runs.
     ArrivalReleasedEarly,
-    /// The entries of a block are given back by the handler that ends first, not by the last.
-    RepostedByFirst,
-    /// They are given back although a message of the block has yet to be stored (S14).
-    RepostedUnmatched,
-    /// A handler gives a receive back that is still in its chain (S17).
-    RepostedInChain,
     /// A sender gets its buffer back before it was read (O21).
     FinBeforeRead,
     /// A longer message is copied out of its bounce buffer after its entry was given back (S14).

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `matching` | the algorithm: search, book, detect, resolve, consume, deliver |
 //! | `boundary` | between two blocks: admit commands, cut the next block, finish the last one |
-//! | `block`, `bitmap`, `repost`, `progress` | the block, its partial barrier as words or as a bitmap, its end by handlers |
+//! | `block`, `bitmap`, `progress` | the block, its partial barrier as words or as a bitmap |
 //! | `descriptor`, `booking`, `bin`, `hash`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
 //! | `unexpected`, `free_list`, `dropped` | the store of unexpected messages; free places of a table; messages that the program dropped |
 //! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
@@ -95,7 +95,6 @@ mod nic;
 mod number;
 mod progress;
 mod region;
-mod repost;
 mod ring;
 mod shared;
 mod sync;
@@ -108,7 +107,7 @@ pub use boundary::{Leader, Round, Worker};
 pub use bus::{BusMap, RingPlace};
 pub use config::{
     BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, Domains,
-    FastPath, HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, Repost, SLICE_MIN,
+    FastPath, HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN,
     UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};

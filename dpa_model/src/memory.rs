@@ -12,10 +12,9 @@ use crate::dropped::Dropped;
 use crate::matching::Scratch;
 use crate::message::{Command, Completion, Entry};
 use crate::region::Regions;
-use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::unexpected::UnexpectedStore;
-use crate::{Barrier, Domains, HandlerCounters, NicConfig, Repost};
+use crate::{Barrier, Domains, HandlerCounters, NicConfig};
 
 /// One table of the NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +39,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 20],
+    lines: [FootprintLine; 19],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -72,8 +71,6 @@ impl Footprint {
         let far_bits = FarBits::places(config.receives, config.handlers);
         let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
         let keyed = usize::from(config.options.domains == Domains::Keyed);
-        let reposting = config.options.repost == Repost::Handlers;
-        let reposts = if reposting { config.handlers + Reposts::PLACES } else { 0 };
         Self {
             lines: [
                 nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
@@ -107,7 +104,6 @@ impl Footprint {
                 ),
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
-                nic("handlers' reposts", reposts, Reposts::HANDLER_BYTES),
                 host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
                 host("staging buffers", config.completion_ring, config.eager_limit),
                 host(
@@ -228,7 +224,6 @@ mod tests {
             ("workers' notes, per handler", 3 * 32, 4 + 4 + 40, true),
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
-            ("handlers' reposts", 0, 8, true),
             ("completion ring", 1024, 64, false),
             ("staging buffers", 1024, 100, false),
             ("registered regions", 8, 40, false),
@@ -250,10 +245,6 @@ mod tests {
         let keyed = Footprint::of(&NicConfig { options, ..config });
         // A key of each handler, and a candidate of each for every worker.
         assert_eq!(keyed.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 3 * 32 * 4);
-        let options = crate::Options { repost: Repost::Handlers, ..config.options };
-        let reposts = Footprint::of(&NicConfig { options, ..config });
-        // The state of each handler's receive, and two words in lines of their own.
-        assert_eq!(reposts.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 384);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Builds a NIC and hands out its roles; stops it, and reads its counters.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
@@ -14,13 +13,10 @@ use crate::dropped::Dropped;
 use crate::index::CommView;
 use crate::number::WorkerId;
 use crate::region::Regions;
-use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::shared::{Life, NicName, Shared};
 use crate::sync::PlainCell;
-use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Repost, Worker,
-};
+use crate::{ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Worker};
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
 
@@ -75,8 +71,6 @@ impl Nic {
                 config.options.barrier,
                 config.options.domains,
             ),
-            reposts: (config.options.repost == Repost::Handlers)
-                .then(|| Box::new(Reposts::new(config.handlers))),
             regions: Regions::new(config.regions),
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),

@@ -14,7 +14,6 @@ use crate::index::{CommView, Indexes};
 use crate::message::{Command, Completion};
 use crate::number::{BinId, ReceiveId};
 use crate::region::Regions;
-use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::sync::{AtomicU64, Peek, PlainCell, Relaxed, Unique};
 use crate::{CommId, HandlerCounters, Options};
@@ -49,8 +48,6 @@ pub(crate) struct Shared {
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,
     pub(crate) block: Block,
-    /// State of blocks that their handlers end.
-    pub(crate) reposts: Option<Box<Reposts>>,
     pub(crate) regions: Regions,
     pub(crate) dropped: Dropped,
     pub(crate) life: Life,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dpa_model::{Barrier, Domains, FastPath, NicConfig, Options, Repost};
+use dpa_model::{Barrier, Domains, FastPath, NicConfig, Options};
 use loom_tests::paths::Paths;
 use loom_tests::schedules::{Choice, Seeded, explore, random_steps};
 use loom_tests::stream::{Stream, tiny};
@@ -18,10 +18,9 @@ fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: u
         let early_check =
             matches!(fast_path, FastPath::Sequence | FastPath::Off) && random.below(2) == 0;
         let barrier = [Barrier::Lanes, Barrier::Bitmap][random.below(2) as usize];
-        let repost = [Repost::Leader, Repost::Handlers][random.below(2) as usize];
         let domains = [Domains::Paper, Domains::Keyed][random.below(2) as usize];
         let options = Options { domains, ..Options::default() };
-        let options = Options { fast_path, early_check, barrier, repost, ..options };
+        let options = Options { fast_path, early_check, barrier, ..options };
         let steps = random_steps(seed, handlers, 3);
         let count = steps.len().next_power_of_two();
         let config = NicConfig {

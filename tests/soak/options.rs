@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use dpa_model::{FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
+use dpa_model::{FastPath, InlineHashes, Options, Removal, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
@@ -77,7 +77,6 @@ fn every_option_of_the_algorithm() {
                         fast_path,
                         early_check,
                         removal,
-                        repost: [Repost::Leader, Repost::Handlers][seed as usize % 2],
                         inline_hashes,
                         ..Options::default()
                     };

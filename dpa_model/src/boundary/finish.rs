@@ -10,7 +10,6 @@ use crate::index::CommView;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::{ReceiveId, StoredId};
-use crate::repost::{Left, Reposts};
 use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
@@ -127,41 +126,6 @@ impl Boundary {
         self.results_tail += results as u64;
         self.matched += block.count as u64;
         self.fronts[block.queue.0].head = block.first + block.count as u64;
-    }
-
-    /// Ends a block that its handlers ended: counts what they gave back, and recycles receives
-    /// still in their chains. If a message has no receive, it also releases the entries.
-    pub(super) fn finish_reposted(&mut self, nic: &Shared, block: &BlockInfo, reposts: &Reposts) {
-        // SAFETY: the last handler has published the block's end.
-        let taken = |handler| unsafe { nic.block.taken(handler) };
-        if !reposts.have_given_entries() {
-            return self.finish_each(nic, block, 0, taken);
-        }
-        let mut left = Left::NOTHING;
-        let mut count = 0;
-        // In falling order, so that the free list returns receives in posting order.
-        for handler in (0..block.count).rev() {
-            step!(BoundaryBegins { handler });
-            // SAFETY: the last handler has published the block's end, and every handler took a
-            // receive.
-            let this = unsafe { reposts.left(handler) };
-            if this.is_free() {
-                self.free_receives.give(taken(handler));
-                if this != left && count > 0 {
-                    self.count_left(nic, left.comm, left.class(), count);
-                    count = 0;
-                }
-                left = this;
-                count += 1;
-            } else {
-                self.recycle(nic, this.comm, taken(handler));
-            }
-            step!(BoundaryEnds);
-        }
-        if count > 0 {
-            self.count_left(nic, left.comm, left.class(), count);
-        }
-        self.pass(block, block.count);
     }
 
     /// Recycles consumed receives and stores unmatched messages; `taken` returns the receive that a

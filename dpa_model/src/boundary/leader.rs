@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 
 use super::Boundary;
 use crate::NicConfig;
-use crate::block::{BlockInfo, Phase, Published};
+use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Scratch, end_slice, run, run_slice};
+use crate::matching::{Alone, Crew, Scratch, run, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -139,8 +139,7 @@ impl Leader {
         true
     }
 
-    /// Runs a block with other workers, or as if there were some. The leader ends it, unless its
-    /// handlers do.
+    /// Runs a block with other workers, or as if there were some.
     #[inline(never)]
     fn run_shared(&mut self, mut block: BlockInfo) {
         let Self { shared, boundary, scratch, .. } = self;
@@ -149,35 +148,20 @@ impl Leader {
         self.shared_blocks += 1;
         block.number = self.shared_blocks;
         nic.boundary_counters.shared_blocks.add(1);
-        match &nic.reposts {
-            Some(reposts) => {
-                reposts.begin();
-                nic.block.publish_reposting(block);
-            }
-            None => nic.block.publish(block),
-        }
+        nic.block.publish(block);
         if fault!(PostInsideBlock) {
             boundary.admit(nic);
         }
         run_slice(nic, &block, WorkerId::LEADER, scratch);
-        if let Some(reposts) = &nic.reposts {
-            end_slice(nic, reposts, &block, WorkerId::LEADER, scratch);
+        for worker in 1..block.slices {
+            let end = if fault!(FenceMatchedOnly) { Phase::Matched } else { Phase::Finished };
             if !fault!(FenceMissing) {
-                nic.block.wait_until(|| reposts.has_ended(block.number));
+                nic.block.wait_for(WorkerId(worker), block.number, end);
             }
-            self.in_block = 0;
-            boundary.finish_reposted(nic, &block, reposts);
-        } else {
-            for worker in 1..block.slices {
-                let end = if fault!(FenceMatchedOnly) { Phase::Matched } else { Phase::Finished };
-                if !fault!(FenceMissing) {
-                    nic.block.wait_for(WorkerId(worker), block.number, end);
-                }
-            }
-            self.in_block = 0;
-            // SAFETY: every slice of the block has reached phase 3.
-            boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
         }
+        self.in_block = 0;
+        // SAFETY: every slice of the block has reached phase 3.
+        boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
         if fault!(DomainsBeforePosts) {
             boundary.grow_old(nic);
         }
@@ -302,28 +286,11 @@ impl Worker {
         }
         self.seen = published.number();
         if self.worker.0 >= published.slices() {
-            return self.round_reposting(published);
+            return false;
         }
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers differ.
         let block = unsafe { self.shared.block.info() };
         run_slice(&self.shared, &block, self.worker, &mut self.scratch);
-        true
-    }
-
-    /// Runs a slice of a block that its handlers end.
-    #[cold]
-    #[inline(never)]
-    fn round_reposting(&mut self, published: Published) -> bool {
-        let nic = &*self.shared;
-        let Some(reposts) = &nic.reposts else { return false };
-        if self.worker.0 >= published.reposting_slices() {
-            return false;
-        }
-        // SAFETY: the block has a slice for this worker. The leader writes it again only after the
-        // last handler has ended the block, so after `end_slice`.
-        let block = unsafe { nic.block.info() };
-        run_slice(nic, &block, self.worker, &mut self.scratch);
-        end_slice(nic, reposts, &block, self.worker, &self.scratch);
         true
     }
 }

@@ -10,7 +10,6 @@ mod block_run;
 mod crew;
 mod detect;
 mod domain;
-mod end_slice;
 mod fast_path;
 mod group;
 mod protocol;
@@ -24,7 +23,6 @@ pub(crate) mod tests;
 
 pub(crate) use crew::{Alone, Crew};
 pub(crate) use domain::Key;
-pub(crate) use end_slice::end_slice;
 pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;

@@ -8,8 +8,8 @@ use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
     Barrier, CommId, Counts, Domains, Envelope, Event, FastPath, HANDLERS_MAX, Hashes, Hints,
-    InlineHashes, Nic, NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag,
-    TagSel, UnexpectedFull,
+    InlineHashes, Nic, NicConfig, Options, Rank, Removal, Round, Selector, SourceSel, Tag, TagSel,
+    UnexpectedFull,
 };
 
 /// Numbers from a seed (xorshift).
@@ -145,7 +145,6 @@ fn alone_and_shared_blocks_agree() {
             removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             barrier: random.pick(&[Barrier::Lanes, Barrier::Bitmap]),
             domains: random.pick(&[Domains::Paper, Domains::Keyed]),
-            repost: random.pick(&[Repost::Leader, Repost::Handlers]),
             inline_hashes: random.pick(&[
                 InlineHashes::Trust,
                 InlineHashes::Trust,

@@ -135,15 +135,6 @@ choices! {
         Keyed = "keyed",
     }
 
-    /// Who recycles the resources of a shared block's messages: entries of the completion queue,
-    /// their bounce buffers, and receives.
-    pub enum Repost, by default Leader {
-        /// The leader, at the block's end.
-        Leader = "leader",
-        /// The handlers, as in the paper; the last one recycles the entries.
-        Handlers = "handlers",
-    }
-
     /// What the NIC does with the hashes in a message's header (O26, S29).
     pub enum InlineHashes, by default Trust {
         /// Use them; compute them if the sender gave none.

@@ -3,7 +3,7 @@
 //!
 //! The card, the software engines and the readers of traces all use these types. The card's own
 //! types are the module [`step`] and the options ([`FastPath`], [`Removal`], [`Barrier`],
-//! [`Domains`], [`Repost`], [`InlineHashes`]): every compiled copy of the card's sources shares them.
+//! [`Domains`], [`InlineHashes`]): every compiled copy of the card's sources shares them.
 //!
 //! ```
 //! use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag};
@@ -24,7 +24,7 @@ mod workload;
 
 use core::fmt;
 
-pub use choice::{Barrier, Choice, Domains, FastPath, InlineHashes, Removal, Repost};
+pub use choice::{Barrier, Choice, Domains, FastPath, InlineHashes, Removal};
 pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
 pub use step::Path;

@@ -169,12 +169,4 @@ steps! {
     Completed,
     /// All data of the slice has moved.
     SliceEnds,
-    /// A handler that gives back its message's resources records the state of this receive.
-    Reposted { receive: u32 },
-    /// A worker counts its slice as ended.
-    SliceCounted,
-    /// The last worker gives the block's entries back.
-    EntriesReleased,
-    /// The leader reads whether the block has ended.
-    EndRead,
 }

@@ -107,7 +107,6 @@ const MATCHING: &[(&str, &str)] = &[
     ("EARLY_CHECK", "early-check"),
     ("REMOVAL", "removal"),
     ("DOMAINS", "domains"),
-    ("REPOST", "repost"),
     ("HASHES", "hashes"),
 ];
 

@@ -77,7 +77,6 @@ impl Arguments {
                 removal: self.choice("removal"),
                 barrier: self.choice("barrier"),
                 domains: self.choice("domains"),
-                repost: self.choice("repost"),
                 order,
                 early_check: self.number("early", 0) != 0,
                 always_shared: self.number("shared", 1) != 0,

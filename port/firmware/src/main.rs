@@ -9,7 +9,7 @@
 //! - `senders=N`: N senders take turns at a workload's messages, each with its own source;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
-//! - `fast`, `removal`, `barrier`, `domains`, `repost`, `early`, `shared`, `bins`, `receives`,
+//! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `fault=NAME` breaks a rule, `weaken=PLACE=ORDERING` an ordering, in builds that know faults.
 #![no_std]

@@ -19,8 +19,8 @@ use crate::rv64::{Image, Setup};
 const HARTS: [usize; 4] = [1, 4, 8, 32];
 const PROFILES: [Profile; 4] = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
 
-/// Handlers recycle their resources, in a queue that is always full.
-const REPOSTING: &str = "repost=handlers queue=32 removal=eager barrier=bitmap";
+/// A queue that is always full.
+const FULL: &str = "queue=32 removal=eager barrier=bitmap";
 
 /// Three workloads and random streams on 1, 4, 8 and 32 harts, with the lengths `windows` and
 /// `events`.
@@ -31,8 +31,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             (Ends::Leader, harts, ""),
             (Ends::Leader, 32, ""),
             (Ends::Apart, harts, ""),
-            (Ends::Leader, harts, "repost=handlers"),
-            (Ends::Apart, 32, "repost=handlers queue=32 removal=deferred"),
+            (Ends::Apart, 32, "queue=32 removal=deferred"),
         ] {
             let workload = |workload| {
                 Job::workload(workload, (harts, handlers), ends, (windows, 128), options)
@@ -57,9 +56,8 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             // Tables that overflow: receives, or unexpected messages.
             let room = if seed % 2 == 0 { (16, 512) } else { (512, 16) };
             jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, ""));
-            let options = if seed % 4 < 2 { "repost=handlers" } else { REPOSTING };
-            jobs.push(Job::stream_in(stream, (harts, handlers), ends, (512, 512), options));
-            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, options));
+            jobs.push(Job::stream_in(stream, (harts, handlers), ends, (512, 512), FULL));
+            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, FULL));
         }
     }
     jobs

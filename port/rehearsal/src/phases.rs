@@ -117,7 +117,7 @@ fn of_step(step: StepKind) -> Mark {
         KeyWritten | SearchBegins | BinRead | Visited => Mark::Enter(Phase::Search as u8),
         Searched | Booked | Published => Mark::Enter(Phase::Book as u8),
         SliceBooked | BitSet | CandidatesRead => Mark::Enter(Phase::Barrier as u8),
-        ProgressRead | BitsRead | EndRead => Mark::Enter(Phase::Wait as u8),
+        ProgressRead | BitsRead => Mark::Enter(Phase::Wait as u8),
         ConflictSought | KeysRead | CandidateRead => Mark::Enter(Phase::Detect as u8),
         BarrierPassed | DomainPassed => Mark::Enter(Phase::Resolve as u8),
         FastPathTried => Mark::Hold(Phase::Fast as u8),
@@ -130,8 +130,9 @@ fn of_step(step: StepKind) -> Mark {
             Mark::Enter(Phase::Protocol as u8)
         }
         // After the last wait of a block; after another wait the next step names the phase.
-        Waited | SliceEnds | EntriesSeen | BlockCut | BitsCleared | Reposted | SliceCounted
-        | EntriesReleased => Mark::Enter(Phase::Boundary as u8),
+        Waited | SliceEnds | EntriesSeen | BlockCut | BitsCleared => {
+            Mark::Enter(Phase::Boundary as u8)
+        }
         CommandBegins => Mark::Hold(Phase::Post as u8),
         BoundaryBegins => Mark::Hold(Phase::Boundary as u8),
         BoundaryEnds => Mark::Leave(Phase::Boundary as u8),

@@ -31,8 +31,6 @@ const WINDOW: usize = 256;
 
 struct Counted {
     by_phase: Vec<(Phase, Count)>,
-    /// Instructions of the boundary on the leader's hart.
-    led: u64,
     /// Deepest stacks of the leader and of any worker, in bytes since counting began.
     stacks: [u64; 2],
 }
@@ -58,8 +56,7 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
         outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
         (phase, sum)
     });
-    let led = outcome.counts[0][Phase::Boundary as usize].instructions;
-    Ok(Counted { by_phase: by_phase.to_vec(), led, stacks: stacks(image, &outcome) })
+    Ok(Counted { by_phase: by_phase.to_vec(), stacks: stacks(image, &outcome) })
 }
 
 /// Bytes of stack used on each hart, for the leader and the deepest worker.
@@ -129,7 +126,6 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     text += &accesses;
     line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
     text += &stack_rows;
-    reposts(&mut text, marked)?;
     options(&mut text, marked)?;
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
     let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
@@ -155,35 +151,6 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     );
     line(&mut text, &difference);
     Ok(text)
-}
-
-/// The end of a block on the leader, and on its handlers.
-fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
-    line(text, "\nWho gives back what a block used: boundary, and the leader's hart's part of it.");
-    for &workload in PaperWorkload::ALL {
-        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-        line(text, &format!("\n{:<28}{head}", workload.name()));
-        for who in ["leader", "handlers"] {
-            let options = format!("repost={who}");
-            let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
-                .iter()
-                .map(|&handlers| count(marked, &job(workload, handlers, handlers, &options)))
-                .collect();
-            let runs = runs?;
-            let mut row = |name: String, number: &dyn Fn(&Counted) -> f64| {
-                let cells: String =
-                    runs.iter().map(|run| format!("{:>9.1}", number(run))).collect();
-                line(text, &format!("{name:<28}{cells}"));
-            };
-            row(format!("repost={who}"), &|run| {
-                let all = run.by_phase.iter().filter(|(phase, _)| *phase == Phase::Boundary);
-                per_message(all.map(|(_, count)| count.instructions).sum())
-            });
-            row("  on the leader's hart".to_owned(), &|run| per_message(run.led));
-            row("  message path".to_owned(), &message_path);
-        }
-    }
-    Ok(())
 }
 
 /// The message path with each option.

@@ -26,15 +26,6 @@ const OPTIONS: [&str; 6] = [
     "fast=off removal=deferred barrier=bitmap early=1",
     "fast=off removal=lazy barrier=bitmap",
 ];
-/// Options with handlers that recycle a block's resources.
-const REPOSTING: [&str; 2] = [
-    "fast=literal removal=deferred barrier=bitmap repost=handlers",
-    "fast=sequence removal=lazy barrier=bitmap repost=handlers",
-];
-/// Steps at which such a handler's own part of a block's end arrives.
-const REPOSTS: [&str; 3] = ["Reposted", "SliceCounted", "EntriesReleased"];
-/// The step at which the leader's part begins.
-const BOUNDARY: &str = "BoundaryBegins";
 /// Smaller slopes over the handler's number, in instructions, count as zero.
 const LEAST_SLOPE: f64 = 0.5;
 
@@ -119,21 +110,14 @@ impl Sums {
     }
 }
 
-/// Every pair of consecutive steps on a hart. The extra work of recycling handlers comes from
-/// separate runs, so that all other rows describe the code without it.
+/// Every pair of consecutive steps on a hart.
 ///
 /// # Errors
 /// When a run does not give the oracle's outcomes.
 pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     let usual = |(from, _): Pair| !BETWEEN_WORK.contains(&from);
     let jobs = workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1]));
-    let mut rows = rows(marked, jobs, usual)?;
-    let besides = |(from, to): Pair| REPOSTS.contains(&to) || from == BOUNDARY;
-    let jobs = workloads(&REPOSTING).into_iter().chain(streams(REPOSTING[1]));
-    for (pair, row) in self::rows(marked, jobs, besides)? {
-        rows.entry(pair).or_insert(row);
-    }
-    Ok(rows)
+    rows(marked, jobs, usual)
 }
 
 /// The wanted pairs in these runs.

@@ -39,8 +39,7 @@ impl Kind {
         // each or with four.
         let handlers = if seed.is_multiple_of(3) { 32 } else { 8 };
         let barrier = if (seed / 2).is_multiple_of(2) { "lanes" } else { "bitmap" };
-        let repost = if (seed / 4).is_multiple_of(2) { "leader" } else { "handlers" };
-        let mut options = format!("bins=16 queue=32 barrier={barrier} repost={repost}");
+        let mut options = format!("bins=16 queue=32 barrier={barrier}");
         if let Some(place) = weaken {
             options += &format!(" weaken={place}");
         }

@@ -71,7 +71,6 @@ fn nonsense_on_the_command_line_ends_with_a_message() {
         ("handlers=x", "handlers=x is no number"),
         ("stream=none.bin", "cannot read none.bin"),
         ("fast=slow", "fast=slow: off, literal, prefix, sequence"),
-        ("repost=host", "repost=host: leader, handlers"),
         ("fault=SlowNoWait", "this build knows no faults"),
         ("weaken=region.rs:1:1=Relaxed", "this build knows no faults"),
     ] {

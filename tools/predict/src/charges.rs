@@ -7,12 +7,8 @@ use dpa_model_predict::step::{Step, listen};
 /// Charges this thread's steps to its machine from now on.
 pub(crate) fn begin() {
     listen(Some(|step| {
-        match step {
-            Step::EntryRead { position } => charge::arrival(position),
-            Step::Reposted { .. } | Step::SliceCounted | Step::EntriesReleased => {
-                charge::repost_begins();
-            }
-            _ => {}
+        if let Step::EntryRead { position } = step {
+            charge::arrival(position);
         }
         charge::step(step.kind() as usize);
         charge(step);
@@ -67,9 +63,6 @@ fn charge(step: Step) {
         Step::RemoteRead => charge::rendezvous(),
         Step::Completed => charge::completion(),
         Step::SliceEnds => charge::slice_ends(),
-        Step::Reposted { receive } => charge::repost(receive),
-        Step::SliceCounted => charge::count_ended(),
-        Step::EntriesReleased => charge::release_entries(),
         _ => {}
     }
 }

@@ -19,7 +19,7 @@ mod story;
 mod workload;
 
 pub use chrome::write_chrome;
-pub use dpa_model_predict::{Domains, HANDLERS_MAX, Removal, Repost};
+pub use dpa_model_predict::{Domains, HANDLERS_MAX, Removal};
 pub use limits::{Gain, Limit, limits};
 pub use machine::{Accesses, Eu, Issue, Kind, Level, Outcome, Phase, Picos, Span, Time};
 pub use predict::{Offer, Prediction, band, predict, series};

@@ -421,16 +421,14 @@ impl Profile {
         }
     }
 
-    /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU. `reposts`:
-    /// handlers recycle their messages' resources.
-    pub fn machine_rules(&self, post_on_clock: bool, reposts: bool) -> machine::Rules {
+    /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU.
+    pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
         let Rules { placement, overlap, block_end, block_begin, .. } = self.rules;
         machine::Rules {
             placement: placement.into(),
             overlap: overlap.into(),
             block_end: block_end.into(),
             block_begin: block_begin.into(),
-            reposts,
             post_on_clock,
         }
     }

@@ -32,7 +32,6 @@ pub struct Setup {
     /// Which messages of a block wait for each other.
     pub domains: model::Domains,
     /// Who recycles a block's receives and entries (O19, O20).
-    pub repost: model::Repost,
     /// Largest eager message in bytes; longer ones are read from the sender's memory (O21).
     pub eager_limit: usize,
     /// Posts, probes and cancels take time on handler 0's EU. Unneeded where all posts precede the
@@ -56,7 +55,6 @@ impl Setup {
             inline_hashes: true,
             removal: model::Removal::Deferred,
             domains: model::Domains::Paper,
-            repost: model::Repost::Leader,
             eager_limit: 64,
             charge_commands: false,
         }
@@ -73,7 +71,6 @@ impl Setup {
             early_check: options.early_check,
             removal: options.removal,
             domains: options.domains,
-            repost: options.repost,
             eager_limit: 512,
             charge_commands: true,
             ..Self::new(profile, handlers)
@@ -178,7 +175,7 @@ pub fn simulate(
     };
     let machine = Machine::new(
         setup.profile.costs(),
-        setup.profile.machine_rules(setup.charge_commands, setup.repost == model::Repost::Handlers),
+        setup.profile.machine_rules(setup.charge_commands),
         &layout,
     )
     .with_steps(crate::steps::measured());
@@ -291,7 +288,6 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
             early_check: setup.early_check,
             removal: setup.removal,
             domains: setup.domains,
-            repost: setup.repost,
             barrier: setup.profile.nic.barrier.into(),
             inline_hashes: if setup.inline_hashes {
                 model::InlineHashes::Trust

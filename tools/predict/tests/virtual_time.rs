@@ -4,8 +4,8 @@ use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
-    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Repost, Sequence, Setup, band,
-    limits, predict, sdr, series, simulate, write_chrome,
+    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Sequence, Setup, band, limits,
+    predict, sdr, series, simulate, write_chrome,
 };
 use dpamatch_vocabulary::PaperWorkload;
 
@@ -279,36 +279,17 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
     assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
 }
 
-/// In place of the leader's store and doorbell per receive: a look at receive and entry, a report
-/// and the count; the last handler of a block adds a doorbell and a word.
-#[test]
-fn handlers_that_repost_pay_for_it() {
-    let time = |repost, handlers| {
-        let setup = setup(handlers, &["memory.l1_bytes=65536", "eus.issue_demand=0"]);
-        1e3 / rate(&Setup { removal: Removal::Lazy, repost, ..setup }, DISTINCT)
-    };
-    let more = time(Repost::Handlers, 1) - time(Repost::Leader, 1);
-    let expected = 4.0 * 2.0 + 35.0 + 2.0 - (2.0 + 2.0);
-    assert!((more - expected).abs() < 0.5, "{more} ns a message more, expected {expected}");
-    // They count one after the other.
-    let block = |repost| 32.0 * time(repost, 32);
-    assert!(block(Repost::Handlers) > block(Repost::Leader), "the count takes time");
-}
-
-/// The leader works for the block's messages serially, and no block begins before; handlers that
-/// repost leave it less.
+/// The leader works for the block's messages serially, and no block begins before.
 #[test]
 fn the_leader_ends_a_block_before_the_next() {
-    let block_us = |repost, block_end: &str| {
+    let block_us = |block_end: &str| {
         let setup = setup(32, &[block_end, "rules.overlap=never"]);
-        32.0 / rate(&Setup { removal: Removal::Lazy, repost, ..setup }, DISTINCT)
+        32.0 / rate(&Setup { removal: Removal::Lazy, ..setup }, DISTINCT)
     };
     let [leader, handlers] = ["rules.block_end=leader", "rules.block_end=handlers"];
-    let serial = block_us(Repost::Leader, leader) - block_us(Repost::Leader, handlers);
+    let serial = block_us(leader) - block_us(handlers);
     // The entry, and a line that the handler wrote, of each of the 32.
     assert!(serial > 32.0 * 2.0 * 0.035, "{serial} us a block");
-    let left = block_us(Repost::Handlers, leader) - block_us(Repost::Handlers, handlers);
-    assert!(left < serial / 2.0, "{left} us of {serial} us are left");
 }
 
 /// A leader that begins a block reads an entry of L2 for each message, and hands the block over.

@@ -1,7 +1,7 @@
 //! Arguments that describe an emulated NIC, shared by all commands that build one.
 
 use clap::ValueEnum;
-use dpa_model::{Domains, FastPath, Hints, NicConfig, Options, Removal, Repost};
+use dpa_model::{Domains, FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{EngineOptions, Hashing};
 use serde_json::Value;
@@ -57,9 +57,6 @@ pub(super) struct NicArgs {
     /// Which messages of a shared block wait for each other
     #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>())]
     domains: Domains,
-    /// Thread that recycles receives and queue entries of shared blocks
-    #[arg(long, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
-    repost: Repost,
     /// Side that computes the hashes of a message
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>())]
     hashes: Hashing,
@@ -110,7 +107,6 @@ impl NicArgs {
                 early_check: self.early_check,
                 removal: self.removal,
                 domains: self.domains,
-                repost: self.repost,
                 ..Options::default()
             },
             ..self.size.config(bins)
@@ -157,7 +153,6 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("early_check", nic.options.early_check.into()),
         ("removal", format!("{:?}", nic.options.removal).into()),
         ("domains", format!("{:?}", nic.options.domains).into()),
-        ("repost", format!("{:?}", nic.options.repost).into()),
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),

@@ -227,33 +227,6 @@ pub fn completion() {
     with_machine(|machine| machine.host(Kind::Completion, machine.costs().completion));
 }
 
-/// A handler has ended its slice and begins to recycle its message's resources.
-pub fn repost_begins() {
-    with_machine(|machine| machine.begin_repost());
-}
-
-/// The handler reports its receive's fate to the leader.
-pub fn repost(receive: u32) {
-    with_machine(|machine| machine.repost(receive));
-}
-
-/// The handler counts itself among the finished ones.
-pub fn count_ended() {
-    with_machine(|machine| {
-        machine.modify(Place::Ended);
-        machine.end_charges();
-    });
-}
-
-/// The last handler releases the block's entries and announces it.
-pub fn release_entries() {
-    with_machine(|machine| {
-        machine.host(Kind::Doorbell, machine.costs().doorbell);
-        machine.write(Place::AllEnded);
-        machine.end_charges();
-    });
-}
-
 /// The boundary has cut a block of `count` messages.
 pub fn block_begins(first: u64, count: usize) {
     with_machine(|machine| machine.begin_block(first, count));

@@ -157,8 +157,6 @@ pub struct Rules {
     pub overlap: Overlap,
     pub block_end: BlockEnd,
     pub block_begin: BlockBegin,
-    /// Handlers report the fate of their receives to the leader.
-    pub reposts: bool,
     /// Commands take time on handler 0's EU.
     pub post_on_clock: bool,
 }

@@ -62,10 +62,8 @@ pub enum Kind {
     Progress,
     /// A handler's published candidate.
     Candidate,
-    /// A handler's report to the leader: its receive and that receive's fate.
+    /// A handler's report to the leader: its receive.
     Taken,
-    /// Count of handlers that have ended their slice.
-    Ended,
     /// A line of a bounce buffer.
     Bounce,
     /// An entry of the unexpected store.
@@ -83,7 +81,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 17] = [
         Self::Entry,
         Self::Bin,
         Self::Receive,
@@ -93,7 +91,6 @@ impl Kind {
         Self::Progress,
         Self::Candidate,
         Self::Taken,
-        Self::Ended,
         Self::Bounce,
         Self::Unexpected,
         Self::Window,
@@ -115,7 +112,6 @@ impl Kind {
             "progress word",
             "candidates",
             "taken receives",
-            "ended handlers",
             "bounce buffer",
             "unexpected message",
             "host window",

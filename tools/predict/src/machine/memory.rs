@@ -27,12 +27,6 @@ pub(crate) enum Place {
     Key(usize),
     /// The receive that a handler reports to the leader.
     Taken(usize),
-    /// The reported fate of that receive.
-    Left(usize),
-    /// The count of handlers that have ended their slice.
-    Ended,
-    /// The word that announces that all have ended.
-    AllEnded,
     /// A line of a bounce buffer.
     Bounce(usize, usize),
     /// Entry of the unexpected store.
@@ -41,8 +35,6 @@ pub(crate) enum Place {
 
 /// Receive numbers per line, four bytes each.
 const NUMBERS: usize = LINE_BYTES / 4;
-/// Receive fates per line, eight bytes each.
-const LEFT: usize = LINE_BYTES / 8;
 /// Keys per line, eight bytes each.
 const KEYS: usize = LINE_BYTES / 8;
 
@@ -71,8 +63,7 @@ impl Place {
             Self::Progress(_) => Kind::Progress,
             Self::Bits(_) => Kind::Barrier,
             Self::Candidate(_) | Self::Key(_) => Kind::Candidate,
-            Self::Taken(_) | Self::Left(_) => Kind::Taken,
-            Self::Ended | Self::AllEnded => Kind::Ended,
+            Self::Taken(_) => Kind::Taken,
             Self::Bounce(..) => Kind::Bounce,
             Self::Unexpected(_) => Kind::Unexpected,
         }
@@ -161,8 +152,6 @@ struct Bases {
     candidates: usize,
     keys: usize,
     taken: usize,
-    left: usize,
-    ended: usize,
     bounce: usize,
     unexpected: usize,
 }
@@ -186,8 +175,6 @@ impl Memory {
             candidates: table(layout.handlers.div_ceil(NUMBERS)),
             keys: table(layout.handlers.div_ceil(KEYS)),
             taken: table(layout.handlers.div_ceil(NUMBERS)),
-            left: table(layout.handlers.div_ceil(LEFT)),
-            ended: table(2),
             bounce: table(layout.bounce_buffers * bounce_lines),
             unexpected: table(layout.unexpected),
         };
@@ -216,9 +203,6 @@ impl Memory {
             Place::Candidate(handler) => self.bases.candidates + handler / NUMBERS,
             Place::Key(handler) => self.bases.keys + handler / KEYS,
             Place::Taken(handler) => self.bases.taken + handler / NUMBERS,
-            Place::Left(handler) => self.bases.left + handler / LEFT,
-            Place::Ended => self.bases.ended,
-            Place::AllEnded => self.bases.ended + 1,
             Place::Bounce(buffer, line) => self.bases.bounce + buffer * self.bounce_lines + line,
             Place::Unexpected(entry) => self.bases.unexpected + entry as usize,
         }

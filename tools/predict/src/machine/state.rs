@@ -31,7 +31,6 @@ pub(crate) struct Task {
     phase_begun: Picos,
     message: u64,
     in_slice: bool,
-    slice_sink: Sink,
     step: Option<usize>,
     /// Address of the last atomic read, for comparison only.
     pub(crate) looked_at: usize,
@@ -131,7 +130,6 @@ impl Machine {
             phase_begun: 0,
             message: 0,
             in_slice: false,
-            slice_sink: Sink::Off,
             step: None,
             looked_at: 0,
             walked: 0,
@@ -515,20 +513,10 @@ impl Machine {
         eu.latency += latency;
         eu.latency_max = eu.latency_max.max(latency);
         let task = self.task();
-        (task.slice_sink, task.sink, task.in_slice) = (sink, Sink::Off, false);
+        (task.sink, task.in_slice) = (Sink::Off, false);
     }
 
-    /// The handler goes on after its slice to recycle its message's resources.
-    pub(crate) fn begin_repost(&mut self) {
-        let task = self.task();
-        if task.sink == Sink::Off {
-            task.sink = task.slice_sink;
-            task.phase = Phase::Boundary;
-            self.task().phase_begun = self.now();
-        }
-    }
-
-    /// Ends `begin_repost` or `begin_boundary`.
+    /// Ends `begin_boundary`.
     pub(crate) fn end_charges(&mut self) {
         if self.sink_off() {
             return;
@@ -539,14 +527,6 @@ impl Machine {
             self.eus[eu].free_at = clock;
         }
         self.task().sink = Sink::Off;
-    }
-
-    /// A handler reads its entry and receive, and reports the receive's fate.
-    pub(crate) fn repost(&mut self, receive: u32) {
-        let Task { eu, message, .. } = self.tasks[self.current];
-        self.read(Place::Descriptor(receive));
-        self.read(Place::Entry(message));
-        self.write(Place::Left(eu));
     }
 
     /// Period of a polling loop.

@@ -251,7 +251,6 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "early_check": false,
         "removal": "Lazy",
         "domains": "Paper",
-        "repost": "Leader",
         "hashes": "Trust",
         "inline_hashes": true,
         "hints": [],

@@ -17,10 +17,10 @@ use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::{
-    Domains, FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
+    Domains, FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
 };
 
-use super::input::{built_in_or_file, choice, default};
+use super::input::{built_in_or_file, choice};
 use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
@@ -109,9 +109,6 @@ pub(super) struct Common {
     /// prototype]
     #[arg(long, global = true, value_parser = choice::<Domains>(), value_name = "WHICH")]
     domains: Option<Domains>,
-    /// Which thread recycles receives and queue entries
-    #[arg(long, global = true, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
-    repost: Repost,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
@@ -272,7 +269,6 @@ impl Common {
             fast_path: self.fast_path.unwrap_or(defaults.fast_path),
             removal: self.removal.unwrap_or(defaults.removal),
             domains: self.domains.unwrap_or(defaults.domains),
-            repost: self.repost,
             early_check: self.early_check,
             inline_hashes: !self.no_inline_hashes,
             ..prototype
@@ -306,13 +302,10 @@ pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
 
 /// A short description of the card and the options.
 fn options(setup: &Setup) -> String {
-    let Setup { profile, fast_path, removal, domains, repost, receives, bins, .. } = setup;
+    let Setup { profile, fast_path, removal, domains, receives, bins, .. } = setup;
     let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
     if *domains == Domains::Keyed {
         words += ", domains keyed";
-    }
-    if *repost == Repost::Handlers {
-        words += ", handlers repost";
     }
     format!(
         "{} (version {}; {words}; {receives} receives, {bins} bins)",

@@ -1,6 +1,6 @@
 //! Assumptions about the card, one by one: what the paper's rule and domains predict under each.
 
-use dpamatch_predict::{BlockBegin, BlockEnd, Domains, Overlap, Placement, Repost, Setup, predict};
+use dpamatch_predict::{BlockBegin, BlockEnd, Domains, Overlap, Placement, Setup, predict};
 use dpamatch_tools::table::{Cell, Table};
 
 use super::super::progress::bar;
@@ -13,10 +13,6 @@ type Assumption = (&'static str, fn(&mut Setup));
 const ASSUMPTIONS: &[Assumption] = &[
     ("as given", |_| {}),
     ("the leader's EU ends a block", |setup| setup.profile.rules.block_end = BlockEnd::Leader),
-    ("it does, but handlers repost", |setup| {
-        setup.profile.rules.block_end = BlockEnd::Leader;
-        setup.repost = Repost::Handlers;
-    }),
     ("the leader's EU begins a block", |setup| {
         setup.profile.rules.block_begin = BlockBegin::Leader;
     }),

@@ -10,8 +10,7 @@ impl Machine {
         if self.rules.block_end == BlockEnd::Leader {
             self.charge_leader();
             self.read(Place::Taken(handler));
-            let more = self.entry_of(handler);
-            self.read(if self.rules.reposts { Place::Left(handler) } else { more });
+            self.read(self.entry_of(handler));
         } else {
             let task = self.task();
             (task.eu, task.sink) = (handler, Sink::After);
@@ -76,7 +75,7 @@ impl Machine {
         self.unmatched[handler] = true;
     }
 
-    /// The leader stores the message in arrival order (S14), also where handlers repost.
+    /// The leader stores the message in arrival order (S14).
     pub(crate) fn store(&mut self, entry: u32) {
         let Boundary::Handler(handler) = self.boundary else { return };
         self.unmatched[handler] = false;
