@@ -5,8 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
 fn archive(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/recorder");
     folder.join(format!("{name}.dumpi.tar.xz"))
@@ -17,58 +15,6 @@ fn analyze(trace: &Path, more: &[&str]) -> String {
     let output = command.arg("analyze").arg(trace).args(more).output().expect("the program runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
-}
-
-/// Function, count, unexpected messages and most of them that waited at a time, of each site.
-fn counts(trace: &Path) -> Vec<(String, u64, u64, u64)> {
-    let json = analyze(trace, &["--format", "json", "--latency", "0"]);
-    let report: Value = serde_json::from_str(&json).expect("JSON");
-    let sites = report["results"]["traces"][0]["sites"].as_array().expect("sites");
-    let number = |site: &Value, name: &str| site[name].as_u64().expect("a number");
-    let row = |site: &Value| {
-        let function = site["function"].as_str().expect("a name").to_owned();
-        let [count, unexpected, most] =
-            ["count", "unexpected", "waiting_max"].map(|name| number(site, name));
-        (function, count, unexpected, most)
-    };
-    sites.iter().map(row).collect()
-}
-
-/// The good exchange and the bad one are told apart: 2 ranks, 20 rounds, 8 messages each.
-#[test]
-fn the_place_that_posts_late_is_found() {
-    let row =
-        |function: &str, count, unexpected, most| (function.to_owned(), count, unexpected, most);
-    let receives = |trace: &str| {
-        let mut rows = counts(&archive(trace));
-        rows.retain(|row| row.0.contains("ecv"));
-        rows
-    };
-    let (late, early) = (row("MPI_Irecv", 320, 320, 8), row("MPI_Irecv", 320, 0, 0));
-    assert_eq!(receives("halo-2"), [late, early.clone()]);
-    assert_eq!(receives("halo-fortran-2"), [row("MPI_Recv", 320, 320, 8), early]);
-    // In C one place sends for both; in Fortran each has its own.
-    let sends = |trace: &str| {
-        let rows = counts(&archive(trace)).into_iter().filter(|row| row.0 == "MPI_Isend");
-        rows.map(|row| (row.1, row.2)).collect::<Vec<_>>()
-    };
-    assert_eq!(sends("halo-2"), [(640, 320)]);
-    assert_eq!(sends("halo-fortran-2"), [(320, 320), (320, 0)]);
-}
-
-#[test]
-fn a_sentence_names_the_place() {
-    let text = analyze(&archive("halo-2"), &["--wide", "--latency", "0"]);
-    assert!(text.contains("makes the unexpected queue grow"), "{text}");
-    assert!(
-        text.contains("320 of its 320 messages came first, and up to 8 waited at once"),
-        "{text}"
-    );
-    // The program is not on this machine: an address has to do.
-    assert!(text.contains("The MPI_Irecv at halo+0x"), "{text}");
-    // Without call sites nothing is said.
-    let without = analyze(&archive("fan-in-4"), &["--wide"]);
-    assert!(!without.contains("Call sites") && !without.contains("sites: "), "{without}");
 }
 
 #[inline(never)]

@@ -215,18 +215,3 @@ fn whole(found: &Comparison) -> serde_json::Value {
     });
     document::of_tables(&[&table(found)], document::members(more))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_one_document_only_are_told() {
-        let told = |alone| words(&Comparison { alone, ..Comparison::default() }, 95.0);
-        assert_eq!(told([0, 0]), Vec::<String>::new());
-        for [before, after] in [[1, 1], [2, 0], [0, 3]] {
-            let expected = format!("not compared: {before} rows only before, {after} only after");
-            assert_eq!(told([before, after]), [expected]);
-        }
-    }
-}

@@ -234,6 +234,3 @@ fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)>
     all.retain(|(_, one, two)| one != two);
     all
 }
-
-#[cfg(test)]
-mod tests;

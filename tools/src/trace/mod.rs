@@ -43,6 +43,8 @@ pub use envelope::{Dest, Payload, RecvSpec, SendMode, SendSpec, Source};
 pub use error::{TraceError, TraceErrorKind};
 pub use function::{Class, Field, Function};
 pub use handle::{Comm, Datatype, Group, Request};
+#[cfg(test)]
+pub(crate) use interpret::with_op;
 pub use open::{OpenOptions, open};
 pub use per_rank::per_rank;
 pub use region::Region;

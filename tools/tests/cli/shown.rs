@@ -116,11 +116,13 @@ fn test(part: &Part) {
 fn commands_show_what_the_tables_say() {
     let tables = [
         include_str!("tables/shown/analyze.txt"),
+        include_str!("tables/shown/channels.txt"),
         include_str!("tables/shown/cost.txt"),
         include_str!("tables/shown/diff.txt"),
         include_str!("tables/shown/explore.txt"),
         include_str!("tables/shown/footprint.txt"),
         include_str!("tables/shown/match.txt"),
+        include_str!("tables/shown/recorder.txt"),
         include_str!("tables/shown/trace.txt"),
     ]
     .map(Table::read);

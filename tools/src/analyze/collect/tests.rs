@@ -1,45 +1,31 @@
-use dpamatch_vocabulary::{Rank, Tag};
-
 use super::*;
 use crate::analyze::program::{ANY, NOBODY};
-use crate::trace::{Datatype, Function};
+use crate::trace::with_op;
 
-fn collected(calls: &[(&str, Op<'_>)]) -> Program {
+/// The program of these calls, one a line; `trace/interpret/tests.txt` says how they are written.
+fn collected(calls: &str) -> Program {
     let sizes = DatatypeSizes::default();
     let mut collector = Collector::new(0, &sizes);
-    for (sequence, &(name, op)) in calls.iter().enumerate() {
-        let function =
-            Function::all().find(|function| function.name() == name).expect("a function");
-        let sequence = sequence as u64;
-        collector.call(&Call {
-            sequence,
-            offset: 0,
-            function,
-            thread: None,
-            cpu: None,
-            wall: None,
-            op,
+    for (sequence, call) in (0..).zip(calls.lines()) {
+        with_op(call, |function, op| {
+            let (cpu, wall, op) = (None, None, op.expect("a good call"));
+            collector.call(&Call { sequence, offset: 0, function, thread: None, cpu, wall, op });
         });
     }
     collector.finish()
 }
 
-fn poll(source: Source, tag: TagSel, comm: u32, found: bool) -> (&'static str, Op<'static>) {
-    ("MPI_Iprobe", Op::Probe { source, tag, comm: Comm(comm), blocks: false, found, status: None })
-}
-
 #[test]
 fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
-    let (rank, tag) = (Source::Rank(Rank::default()), TagSel::Tag(Tag::default()));
-    let program = collected(&[
-        poll(rank, tag, 2, false),
-        poll(Source::Any, tag, 2, false),
-        poll(Source::Any, tag, 3, false),
-        poll(Source::Any, tag, 2, false),
-        poll(Source::Any, TagSel::Any, 2, false),
-        poll(rank, TagSel::Any, 2, false),
-        poll(Source::Any, tag, 2, true),
-    ]);
+    let program = collected(
+        "MPI_Iprobe source=0 tag=0 comm=2 flag=0\n\
+         MPI_Iprobe source=-1 tag=0 comm=2 flag=0\n\
+         MPI_Iprobe source=-1 tag=0 comm=3 flag=0\n\
+         MPI_Iprobe source=-1 tag=0 comm=2 flag=0\n\
+         MPI_Iprobe source=-1 tag=-1 comm=2 flag=0\n\
+         MPI_Iprobe source=0 tag=-1 comm=2 flag=0\n\
+         MPI_Iprobe source=-1 tag=0 comm=2 flag=1",
+    );
     let told =
         |polls: &EmptyPolls| (polls.comm, polls.any_source, polls.any_tag, polls.count, polls.call);
     let told: Vec<_> = program.empty_polls.iter().map(told).collect();
@@ -55,45 +41,34 @@ fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
     assert_eq!(program.transfers.len(), 1, "only the last one found something");
 }
 
+/// MPICH writes `MPI_PROC_NULL` as any source; a status tells them apart.
 #[test]
 fn nobody_is_not_anybody() {
-    let room = Payload { count: 1, datatype: Datatype(0) };
-    let (tag, comm) = (TagSel::Any, Comm::WORLD);
-    let receive = |source| {
-        ("MPI_Recv", Op::Recv { recv: RecvSpec { source, tag, comm, room }, status: None })
-    };
-    let program =
-        collected(&[receive(Source::Null), receive(Source::Any), receive(Source::AnyOrNull)]);
+    let program = collected(
+        "MPI_Recv source=-2 tag=-1 comm=2\n\
+         MPI_Recv source=-1 tag=-1 comm=2 status={3:4}\n\
+         MPI_Recv source=-1 tag=-1 comm=2",
+    );
     let told: Vec<_> =
         program.transfers.iter().map(|transfer| (transfer.peer, transfer.unsure_null)).collect();
     assert_eq!(told, [(NOBODY, false), (ANY, false), (ANY, true)]);
     assert_eq!(program.transfers.iter().filter(|transfer| transfer.kind == Kind::Null).count(), 1);
 }
 
-fn status(source: i32, tag: i32) -> Option<crate::trace::Status> {
-    Some(crate::trace::Status { bytes: 8, source, tag, cancelled: false, error: 0 })
-}
-
 /// An old status has no tag, so the posted tag counts. Without a source it names no sender.
 #[test]
 fn statuses_tell_what_was_received() {
-    let (rank, tag) = (|rank| Source::Rank(Rank::new(rank).expect("a rank")), Tag::new(6));
-    let tag = TagSel::Tag(tag.expect("a tag"));
-    let room = Payload { count: 1, datatype: Datatype(0) };
-    let receive = |source, tag, status| {
-        let recv = RecvSpec { source, tag, comm: Comm::WORLD, room };
-        ("MPI_Recv", Op::Recv { recv, status })
-    };
-    let program = collected(&[
-        receive(Source::Any, tag, status(3, -1)),
-        receive(Source::Any, TagSel::Any, status(3, 6)),
-        receive(rank(3), tag, status(4, 6)),
-        receive(rank(3), tag, status(3, 7)),
-        receive(rank(3), TagSel::Any, status(3, -1)),
-        receive(rank(3), tag, None),
-        receive(Source::Any, tag, None),
-        receive(Source::AnyOrNull, tag, status(-1, -1)),
-    ]);
+    let program = collected(
+        "MPI_Recv source=-1 tag=6 comm=2 status={3:-1}\n\
+         MPI_Recv source=-1 tag=-1 comm=2 status={3:6}\n\
+         MPI_Recv source=3 tag=6 comm=2 status={4:6}\n\
+         MPI_Recv source=3 tag=6 comm=2 status={3:7}\n\
+         MPI_Recv source=3 tag=-1 comm=2 status={3:-1}\n\
+         MPI_Recv source=3 tag=6 comm=2\n\
+         MPI_Recv source=-1 tag=6 comm=2\n\
+         MPI_Irecv source=-1 tag=6 comm=2 request=9\n\
+         MPI_Wait request=9 status={-1:-1}",
+    );
     let told: Vec<_> = program.transfers.iter().map(|transfer| transfer.envelope()).collect();
     let posted = Some((3, 6));
     assert_eq!(told, [posted, posted, posted, posted, None, posted, None, None]);
@@ -105,33 +80,15 @@ fn statuses_tell_what_was_received() {
 
 #[test]
 fn cancels_and_freed_requests_are_told_apart() {
-    use crate::trace::{CompletionKind, Done, Status};
-    const REQUESTS: [&[Request]; 5] =
-        [&[Request(10)], &[Request(11)], &[Request(12)], &[Request(13)], &[Request(14)]];
-    const CANCELLED: &[Status] =
-        &[Status { bytes: 0, source: -1, tag: -1, cancelled: true, error: 0 }];
-    const COMPLETE: &[Status] =
-        &[Status { bytes: 8, source: 0, tag: 0, cancelled: false, error: 0 }];
-    let room = Payload { count: 1, datatype: Datatype(0) };
-    let (source, tag) = (Source::Rank(Rank::default()), TagSel::Tag(Tag::default()));
-    let recv = RecvSpec { source, tag, comm: Comm::WORLD, room };
-    let wait = |requests, statuses| {
-        let (kind, done) = (CompletionKind::Wait, Done::All);
-        ("MPI_Wait", Op::Completion(Completion { kind, requests, done, statuses }))
-    };
-    let mut calls = Vec::new();
-    for [request] in REQUESTS.map(|requests| [requests[0]]) {
-        calls.push(("MPI_Irecv", Op::Irecv { recv, request }));
-        if request != Request(14) {
-            calls.push(("MPI_Cancel", Op::Cancel(request)));
-        }
-    }
-    calls.push(wait(REQUESTS[0], CANCELLED));
-    calls.push(wait(REQUESTS[1], COMPLETE));
-    calls.push(wait(REQUESTS[2], &[]));
-    calls.push(("MPI_Request_free", Op::RequestFree(Request(13))));
-    calls.push(("MPI_Request_free", Op::RequestFree(Request(14))));
-    let program = collected(&calls);
+    let post = |request| format!("MPI_Irecv source=0 tag=0 comm=2 request={request}\n");
+    let cancelled =
+        (10..14).map(|request| format!("{}MPI_Cancel request={request}\n", post(request)));
+    let program = collected(&format!(
+        "{}{}MPI_Wait request=10 status={{-1:-1!}}\nMPI_Wait request=11 status={{0:0}}\n\
+         MPI_Wait request=12\nMPI_Request_free request=13\nMPI_Request_free request=14",
+        cancelled.collect::<String>(),
+        post(14)
+    ));
     let ends: Vec<_> = program.transfers.iter().map(|transfer| transfer.end).collect();
     let asked = End::CancelAsked;
     assert_eq!(ends, [End::Cancelled, End::Known, asked, asked, End::Freed]);
@@ -139,23 +96,12 @@ fn cancels_and_freed_requests_are_told_apart() {
 
 #[test]
 fn a_request_number_names_operations_in_their_order() {
-    use crate::trace::{CompletionKind, Done, Status};
-    const SHARED: &[Request] = &[Request(7), Request(7)];
-    const STATUSES: &[Status] = &[
-        Status { bytes: 1, source: 0, tag: 0, cancelled: false, error: 0 },
-        Status { bytes: 2, source: 0, tag: 0, cancelled: false, error: 0 },
-    ];
-    let room = Payload { count: 1, datatype: Datatype(0) };
-    let (source, tag) = (Source::Rank(Rank::default()), TagSel::Tag(Tag::default()));
-    let recv = RecvSpec { source, tag, comm: Comm::WORLD, room };
-    let post = ("MPI_Irecv", Op::Irecv { recv, request: Request(7) });
-    let (kind, done) = (CompletionKind::Waitall, Done::All);
-    let all = Completion { kind, requests: SHARED, done, statuses: STATUSES };
-    let all = ("MPI_Waitall", Op::Completion(all));
-    let program = collected(&[post, post, post, all]);
+    let post = "MPI_Irecv source=0 tag=0 comm=2 request=7\n".repeat(3);
+    let all = "MPI_Waitall count=2 requests=(7,7) statuses={0:0:1,0:0:2}\n";
+    let program = collected(&format!("{post}{all}"));
     let bytes: Vec<_> = program.transfers.iter().map(|transfer| transfer.got_bytes).collect();
     assert_eq!(bytes, [1, 2, UNKNOWN]);
     assert_eq!(program.transfers[2].end, End::Pending);
-    let program = collected(&[post, post, post, all, all]);
+    let program = collected(&format!("{post}{all}{all}"));
     assert_eq!((program.oddities.unknown_requests, program.transfers[2].got_bytes), (1, 1));
 }

@@ -13,6 +13,8 @@ use super::{
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::with_op;
 
 /// A description of invalid arguments.
 type Fault = String;
