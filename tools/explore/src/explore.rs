@@ -128,7 +128,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
 /// # Examples
 /// A test printed by `dpamatch explore --test`, with a schedule of three turns:
 /// ```
-/// use dpamatch_explore::{Ending, FastPath, Setup, arrive, post, replay};
+/// use dpamatch_explore::{Domains, Ending, FastPath, Setup, arrive, post, replay};
 /// let setup = Setup {
 ///     operations: vec![post(0, 0, 0, 7), post(1, 0, None, 7), arrive(0, 0, 3, 7)],
 ///     handlers: 2,
@@ -136,6 +136,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
 ///     fast_path: FastPath::Sequence,
 ///     early_check: false,
 ///     eager_removal: false,
+///     domains: Domains::Paper,
 /// };
 /// let run = replay(&setup, &"0x9 1x4 0x2".parse()?);
 /// let expected = Ending { matches: vec![(1, 0)], posted: vec![0], unexpected: vec![] };

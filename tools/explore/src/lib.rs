@@ -21,7 +21,7 @@ use dpamatch_vocabulary::{
     CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag, TagSel,
 };
 
-pub use dpa_model_explore::FastPath;
+pub use dpa_model_explore::{Domains, FastPath};
 pub use dpamatch_story::{Page, Story, Told, tell};
 pub use explore::{Report, Violation, every, explore, fault, replay, shorten};
 pub use run::{Run, Stuck};
@@ -75,6 +75,8 @@ pub struct Setup {
     pub early_check: bool,
     /// Remove consumed receives at once, waiting for the bin's lock.
     pub eager_removal: bool,
+    /// Which messages of a block wait for each other.
+    pub domains: Domains,
 }
 
 /// The result of a stream, equal in every schedule.

@@ -173,6 +173,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
             removal: if setup.eager_removal { model::Removal::Eager } else { model::Removal::Lazy },
+            domains: setup.domains,
             ..model::Options::default()
         },
         ..model::NicConfig::default()

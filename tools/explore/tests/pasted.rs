@@ -16,6 +16,7 @@ fn this_schedule_gives_the_oracles_result() {
         fast_path: FastPath::Sequence,
         early_check: false,
         eager_removal: false,
+        domains: Domains::Paper,
     };
     let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
     let turns = "1x40 0x3";

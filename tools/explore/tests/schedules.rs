@@ -1,8 +1,8 @@
 //! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
 use dpamatch_explore::{
-    Ending, FastPath, Run, Setup, Turns, arrive, cancel, every, explore, fault, post, replay,
-    shorten, test_text,
+    Domains, Ending, FastPath, Run, Setup, Turns, arrive, cancel, every, explore, fault, post,
+    replay, shorten, test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -14,6 +14,7 @@ fn setup(operations: Vec<Operation>, handlers: usize) -> Setup {
         fast_path: FastPath::Sequence,
         early_check: false,
         eager_removal: false,
+        domains: Domains::Paper,
     }
 }
 
@@ -182,6 +183,7 @@ fn the_last_state_of_a_story_is_the_nics() {
         let mut setup = setup(random_stream(seed), 2 + (seed as usize % 4));
         setup.bins = 1 + (seed as usize % 3);
         setup.eager_removal = seed % 2 == 0;
+        setup.domains = if seed % 4 < 2 { Domains::Paper } else { Domains::Keyed };
         let none = Ending::default();
         for schedule in 0..4 {
             let report = explore(&setup, &none, schedule, 1, false);
@@ -202,6 +204,34 @@ fn the_last_state_of_a_story_is_the_nics() {
         }
     }
     assert!(taken_out > 1000, "receives that are taken and still in their chain: {taken_out}");
+}
+
+/// The classes of receives posted in a communicator decide in which fields its domains differ.
+#[test]
+fn a_block_falls_into_domains() {
+    let arrivals = [(0, 7), (0, 8), (1, 7), (1, 8)].into_iter().enumerate();
+    let arrivals = arrivals.map(|(at, (source, tag))| arrive(at as u64, 0, source, tag));
+    let any = None::<u32>;
+    for (posts, expected) in [
+        (vec![], [0, 1, 2, 3]),
+        (vec![post(0, 0, 5, 5)], [0, 1, 2, 3]),
+        (vec![post(0, 0, any, 5)], [0, 1, 0, 1]),
+        (vec![post(0, 0, 5, any)], [0, 0, 1, 1]),
+        (vec![post(0, 0, 5, any), post(1, 0, any, 5)], [0, 0, 0, 0]),
+        (vec![post(0, 1, any, any)], [0, 1, 2, 3]),
+        // The first block takes the wildcard.
+        (vec![post(0, 0, any, 5), arrive(9, 0, 6, 5), post(1, 1, 0, 0)], [0, 1, 2, 3]),
+    ] {
+        let earlier = posts.iter().any(Operation::is_arrival);
+        let mut setup = setup(posts.into_iter().chain(arrivals.clone()).collect(), 4);
+        setup.domains = Domains::Keyed;
+        let report = explore(&setup, &Ending::default(), 1, 1, false);
+        let run = report.violation.expect("another result is expected").run;
+        let story = run.story(&setup).from_block(usize::from(earlier));
+        let last = story.scenes.last().expect("a block");
+        let domains: Vec<usize> = last.lanes.iter().map(|lane| lane.domain).collect();
+        assert_eq!(domains, expected, "{:?}", setup.operations);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The receives and messages of a story, by the caller's names.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use dpamatch_vocabulary::{CommId, Envelope, Operation, Selector, SourceSel, TagSel};
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub struct Cast {
     pub messages: Vec<Message>,
     /// The index in `receives` of each request.
     pub requests: BTreeMap<u64, usize>,
+    /// What each receive accepts, and what each message carries.
+    selectors: Vec<(CommId, Selector)>,
+    envelopes: Vec<Envelope>,
 }
 
 impl Cast {
@@ -46,11 +50,13 @@ impl Cast {
                     if let Some(request) = request(recv.0) {
                         cast.requests.insert(request, cast.receives.len());
                     }
+                    cast.selectors.push((comm, selector));
                     let accepts = format!("{}{}", within(comm, several), accepts(selector));
                     let index = index(selector);
                     cast.receives.push(Receive { name: recv.0, accepts, index });
                 }
                 Operation::Arrive { msg, envelope, .. } => {
+                    cast.envelopes.push(envelope);
                     let Envelope { comm, source, tag } = envelope;
                     let comm = within(comm, several);
                     let carries = format!("{comm}source {}, tag {}", source.get(), tag.get());
@@ -60,6 +66,29 @@ impl Cast {
             }
         }
         cast
+    }
+}
+
+impl Cast {
+    /// The conflict domain of each of these messages while these receives are posted, numbered as
+    /// they come: messages of different domains never meet at a receive (`docs/domains.md`).
+    pub(crate) fn domains(&self, messages: Range<usize>, posted: &[usize]) -> Vec<usize> {
+        let mut keys = Vec::new();
+        let mut domains = Vec::new();
+        for &Envelope { comm, source, tag } in &self.envelopes[messages] {
+            let here = posted.iter().map(|&place| self.selectors[place]);
+            let here: Vec<Selector> =
+                here.filter(|(of, _)| *of == comm).map(|(_, selector)| selector).collect();
+            let any_source = here.iter().any(|selector| selector.source == SourceSel::Any);
+            let any_tag = here.iter().any(|selector| selector.tag == TagSel::Any);
+            let key = (comm, (!any_source).then_some(source), (!any_tag).then_some(tag));
+            let known = keys.iter().position(|&known| known == key);
+            domains.push(known.unwrap_or(keys.len()));
+            if known.is_none() {
+                keys.push(key);
+            }
+        }
+        domains
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Way {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Lane {
     pub message: Option<usize>,
+    /// The message's conflict domain, as numbered in this block.
+    pub domain: usize,
     /// Progress.
     pub phase: Phase,
     /// Receives compared so far, until it books or takes one.

@@ -23,6 +23,8 @@ pub(crate) struct Stage<'a> {
     working_for: BTreeMap<usize, usize>,
     /// The actor in the boundary, and its present work.
     boundary: Option<(usize, Work)>,
+    /// The handlers of this block wait within their domains.
+    pub(crate) in_domains: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +45,7 @@ impl<'a> Stage<'a> {
             entries: BTreeMap::new(),
             working_for: BTreeMap::new(),
             boundary: None,
+            in_domains: false,
         }
     }
 
@@ -115,8 +118,12 @@ impl<'a> Stage<'a> {
             Step::BlockCut { first, count } => {
                 self.first = first;
                 self.working_for.clear();
-                let lane = |handler| Lane { message: self.message(handler), ..Lane::default() };
-                self.scene.lanes = (0..count).map(lane).collect();
+                self.in_domains = false;
+                let lane = |(handler, domain)| {
+                    let message = self.message(handler);
+                    Lane { message, domain, ..Lane::default() }
+                };
+                self.scene.lanes = self.domains(count).into_iter().enumerate().map(lane).collect();
             }
             Step::EntryRead { position } => {
                 let handler = position.saturating_sub(self.first) as usize;
@@ -166,6 +173,7 @@ impl<'a> Stage<'a> {
                 self.working_for.insert(actor, first);
             }
             Step::DomainPassed { handler, conflict, .. } => {
+                self.in_domains = true;
                 self.set_phase(handler, Phase::Past);
                 let known = conflict.then_some(handler);
                 self.lane(handler).into_iter().for_each(|lane| lane.conflict = known);
@@ -206,6 +214,18 @@ impl<'a> Stage<'a> {
             }
             _ => {}
         }
+    }
+
+    /// The domains of the handlers of a block that begins.
+    fn domains(&self, count: usize) -> Vec<usize> {
+        let links = self.scene.bins.iter().flat_map(|chain| &chain.links);
+        let posted: Vec<usize> =
+            links.filter(|link| link.taken_by.is_none()).map(|link| link.receive).collect();
+        let known = self.cast.messages.len();
+        let first = (self.first as usize).min(known);
+        let mut domains = self.cast.domains(first..(first + count).min(known), &posted);
+        domains.resize(count, 0);
+        domains
     }
 
     /// Appends a receive to a chain.

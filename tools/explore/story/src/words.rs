@@ -154,11 +154,15 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             let what = if conflict { "conflict" } else { "no conflict" };
             did(Kind::Pass, handler, format!("handler {handler} {of}: {what} up to here"))
         }
-        Step::SlowWaits { handler } => did(
-            Kind::Wait,
-            handler,
-            format!("handler {handler} takes the slow path and waits for all lower handlers"),
-        ),
+        Step::SlowWaits { handler } => {
+            let whom = if stage.in_domains {
+                "the lower handlers of its domain"
+            } else {
+                "all lower handlers"
+            };
+            let text = format!("handler {handler} takes the slow path and waits for {whom}");
+            did(Kind::Wait, handler, text)
+        }
         Step::SlowFound { handler, found, own } => {
             let text = match found {
                 Some(_) if own => format!("handler {handler} finds its own choice still free"),

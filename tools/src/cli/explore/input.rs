@@ -69,6 +69,8 @@ enum Example {
     X4,
     /// A forced handler that loses its receive
     X5,
+    /// A conflict in which the next two messages have no part
+    X6,
 }
 
 impl Example {
@@ -92,6 +94,10 @@ impl Example {
             }
             Self::X5 => {
                 "post,0,0,0,7\npost,1,0,*,7\narrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,7\n"
+            }
+            Self::X6 => {
+                "post,0,0,0,7\npost,1,0,1,8\npost,2,0,0,7\npost,3,0,2,9\n\
+                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,8\narrive,3,0,2,9\n"
             }
         }
     }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch_explore::{
-    BadTurns, Ending, FastPath, Page, Report, Run, Setup, Story, Turns, Violation, break_rule,
-    every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
+    BadTurns, Domains, Ending, FastPath, Page, Report, Run, Setup, Story, Turns, Violation,
+    break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
 };
 
 use serde_json::{Map, Value, json};
@@ -46,6 +46,8 @@ Examples:
                                              a schedule that goes wrong without the forcing rule
   dpamatch explore --example x5 --fault forcing-ignored --html x5.html
                                              that schedule beside the same one with the rule
+  dpamatch explore --example x6 --domains keyed --html x6.html
+                                             handlers that wait only for messages that they can meet
   dpamatch explore --example x5 --exhaustive --handlers 3 --bound 2
                                              every schedule with at most two preemptions
   dpamatch explore --example x5 --fault forcing-ignored --test
@@ -100,6 +102,9 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
+    /// Which messages of a block wait for each other
+    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>())]
+    domains: Domains,
     /// Remove a rule from the handlers and stop at the first failing schedule; `list` describes the
     /// rules
     #[arg(long, value_name = "RULE")]
@@ -190,6 +195,7 @@ impl Args {
             fast_path: self.fast_path,
             early_check: self.early_check,
             eager_removal: self.eager_removal,
+            domains: self.domains,
         }
     }
 }
