@@ -3,7 +3,7 @@
 use super::policy::Channel;
 
 /// Published costs where available; our own are marked. Whole nanoseconds keep virtual time exact.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct PollCosts {
     /// Processes per node (dual processors on the testbed).
     pub processes_per_node: u64,

@@ -186,36 +186,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
-    let mut costs = PollCosts::default();
+    let mut costs = serde_json::to_value(PollCosts::default()).expect("plain numbers");
     for text in overrides {
         let wrong = |what: String| BadInput(format!("--set {text}: {what}"));
         let (key, value) =
             text.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
-        let place = match key.trim() {
-            "processes_per_node" => &mut costs.processes_per_node,
-            "nodes" => &mut costs.nodes,
-            "rdma_ns" => &mut costs.rdma_ns,
-            "completion_queue_ns" => &mut costs.completion_queue_ns,
-            "shared_per_peer_ns" => &mut costs.shared_per_peer_ns,
-            "turn_ns" => &mut costs.turn_ns,
-            "kernel_ns" => &mut costs.kernel_ns,
-            "shared_start_ns" => &mut costs.shared_start_ns,
-            "network_start_ns" => &mut costs.network_start_ns,
-            "kernel_start_ns" => &mut costs.kernel_start_ns,
-            "page_map_ns" => &mut costs.page_map_ns,
-            "network_post_ns" => &mut costs.network_post_ns,
-            "copy_bytes_per_us" => &mut costs.copy_bytes_per_us,
-            "network_bytes_per_us" => &mut costs.network_bytes_per_us,
-            _ => return Err(wrong(format!("unknown cost {key}"))),
-        };
+        let place =
+            costs.get_mut(key.trim()).ok_or_else(|| wrong(format!("unknown cost {key}")))?;
         // A poll without cost would stop virtual time; the limit of a millisecond keeps all sums
         // exact.
-        *place = value
-            .trim()
-            .parse()
-            .ok()
-            .filter(|value| (1..=1_000_000).contains(value))
-            .ok_or_else(|| wrong(format!("{value:?} is not a number from 1 to 1000000")))?;
+        let number = value.trim().parse().ok().filter(|value| (1..=1_000_000).contains(value));
+        let number = number.map(|number: u64| number.into());
+        *place =
+            number.ok_or_else(|| wrong(format!("{value:?} is not a number from 1 to 1000000")))?;
     }
-    Ok(costs)
+    serde_json::from_value(costs).map_err(|error| BadInput(error.to_string()))
 }

@@ -34,6 +34,17 @@ pub(super) enum Form {
     Json,
 }
 
+/// Form of results of which each is a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Lines {
+    /// A line each
+    Text,
+    /// An object a line
+    Jsonl,
+    /// One document with all of them: see docs/results.md
+    Json,
+}
+
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Save {
     /// Also write the results into this file, as --format json prints them, for `dpamatch diff`

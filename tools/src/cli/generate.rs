@@ -4,11 +4,11 @@ use std::io::Write;
 use std::iter;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use dpamatch::stream::{Event, Generator, Profile};
 use dpamatch_tools::workload::{Order, Pattern, Workload};
 use serde_json::{Map, Value, json};
 
+use super::document::Lines;
 use super::input::choice;
 use super::{BadInput, document, output};
 
@@ -49,8 +49,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Form of the stream; the other commands read the text
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Lines::Text)]
+    format: Lines,
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -67,16 +67,6 @@ pub(super) struct Args {
     pattern: Option<Pattern>,
     #[command(flatten)]
     numbers: Numbers,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    /// An event a line, a comment before them
-    Text,
-    /// An object a line
-    Jsonl,
-    /// One document with all events
-    Json,
 }
 
 #[derive(Debug, clap::Args)]
@@ -146,18 +136,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn write(
-    format: Format,
+    format: Lines,
     comment: &str,
     mut events: impl Iterator<Item = Event>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     match format {
-        Format::Text => {
+        Lines::Text => {
             writeln!(out, "{comment}")?;
             events.try_for_each(|event| writeln!(out, "{event}"))?;
         }
-        Format::Jsonl => events.try_for_each(|event| writeln!(out, "{}", object(&event)))?,
-        Format::Json => {
+        Lines::Jsonl => events.try_for_each(|event| writeln!(out, "{}", object(&event)))?,
+        Lines::Json => {
             let events: Vec<Value> = events.map(|event| object(&event)).collect();
             let results = document::members(json!({ "events": events }));
             document::write(out, &document::document(&[], results))?;

@@ -5,12 +5,12 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::EngineOptions;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 use serde_json::{Map, Value, json};
 
+use super::document::Lines;
 use super::nic_args::{NicArgs, settings};
 use super::{BadInput, document, engines, input, output};
 
@@ -56,23 +56,13 @@ pub(super) struct Args {
     #[arg(long)]
     stats: bool,
     /// Form of the results
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Lines::Text)]
+    format: Lines,
     /// The stream; - or nothing for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
     nic: NicArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    /// Lines as described below
-    Text,
-    /// An object a line
-    Jsonl,
-    /// One document: results, the NIC's options and the engine's counters
-    Json,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -85,7 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     let is_nic = args.engine == NIC;
     let settings = if is_nic { settings(&options) } else { Vec::new() };
-    let ended = if args.format == Format::Json {
+    let ended = if args.format == Lines::Json {
         let mut outcomes = Vec::new();
         let ended = run_stream(matcher.as_mut(), input, args.format, &mut outcomes)?;
         let complete = ended.is_none();
@@ -113,7 +103,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn run_stream(
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,
-    format: Format,
+    format: Lines,
     out: &mut dyn Write,
 ) -> anyhow::Result<Option<ReadError>> {
     let mut reader = Reader::new(input);
@@ -136,8 +126,8 @@ fn run_stream(
         }
         results += 1;
         written = match format {
-            Format::Text => writeln!(out, "{outcome}"),
-            Format::Jsonl | Format::Json => writeln!(out, "{}", outcome.to_json()),
+            Lines::Text => writeln!(out, "{outcome}"),
+            Lines::Jsonl | Lines::Json => writeln!(out, "{}", outcome.to_json()),
         };
         if written.is_err() {
             cut_off.set(true);
@@ -145,7 +135,7 @@ fn run_stream(
     };
     matcher.run(&mut events, &mut sink)?;
     written?;
-    if results == 0 && format == Format::Text && read_error.is_none() {
+    if results == 0 && format == Lines::Text && read_error.is_none() {
         // The reference program ends its output with a line feed even without results.
         writeln!(out)?;
     }

@@ -35,6 +35,22 @@ pub struct RankInfo {
     pub footer: Option<Footer>,
 }
 
+impl RankInfo {
+    /// Data about a trace of which only rank and format are known.
+    pub fn new(rank: Rank, format: &'static str) -> Self {
+        Self {
+            rank,
+            format,
+            version: None,
+            hostname: None,
+            start_s: None,
+            bytes: None,
+            sizes: DatatypeSizes::default(),
+            footer: None,
+        }
+    }
+}
+
 /// The readable part of a broken trace.
 #[derive(Debug)]
 pub struct Salvage {

@@ -138,8 +138,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         entry.name,
         posting.name(),
     );
-    let mut phases = Table::new("phases", title, PHASE_COLUMNS).extra(PHASE_EXTRA);
-    let mut ranks: Vec<PhaseRank> = Vec::new();
+    let mut phases: Vec<PhaseRow> = Vec::new();
     let mut places = Table::new(
         "places",
         "Destinations of the messages.",
@@ -154,8 +153,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
         sum.then(&cost.split(term));
         all += phase.messages.len();
-        phases.push(phase_row(&phase.name, phase.messages.len(), &cost, term));
-        ranks.extend(cost.ranks.into_iter().map(|rank| (phase.name.clone(), rank)));
+        phases.push((phase.name.clone(), phase.messages.len(), cost, term));
         let table = by_place(profile, &phase.messages);
         for place in Place::ALL {
             for protocol in Protocol::ALL {
@@ -174,61 +172,48 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let parts =
         [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
     application.push([list.phases.len().into(), all.into()].into_iter().chain(parts));
-    let mut tables = vec![phases, places];
-    tables.extend(args.per_rank.then(|| ranks_table(&ranks)));
+    let mut tables = vec![phases_table(title, &phases), places];
+    tables.extend(args.per_rank.then(|| ranks_table(&phases)));
     tables.push(application);
     Ok(tables)
 }
 
-/// Columns of [`PHASE_COLUMNS`] that a narrow table omits, in this order.
+/// Columns of phases that a narrow table omits, in this order.
 const PHASE_EXTRA: [&str; 7] =
     ["link_bytes", "hops", "third_us", "bound_us", "slowest", "max_rate_us", "postal_us"];
 
-const PHASE_COLUMNS: [&str; 16] = [
-    "phase",
-    "ranks",
-    "messages",
-    "bytes",
-    "n_max",
-    "postal_us",
-    "max_rate_us",
-    "node_aware_us",
-    "bound_us",
-    "third_us",
-    "steps_us",
-    "hops",
-    "link_bytes",
-    "contention_us",
-    "slowest",
-    "total_us",
-];
+/// A phase: name, messages, cost, and the term of queue search that counts.
+type PhaseRow = (String, usize, PhaseCost, QueueTerm);
 
-fn phase_row(name: &str, messages: usize, cost: &PhaseCost, term: QueueTerm) -> Vec<Cell> {
-    let most = |value: fn(&RankCost) -> f64| Cell::from(us(cost.max_s(value)));
-    let split = cost.split(term);
-    vec![
-        name.into(),
-        cost.ranks.len().into(),
-        messages.into(),
-        cost.ranks.iter().map(|rank| rank.sent_bytes).fold(0, u64::saturating_add).into(),
-        cost.received_max().into(),
-        most(|rank| rank.postal_s),
-        most(|rank| rank.max_rate_s),
-        most(|rank| rank.transfer_s),
-        most(|rank| rank.queue_bound_s),
-        most(|rank| rank.queue_third_s),
-        most(|rank| rank.queue_steps_s.unwrap_or(0.0)),
-        cost.hops.into(),
-        cost.link_bytes.into(),
-        us(cost.contention_s).into(),
-        split.rank.into(),
-        us(split.total_s()).into(),
-    ]
+fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
+    fn most(cost: &PhaseCost, value: fn(&RankCost) -> f64) -> Cell {
+        us(cost.max_s(value)).into()
+    }
+    let table = Table::of("phases", title, phases).columns(&[
+        ("phase", |it| it.0.as_str().into()),
+        ("ranks", |it| it.2.ranks.len().into()),
+        ("messages", |it| it.1.into()),
+        ("bytes", |it| {
+            it.2.ranks.iter().map(|rank| rank.sent_bytes).fold(0, u64::saturating_add).into()
+        }),
+        ("n_max", |it| it.2.received_max().into()),
+        ("postal_us", |it| most(&it.2, |rank| rank.postal_s)),
+        ("max_rate_us", |it| most(&it.2, |rank| rank.max_rate_s)),
+        ("node_aware_us", |it| most(&it.2, |rank| rank.transfer_s)),
+        ("bound_us", |it| most(&it.2, |rank| rank.queue_bound_s)),
+        ("third_us", |it| most(&it.2, |rank| rank.queue_third_s)),
+        ("steps_us", |it| most(&it.2, |rank| rank.queue_steps_s.unwrap_or(0.0))),
+        ("hops", |it| it.2.hops.into()),
+        ("link_bytes", |it| it.2.link_bytes.into()),
+        ("contention_us", |it| us(it.2.contention_s).into()),
+        ("slowest", |it| it.2.split(it.3).rank.into()),
+        ("total_us", |it| us(it.2.split(it.3).total_s()).into()),
+    ]);
+    table.extra(PHASE_EXTRA)
 }
 
-type PhaseRank = (String, RankCost);
-
-fn ranks_table(ranks: &[PhaseRank]) -> Table {
+fn ranks_table(phases: &[PhaseRow]) -> Table {
+    let ranks = phases.iter().flat_map(|it| it.2.ranks.iter().map(move |rank| (&it.0, rank)));
     let table = Table::of("ranks", "Every rank; microseconds.", ranks).columns(&[
         ("phase", |(phase, _)| phase.as_str().into()),
         ("rank", |(_, it)| it.rank.into()),

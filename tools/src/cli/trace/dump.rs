@@ -2,14 +2,11 @@ use std::fmt;
 use std::io::Write;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use dpamatch::Rank;
-use dpamatch_tools::trace::{Argument, Arguments, Call, Span, Status, Texts};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
-use serde_json::json;
+use dpamatch_tools::trace::{Argument, Arguments, Call, Span, Status};
+use serde_json::{Map, Value, json};
 
-use super::super::document;
+use super::super::document::{self, Lines};
 use super::{BadInput, TraceArgs, bad_input, output};
 
 /// Print the calls of a rank, one a line
@@ -27,18 +24,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "CALLS")]
     limit: Option<u64>,
     /// Form of the calls
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    /// A line each
-    Text,
-    /// An object a line
-    Jsonl,
-    /// One document with all calls
-    Json,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Lines::Text)]
+    format: Lines,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -58,42 +45,38 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         else {
             break;
         };
-        let arguments = reader.arguments().map(Values);
+        let arguments = reader.arguments().into_iter().flat_map(Arguments::iter);
+        let arguments = arguments.map(|(name, argument)| (name.to_owned(), json_of(argument)));
+        if args.format == Lines::Text {
+            write!(out, "{sequence:>8} {offset:>10} ")?;
+            match wall {
+                Some(wall) => write!(out, "{} ", Duration(wall))?,
+                None => write!(out, "- ")?,
+            }
+            write!(out, "T{} {function}", thread.unwrap_or(0))?;
+            for (name, value) in arguments.filter(|(_, value)| !value.is_null()) {
+                write!(out, " {name}={}", shown(&value))?;
+            }
+            writeln!(out)?;
+            continue;
+        }
+        let ns = |span: Option<Span>| span.map(|span| [span.entry_ns, span.return_ns]);
+        let line = json!({
+            "call": sequence,
+            "byte": offset,
+            "function": function.name(),
+            "class": function.class().name(),
+            "thread": thread,
+            "wall_ns": ns(wall),
+            "cpu_ns": ns(cpu),
+            "arguments": arguments.collect::<Map<_, _>>(),
+        });
         match args.format {
-            Format::Text => {
-                write!(out, "{sequence:>8} {offset:>10} ")?;
-                match wall {
-                    Some(wall) => write!(out, "{} ", Duration(wall))?,
-                    None => write!(out, "- ")?,
-                }
-                write!(out, "T{} {function}", thread.unwrap_or(0))?;
-                if let Some(arguments) = arguments {
-                    write!(out, "{arguments}")?;
-                }
-                writeln!(out)?;
-            }
-            Format::Jsonl | Format::Json => {
-                let ns = |span: Option<Span>| span.map(|span| [span.entry_ns, span.return_ns]);
-                let line = Line {
-                    call: sequence,
-                    byte: offset,
-                    function: function.name(),
-                    class: function.class().name(),
-                    thread,
-                    wall_ns: ns(wall),
-                    cpu_ns: ns(cpu),
-                    arguments,
-                };
-                if args.format == Format::Json {
-                    calls.push(serde_json::to_value(&line)?);
-                } else {
-                    serde_json::to_writer(&mut out, &line)?;
-                    writeln!(out)?;
-                }
-            }
+            Lines::Json => calls.push(line),
+            _ => writeln!(out, "{line}")?,
         }
     }
-    if args.format == Format::Json {
+    if args.format == Lines::Json {
         let results = json!({ "rank": rank.get(), "calls": calls });
         document::write(&mut *out, &document::document(&[], document::members(results)))?;
     }
@@ -102,18 +85,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("note: salvaged {} calls: {}", salvage.calls, salvage.error);
     }
     Ok(())
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    call: u64,
-    byte: u64,
-    function: &'static str,
-    class: &'static str,
-    thread: Option<u16>,
-    wall_ns: Option<[i64; 2]>,
-    cpu_ns: Option<[i64; 2]>,
-    arguments: Option<Values<'a>>,
 }
 
 /// Seconds at entry and microseconds of the call.
@@ -129,89 +100,35 @@ impl fmt::Display for Duration {
     }
 }
 
-struct Values<'a>(&'a Arguments);
-
-struct Value<'a>(Argument<'a>);
-
-impl fmt::Display for Values<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let there = self.0.iter().filter(|(_, argument)| *argument != Argument::Absent);
-        there.into_iter().try_for_each(|(name, argument)| write!(f, " {name}={}", Value(argument)))
+/// An argument as recorded; null if it is not in the record.
+fn json_of(argument: Argument<'_>) -> Value {
+    match argument {
+        Argument::Absent => Value::Null,
+        Argument::Number(number) => number.into(),
+        Argument::Numbers(numbers) => numbers.into(),
+        Argument::Requests(requests) => requests.iter().map(|request| request.0).collect(),
+        Argument::Statuses(statuses) => statuses
+            .iter()
+            .map(|&Status { bytes, source, tag, cancelled, error }| {
+                json!({ "bytes": bytes, "source": source, "tag": tag, "cancelled": cancelled,
+                        "error": error })
+            })
+            .collect(),
+        Argument::Texts(texts) => texts.iter().map(String::from_utf8_lossy).collect(),
     }
 }
 
-fn list<T>(
-    f: &mut fmt::Formatter<'_>,
-    items: impl Iterator<Item = T>,
-    item: impl Fn(&mut fmt::Formatter<'_>, T) -> fmt::Result,
-) -> fmt::Result {
-    write!(f, "[")?;
-    for (k, value) in items.enumerate() {
-        write!(f, "{}", if k > 0 { "," } else { "" })?;
-        item(f, value)?;
-    }
-    write!(f, "]")
-}
-
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Argument::Absent => write!(f, "-"),
-            Argument::Number(number) => write!(f, "{number}"),
-            Argument::Numbers(numbers) => {
-                list(f, numbers.iter(), |f, number| write!(f, "{number}"))
-            }
-            Argument::Requests(requests) => {
-                list(f, requests.iter(), |f, request| write!(f, "{}", request.0))
-            }
-            Argument::Statuses(statuses) => list(f, statuses.iter(), |f, status| {
-                let Status { bytes, source, tag, cancelled, .. } = *status;
-                let cancelled = if cancelled { " cancelled" } else { "" };
-                write!(f, "{{{source} {tag} {bytes}{cancelled}}}")
-            }),
-            Argument::Texts(texts) => list(f, words(texts), |f, word| write!(f, "{word:?}")),
+/// An argument in a line for people; a status as source, tag and bytes.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(","))
         }
-    }
-}
-
-fn words(texts: Texts<'_>) -> impl Iterator<Item = String> {
-    texts.iter().map(|text| String::from_utf8_lossy(text).into_owned())
-}
-
-impl Serialize for Values<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, argument) in self.0.iter() {
-            map.serialize_entry(name, &Value(argument))?;
+        Value::Object(status) => {
+            let cancelled = if status["cancelled"] == true { " cancelled" } else { "" };
+            format!("{{{} {} {}{cancelled}}}", status["source"], status["tag"], status["bytes"])
         }
-        map.end()
-    }
-}
-
-/// A status, with its fields by name.
-#[derive(Serialize)]
-struct StatusFields {
-    bytes: i32,
-    source: i32,
-    tag: i32,
-    cancelled: bool,
-    error: u8,
-}
-
-impl Serialize for Value<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Argument::Absent => serializer.serialize_none(),
-            Argument::Number(number) => serializer.serialize_i64(number),
-            Argument::Numbers(numbers) => serializer.collect_seq(numbers),
-            Argument::Requests(requests) => {
-                serializer.collect_seq(requests.iter().map(|request| request.0))
-            }
-            Argument::Statuses(statuses) => serializer.collect_seq(statuses.iter().map(|status| {
-                let Status { bytes, source, tag, cancelled, error } = *status;
-                StatusFields { bytes, source, tag, cancelled, error }
-            })),
-            Argument::Texts(texts) => serializer.collect_seq(words(texts)),
-        }
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string(),
     }
 }

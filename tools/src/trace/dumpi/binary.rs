@@ -6,13 +6,12 @@ use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::region::Region;
 use crate::trace::{
-    Call, DatatypeSizes, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError,
-    TraceErrorKind,
+    Call, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError, TraceErrorKind,
 };
 
 use super::clock::Clock;
 use super::cursor::{Cursor, Stop};
-use super::ending::Ending;
+use super::ending::{Ending, damaged};
 use super::record::{self, Dialect, Head, Record, Times};
 use super::sections::{self, BODY, Index, MAGIC};
 use super::window::Window;
@@ -32,7 +31,6 @@ pub struct BinaryReader {
     cpu: Clock,
     wall: Clock,
     args: Arguments,
-    sequence: u64,
     finalized: bool,
     ending: Ending,
 }
@@ -41,7 +39,7 @@ impl fmt::Debug for BinaryReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BinaryReader")
             .field("info", &self.info)
-            .field("calls", &self.sequence)
+            .field("calls", &self.ending.calls())
             .finish_non_exhaustive()
     }
 }
@@ -97,7 +95,6 @@ impl BinaryReader {
             cpu: Clock::new(bases[0]),
             wall: Clock::new(bases[1]),
             args: Arguments::default(),
-            sequence: 0,
             finalized: false,
             ending: Ending::new(salvage, broken),
         })
@@ -190,16 +187,7 @@ fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
 
 /// The defaults for missing sections: a current version, with calls up to the end of the file.
 fn bare_frame(file: &Region, rank: Rank) -> Frame {
-    let info = RankInfo {
-        rank,
-        format: FORMAT,
-        version: None,
-        start_s: None,
-        hostname: None,
-        bytes: Some(file.length()),
-        sizes: DatatypeSizes::default(),
-        footer: None,
-    };
+    let info = RankInfo { bytes: Some(file.length()), ..RankInfo::new(rank, FORMAT) };
     Frame { info, dialect: Dialect::default(), body: BODY, end: file.length() }
 }
 
@@ -212,24 +200,14 @@ impl RankReader for BinaryReader {
         if self.ending.has_ended() {
             return Ok(None);
         }
-        let (offset, function, head) = match self.record() {
-            Ok(Some(record)) => record,
-            Ok(None) => {
-                self.ending.end(self.sequence);
-                return Ok(None);
-            }
-            Err(error) => return self.ending.fail(self.sequence, error).map(|()| None),
-        };
-        let op = match interpret(function, &mut self.args) {
-            Ok(op) => op,
-            Err(what) => {
-                let kind = TraceErrorKind::Damaged(format!("{function}: {what}"));
-                let error = TraceError::new(self.window.file().name(), kind).at_byte(offset);
-                return self.ending.fail(self.sequence, error).map(|()| None);
-            }
-        };
-        let sequence = self.sequence;
-        self.sequence += 1;
+        let record = self.record();
+        let Some((offset, function, head)) = self.ending.seen(record)? else { return Ok(None) };
+        let file = self.window.file().name();
+        let op = interpret(function, &mut self.args);
+        let op = op.map_err(|what| damaged(file, function, &what).at_byte(offset));
+        let sequence = self.ending.calls();
+        let Some(op) = self.ending.seen(op.map(Some))? else { return Ok(None) };
+        self.ending.count();
         self.finalized |= function.number() == FINALIZE;
         let cpu = head.cpu.map(|times| span(&mut self.cpu, times));
         let wall = head.wall.map(|times| span(&mut self.wall, times));

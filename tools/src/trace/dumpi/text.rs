@@ -9,12 +9,12 @@ use dpamatch::stream::lines::Lines;
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::{
-    Argument, Call, DatatypeSizes, Field, Footer, Function, Rank, RankInfo, RankReader, Salvage,
-    Span, TraceError, TraceErrorKind,
+    Argument, Call, Field, Footer, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError,
+    TraceErrorKind,
 };
 
 use super::clock::Clock;
-use super::ending::Ending;
+use super::ending::{Ending, damaged};
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
 
 const FORMAT: &str = "DUMPI text";
@@ -33,7 +33,6 @@ pub struct TextReader {
     cpu: Clock,
     wall: Clock,
     args: Arguments,
-    sequence: u64,
     ending: Ending,
 }
 
@@ -73,7 +72,7 @@ impl fmt::Debug for TextReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TextReader")
             .field("info", &self.info)
-            .field("calls", &self.sequence)
+            .field("calls", &self.ending.calls())
             .finish_non_exhaustive()
     }
 }
@@ -92,25 +91,14 @@ impl TextReader {
         rank: Rank,
         salvage: bool,
     ) -> Self {
-        let info = RankInfo {
-            rank,
-            format: FORMAT,
-            version: None,
-            hostname: None,
-            start_s: None,
-            bytes: None,
-            sizes: DatatypeSizes::default(),
-            footer: None,
-        };
         Self {
             file: file.into(),
-            info,
+            info: RankInfo::new(rank, FORMAT),
             lines: Lines::new(BufReader::with_capacity(CHUNK_BYTES, input), LINE_BYTES_MAX),
             functions: ByName::new(),
             cpu: Clock::new(0),
             wall: Clock::new(0),
             args: Arguments::default(),
-            sequence: 0,
             ending: Ending::new(salvage, None),
         }
     }
@@ -157,7 +145,7 @@ impl TextReader {
             let line = match self.lines.read() {
                 Ok(Some(line)) => line,
                 Ok(None)
-                    if self.sequence == 0
+                    if self.ending.calls() == 0
                         && self.info.version.is_none()
                         && self.info.footer.is_none() =>
                 {
@@ -417,27 +405,16 @@ impl RankReader for TextReader {
         if self.ending.has_ended() {
             return Ok(None);
         }
-        let Seen { entry, ret, offset } = match self.call() {
-            Ok(Some(seen)) => seen,
-            Ok(None) => {
-                self.ending.end(self.sequence);
-                return Ok(None);
-            }
-            Err(error) => return self.ending.fail(self.sequence, error).map(|()| None),
-        };
+        let seen = self.call();
+        let Some(Seen { entry, ret, offset }) = self.ending.seen(seen)? else { return Ok(None) };
         let function = entry.function;
-        let op = match interpret(function, &mut self.args) {
-            Ok(op) => op,
-            Err(what) => {
-                let kind = TraceErrorKind::Damaged(format!("{function}: {what}"));
-                let error = TraceError::new(&self.file, kind)
-                    .at_line(self.lines.number())
-                    .at_byte(self.lines.offset());
-                return self.ending.fail(self.sequence, error).map(|()| None);
-            }
-        };
-        let sequence = self.sequence;
-        self.sequence += 1;
+        let (line, byte) = (self.lines.number(), self.lines.offset());
+        let at = |error: TraceError| error.at_line(line).at_byte(byte);
+        let op = interpret(function, &mut self.args);
+        let op = op.map_err(|what| at(damaged(&self.file, function, &what)));
+        let sequence = self.ending.calls();
+        let Some(op) = self.ending.seen(op.map(Some))? else { return Ok(None) };
+        self.ending.count();
         let cpu = span(&mut self.cpu, entry.cpu, ret.cpu);
         let wall = span(&mut self.wall, entry.wall, ret.wall);
         Ok(Some(Call { sequence, offset, function, thread: Some(entry.thread), cpu, wall, op }))
