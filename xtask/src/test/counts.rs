@@ -235,25 +235,4 @@ mod tests {
         );
         assert_eq!(no_warnings("   Checking dpa_model\n    Finished\n"), Ok(()));
     }
-
-    #[test]
-    fn counts_add_up_field_by_field() {
-        let mut sum =
-            Counts { tests: 1, models_exhaustive: 2, models_bounded: 3, executions: 4, benches: 5 };
-        sum += Counts {
-            tests: 10,
-            models_exhaustive: 20,
-            models_bounded: 30,
-            executions: 40,
-            benches: 50,
-        };
-        let expected = Counts {
-            tests: 11,
-            models_exhaustive: 22,
-            models_bounded: 33,
-            executions: 44,
-            benches: 55,
-        };
-        assert_eq!(sum, expected);
-    }
 }

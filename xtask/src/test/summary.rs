@@ -116,17 +116,17 @@ mod tests {
         let rows = [
             Row::passed("format", seconds(4), Counts::default()),
             Row::passed("tests", seconds(610), tests(40)),
-            Row::passed("doc tests", seconds(10), tests(2)),
-            Row::passed("loom", seconds(90), models),
             Row::passed("benches", seconds(10), Counts { benches: 4, ..Counts::default() }),
+            Row::passed("loom", seconds(90), models),
+            Row::passed("doc tests", seconds(10), tests(2)),
         ];
         let expected = "\
             step          result      wall  counted\n\
             format            ok     0.4 s\n\
             tests             ok    61.0 s  40 tests\n\
-            doc tests         ok     1.0 s  2 tests\n\
-            loom              ok     9.0 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
             benches           ok     1.0 s  4 benches\n\
+            loom              ok     9.0 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
+            doc tests         ok     1.0 s  2 tests\n\
             total             ok    72.4 s  42 tests, 30804 loom executions in 3 models, 4 benches";
         assert_eq!(table(&rows, seconds(724), None), format!("{expected}\n"));
         let known = table(&rows, seconds(724), Some(seconds(1_100)));
