@@ -62,6 +62,18 @@ pub fn build(config: NicConfig) -> Parts {
     }
 }
 
+/// The leader's role until it has admitted this many posts and matched this many messages.
+pub fn lead_until(
+    leader: ManuallyDrop<Box<Leader>>,
+    awake: usize,
+    posts: u64,
+    messages: u64,
+) -> Role {
+    lead(leader, awake, move |counts| {
+        counts.boundary.posts == posts && counts.handlers.messages == messages
+    })
+}
+
 /// The leader's role: rounds until `done` holds for the counters.
 pub fn lead(
     mut leader: ManuallyDrop<Box<Leader>>,

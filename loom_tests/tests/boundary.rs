@@ -5,7 +5,7 @@
 use dpa_model::{
     CommId, Event, NicConfig, Options, Payload, Round, TwoLists, UnexpectedFull, Wait,
 };
-use loom_tests::race::{Ends, Role, build, lead, model, run, work};
+use loom_tests::race::{Ends, Role, build, lead, lead_until, model, run, work};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 fn config(receives: usize) -> NicConfig {
@@ -50,9 +50,7 @@ fn a_post_meets_an_arrival() {
     model("boundary/post against arrival", 3, Some(3), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 1 && counts.handlers.messages == 1
-            }),
+            lead_until(parts.leader, 1, 1, 1),
             post(parts.host, &[Some(0)], false),
             send(parts.sender, &[0]),
         ];
@@ -66,9 +64,7 @@ fn two_posts_meet_two_arrivals() {
     model("boundary/posts against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 2 && counts.handlers.messages == 2
-            }),
+            lead_until(parts.leader, 1, 2, 2),
             post(parts.host, &[None, Some(0)], false),
             send(parts.sender, &[1, 0]),
         ];
@@ -105,12 +101,7 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
             sender.send(envelope(0, 0, 7), &payload(0, 8)).expect("the NIC runs");
             Ends { host: Some(host), posted: vec![(request, selector)], ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 1 && counts.handlers.messages == 1
-            }),
-            both,
-        ];
+        let roles = vec![lead_until(parts.leader, 1, 1, 1), both];
         run(roles, rotation).replay(paths);
     });
 }
@@ -141,13 +132,8 @@ fn a_receive_is_waited_for_at_the_ring() {
             assert_eq!((&buffer[..8], message.arrival), (&payload(0, 8)[..], 0));
             Ends { host: Some(host), ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 1 && counts.handlers.messages == 1
-            }),
-            post_and_wait,
-            send(parts.sender, &[0]),
-        ];
+        let roles =
+            vec![lead_until(parts.leader, 1, 1, 1), post_and_wait, send(parts.sender, &[0])];
         assert_eq!(run(roles, rotation).replay(paths), (0, 0));
     });
 }
@@ -160,9 +146,7 @@ fn fallback_keeps_the_order() {
     model("boundary/fallback", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(1));
         let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 3 && counts.handlers.messages == 2
-            }),
+            lead_until(parts.leader, 1, 3, 2),
             post(parts.host, &[Some(0), Some(1), Some(0)], false),
             send(parts.sender, &[0, 0]),
         ];
@@ -189,9 +173,7 @@ fn a_post_during_a_block_waits_for_its_end() {
         }
         let worker = parts.workers.pop().expect("a second worker");
         let roles = vec![
-            lead(parts.leader, 2, |counts| {
-                counts.boundary.posts == 2 && counts.handlers.messages == 2
-            }),
+            lead_until(parts.leader, 2, 2, 2),
             work(worker),
             post(parts.host, &[Some(1)], false),
         ];
@@ -238,13 +220,7 @@ fn a_fallback_ends_while_messages_arrive() {
             let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
             Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 3 && counts.handlers.messages == 3
-            }),
-            offer,
-            send(parts.sender, &[0]),
-        ];
+        let roles = vec![lead_until(parts.leader, 1, 3, 3), offer, send(parts.sender, &[0])];
         let mut ends = run(roles, rotation);
         ends.read();
         ends.posted.splice(0..0, posted);
@@ -327,9 +303,7 @@ fn a_full_store_pushes_back() {
             Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
         let parts = build(NicConfig { unexpected: 1, completion_queue: 2, options, ..config(3) });
         let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 3 && counts.handlers.messages == 3
-            }),
+            lead_until(parts.leader, 1, 3, 3),
             post(parts.host, &[Some(0), Some(0), Some(0)], false),
             send(parts.sender, &[0, 0, 0]),
         ];
@@ -367,12 +341,7 @@ fn a_command_that_waits_for_the_host_holds_the_messages_back() {
             }
             Ends { host: Some(host), posted, events, ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 3 && counts.handlers.messages == 1
-            }),
-            all,
-        ];
+        let roles = vec![lead_until(parts.leader, 1, 3, 1), all];
         assert_eq!(run(roles, rotation).replay(paths), (2, 0));
     });
 }
@@ -407,13 +376,7 @@ fn an_offer_carries_a_receive() {
             let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
             Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 4 && counts.handlers.messages == 4
-            }),
-            offer,
-            send(parts.sender, &[0, 0]),
-        ];
+        let roles = vec![lead_until(parts.leader, 1, 4, 4), offer, send(parts.sender, &[0, 0])];
         let mut ends = run(roles, rotation);
         ends.read();
         let names = [name, ends.posted[0].0.as_u64()];
@@ -536,13 +499,7 @@ fn buffers_are_kept_in_their_slots() {
             }
             Ends { host: Some(host), ..Ends::default() }
         });
-        let roles = vec![
-            lead(parts.leader, 1, |counts| {
-                counts.boundary.posts == 2 && counts.handlers.messages == 2
-            }),
-            post,
-            send(parts.sender, &[0, 0]),
-        ];
+        let roles = vec![lead_until(parts.leader, 1, 2, 2), post, send(parts.sender, &[0, 0])];
         let ends = run(roles, rotation);
         paths.add(&ends.leader.as_ref().expect("its role ended").monitor().counts());
     });
