@@ -1,4 +1,4 @@
-//! Engines in shared libraries. [`load`] opens a library by path, and [`export_engine`] makes one
+//! Engines in shared libraries. [`load`] opens a library by path, and [`export_engine`](crate::export_engine) makes one
 //! from an [`Engine`](crate::engine::Engine) of your own crate.
 //!
 //! The interface is C: one function, `dpamatch_engine`, returns a [`Table`] of functions.

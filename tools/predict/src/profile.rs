@@ -18,8 +18,21 @@ pub enum ProfileError {
     #[error("{0:?} is not NAME=VALUE")]
     NotAnAssignment(String),
     /// An override of an unknown parameter.
-    #[error("no parameter {0:?}")]
-    NoParameter(String),
+    #[error("no parameter {name:?}; known: {known}")]
+    NoParameter {
+        /// The name.
+        name: String,
+        /// The parameters of its table, or the tables.
+        known: String,
+    },
+    /// An override whose value is not a number.
+    #[error("{name}: {value:?} is not a number")]
+    NotANumber {
+        /// Parameter.
+        name: String,
+        /// Value.
+        value: String,
+    },
     /// A number outside its range.
     #[error("{name} is {value}, must be {range}")]
     OutOfRange {
@@ -469,19 +482,26 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
 }
 
 fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileError> {
-    let unknown = || ProfileError::NoParameter(name.to_owned());
-    let (section, field) = name.split_once('.').ok_or_else(unknown)?;
-    let place = table
-        .get_mut(section)
-        .and_then(toml::Value::as_table_mut)
-        .and_then(|section| section.get_mut(field))
-        .ok_or_else(unknown)?;
-    let wrong = || ProfileError::NotAnAssignment(format!("{name}={value}"));
-    *place = match place {
+    let unknown = |known: &toml::Table, ending: &str| {
+        let known: Vec<String> = known
+            .iter()
+            .filter(|(_, value)| value.is_table() != ending.is_empty())
+            .map(|(key, _)| key.clone() + ending)
+            .collect();
+        ProfileError::NoParameter { name: name.to_owned(), known: known.join(", ") }
+    };
+    let (section, field) = name.split_once('.').unwrap_or_default();
+    let Some(fields) = table.get(section).and_then(toml::Value::as_table) else {
+        return Err(unknown(table, ".*"));
+    };
+    let place = fields.get(field).ok_or_else(|| unknown(fields, ""))?;
+    let wrong = || ProfileError::NotANumber { name: name.to_owned(), value: value.to_owned() };
+    let new = match place {
         toml::Value::Float(_) => toml::Value::Float(value.parse().map_err(|_| wrong())?),
         toml::Value::Integer(_) => toml::Value::Integer(value.parse().map_err(|_| wrong())?),
         _ => toml::Value::String(value.to_owned()),
     };
+    table[section][field] = new;
     Ok(())
 }
 

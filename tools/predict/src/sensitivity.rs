@@ -113,7 +113,10 @@ pub fn sensitivity(
         .filter(|(name, _)| name != "driver.window" && name != "eus.usable")
         .collect();
     if let Some(name) = names.iter().find(|&name| known.iter().all(|known| known.0 != *name)) {
-        return Err(ProfileError::NoParameter(name.clone()).into());
+        let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(
+            ProfileError::NoParameter { name: name.clone(), known: known.join(", ") }.into()
+        );
     }
     let wanted: Vec<_> =
         known.into_iter().filter(|(known, _)| names.is_empty() || names.contains(known)).collect();

@@ -155,8 +155,10 @@ impl fmt::Display for Scenario {
 impl FromStr for Scenario {
     type Err = UnknownScenario;
 
-    fn from_str(name: &str) -> Result<Self, UnknownScenario> {
-        let unknown = || UnknownScenario(name.to_owned());
+    /// Reads a name in upper or lower case.
+    fn from_str(given: &str) -> Result<Self, UnknownScenario> {
+        let unknown = || UnknownScenario(given.to_owned());
+        let name = &given.to_ascii_uppercase();
         let number = |digits: &str, most: usize| {
             digits.parse::<usize>().ok().filter(|&number| number <= most).ok_or_else(unknown)
         };

@@ -48,7 +48,7 @@ Examples:
   dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
   dpamatch analyze traces/amg-8 --order time --check
   dpamatch analyze traces/amg-8 --out report --receives 64
-  dpamatch analyze rank-0003.bin --rank 3 --format json
+  dpamatch analyze copy.bin --as-rank 3 --format json
   dpamatch analyze logs --engine all
   dpamatch analyze traces/edge-4-mpich --against traces/edge-4-openmpi
   dpamatch analyze traces/amg-8 --save before.json      see dpamatch diff";
@@ -100,8 +100,8 @@ pub(super) struct Args {
     #[arg(long)]
     salvage: bool,
     /// The rank of a single file, if its name does not give it
-    #[arg(long, visible_alias = "as-rank", value_name = "R")]
-    rank: Option<u32>,
+    #[arg(long, alias = "rank", value_name = "R")]
+    as_rank: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -290,13 +290,18 @@ pub(super) fn name_of(path: &Path) -> String {
 
 fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(Run, Report)> {
     let rank = args
-        .rank
+        .as_rank
         .map(Rank::new)
         .transpose()
-        .map_err(|error| BadInput(format!("--rank: {error}")))?;
+        .map_err(|error| BadInput(format!("--as-rank: {error}")))?;
     let question = args.question(name_of(path))?;
     let options = OpenOptions { salvage: args.salvage, rank };
     let run = load(path, options, "ranks read")?;
+    if rank.is_some() && run.programs.len() > 1 {
+        let what = "--as-rank names the rank of a single file, and this trace has";
+        let ranks = run.programs.len();
+        return Err(BadInput(format!("{}: {what} {ranks} ranks", path.display())).into());
+    }
     let progress = bar(run.programs.len(), "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();

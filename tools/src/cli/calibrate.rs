@@ -8,11 +8,14 @@ use dpamatch_predict::calibrate::{Fit, Measured, calibrate};
 use dpamatch_predict::figure8::mape;
 use dpamatch_predict::{Setup, override_text, predict, series};
 
-use super::input::file_or_stdin;
+use super::cost::bad_line;
+use super::input::{did_you_mean, file_or_stdin};
 use super::predict::{Common, Like};
 use super::progress::spinner;
 use super::{BadInput, output};
+use dpamatch_tools::cost::rows;
 use dpamatch_tools::table::Table;
+use serde::Deserialize;
 
 const EXAMPLES: &str = "\
 Input: CSV with the header line series,threads,rate. The series is NC, WC-FP or WC-SP. The rate is
@@ -132,40 +135,28 @@ fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<
     Ok(Some(table))
 }
 
+#[derive(Deserialize)]
+struct Row {
+    series: String,
+    threads: usize,
+    rate: f64,
+}
+
 fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
-    let bad = |line: usize, what: String| BadInput(format!("{name}:{line}: {what}"));
     let mut measured = Vec::new();
-    let mut seen_header = false;
-    for (index, line) in input.lines().enumerate() {
-        let (line, number) = (line.with_context(|| name.to_owned())?, index + 1);
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if !seen_header {
-            if line != "series,threads,rate" {
-                return Err(
-                    bad(number, "the first line must be series,threads,rate".to_owned()).into()
-                );
-            }
-            seen_header = true;
-            continue;
-        }
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let &[series, threads, rate] = fields.as_slice() else {
-            return Err(bad(number, format!("has {} fields, must have 3", fields.len())).into());
-        };
-        let series = PaperWorkload::named(series).ok_or_else(|| {
-            bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP"))
+    let known = || PaperWorkload::ALL.iter().map(|workload| workload.name());
+    rows(input, &["series", "threads", "rate"], |row: Row| {
+        let Row { series, threads, rate } = row;
+        let series = PaperWorkload::named(&series).ok_or_else(|| {
+            let all = known().collect::<Vec<_>>().join(", ");
+            format!("unknown series {series}{}; known: {all}", did_you_mean(&series, known()))
         })?;
-        let threads = threads.parse().map_err(|error| bad(number, format!("threads: {error}")))?;
-        let rate: f64 = rate.parse().map_err(|error| bad(number, format!("rate: {error}")))?;
         if !(1e-6..=1e6).contains(&rate) {
-            return Err(
-                bad(number, format!("rate is {rate}, must be 1e-6 to 1e6 messages/us")).into()
-            );
+            return Err(format!("rate is {rate}, must be 1e-6 to 1e6 messages/us"));
         }
         measured.push(Measured { series, threads, rate });
-    }
+        Ok(())
+    })
+    .map_err(|error| bad_line(name, &error))?;
     Ok(measured)
 }

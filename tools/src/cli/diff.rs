@@ -70,12 +70,9 @@ struct Worse {
     threshold: f64,
 }
 
-fn read(path: &Path) -> Result<Document, BadInput> {
-    let name = path.display();
-    // A missing file is as wrong as one with other contents.
-    let text =
-        std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
-    Document::parse(&text).map_err(|error| BadInput(format!("{name}: {error}")))
+fn read(path: &Path) -> anyhow::Result<Document> {
+    let text = super::input::text(path)?;
+    Document::parse(&text).map_err(|error| BadInput(format!("{}: {error}", path.display())).into())
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

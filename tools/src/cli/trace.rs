@@ -77,7 +77,7 @@ impl TraceArgs {
 
 /// Opens a trace and prints its notices.
 pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
-    let trace = trace::open(path, &options).map_err(bad_input)?;
+    let trace = trace::open(path, &options).map_err(|error| bad_input(error, !options.salvage))?;
     for notice in &trace.run().notices {
         eprintln!("note: {notice}");
     }
@@ -92,21 +92,24 @@ pub(super) fn load(path: &Path, options: OpenOptions, what: &'static str) -> any
             _ => BadInput(error.to_string()).into(),
         });
     }
+    let advise = !options.salvage;
     let source = open(path, options)?;
     let progress = bar(source.ranks().len(), what);
-    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+    let run = Run::load(source.as_ref(), |_| progress.inc(1));
+    let run = run.map_err(|error| bad_input(error, advise))?;
     progress.finish_and_clear();
     Ok(run)
 }
 
-/// Missing and invalid files are bad input; I/O errors are not.
-pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
+/// Missing and invalid files are bad input; I/O errors are not. `advise`: the command has
+/// `--salvage`, and it is off.
+pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
     match error.kind() {
         TraceErrorKind::Io(cause) if is_wrong_file(cause) => {
             unusable(error.file(), cause.kind().into())
         }
         TraceErrorKind::Io(_) => error.into(),
-        TraceErrorKind::Truncated(_) => {
+        TraceErrorKind::Truncated(_) if advise => {
             BadInput(format!("{error}; --salvage reads the intact part")).into()
         }
         _ => BadInput(error.to_string()).into(),
@@ -131,8 +134,12 @@ mod tests {
 
     #[test]
     fn a_cut_file_is_bad_input() {
-        let cut = bad_input(TraceError::new("a", TraceErrorKind::Truncated("no end".to_owned())));
-        assert!(cut.is::<BadInput>(), "{cut:?}");
-        assert!(cut.to_string().ends_with("no end; --salvage reads the intact part"), "{cut}");
+        let cut = |advise| {
+            let kind = TraceErrorKind::Truncated("no end".to_owned());
+            bad_input(TraceError::new("a", kind), advise)
+        };
+        assert!(cut(false).is::<BadInput>() && cut(true).is::<BadInput>());
+        assert_eq!(cut(true).to_string(), "a: truncated: no end; --salvage reads the intact part");
+        assert_eq!(cut(false).to_string(), "a: truncated: no end");
     }
 }

@@ -81,7 +81,7 @@ pub struct Run {
 /// [`InputError`] with the line.
 pub fn read_csv(input: impl BufRead) -> Result<Vec<Run>, InputError> {
     let mut runs = Vec::new();
-    rows(input, |run: Run| {
+    rows(input, &["seconds", "messages", "bytes"], |run: Run| {
         if !(run.seconds.is_finite() && run.seconds > 0.0) {
             return Err(format!("seconds is {}, must be above 0", run.seconds));
         }

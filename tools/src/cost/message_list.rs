@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use csv::StringRecord;
+use csv::{DeserializeErrorKind, StringRecord};
 use serde::Deserialize;
 
 use super::lines::{InputError, Lines};
@@ -56,12 +56,14 @@ struct Row {
     phase: String,
 }
 
-/// The rows of a CSV text with a header line. Lines with `#` are comments; quotes have no meaning.
+/// Calls `each` for the rows of a CSV text with a header line, which has the `needed` columns in any
+/// order. Lines with `#` are comments; quotes have no meaning.
 ///
 /// # Errors
 /// [`InputError`] with the line.
-pub(super) fn rows<T: for<'a> Deserialize<'a>>(
+pub fn rows<T: for<'a> Deserialize<'a>>(
     input: impl BufRead,
+    needed: &[&str],
     mut each: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), InputError> {
     let split =
@@ -70,6 +72,11 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
     let Some(header) = lines.next_content()?.map(split) else {
         return Err(lines.fail("the header line is missing"));
     };
+    let missing = needed.iter().filter(|column| !header.iter().any(|found| found == **column));
+    let missing: Vec<&str> = missing.copied().collect();
+    if !missing.is_empty() {
+        return Err(lines.fail(format!("no column {} in the header", missing.join(", "))));
+    }
     while let Some(record) = lines.next_content()?.map(split) {
         if record.len() != header.len() {
             let what = format!("has {} fields, the header has {}", record.len(), header.len());
@@ -77,11 +84,21 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
         }
         let row = record.deserialize(Some(&header)).map_err(|error| match error.kind() {
             csv::ErrorKind::Deserialize { err, .. } => {
-                let column = err.field().and_then(|field| header.get(field as usize));
-                lines.fail(
-                    column.map_or(String::new(), |column| format!("{column}: "))
-                        + &err.kind().to_string(),
-                )
+                let place = err.field().and_then(|field| usize::try_from(field).ok());
+                let Some((column, text)) =
+                    place.and_then(|place| header.get(place).zip(record.get(place)))
+                else {
+                    return lines.fail(err.kind().to_string());
+                };
+                lines.fail(match err.kind() {
+                    DeserializeErrorKind::ParseInt(_) => {
+                        format!("{column}: {text:?} is not a whole number in range")
+                    }
+                    DeserializeErrorKind::ParseFloat(_) => {
+                        format!("{column}: {text:?} is not a number")
+                    }
+                    other => format!("{column}: {other}"),
+                })
             }
             _ => lines.fail(error.to_string()),
         });
@@ -106,13 +123,13 @@ impl MessageList {
     /// assert_eq!((list.ranks, list.phases[0].messages.len()), (3, 2));
     /// let wrong = MessageList::read_csv("src,dst,bytes\n0,1,many\n".as_bytes());
     /// let error = wrong.expect_err("no number");
-    /// assert_eq!(error.to_string(), "line 2: bytes: invalid digit found in string");
+    /// assert_eq!(error.to_string(), "line 2: bytes: \"many\" is not a whole number in range");
     /// # Ok::<(), dpamatch_tools::cost::InputError>(())
     /// ```
     pub fn read_csv(input: impl BufRead) -> Result<Self, InputError> {
         let mut list = Self::default();
         let mut places = std::collections::HashMap::new();
-        rows(input, |row: Row| {
+        rows(input, &["src", "dst", "bytes"], |row: Row| {
             let Row { src, dst, bytes, tag, comm, post, phase } = row;
             for (column, rank) in [("src", src), ("dst", dst)] {
                 if rank >= RANK_MAX {
@@ -154,7 +171,7 @@ mod tests {
     fn wrong_lines_are_named() {
         let cases: [(&[u8], &str); 7] = [
             (b"src,dst,bytes\n0,1,8\n0,1\n", "line 3: has 2 fields, the header has 3"),
-            (b"src,dst,bytes\n# c\n0,-1,8\n", "line 3: dst: invalid digit found in string"),
+            (b"src,dst,bytes\n# c\n0,-1,8\n", "line 3: dst: \"-1\" is not a whole number in range"),
             (b"src,dst\n0,1\n", "line 2: missing field `bytes`"),
             (
                 b"src,dst,bytes\n2147483647,1,8\n",

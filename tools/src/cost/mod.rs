@@ -38,7 +38,7 @@ pub mod transfer;
 pub use account::{PhaseCost, QueueTerm, RankCost, Split, by_place};
 pub use least_squares::{Estimate, student_t_quantile};
 pub use lines::InputError;
-pub use message_list::{Message, MessageList, Phase};
+pub use message_list::{Message, MessageList, Phase, rows};
 pub use profile::{
     BUILT_IN, ContentionRate, Layout, Limits, Link, Links, Place, Profile, ProfileError, Protocol,
     QueueSearch,

@@ -21,7 +21,8 @@ use super::{Args, Format, WIRES};
 pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     let source = open(path, OpenOptions::default())?;
     let progress = bar(source.ranks().len(), "ranks read");
-    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+    let run =
+        Run::load(source.as_ref(), |_| progress.inc(1)).map_err(|error| bad_input(error, false))?;
     progress.finish_and_clear();
     let (orders, _, _) = run.causal(Network { seed: args.seed, ..Network::default() });
     let at = match args.rank {

@@ -96,7 +96,7 @@ impl Args {
             return Ok((name, list));
         }
         let trace = open(&self.file, OpenOptions::default())?;
-        let found = from_trace::read(&*trace).map_err(bad_input)?;
+        let found = from_trace::read(&*trace).map_err(|error| bad_input(error, false))?;
         let notes = [
             (found.left_out.unknown_bytes, "messages of unknown size are left out"),
             (

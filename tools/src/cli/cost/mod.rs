@@ -196,7 +196,7 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn bad_line(name: &str, error: &InputError) -> BadInput {
+pub(super) fn bad_line(name: &str, error: &InputError) -> BadInput {
     BadInput(format!("{name}:{}: {}", error.line, error.what))
 }
 

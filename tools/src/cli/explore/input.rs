@@ -132,7 +132,8 @@ impl InputArgs {
         let rank = rank.map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank };
         let source = open(path, options)?;
-        let run = Run::load(source.as_ref(), |_| {}).map_err(bad_input)?;
+        let run = Run::load(source.as_ref(), |_| {});
+        let run = run.map_err(|error| bad_input(error, !self.salvage))?;
         let places = 0..run.programs.len();
         let at = match self.rank {
             Some(rank) => places.into_iter().find(|&place| run.programs[place].rank == rank),

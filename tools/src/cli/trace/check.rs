@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let wrong = ranks.iter().filter(|(_, result)| !is_good(result)).count();
     match ranks.into_iter().find_map(|(_, result)| result.err()) {
         // The first error becomes the command's message; the others have been printed.
-        Some(error) => Err(bad_input(error)),
+        Some(error) => Err(bad_input(error, !args.trace.salvage)),
         None if wrong > 0 => {
             Err(BadInput(format!("the calls of {wrong} ranks contradict their footers")).into())
         }

@@ -30,18 +30,19 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let trace = args.trace.open()?;
+    let bad = |error| bad_input(error, !args.trace.salvage);
     let rank = match args.rank {
         Some(rank) => Rank::new(rank).map_err(|error| BadInput(error.to_string()))?,
         None => *trace.ranks().first().context("the trace has no ranks")?,
     };
-    let mut reader = trace.open(rank).map_err(bad_input)?;
+    let mut reader = trace.open(rank).map_err(bad)?;
     let mut out = output::stdout();
     let mut calls = Vec::new();
     let mut left = args.limit.unwrap_or(u64::MAX);
     while left > 0 {
         left -= 1;
         let Some(Call { sequence, offset, function, thread, cpu, wall, .. }) =
-            reader.next_call().map_err(bad_input)?
+            reader.next_call().map_err(bad)?
         else {
             break;
         };

@@ -32,7 +32,8 @@ struct Sum {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let trace = args.trace.open()?;
-    let sum = sum(super::tallies(trace.as_ref())).map_err(bad_input)?;
+    let sum = sum(super::tallies(trace.as_ref()))
+        .map_err(|error| bad_input(error, !args.trace.salvage))?;
     let mut out = output::stdout();
     match args.format {
         Form::Text => text(trace.as_ref(), &sum, &mut *out)?,

@@ -10,6 +10,7 @@ use crate::trace::{TraceError, TraceErrorKind};
 
 use super::OpenOptions;
 use super::decompress::{self, Compression};
+use super::files::BEGINNING_BYTES;
 use super::names::{rank_name, sites_name};
 use super::spool::Spool;
 
@@ -24,7 +25,7 @@ pub(super) struct Member {
 }
 
 /// The rank files and descriptions in an archive, and the error that ended reading if salvage is
-/// on. A compressed archive is unpacked once into an unnamed file, which ends with the process.
+/// on. The file that the error cut is among them unless too little of it is left. A compressed archive is unpacked once into an unnamed file, which ends with the process.
 pub(super) fn members(
     archive: &Region,
     compression: Compression,
@@ -79,7 +80,9 @@ fn read_members(
                 let length = entry.size();
                 let (contents, error) = spool.take_in(&mut entry, shown, &about);
                 let is_short = contents.length() < length;
-                members.push(Member { name, contents });
+                if !is_short || contents.length() >= BEGINNING_BYTES {
+                    members.push(Member { name, contents });
+                }
                 if let Some(error) = error {
                     return Err(error);
                 }

@@ -53,8 +53,9 @@ pub(super) struct Files {
 impl Files {
     pub(super) fn region(&self, rank: Rank) -> Result<Region, TraceError> {
         let Ok(at) = self.ranks.binary_search(&rank) else {
-            let what = format!("the trace has no rank {}", rank.get());
-            return Err(TraceError::new("trace", TraceErrorKind::Unsupported(what)));
+            let what = format!("no such rank; the trace has {}", ranges(&self.ranks));
+            let rank = format!("rank {}", rank.get());
+            return Err(TraceError::new(rank, TraceErrorKind::Unsupported(what)));
         };
         self.places[at].region()
     }
@@ -63,6 +64,10 @@ impl Files {
     pub(super) fn unpacked(&self, rank: Rank) -> Result<Unpacked, TraceError> {
         let file = self.region(rank)?;
         let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
+        if beginning.is_empty() {
+            let what = TraceErrorKind::Unsupported("the file is empty".to_owned());
+            return Err(TraceError::new(file.name(), what));
+        }
         let compression = Compression::of(&beginning);
         if compression == Compression::None {
             return Ok(if beginning.starts_with(&MAGIC) {
@@ -97,6 +102,18 @@ impl Files {
             (_, Some(error)) => Err(error),
         }
     }
+}
+
+/// Ascending ranks as ranges, such as `ranks 0, 2 to 5`.
+pub(super) fn ranges(ranks: &[Rank]) -> String {
+    let runs = ranks.chunk_by(|a, b| a.get() + 1 == b.get());
+    let runs: Vec<String> = runs
+        .map(|run| match run {
+            [one] => one.get().to_string(),
+            _ => format!("{} to {}", run[0].get(), run[run.len() - 1].get()),
+        })
+        .collect();
+    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, runs.join(", "))
 }
 
 pub(super) fn is_tar(beginning: &[u8]) -> bool {

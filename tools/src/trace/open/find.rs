@@ -10,7 +10,7 @@ use crate::trace::{Rank, RunInfo, TraceError, TraceErrorKind};
 use super::OpenOptions;
 use super::archive::{Member, members};
 use super::decompress::{self, Compression};
-use super::files::{BEGINNING_BYTES, Files, Place, is_tar};
+use super::files::{BEGINNING_BYTES, Files, Place, is_tar, ranges};
 use super::names::{Content, is_archive, rank_name, sites_name};
 
 /// Maximum size of a description in bytes; real ones have 150.
@@ -113,10 +113,10 @@ fn in_archive(
         .map(|Member { name, contents }| Candidate { name, place: Place::Part(contents) })
         .collect();
     let mut files = choose(file.name(), candidates, None, options)?;
-    files
-        .run
-        .notices
-        .extend(error.map(|error| format!("not all of the archive could be read: {error}")));
+    if let Some(error) = error {
+        let there = ranges(&files.ranks);
+        files.run.notices.push(format!("{error}; salvaged {there}, and later ranks are missing"));
+    }
     Ok(files)
 }
 
@@ -185,7 +185,8 @@ fn choose(
     let (ranks, places): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
     match run.processes {
         Some(processes) if ranks.len() != processes as usize => {
-            run.notices.push(format!("the run had {processes} ranks, {} are present", ranks.len()));
+            let there = ranges(&ranks);
+            run.notices.push(format!("the run had {processes} ranks; the trace has {there} only"));
         }
         _ => {}
     }
