@@ -158,7 +158,8 @@ impl FromStr for Scenario {
     /// Reads a name in upper or lower case.
     fn from_str(given: &str) -> Result<Self, UnknownScenario> {
         let unknown = || UnknownScenario(given.to_owned());
-        let name = &given.to_ascii_uppercase();
+        let name = given.to_ascii_uppercase();
+        let name = name.as_str();
         let number = |digits: &str, most: usize| {
             digits.parse::<usize>().ok().filter(|&number| number <= most).ok_or_else(unknown)
         };
