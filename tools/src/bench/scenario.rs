@@ -220,7 +220,11 @@ mod tests {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
         assert_eq!(Scenario::all().len(), 26);
-        let wrong = ["", "nc", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
+        assert_eq!(
+            "nc-rev-s7".parse::<Scenario>().map(|it| it.to_string()),
+            Ok("NC-REV-S7".into())
+        );
+        let wrong = ["", "nc-", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
         let wrong_shares = [
             "MANY-65",
             "MANY-x",

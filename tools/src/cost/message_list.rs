@@ -172,7 +172,7 @@ mod tests {
         let cases: [(&[u8], &str); 7] = [
             (b"src,dst,bytes\n0,1,8\n0,1\n", "line 3: has 2 fields, the header has 3"),
             (b"src,dst,bytes\n# c\n0,-1,8\n", "line 3: dst: \"-1\" is not a whole number in range"),
-            (b"src,dst\n0,1\n", "line 2: missing field `bytes`"),
+            (b"src,dst\n0,1\n", "line 1: no column bytes in the header"),
             (
                 b"src,dst,bytes\n2147483647,1,8\n",
                 "line 2: src is 2147483647, must be below 2147483647",
@@ -184,7 +184,7 @@ mod tests {
             (b"src,dst,bytes\n0,1,\xff\n", "line 2: is not valid UTF-8"),
             (
                 b"src,dst,bytes\n0,1,99999999999999999999\n",
-                "line 2: bytes: number too large to fit in target type",
+                "line 2: bytes: \"99999999999999999999\" is not a whole number in range",
             ),
         ];
         for (text, message) in cases {
