@@ -255,6 +255,27 @@ fn long_names_are_read_and_a_cut_archive_can_be_salvaged() {
     assert!((1..=4).contains(&trace.ranks().len()));
 }
 
+#[test]
+fn a_cut_archive_is_salvaged_up_to_its_last_whole_file() {
+    let whole = fs::read(data("lulesh-27/lulesh-27.dumpi.tar.xz")).expect("the archive");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cut.tar.xz");
+    for (bytes, last) in [(100_000, 4), (200_000, 15), (280_000, 21)] {
+        fs::write(&path, &whole[..bytes]).expect("room");
+        let error = trace::open(&path, &OpenOptions::default()).expect_err("it is cut off");
+        assert!(matches!(error.kind(), TraceErrorKind::Truncated(_)), "{error}");
+        let salvage = OpenOptions { salvage: true, ..OpenOptions::default() };
+        let trace = trace::open(&path, &salvage).expect("what is there");
+        assert_eq!(trace.ranks().last(), Some(&rank(last)));
+        let [notice] = &trace.run().notices[..] else { panic!("{:?}", trace.run().notices) };
+        let ending = format!("; salvaged ranks 0 to {last}, and later ranks are missing");
+        assert!(notice.ends_with(&ending), "{notice}");
+        for (_, tally) in trace::per_rank(trace.as_ref(), |_, reader| trace::tally(reader)) {
+            assert!(tally.expect("a whole file").salvage.is_none());
+        }
+    }
+}
+
 /// The binary file and the text of rank 0 of the edge cases.
 fn seeds() -> [Vec<u8>; 2] {
     let unpack = |name: &str| {

@@ -28,8 +28,8 @@ fn check(part: &Part, line: &str) {
 fn what_is_wrong_is_said_once() {
     let table = Table::read(include_str!("tables/errors.txt"));
     for line in &table.head {
-        let named = line.strip_prefix("file ").and_then(|file| file.split_once(' '));
-        let (name, contents) = named.expect("a file");
+        let file_line = line.strip_prefix("file ").expect("a file");
+        let (name, contents) = file_line.split_once(' ').unwrap_or((file_line, ""));
         file(name, contents.replace("\\n", "\n"));
     }
     for command in ["predict --threads 1 --workload nc", "engines"] {
