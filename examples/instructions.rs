@@ -1,7 +1,7 @@
 //! Windows of messages by one thread, without a clock: what `cargo xtask instructions` counts.
 //!
-//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: the calling thread sends, matches and
-//! collects windows of MESSAGES receives and messages of 8 bytes. Scenarios: `NC` (distinct tags),
+//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY BYTES`: the calling thread sends, matches and
+//! collects windows of MESSAGES receives and messages of 8, 64 or 256 bytes. Scenarios: `NC` (distinct tags),
 //! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `MIX` (a quarter of the messages have one
 //! tag), `UNEXP` (messages first, then the receives; one receive that no message matches is posted
 //! meanwhile, as in most programs). Ways: `nic` (host port, leader and sender), `endpoint` (the
@@ -18,11 +18,16 @@ use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
 use dpamatch::{CommId, Envelope, Hints, Rank, Selector, Tag};
 
 const COMM: CommId = CommId(0);
-const SENT: [u8; 8] = [1; 8];
+/// Bytes of a message: a constant, as in most programs.
+struct Sent<const BYTES: usize>;
+
+impl<const BYTES: usize> Sent<BYTES> {
+    const MESSAGE: &[u8; BYTES] = &[1; BYTES];
+}
 
 /// Both ends of a way of messages. `tags` are the tags of the window's messages in turn.
 trait Way {
-    fn send(&mut self, tag: Tag);
+    fn send(&mut self, tag: Tag, bytes: &[u8]);
     fn post(&mut self, tag: Tag, buffer: Vec<u8>);
     /// Makes progress at the receiving end.
     fn go_on(&mut self);
@@ -39,9 +44,9 @@ struct Inner {
 
 impl Way for Inner {
     #[inline(always)]
-    fn send(&mut self, tag: Tag) {
+    fn send(&mut self, tag: Tag, bytes: &[u8]) {
         let envelope = Envelope { comm: COMM, source: self.source, tag };
-        self.sender.try_send(envelope, &SENT, 0).expect("room for a window");
+        self.sender.try_send(envelope, bytes, 0).expect("room for a window");
     }
 
     #[inline(always)]
@@ -73,8 +78,8 @@ struct Public {
 
 impl Way for Public {
     #[inline(always)]
-    fn send(&mut self, tag: Tag) {
-        self.sender.try_send(tag, &SENT).expect("room for a window");
+    fn send(&mut self, tag: Tag, bytes: &[u8]) {
+        self.sender.try_send(tag, bytes).expect("room for a window");
     }
 
     #[inline(always)]
@@ -112,9 +117,9 @@ struct Wire {
 
 impl Way for Wire {
     #[inline(always)]
-    fn send(&mut self, tag: Tag) {
+    fn send(&mut self, tag: Tag, bytes: &[u8]) {
         let envelope = Envelope { comm: COMM, source: self.source, tag };
-        self.sender.try_send(envelope, &SENT, 0).expect("room for a window");
+        self.sender.try_send(envelope, bytes, 0).expect("room for a window");
     }
 
     #[inline(always)]
@@ -163,8 +168,8 @@ impl Way for Wire {
 // Each part is a function of its own, so that its instructions are counted separately.
 
 #[inline(never)]
-fn send_window(way: &mut impl Way, tags: &[Tag]) {
-    tags.iter().for_each(|&tag| way.send(tag));
+fn send_window<const BYTES: usize>(way: &mut impl Way, tags: &[Tag]) {
+    tags.iter().for_each(|&tag| way.send(tag, Sent::<BYTES>::MESSAGE));
 }
 
 #[inline(never)]
@@ -179,21 +184,21 @@ fn collect_window(way: &mut impl Way, tags: &[Tag], buffers: &mut Vec<Vec<u8>>) 
     }
 }
 
-fn run(mut way: impl Way, tags: &[Tag], windows: u32, messages_first: bool) {
-    let mut buffers: Vec<Vec<u8>> = tags.iter().map(|_| vec![0; SENT.len()]).collect();
+fn run<const BYTES: usize>(mut way: impl Way, tags: &[Tag], windows: u32, messages_first: bool) {
+    let mut buffers: Vec<Vec<u8>> = tags.iter().map(|_| vec![0; BYTES]).collect();
     let mut received = 0;
     for _ in 0..windows {
         if messages_first {
-            send_window(&mut way, tags);
+            send_window::<BYTES>(&mut way, tags);
             way.go_on();
         }
         post_window(&mut way, tags, &mut buffers);
         if !messages_first {
             way.go_on();
-            send_window(&mut way, tags);
+            send_window::<BYTES>(&mut way, tags);
         }
         collect_window(&mut way, tags, &mut buffers);
-        received += buffers.iter().filter(|buffer| buffer[..] == SENT).count();
+        received += buffers.iter().filter(|buffer| buffer[..] == *Sent::<BYTES>::MESSAGE).count();
         buffers.iter_mut().for_each(|buffer| buffer[0] = 0);
     }
     println!("{received}");
@@ -201,14 +206,24 @@ fn run(mut way: impl Way, tags: &[Tag], windows: u32, messages_first: bool) {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.get(5).map(String::as_str) {
+        Some("8") => windows_of::<8>(&arguments),
+        Some("64") => windows_of::<64>(&arguments),
+        Some("256") => windows_of::<256>(&arguments),
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!(
+        "usage: instructions NC|WC-FP|WC-SP|MIX|UNEXP WINDOWS HANDLERS MESSAGES \
+         nic|endpoint|bins|no-matching 8|64|256"
+    );
+    ExitCode::from(2)
+}
+
+fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
     let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<u32>().ok());
-    let usage = || {
-        eprintln!(
-            "usage: instructions NC|WC-FP|WC-SP|MIX|UNEXP WINDOWS HANDLERS MESSAGES \
-             nic|endpoint|bins|no-matching"
-        );
-        ExitCode::from(2)
-    };
     let window = number(3).and_then(|messages| u16::try_from(messages).ok());
     let (Some(scenario), Some(windows), Some(handlers), Some(messages), Some(way)) =
         (arguments.first(), number(1), number(2), window, arguments.get(4))
@@ -247,7 +262,7 @@ fn main() -> ExitCode {
             let request = endpoint.post_recv(&comm, source, others_tag, Vec::new());
             endpoint.release(request.expect("the endpoint runs"));
         }
-        run(
+        run::<BYTES>(
             Public { endpoint, comm, sender, requests: Vec::new() },
             &tags,
             windows,
@@ -265,7 +280,7 @@ fn main() -> ExitCode {
             }
             leader.round(1);
             while host.poll().is_some() {}
-            run(Inner { leader, host, sender, source }, &tags, windows, messages_first);
+            run::<BYTES>(Inner { leader, host, sender, source }, &tags, windows, messages_first);
             return ExitCode::SUCCESS;
         }
         "bins" => Some(BinEngine::new(BinCount::new(512).expect("a power of two"))),
@@ -275,10 +290,10 @@ fn main() -> ExitCode {
     if let Some(engine) = engine.as_mut().filter(|_| messages_first) {
         engine.post(RecvId(u64::MAX), COMM, Selector::new(source, others_tag));
     }
-    let stored = tags.iter().map(|_| vec![0; SENT.len()]).collect();
+    let stored = tags.iter().map(|_| vec![0; BYTES]).collect();
     let drain = Drain::new(leader);
     let wire =
         Wire { drain, sender, source, engine, posted: Vec::new(), stored, received: 0, arrived: 0 };
-    run(wire, &tags, windows, messages_first);
+    run::<BYTES>(wire, &tags, windows, messages_first);
     ExitCode::SUCCESS
 }
