@@ -1,7 +1,7 @@
 //! One completion queue with its bounce buffers: senders put messages in, handlers read them (O19,
 //! O20).
 //!
-//! Entry `p` owns bounce buffer `p mod bounce_buffers`, so a buffer needs no allocation: a message
+//! Entry `p` owns bounce buffer `p mod min(bounce_buffers, depth)`, so a buffer needs no allocation: a message
 //! that does not fit in its entry may be placed at `p` once entry `p - bounce_buffers` has been
 //! consumed. A full queue or a buffer still in use makes the receiver not ready for the sender; no
 //! message is ever dropped (S21).
@@ -38,6 +38,8 @@ pub(crate) struct CompletionQueue {
     reserved: CachePadded<AtomicU64>,
     /// Positions from the head on that have a bounce buffer of their own.
     with_buffer: u64,
+    /// A position's bits that name its bounce buffer; 0 if only a division tells.
+    buffer_bits: u64,
     /// Whether several senders may fill the queue.
     shared: bool,
 }
@@ -55,11 +57,12 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// The next position for a message in its entry, if it needs no check of the queue.
+    /// The next position for a message in its entry, or with a bounce buffer, if it needs no check
+    /// of the queue.
     #[inline(always)]
-    pub(crate) fn next_sure(&mut self) -> Option<u64> {
+    pub(crate) fn next_sure(&mut self, bounced: bool) -> Option<u64> {
         let position = self.tail;
-        (position < self.sure[0]).then(|| {
+        (position < self.sure[usize::from(bounced)]).then(|| {
             self.tail = position + 1;
             position
         })
@@ -83,12 +86,14 @@ impl CompletionQueue {
         eager_limit: usize,
         shared: bool,
     ) -> Self {
+        let with_buffer = depth.min(bounce_buffers) as u64;
         Self {
             ring: Ring::new(depth),
             bounce: Buffers::new(bounce_buffers, eager_limit),
             tail: CachePadded::new(AtomicU64::new(0)),
             reserved: CachePadded::new(AtomicU64::new(0)),
-            with_buffer: depth.min(bounce_buffers) as u64,
+            with_buffer,
+            buffer_bits: if with_buffer.is_power_of_two() { with_buffer - 1 } else { 0 },
             shared,
         }
     }
@@ -128,7 +133,10 @@ impl CompletionQueue {
 
     #[inline(always)]
     pub(crate) fn bounce_buffer(&self, position: u64) -> usize {
-        (position % self.bounce.count() as u64) as usize
+        match self.buffer_bits {
+            0 => (position % self.with_buffer) as usize,
+            bits => (position & bits) as usize,
+        }
     }
 
     /// Whether a message without a bounce buffer could be placed now.
@@ -140,12 +148,10 @@ impl CompletionQueue {
     /// Claims the next position for this sender.
     #[inline(always)]
     pub(crate) fn claim(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
-        let position = claims.tail;
-        if position >= claims.sure[usize::from(bounced)] {
-            return self.claim_anew(claims, bounced);
+        match claims.next_sure(bounced) {
+            Some(position) => Ok(position),
+            None => self.claim_anew(claims, bounced),
         }
-        claims.tail = position + 1;
-        Ok(position)
     }
 
     /// Claims by compare-and-exchange in a shared queue, or after a check for room in an own one.
@@ -220,9 +226,17 @@ mod tests {
 
     #[test]
     fn buffers_are_used_in_turn() {
-        let few = queue(8, 3, true);
-        let buffers = [0, 1, 2, 3, 4].map(|position| few.bounce_buffer(position));
-        assert_eq!(buffers, [0, 1, 2, 0, 1]);
+        for (buffers, expected) in [
+            (1, [0, 0, 0, 0, 0, 0]),
+            (3, [0, 1, 2, 0, 1, 1]),
+            (4, [0, 1, 2, 3, 0, 1]),
+            (8, [0, 1, 2, 3, 4, 1]),
+            (9, [0, 1, 2, 3, 4, 1]),
+        ] {
+            let few = queue(8, buffers, true);
+            let used = [0, 1, 2, 3, 4, 25].map(|position| few.bounce_buffer(position));
+            assert_eq!(used, expected, "{buffers}");
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The address of a user's buffer, and the NIC's writes to it.
 
-/// On other machines, such as a DPA, an unaligned store takes eight byte stores.
-const UNALIGNED_IS_ONE_ACCESS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+use crate::copy::UNALIGNED_IS_ONE_ACCESS;
 
 /// Address of a host buffer that the NIC may write until it reports the request complete.
 #[derive(Clone, Copy, Debug)]

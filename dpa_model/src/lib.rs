@@ -79,6 +79,7 @@ mod bus;
 mod communicator;
 mod completion_queue;
 mod config;
+mod copy;
 mod counters;
 mod descriptor;
 mod dropped;

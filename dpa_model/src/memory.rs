@@ -6,6 +6,7 @@ use crate::bin::BIN_BYTES;
 use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::booking::FarBits;
+use crate::buffers::Buffers;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
 use crate::descriptor::DESCRIPTOR_BYTES;
 use crate::dropped::Dropped;
@@ -82,7 +83,7 @@ impl Footprint {
                 nic(
                     "unexpected buffers",
                     config.unexpected_buffers,
-                    config.eager_limit.saturating_add(4),
+                    Buffers::bytes_each(config.eager_limit).saturating_add(4),
                 ),
                 nic("communicators", config.communicators, crate::communicator::COMMUNICATOR_BYTES),
                 nic(
@@ -90,7 +91,11 @@ impl Footprint {
                     of_queues(config.completion_queue),
                     Ring::<Entry>::SLOT_BYTES,
                 ),
-                nic("bounce buffers", of_queues(config.bounce_buffers), config.eager_limit),
+                nic(
+                    "bounce buffers",
+                    of_queues(config.bounce_buffers),
+                    Buffers::bytes_each(config.eager_limit),
+                ),
                 nic("command queue", config.command_queue, Ring::<Command>::SLOT_BYTES),
                 nic(
                     "block and counters, per handler",
@@ -105,7 +110,11 @@ impl Footprint {
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
                 host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
-                host("staging buffers", config.completion_ring, config.eager_limit),
+                host(
+                    "staging buffers",
+                    config.completion_ring,
+                    Buffers::bytes_each(config.eager_limit),
+                ),
                 host(
                     "registered regions",
                     config.regions.next_power_of_two(),
@@ -212,11 +221,12 @@ mod tests {
             ("bins of posted receives", bins, 20, true),
             ("chains of unexpected messages", bins, 8, true),
             ("unexpected messages", 4096, 128 + 4, true),
-            ("unexpected buffers", 1024, 100 + 4, true),
+            // An odd number of cache lines.
+            ("unexpected buffers", 1024, 192 + 4, true),
             // The communicator's state, the view that handlers see, and its run of bins.
             ("communicators", 16, 72 + 12 + 8, true),
             ("completion queues", 4 * 1024, 64, true),
-            ("bounce buffers", 4 * 1024, 100, true),
+            ("bounce buffers", 4 * 1024, 192, true),
             ("command queue", 1024, 64, true),
             // Candidate, taken receive, 18 counters in whole lines.
             ("block and counters, per handler", 32, 4 + 4 + 192, true),
@@ -225,7 +235,7 @@ mod tests {
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
             ("completion ring", 1024, 64, false),
-            ("staging buffers", 1024, 100, false),
+            ("staging buffers", 1024, 192, false),
             ("registered regions", 8, 40, false),
             ("dropped messages", 4096, 4, false),
         ];

@@ -83,13 +83,28 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     // The last eight bytes, without bytes that earlier words hold.
     let end = |words: usize| word(count - 8) >> (8 * (8 * words - count) as u32);
     let words = match count {
+        8 => [word(0), 0, 0],
         0 => [0; 3],
         1..8 => [few(bytes), 0, 0],
-        8 => [word(0), 0, 0],
         9..=16 => [word(0), end(2), 0],
         _ => [word(0), word(8), end(3)],
     };
     words.map(u64::to_le)
+}
+
+/// Writes 8 to [`INLINE_BYTES`] bytes into an entry in two overlapping parts. What lies behind them
+/// stays.
+#[inline(always)]
+pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
+    let length = bytes.len();
+    assert!((8..=INLINE_BYTES).contains(&length), "{length}");
+    let (from, to) = (bytes.as_ptr(), payload.as_mut_ptr().cast::<u8>());
+    let first = if length < 16 { 8 } else { 16 };
+    // SAFETY: both sides have `length` bytes or more, and a reference never overlaps another.
+    unsafe {
+        core::ptr::copy_nonoverlapping(from, to, first);
+        core::ptr::copy_nonoverlapping(from.add(length - 8), to.add(length - 8), 8);
+    }
 }
 
 /// Packs one to seven bytes into a word.
@@ -360,6 +375,23 @@ mod tests {
         packed.sort_unstable();
         packed.dedup();
         assert_eq!(packed.len(), all.len());
+    }
+
+    /// Both ways of a sender give the receiver the same bytes.
+    #[test]
+    fn a_payload_of_every_length_comes_back() {
+        let bytes: alloc::vec::Vec<u8> = (1..=INLINE_BYTES as u8).collect();
+        for length in 0..=INLINE_BYTES {
+            let packed = inline_words(&bytes[..length]);
+            assert_eq!(inline_bytes(&packed, length as u32), &bytes[..length]);
+            if length >= 8 {
+                let mut payload = [u64::MAX; 3];
+                put_words(&bytes[..length], &mut payload);
+                assert_eq!(inline_bytes(&payload, length as u32), &bytes[..length]);
+                let behind = &inline_bytes(&payload, INLINE_BYTES as u32)[length..];
+                assert!(behind.iter().all(|&byte| byte == 0xff), "{length}: {behind:?}");
+            }
+        }
     }
 
     #[test]

@@ -114,6 +114,16 @@ impl<T: Copy + Default> Ring<T> {
         unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
     }
 
+    /// Writes a part of the entry at `position` before [`fill`](Self::fill).
+    ///
+    /// # Safety
+    /// The safety contract of [`fill`](Self::fill) applies.
+    #[inline(always)]
+    pub(crate) unsafe fn write(&self, position: u64, write: impl FnOnce(&mut T)) {
+        // SAFETY: the caller's promise.
+        unsafe { self.slot(position).entry.write(write) };
+    }
+
     /// The stamp of the entry at `position`, if the entry is ready. Only meaningful at `head() ..
     /// head() + depth()`.
     #[inline(always)]

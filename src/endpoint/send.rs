@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpa_model::{INLINE_BYTES, SendError, SendResult, Sender, Wait};
+use dpa_model::{SendError, SendResult, Sender, Wait};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::base::Endpoint;
@@ -77,7 +77,7 @@ impl CommSender {
     /// O(bytes); an allocation above the eager limit only.
     #[inline(always)]
     pub fn try_send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
-        if bytes.len() > INLINE_BYTES {
+        if bytes.len() > self.eager_limit() {
             return self.try_send_long(tag, bytes);
         }
         self.sender.try_send(self.envelope(tag), bytes, 0)
@@ -85,9 +85,6 @@ impl CommSender {
 
     #[inline(never)]
     fn try_send_long(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
-        if bytes.len() <= self.eager_limit() {
-            return self.sender.try_send(self.envelope(tag), bytes, 0);
-        }
         // Without its request the message is still delivered.
         self.try_issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
     }

@@ -12,25 +12,33 @@ use std::process::Command;
 use crate::process;
 use crate::{Failure, root};
 
-/// Counted rows: way, scenario, handlers, messages per window.
-const ROWS: [(&str, &str, u32, u32); 17] = [
-    ("nic", "NC", 32, 128),
-    ("nic", "NC", 32, 1),
-    ("nic", "NC", 32, 1024),
-    ("nic", "NC", 8, 128),
-    ("nic", "NC", 256, 128),
-    ("nic", "WC-FP", 32, 128),
-    ("nic", "WC-SP", 32, 128),
-    ("nic", "MIX", 32, 128),
-    ("nic", "UNEXP", 32, 128),
-    ("nic", "UNEXP", 32, 1024),
-    ("endpoint", "NC", 32, 128),
-    ("endpoint", "NC", 32, 1),
-    ("endpoint", "NC", 32, 1024),
-    ("endpoint", "UNEXP", 32, 128),
-    ("bins", "NC", 32, 128),
-    ("bins", "UNEXP", 32, 128),
-    ("no-matching", "NC", 32, 128),
+/// Counted rows: way, scenario, handlers, messages per window, bytes of a message.
+const ROWS: [(&str, &str, u32, u32, u32); 25] = [
+    ("nic", "NC", 32, 128, 8),
+    ("nic", "NC", 32, 1, 8),
+    ("nic", "NC", 32, 1024, 8),
+    ("nic", "NC", 8, 128, 8),
+    ("nic", "NC", 256, 128, 8),
+    ("nic", "WC-FP", 32, 128, 8),
+    ("nic", "WC-SP", 32, 128, 8),
+    ("nic", "MIX", 32, 128, 8),
+    ("nic", "UNEXP", 32, 128, 8),
+    ("nic", "UNEXP", 32, 1024, 8),
+    ("nic", "NC", 32, 128, 64),
+    ("nic", "NC", 32, 128, 256),
+    ("nic", "UNEXP", 32, 128, 64),
+    ("nic", "UNEXP", 32, 128, 256),
+    ("endpoint", "NC", 32, 128, 8),
+    ("endpoint", "NC", 32, 1, 8),
+    ("endpoint", "NC", 32, 1024, 8),
+    ("endpoint", "UNEXP", 32, 128, 8),
+    ("endpoint", "NC", 32, 128, 64),
+    ("bins", "NC", 32, 128, 8),
+    ("bins", "UNEXP", 32, 128, 8),
+    ("bins", "NC", 32, 128, 64),
+    ("no-matching", "NC", 32, 128, 8),
+    ("no-matching", "NC", 32, 128, 64),
+    ("no-matching", "NC", 32, 128, 256),
 ];
 
 /// Functions that callgrind counts, including their callees.
@@ -39,13 +47,15 @@ const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
-/// Counted rows of UCX: scenario, the program's name for it, messages per window.
-const UCX_ROWS: [(&str, &str, u32); 5] = [
-    ("NC", "", 128),
-    ("NC", "", 1),
-    ("NC", "", 1024),
-    ("WC", "same-tag", 128),
-    ("UNEXP", "unexpected", 128),
+/// Counted rows of UCX: scenario, the program's name for it, messages per window, bytes.
+const UCX_ROWS: [(&str, &str, u32, u32); 7] = [
+    ("NC", "", 128, 8),
+    ("NC", "", 1, 8),
+    ("NC", "", 1024, 8),
+    ("WC", "same-tag", 128, 8),
+    ("UNEXP", "unexpected", 128, 8),
+    ("NC", "", 128, 64),
+    ("NC", "", 128, 256),
 ];
 const COLLECT: &str = "*collect_window*";
 /// Runs per count, of which the least counts.
@@ -69,14 +79,26 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
          before or behind it"
     );
     println!(
-        "{:<12}{:<9}{:>4}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
-        "way", "scenario", "N", "k", "send", "match", "collect", "window", "post", "admit", "all"
+        "{:<12}{:<9}{:>4}{:>6}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "way",
+        "scenario",
+        "N",
+        "k",
+        "bytes",
+        "send",
+        "match",
+        "collect",
+        "window",
+        "post",
+        "admit",
+        "all"
     );
-    for (way, scenario, handlers, window) in ROWS {
+    for (way, scenario, handlers, window, bytes) in ROWS {
         let count = |windows: u32, part: Option<&str>| {
-            let numbers = [windows, handlers, window].map(|number| number.to_string());
-            let [windows, handlers, window] = &numbers;
-            count(Command::new(&program).args([scenario, windows, handlers, window, way]), part)
+            let numbers = [windows, handlers, window, bytes].map(|number| number.to_string());
+            let [windows, handlers, window, bytes] = &numbers;
+            let arguments = [scenario, windows, handlers, window, way, bytes];
+            count(Command::new(&program).args(arguments), part)
         };
         let part = |part| per_message(window, part, count);
         let (all, send, post) = (part(None)?, part(Some(SEND))?, part(Some(POST))?);
@@ -86,7 +108,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         };
         let in_window = all - post - admit;
         print_row(
-            (way, scenario, &handlers.to_string(), window),
+            (way, scenario, &handlers.to_string(), window, bytes),
             [send, round - admit, in_window - send - round + admit, in_window, post, admit, all],
         );
     }
@@ -97,11 +119,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    for (scenario, word, window) in UCX_ROWS {
+    for (scenario, word, window, bytes) in UCX_ROWS {
         let count = |windows: u32, part: Option<&str>| {
             let mut command = ucx.command();
             command.arg("alone").args([word].into_iter().filter(|word| !word.is_empty()));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
+            command.arg(format!("size={bytes}"));
             // Occasionally a run does extra set-up.
             (0..UCX_RUNS)
                 .map(|_| count(&command, part))
@@ -111,15 +134,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
         let in_window = send + collect;
         print_row(
-            ("ucx", scenario, "", window),
+            ("ucx", scenario, "", window, bytes),
             [send, 0.0, collect, in_window, post, 0.0, in_window + post],
         );
     }
     Ok(())
 }
 
-fn print_row((way, scenario, handlers, window): (&str, &str, &str, u32), counts: [f64; 7]) {
-    print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}");
+fn print_row(
+    (way, scenario, handlers, window, bytes): (&str, &str, &str, u32, u32),
+    counts: [f64; 7],
+) {
+    print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}{bytes:>6}");
     for count in counts {
         print!("{count:>9.1}");
     }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::completion_queue::{Claims, CompletionQueue, NotReady};
-use crate::message::{INLINE_BYTES, Protocol, inline_words};
+use crate::copy::BYTES_MAX;
+use crate::message::{Entry, INLINE_BYTES, Protocol, inline_words, put_words};
 use crate::number::QueueId;
 use crate::region::{Ended, RegionKey};
 use crate::shared::Shared;
@@ -64,6 +65,8 @@ pub struct Sender {
     hash_fault: Hashes,
     /// Whether headers have no hashes or wrong ones.
     odd: bool,
+    /// Longest message that [`try_send`](Self::try_send) copies in the caller's loop.
+    in_loop: usize,
 }
 
 impl Clone for Sender {
@@ -87,6 +90,7 @@ impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let (queue_id, queue) = shared.arrivals.take();
         let claims = queue.claims();
+        let in_loop = shared.eager_limit.clamp(INLINE_BYTES, BYTES_MAX);
         Self {
             shared,
             queue,
@@ -95,6 +99,7 @@ impl Sender {
             inline_hashes: true,
             hash_fault: Hashes::default(),
             odd: false,
+            in_loop,
         }
     }
 
@@ -131,9 +136,9 @@ impl Sender {
     /// Sends eagerly: copies the payload, which may be reused at once. `stamp`: number of commands
     /// before the message, used with `Order::Stamped` only.
     ///
-    /// The common case, at most a word from a sender that owns its queue and knows of room, is
-    /// inlined into the caller's loop. It stores only the entry and the next position: any other
-    /// store between two entries, such as a register spill, costs half an entry.
+    /// The common case, at most 512 bytes from a sender that owns its queue and knows of room, is
+    /// inlined into the caller's loop. It stores only the message and the next position: other
+    /// stores between two messages, such as those of a call, cost as much as several messages.
     ///
     /// # Errors
     /// Any [`SendError`].
@@ -151,14 +156,38 @@ impl Sender {
         if let Some(word) = word
             && !self.odd
             && !self.shared.life.stopped()
-            && let Some(position) = self.claims.next_sure()
+            && let Some(position) = self.claims.next_sure(false)
         {
             let hashes = |hashes: &mut Hashes| {
                 hashes.set(envelope.source, envelope.tag);
                 true
             };
-            let (length, payload) = (bytes.len() as u32, [word, 0, 0]);
+            let (length, payload) = (bytes.len() as u32, Some([word, 0, 0]));
             self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
+            return Ok(());
+        }
+        let bounced = bytes.len() > INLINE_BYTES;
+        if (9..=self.in_loop).contains(&bytes.len())
+            && !self.odd
+            && !self.shared.life.stopped()
+            && let Some(position) = self.claims.next_sure(bounced)
+        {
+            let protocol = if bounced {
+                let buffer = self.queue.bounce_buffer(position);
+                // SAFETY: as in `try_send_buffered`; there are enough bytes.
+                unsafe { self.queue.bounce.write_in_loop(buffer, bytes) };
+                Protocol::Buffered
+            } else {
+                let write = |slot: &mut Entry| put_words(bytes, &mut slot.payload);
+                // SAFETY: the claim gave this position to this sender alone.
+                unsafe { self.queue.ring.write(position, write) };
+                Protocol::Inline
+            };
+            let hashes = |hashes: &mut Hashes| {
+                hashes.set(envelope.source, envelope.tag);
+                true
+            };
+            self.fill(position, envelope, bytes.len() as u32, hashes, protocol, None, stamp);
             return Ok(());
         }
         let Envelope { comm, source, tag } = envelope;
@@ -181,7 +210,7 @@ impl Sender {
         }
         let position = self.claim(false)?;
         let hashes = self.hashes(envelope);
-        let (length, payload) = (bytes.len() as u32, inline_words(bytes));
+        let (length, payload) = (bytes.len() as u32, Some(inline_words(bytes)));
         self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
         Ok(())
     }
@@ -201,7 +230,7 @@ impl Sender {
         // (`CompletionQueue::claim`).
         unsafe { self.queue.bounce.write(buffer, bytes) };
         let (hashes, length) = (self.hashes(envelope), bytes.len() as u32);
-        self.fill(position, envelope, length, hashes, Protocol::Buffered, [0; 3], stamp);
+        self.fill(position, envelope, length, hashes, Protocol::Buffered, None, stamp);
         Ok(())
     }
 
@@ -245,7 +274,7 @@ impl Sender {
         };
         match self.claim(false) {
             Ok(position) => {
-                let (hashes, payload) = (self.hashes(envelope), [key.0, 0, 0]);
+                let (hashes, payload) = (self.hashes(envelope), Some([key.0, 0, 0]));
                 let protocol = Protocol::Rendezvous;
                 self.fill(position, envelope, wire_length, hashes, protocol, payload, stamp);
                 Ok(SendRequest { shared: self.shared.clone(), key, done: false })
@@ -289,7 +318,7 @@ impl Sender {
 
     /// Writes the entry from beginning to end without other stores in between: such stores leave
     /// the store buffer together, and each run of them costs as much as a message. `hashes` also
-    /// returns whether the header has them.
+    /// returns whether the header has them. `payload`: unless it is there already.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "an entry has as many fields")]
     fn fill(
@@ -299,7 +328,7 @@ impl Sender {
         length: u32,
         hashes: impl FnOnce(&mut Hashes) -> bool,
         protocol: Protocol,
-        payload: [u64; 3],
+        payload: Option<[u64; 3]>,
         stamp: u64,
     ) {
         // SAFETY: `claim` gave this position to this sender alone.
@@ -313,7 +342,9 @@ impl Sender {
                 slot.length = length;
                 let has_hashes = hashes(&mut slot.hashes);
                 (slot.protocol, slot.has_hashes) = (protocol, has_hashes);
-                slot.payload = payload;
+                if let Some(payload) = payload {
+                    slot.payload = payload;
+                }
             });
         }
     }
