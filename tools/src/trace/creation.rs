@@ -4,9 +4,10 @@
 use super::{Comm, Group};
 
 /// How a communicator is made. All members of `parent` make the call, so the k-th creation on a
-/// parent is one creation on all of its ranks (MPI 4.1, section 7.4.2).
+/// parent is one creation on all of its ranks (MPI 4.1, section 7.4.2). `C` names a communicator, and
+/// `L` is a list of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CommHow<'a> {
+pub enum CommHow<C, L> {
     /// `MPI_Comm_dup`: the ranks stay.
     Dup,
     /// `MPI_Comm_create`: the group's members in the group's order.
@@ -24,9 +25,9 @@ pub enum CommHow<'a> {
     /// `reorder` MPI may renumber them, which a trace does not show.
     CartCreate {
         /// Extent in each dimension.
-        dims: &'a [i32],
+        dims: L,
         /// Whether each dimension is periodic.
-        periods: &'a [i32],
+        periods: L,
         /// Whether MPI may renumber the ranks.
         reorder: bool,
     },
@@ -34,7 +35,7 @@ pub enum CommHow<'a> {
     /// colour.
     CartSub {
         /// Non-zero for the dimensions to keep.
-        remain: &'a [i32],
+        remain: L,
     },
     /// `MPI_Graph_create`: the first `nodes` ranks of the parent.
     GraphCreate {
@@ -46,7 +47,7 @@ pub enum CommHow<'a> {
     Intercomm {
         local_leader: i32,
         /// The communicator that both leaders use, significant only at the leaders.
-        peer: Comm,
+        peer: C,
         /// Rank of the other leader in `peer`.
         remote_leader: i32,
         tag: i32,
@@ -58,21 +59,43 @@ pub enum CommHow<'a> {
     Dynamic,
 }
 
+impl<C> CommHow<C, &[i32]> {
+    /// The creation with owned lists, and other names for communicators.
+    pub fn to_owned<D>(self, comm: impl FnOnce(C) -> D) -> CommHow<D, Vec<i32>> {
+        match self {
+            Self::Dup => CommHow::Dup,
+            Self::Create { group } => CommHow::Create { group },
+            Self::Split { color, key } => CommHow::Split { color, key },
+            Self::CartCreate { dims, periods, reorder } => {
+                CommHow::CartCreate { dims: dims.to_vec(), periods: periods.to_vec(), reorder }
+            }
+            Self::CartSub { remain } => CommHow::CartSub { remain: remain.to_vec() },
+            Self::GraphCreate { nodes, reorder } => CommHow::GraphCreate { nodes, reorder },
+            Self::Intercomm { local_leader, peer, remote_leader, tag } => {
+                CommHow::Intercomm { local_leader, peer: comm(peer), remote_leader, tag }
+            }
+            Self::Merge { high } => CommHow::Merge { high },
+            Self::Dynamic => CommHow::Dynamic,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommNew<'a> {
-    pub how: CommHow<'a>,
+    pub how: CommHow<Comm, &'a [i32]>,
     /// The parent, or [`Comm::NULL`] without one.
     pub parent: Comm,
     /// The new communicator; [`Comm::NULL`] if this rank is no member.
     pub new: Comm,
 }
 
+/// How a group is made. `C` names a communicator; `L` and `R` are lists of ranks and of ranges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GroupHow<'a> {
+pub enum GroupHow<C, L, R> {
     /// `MPI_Comm_group`: the communicator's members.
-    OfComm(Comm),
+    OfComm(C),
     /// `MPI_Comm_remote_group`: the members of the remote group.
-    OfRemote(Comm),
+    OfRemote(C),
     /// `MPI_Group_union`: the first group's members, then the second group's other members.
     Union(Group, Group),
     /// `MPI_Group_intersection`: members of both in the order of the first.
@@ -80,17 +103,34 @@ pub enum GroupHow<'a> {
     /// `MPI_Group_difference`: members of the first group only.
     Difference(Group, Group),
     /// `MPI_Group_incl`: these ranks in this order.
-    Incl(Group, &'a [i32]),
+    Incl(Group, L),
     /// `MPI_Group_excl`: all ranks except these.
-    Excl(Group, &'a [i32]),
+    Excl(Group, L),
     /// `MPI_Group_range_incl`: ranges (first, last, stride) in sequence.
-    RangeIncl(Group, &'a [[i32; 3]]),
+    RangeIncl(Group, R),
     /// `MPI_Group_range_excl`: all ranks except those in these ranges.
-    RangeExcl(Group, &'a [[i32; 3]]),
+    RangeExcl(Group, R),
+}
+
+impl<C> GroupHow<C, &[i32], &[[i32; 3]]> {
+    /// The creation with owned lists, and other names for communicators.
+    pub fn to_owned<D>(self, comm: impl FnOnce(C) -> D) -> GroupHow<D, Vec<i32>, Vec<[i32; 3]>> {
+        match self {
+            Self::OfComm(of) => GroupHow::OfComm(comm(of)),
+            Self::OfRemote(of) => GroupHow::OfRemote(comm(of)),
+            Self::Union(a, b) => GroupHow::Union(a, b),
+            Self::Intersection(a, b) => GroupHow::Intersection(a, b),
+            Self::Difference(a, b) => GroupHow::Difference(a, b),
+            Self::Incl(group, ranks) => GroupHow::Incl(group, ranks.to_vec()),
+            Self::Excl(group, ranks) => GroupHow::Excl(group, ranks.to_vec()),
+            Self::RangeIncl(group, ranges) => GroupHow::RangeIncl(group, ranges.to_vec()),
+            Self::RangeExcl(group, ranges) => GroupHow::RangeExcl(group, ranges.to_vec()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupNew<'a> {
-    pub how: GroupHow<'a>,
+    pub how: GroupHow<Comm, &'a [i32], &'a [[i32; 3]]>,
     pub new: Group,
 }

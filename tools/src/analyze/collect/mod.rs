@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use dpamatch_vocabulary::TagSel;
 use foldhash::fast::RandomState as Fast;
 
-use super::origin::{How, LocalId, Members, Origin};
+use super::origin::{LocalId, Origin};
 use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
@@ -20,7 +20,7 @@ use crate::trace::{
 
 mod requests;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod transfers;
 
 use requests::{NONE, Requests};
@@ -170,8 +170,8 @@ impl<'a> Collector<'a> {
                 self.program.comms[at].size = u32::try_from(size).ok();
             }
             Op::GroupNew(GroupNew { how, new }) => {
-                let how = Members::from_call(how, |number| self.comm(number));
-                self.program.origins.push(Origin::Group { how, new: new.0 });
+                let how = how.to_owned(|comm| self.comm(comm.0));
+                self.program.origins.push(Origin::Group { how, new });
             }
             Op::Collective(Collective { kind, comm, root, .. }) => {
                 let root = root.and_then(|root| u32::try_from(root).ok()).unwrap_or(UNKNOWN);
@@ -289,7 +289,7 @@ impl<'a> Collector<'a> {
     }
 
     fn comm_new(&mut self, call: &Call<'_>, CommNew { how, parent, new }: CommNew<'_>) {
-        let how = How::from_call(how, |number| self.comm(number));
+        let how = how.to_owned(|comm| self.comm(comm.0));
         let parent = (parent != Comm::NULL).then(|| self.comm(parent.0));
         let new = (new != Comm::NULL).then(|| self.new_comm(new.0, true));
         self.program.origins.push(Origin::Comm { how, parent, new });

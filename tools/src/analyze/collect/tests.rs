@@ -2,10 +2,10 @@ use super::*;
 use crate::analyze::program::{ANY, NOBODY};
 use crate::trace::with_op;
 
-/// The program of these calls, one a line; `trace/interpret/tests.txt` says how they are written.
-fn collected(calls: &str) -> Program {
+/// The program of a rank with these calls, one a line; `trace/interpret/tests.txt` says how they are written.
+pub(crate) fn collected(rank: u32, calls: &str) -> Program {
     let sizes = DatatypeSizes::default();
-    let mut collector = Collector::new(0, &sizes);
+    let mut collector = Collector::new(rank, &sizes);
     for (sequence, call) in (0..).zip(calls.lines()) {
         with_op(call, |function, op| {
             let (cpu, wall, op) = (None, None, op.expect("a good call"));
@@ -18,6 +18,7 @@ fn collected(calls: &str) -> Program {
 #[test]
 fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
     let program = collected(
+        0,
         "MPI_Iprobe source=0 tag=0 comm=2 flag=0\n\
          MPI_Iprobe source=-1 tag=0 comm=2 flag=0\n\
          MPI_Iprobe source=-1 tag=0 comm=3 flag=0\n\
@@ -45,6 +46,7 @@ fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
 #[test]
 fn nobody_is_not_anybody() {
     let program = collected(
+        0,
         "MPI_Recv source=-2 tag=-1 comm=2\n\
          MPI_Recv source=-1 tag=-1 comm=2 status={3:4}\n\
          MPI_Recv source=-1 tag=-1 comm=2",
@@ -59,6 +61,7 @@ fn nobody_is_not_anybody() {
 #[test]
 fn statuses_tell_what_was_received() {
     let program = collected(
+        0,
         "MPI_Recv source=-1 tag=6 comm=2 status={3:-1}\n\
          MPI_Recv source=-1 tag=-1 comm=2 status={3:6}\n\
          MPI_Recv source=3 tag=6 comm=2 status={4:6}\n\
@@ -83,12 +86,15 @@ fn cancels_and_freed_requests_are_told_apart() {
     let post = |request| format!("MPI_Irecv source=0 tag=0 comm=2 request={request}\n");
     let cancelled =
         (10..14).map(|request| format!("{}MPI_Cancel request={request}\n", post(request)));
-    let program = collected(&format!(
-        "{}{}MPI_Wait request=10 status={{-1:-1!}}\nMPI_Wait request=11 status={{0:0}}\n\
+    let program = collected(
+        0,
+        &format!(
+            "{}{}MPI_Wait request=10 status={{-1:-1!}}\nMPI_Wait request=11 status={{0:0}}\n\
          MPI_Wait request=12\nMPI_Request_free request=13\nMPI_Request_free request=14",
-        cancelled.collect::<String>(),
-        post(14)
-    ));
+            cancelled.collect::<String>(),
+            post(14)
+        ),
+    );
     let ends: Vec<_> = program.transfers.iter().map(|transfer| transfer.end).collect();
     let asked = End::CancelAsked;
     assert_eq!(ends, [End::Cancelled, End::Known, asked, asked, End::Freed]);
@@ -98,10 +104,10 @@ fn cancels_and_freed_requests_are_told_apart() {
 fn a_request_number_names_operations_in_their_order() {
     let post = "MPI_Irecv source=0 tag=0 comm=2 request=7\n".repeat(3);
     let all = "MPI_Waitall count=2 requests=(7,7) statuses={0:0:1,0:0:2}\n";
-    let program = collected(&format!("{post}{all}"));
+    let program = collected(0, &format!("{post}{all}"));
     let bytes: Vec<_> = program.transfers.iter().map(|transfer| transfer.got_bytes).collect();
     assert_eq!(bytes, [1, 2, UNKNOWN]);
     assert_eq!(program.transfers[2].end, End::Pending);
-    let program = collected(&format!("{post}{all}{all}"));
+    let program = collected(0, &format!("{post}{all}{all}"));
     assert_eq!((program.oddities.unknown_requests, program.transfers[2].got_bytes), (1, 1));
 }

@@ -19,7 +19,7 @@ impl Resolver<'_> {
         });
         let Some(&first) = programs.first() else { return };
         let made = match self.call(first).0 {
-            How::Inter { .. } => return self.close_half(parent, programs),
+            How::Intercomm { .. } => return self.close_half(parent, programs),
             How::Dup => self.one(
                 &programs,
                 self.all[parent as usize].members.clone(),
@@ -27,8 +27,10 @@ impl Resolver<'_> {
                 parent,
                 true,
             ),
-            How::Graph { nodes } => self.prefix(&programs, parent, *nodes as usize, "graph", whole),
-            How::Cart { dims } => {
+            How::GraphCreate { nodes, .. } => {
+                self.prefix(&programs, parent, *nodes as usize, "graph", whole)
+            }
+            How::CartCreate { dims, .. } => {
                 let size = dims.iter().try_fold(1_usize, |size, &extent| {
                     size.checked_mul(usize::try_from(extent).ok().filter(|&extent| extent > 0)?)
                 });
@@ -203,7 +205,7 @@ impl Resolver<'_> {
     fn close_half(&mut self, parent: u32, programs: Vec<usize>) {
         let group = self.all[parent as usize].members.clone();
         let handshake = programs.iter().find_map(|&program| {
-            let How::Inter { local_leader, peer, remote_leader, tag } = *self.call(program).0
+            let How::Intercomm { local_leader, peer, remote_leader, tag } = *self.call(program).0
             else {
                 return None;
             };

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::Resolver;
 use crate::analyze::origin::Members;
+use crate::trace::Group;
 
 impl Resolver<'_> {
     pub(super) fn group(&mut self, program: usize, how: &Members) -> Arc<[u32]> {
-        let of = |resolver: &Self, group: u32| -> Arc<[u32]> {
+        let of = |resolver: &Self, group: Group| -> Arc<[u32]> {
             resolver.groups[program].get(&group).cloned().unwrap_or_default()
         };
         match how {

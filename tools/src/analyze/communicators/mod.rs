@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::origin::LocalId;
 use super::program::{LocalComm, Program};
+use crate::trace::Group;
 
 mod create;
 mod follow;
@@ -140,7 +141,7 @@ struct Resolver<'a> {
     world: Arc<[u32]>,
     all: Vec<GlobalComm>,
     of_local: Vec<Vec<u32>>,
-    groups: Vec<HashMap<u32, Arc<[u32]>>>,
+    groups: Vec<HashMap<Group, Arc<[u32]>>>,
     next: Vec<usize>,
     creations: HashMap<(usize, u32), u32>,
     waiting: BTreeMap<Creation, Vec<usize>>,
