@@ -20,22 +20,14 @@
 //! loom: <model>: <N> executions, <exhaustive|bounded K>
 //! ```
 
-#[cfg(dpamatch_loom)]
-mod check;
-#[cfg(dpamatch_loom)]
-pub mod model;
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub mod paths;
-#[cfg(dpamatch_loom)]
-pub mod race;
-#[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
-pub mod schedules;
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-mod story;
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub mod stream;
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub mod threads;
+#![cfg(dpamatch_loom)]
 
-#[cfg(dpamatch_loom)]
+mod check;
+pub mod model;
+pub mod paths;
+pub mod race;
+mod story;
+pub mod stream;
+
 pub use check::{check, explore, report};
+pub use loom::thread as threads;

@@ -15,12 +15,8 @@ enum Work {
     Cargo(Line),
     /// Runs `dpamatch` with each of these arguments in place of `{}`.
     Dpamatch(Line, &'static [&'static str]),
-    /// Runs cargo for the models: flag for the arm of `sync`, target folder, and arguments.
-    Model {
-        cfg: &'static str,
-        folder: &'static str,
-        line: Line,
-    },
+    /// Runs the everyday models.
+    Models,
     /// Runs the seeded faults.
     Mutants,
 }
@@ -43,21 +39,10 @@ const STEPS: &[Step] = &[
         name: "streams",
         work: Work::Cargo(&["test", "-p", "dpamatch", "--release", "--test", "random_streams"]),
     },
-    Step {
-        name: "loom",
-        work: Work::Model {
-            cfg: "dpamatch_loom",
-            folder: "loom",
-            line: &["--tests", "--", "--nocapture", "--test-threads=2"],
-        },
-    },
+    Step { name: "loom", work: Work::Models },
     Step {
         name: "shuttle",
-        work: Work::Model {
-            cfg: "dpamatch_shuttle",
-            folder: "shuttle",
-            line: &["--test", "schedules", "--", "--nocapture"],
-        },
+        work: Work::Cargo(&["test", "-p", "dpamatch_explore", "--test", "random"]),
     },
     Step { name: "faults", work: Work::Mutants },
     Step { name: "prediction", work: Work::Dpamatch(&["predict"], &[""]) },
@@ -100,15 +85,10 @@ impl Work {
                     cargo.args(["run", "--release", "-q", "-p", "dpamatch_tools", "--"]).args(line)
                 })
             }),
-            Self::Model { cfg, folder, line } => cargo(root, |cargo| {
-                let target = root.join("target").join(folder);
-                cargo
-                    .env("RUSTFLAGS", format!("--cfg {cfg} -C debug-assertions"))
-                    .env_remove("CARGO_ENCODED_RUSTFLAGS")
-                    .args(["test", "-p", "loom_tests", "--profile", "models", "--target-dir"])
-                    .arg(target)
-                    .args(line)
-            }),
+            Self::Models => {
+                let line = ["--tests", "--", "--nocapture", "--test-threads=2"];
+                succeed(&mut mutants::cargo(root, &line))
+            }
             Self::Mutants => mutants::run(&[]),
         }
     }
@@ -116,7 +96,10 @@ impl Work {
 
 fn cargo(root: &Path, line: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Failure> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let command = line(command.current_dir(root));
+    succeed(line(command.current_dir(root)))
+}
+
+fn succeed(command: &mut Command) -> Result<(), Failure> {
     let status =
         command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     if status.success() { Ok(()) } else { Err(Failure::Task(format!("{command:?}: {status}"))) }

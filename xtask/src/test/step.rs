@@ -140,17 +140,6 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "shuttle",
-        env: &[("RUSTFLAGS", "--cfg dpamatch_shuttle -C debug-assertions")],
-        target: Some("shuttle"),
-        args: "test -p loom_tests --profile models --test schedules",
-        judge: |finished| {
-            counts::no_warnings(&finished.output)?;
-            counts::tests(&finished.stdout)
-        },
-        ..PLAIN
-    },
-    Step {
         name: "loom",
         extents: &[Extent::Everyday],
         env: &[LOOM_FLAGS],

@@ -1,27 +1,37 @@
-//! Random streams under random schedules, beyond loom's reach: 8 to 32 handlers over several
-//! blocks.
+//! Random streams under random and PCT schedules, beyond loom's reach: 8 to 32 handlers over several
+//! blocks. The streams and their checks are the models' (`loom_tests`), here on shuttle's threads.
 //!
 //! shuttle treats every atomic as sequentially consistent, so this finds faults of the algorithm,
 //! not of the memory orderings.
+#![expect(unreachable_pub, reason = "the models' library is compiled into this program")]
+#![allow(dead_code, reason = "the models use more of it")]
+
+extern crate dpa_model_explore as dpa_model;
+
+#[path = "../../../loom_tests/src/paths.rs"]
+mod paths;
+#[path = "../../../loom_tests/src/story.rs"]
+mod story;
+#[path = "../../../loom_tests/src/stream.rs"]
+mod stream;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
+use dpa_model::{Barrier, Domains, FastPath, NicConfig, Operation, Options};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::thread as threads;
 use shuttle::{Config, Runner};
 
-use crate::paths::Paths;
-use dpa_model::Operation;
-
-use crate::story;
-use crate::stream::{Crew, Stream, cancel, post, send};
+use paths::Paths;
+use stream::{Crew, Stream, cancel, post, send, tiny};
 
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
 
 /// Scheduling policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Choice {
+enum Choice {
     /// A random runnable thread at each step.
     Random,
     /// Priorities that change at this many points (probabilistic concurrency testing).
@@ -29,12 +39,11 @@ pub enum Choice {
 }
 
 /// Seeded numbers (splitmix64), equal on every machine.
-#[derive(Debug)]
-pub struct Seeded(pub u64);
+struct Seeded(u64);
 
 impl Seeded {
     /// A number in `0..end`.
-    pub fn below(&mut self, end: u64) -> u64 {
+    fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -43,7 +52,7 @@ impl Seeded {
 }
 
 /// Runs of posts and of messages over few keys, with wildcards: conflicts of every kind.
-pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation> {
+fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation> {
     let mut random = Seeded(seed);
     let (sources, tags) = (1 + random.below(2), 1 + random.below(2));
     let wild = random.below(4);
@@ -70,10 +79,9 @@ pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation>
 
 /// Runs the stream under `count` schedules. `DPAMATCH_SHUTTLE_SEED=<seed>` restricts it to the
 /// stream of that seed, `DPAMATCH_SHUTTLE_REPLAY=<schedule>` also to that schedule.
-///
-/// # Panics
-/// When an execution differs from the oracle; shuttle prints the schedule, this function the seed.
-pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc<Paths>) {
+/// When an execution differs from the oracle, shuttle prints the schedule, and this function the
+/// seed.
+fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc<Paths>) {
     if std::env::var("DPAMATCH_SHUTTLE_SEED").is_ok_and(|only| only != seed.to_string()) {
         return;
     }
@@ -100,4 +108,64 @@ fn run(scheduler: impl Scheduler + 'static, model: impl Fn() + Send + Sync + 'st
     let mut config = Config::new();
     config.stack_size = STACK_BYTES;
     Runner::new(scheduler, config).run(model);
+}
+
+/// Explores random streams for `handlers`, each under `schedules` schedules.
+fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: usize) {
+    let paths = Arc::new(Paths::default());
+    for seed in 0..seeds {
+        let mut random = Seeded(!seed);
+        let forms = [FastPath::Sequence, FastPath::Prefix, FastPath::Literal, FastPath::Off];
+        let fast_path = forms[random.below(4) as usize];
+        let early_check =
+            matches!(fast_path, FastPath::Sequence | FastPath::Off) && random.below(2) == 0;
+        let barrier = [Barrier::Lanes, Barrier::Bitmap][random.below(2) as usize];
+        let domains = [Domains::Paper, Domains::Keyed][random.below(2) as usize];
+        let options = Options { domains, ..Options::default() };
+        let options = Options { fast_path, early_check, barrier, ..options };
+        let steps = random_steps(seed, handlers, 3);
+        let count = steps.len().next_power_of_two();
+        let config = NicConfig {
+            bins: 1 + random.below(4) as usize,
+            receives: count,
+            unexpected: count,
+            workers: if random.below(2) == 0 { handlers } else { handlers / 2 },
+            ..tiny(handlers, handlers, options)
+        };
+        explore(seed, choice, schedules, &Stream::new(config, &steps), &paths);
+    }
+    if std::env::var_os("DPAMATCH_SHUTTLE_SEED").is_none() {
+        let expected = [
+            "clean",
+            "fast",
+            "slow",
+            "forced",
+            "unexpected",
+            "refused_mixed",
+            "refused_sequence",
+            "cancelled",
+        ];
+        paths.require(name, &expected, &[]);
+        println!("shuttle: {name}: {} schedules, {choice:?}", seeds as usize * schedules);
+    }
+}
+
+#[test]
+fn eight_handlers_random() {
+    streams("schedules/8 handlers", 8, Choice::Random, 200, 10);
+}
+
+#[test]
+fn eight_handlers_pct() {
+    streams("schedules/8 handlers", 8, Choice::Pct(3), 200, 10);
+}
+
+#[test]
+fn sixteen_handlers_random() {
+    streams("schedules/16 handlers", 16, Choice::Random, 100, 5);
+}
+
+#[test]
+fn thirty_two_handlers_pct() {
+    streams("schedules/32 handlers", 32, Choice::Pct(5), 60, 5);
 }
