@@ -174,10 +174,10 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
         figure =
             figure.with(lines.into_iter().chain([Chosen::ALL]).map(line).fold(panel, Lines::with));
         let mut heat = Heat::new(
-            format!("{handlers} handlers: all, relative to all but one"),
+            format!("{handlers} handlers"),
             "equal messages, per cent",
-            "without",
-            "all / all but one",
+            "optimisation",
+            "all of them / all but this one",
         )
         .with_columns(equal.iter().map(u32::to_string));
         for (which, (name, _)) in OPTIMISATIONS.iter().enumerate() {
