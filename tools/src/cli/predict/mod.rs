@@ -95,8 +95,8 @@ pub(super) struct Common {
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Source of the defaults below [default: nic; prototype for accuracy, ablation, sensitivity and
-    /// calibrate]
+    /// Source of the defaults below [default: nic; prototype for accuracy, ablation, sensitivity
+    /// and calibrate]
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
     /// Entry rule of the fast path [default: sequence; prefix as in the prototype]
