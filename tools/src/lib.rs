@@ -3,6 +3,7 @@
 //!
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
 //! - [`trace`]: recorded MPI calls of real programs.
+//! - [`collectives`]: the messages inside collective operations.
 //! - [`analyze`]: traces replayed through engines.
 //! - [`compare`]: the papers' experiments on all engines.
 //! - [`workload`]: common communication patterns as streams.
@@ -20,6 +21,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod channels;
+pub mod collectives;
 pub mod compare;
 pub mod cost;
 pub mod figure;

@@ -27,8 +27,8 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
             text: match report.application.shares.collective {
                 0 => "Offloading has no benefit: the program posts no receives.",
                 _ => {
-                    "No verdict: the program posts no receives, and a trace does not hold the \
-                     messages inside its collective calls."
+                    "No verdict: the program posts no receives. --collectives adds the messages \
+                     inside its collective calls."
                 }
             }
             .to_owned(),
@@ -290,7 +290,11 @@ fn hints(report: &Report) -> Vec<Advice> {
         ("mpi_assert_exact_length", |hints| &hints.exact_length),
         ("mpi_assert_allow_overtaking", |hints| &hints.allow_overtaking),
     ];
-    let used = || report.communicators.iter().filter(|comm| comm.stats.traffic.all_receives() > 0);
+    // A hint on a communicator does not apply to the library's own messages.
+    let used = || {
+        let comms = report.communicators.iter().filter(|comm| !comm.collectives);
+        comms.filter(|comm| comm.stats.traffic.all_receives() > 0)
+    };
     let mut advice = Vec::new();
     for (name, of) in all {
         let (kept, unsafe_): (Vec<_>, Vec<_>) =

@@ -13,6 +13,7 @@ mod by_hand;
 mod collect;
 mod communicators;
 mod engines;
+mod expand;
 pub mod figures;
 pub mod html;
 mod inbound;
@@ -37,13 +38,14 @@ pub use collect::collect;
 pub use communicators::{Communicators, GlobalComm, Translation};
 pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;
+pub use expand::Expanded;
 pub use inbound::{Inbound, Lost};
 pub use logged::{LogError, is_log};
 pub use origin::{How, LocalId, Members, Origin};
 pub use pairs::pairs;
 pub use program::{
-    ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer,
-    UNKNOWN,
+    ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
+    Step, Sync, Transfer, UNKNOWN,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};

@@ -204,6 +204,41 @@ pub struct Oddities {
     pub contradictions: u64,
 }
 
+/// The data of one side of a collective call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// Elements, for each peer or in all.
+    pub count: u64,
+    /// Bytes of an element, or [`UNKNOWN`].
+    pub element: u32,
+    /// First of the peers' elements in [`Program::counts`].
+    pub first: u32,
+    /// Number of peers with elements of their own.
+    pub peers: u32,
+}
+
+impl Side {
+    pub fn counts<'a>(&self, program: &'a Program) -> &'a [u32] {
+        &program.counts[self.first as usize..][..self.peers as usize]
+    }
+}
+
+/// A call of a collective operation, kept until its messages replace it. 64 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CollectiveCall {
+    pub sent: Side,
+    pub received: Side,
+    /// Index into [`Program::steps`].
+    pub step: u32,
+    /// Number of the call, from 0.
+    pub call: u32,
+    /// The root's rank, or [`UNKNOWN`].
+    pub root: u32,
+    pub comm: u16,
+    pub function: u16,
+    pub kind: CollectiveKind,
+}
+
 /// One rank's part of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -214,6 +249,10 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// Transfers completed by waits and tests, for [`Action::Finish`].
     pub finished: Vec<u32>,
+    /// Calls whose messages are still to be made, in order.
+    pub collectives: Vec<CollectiveCall>,
+    /// Their elements by peer.
+    pub counts: Vec<u32>,
     /// Failed probes with wildcards, by communicator and wildcards.
     pub empty_polls: Vec<EmptyPolls>,
     /// Its communicators in order of appearance; 0 is `MPI_COMM_WORLD`, 1 is `MPI_COMM_SELF`.

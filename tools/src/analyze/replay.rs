@@ -6,8 +6,9 @@ use super::communicators::Communicators;
 use super::inbound::Inbound;
 use super::order::{Happening, Order};
 use super::program::{Program, UNKNOWN};
+use crate::trace::CollectiveKind;
 use dpamatch::engine::{MsgId, RecvId};
-use dpamatch::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
+use dpamatch::stream::{CollName, Collective, Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// The inputs of a replay for one rank.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,14 @@ impl<'a> RankView<'a> {
         Envelope { comm: CommId(comm), source, tag: Tag::new(tag).unwrap_or_default() }
     }
 
+    /// The mark of a message or receive inside a collective operation, whose number is the tag.
+    fn mark(self, comm: u32, tag: i32, bytes: u32) -> Option<Collective> {
+        let marked = self.comms.all[comm as usize].collectives;
+        let kind = CollectiveKind::ALL.get(usize::try_from(tag).ok()?).filter(|_| marked)?;
+        let name = CollName::new(kind.name())?;
+        Some(Collective { name, bytes: (bytes != UNKNOWN).then_some(u64::from(bytes)) })
+    }
+
     /// The order as an event stream. Receives and probes carry the number of their transfer,
     /// messages their own number, and communicators their number in the run.
     pub fn events(self, order: &'a Order) -> impl Iterator<Item = Event> + 'a {
@@ -45,15 +54,18 @@ impl<'a> RankView<'a> {
                     comm: CommId(self.comm(at)),
                     selector: transfer.selector(),
                     size: known(transfer.bytes),
-                    coll: None,
+                    coll: self.mark(self.comm(at), transfer.tag, transfer.bytes),
                 }
             }
-            Happening::Arrive(message) => Event::Arrive {
-                msg: MsgId(u64::from(message)),
-                envelope: self.envelope(message),
-                bytes: known(self.inbound[message as usize].bytes),
-                coll: None,
-            },
+            Happening::Arrive(message) => {
+                let &Inbound { comm, tag, bytes, .. } = &self.inbound[message as usize];
+                Event::Arrive {
+                    msg: MsgId(u64::from(message)),
+                    envelope: self.envelope(message),
+                    bytes: known(bytes),
+                    coll: self.mark(comm, tag as i32, bytes),
+                }
+            }
             Happening::Cancel(at) => Event::Cancel { recv: RecvId(u64::from(at)) },
             Happening::Probe(at) => Event::Probe {
                 probe: ProbeId(u64::from(at)),

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::advice::{Advice, advise};
 use super::communicators::Translation;
 use super::engines::{EngineReport, replay};
+use super::expand::Expanded;
 use super::inbound::{Inbound, Lost};
 use super::legality;
 use super::lifetime::{Lifetime, lifetime};
@@ -74,6 +75,8 @@ pub struct CommReport {
     /// Number of processes, in both groups together.
     pub size: u32,
     pub translation: Translation,
+    /// Whether it is the context of another communicator's collective operations.
+    pub collectives: bool,
     /// Its statistics, summed over its ranks.
     #[serde(flatten)]
     pub stats: CommStats,
@@ -88,6 +91,8 @@ pub struct Source {
     pub truth: Truth,
     /// Sends without a known receiver.
     pub lost: Lost,
+    /// What became of collective operations, if their messages were made.
+    pub expanded: Option<Expanded>,
     pub oddities: Oddities,
     /// Creations of communicators that some members did not record.
     pub incomplete_creations: u64,
@@ -226,8 +231,12 @@ fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
 }
 
 fn source(run: &Run) -> Source {
-    let mut source =
-        Source { lost: run.lost, incomplete_creations: run.comms.incomplete, ..Source::default() };
+    let mut source = Source {
+        lost: run.lost,
+        expanded: run.expanded,
+        incomplete_creations: run.comms.incomplete,
+        ..Source::default()
+    };
     for truth in &run.truth {
         source.truth.add(truth);
     }
@@ -256,6 +265,7 @@ fn communicators(run: &Run, ranks: &[RankStats]) -> Vec<CommReport> {
             name: comm.name.clone(),
             size: size as u32,
             translation: comm.translation,
+            collectives: comm.collectives,
             stats,
         }
     };

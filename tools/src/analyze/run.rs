@@ -4,12 +4,14 @@ use dpamatch_vocabulary::Rank;
 use rayon::prelude::*;
 
 use super::communicators::Communicators;
+use super::expand::{Expanded, expand};
 use super::inbound::{Inbound, Lost, route};
 use super::order::{Causal, Guided, Interleaving, Load, Network, Order, Stall, merged};
 use super::program::Program;
 use super::replay::RankView;
 use super::report::OrderChoice;
 use super::truth::{Truth, pair};
+use crate::collectives::Library;
 use crate::trace::{TraceError, TraceErrorKind, TraceSource};
 
 /// Maximum processes of a run, which bounds tables over the world.
@@ -30,6 +32,8 @@ pub struct Run {
     pub truth: Vec<Truth>,
     /// Sends without a known receiver.
     pub lost: Lost,
+    /// What became of collective operations, if their messages were made.
+    pub expanded: Option<Expanded>,
     /// The order at each rank, if known.
     pub(super) recorded: Option<Vec<Order>>,
 }
@@ -43,6 +47,19 @@ impl Run {
     /// # Complexity
     /// Linear in the calls, plus one sort of each rank's receives and messages.
     pub fn load(source: &dyn TraceSource, read: impl Fn(Rank) + Sync) -> Result<Self, TraceError> {
+        Self::load_with(source, Library::Off, read)
+    }
+
+    /// As [`load`](Self::load), with the messages that `library` sends inside collective
+    /// operations.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), or a rank has more than 2^25 such messages and receives.
+    pub fn load_with(
+        source: &dyn TraceSource,
+        library: Library,
+        read: impl Fn(Rank) + Sync,
+    ) -> Result<Self, TraceError> {
         if let Some(rank) = source.ranks().iter().find(|rank| rank.get() >= PROCESSES_MAX) {
             let name = format!("rank {}", rank.get());
             let what = format!("is beyond the {PROCESSES_MAX} processes that can be analyzed");
@@ -53,17 +70,26 @@ impl Run {
             .par_iter()
             .map(|&rank| {
                 let mut reader = source.open(rank)?;
-                let program = super::collect(reader.as_mut())?;
+                let program = super::collect(reader.as_mut(), library != Library::Off)?;
                 let sites = source.sites(rank)?;
                 read(rank);
                 Ok(Program { sites, ..program })
             })
             .collect();
-        Ok(Self::new(programs?, source.run().processes))
+        Self::with(programs?, source.run().processes, library)
     }
 
     /// Builds a run from operations; `processes` is the size of the world, if known.
-    pub fn new(mut programs: Vec<Program>, processes: Option<u32>) -> Self {
+    pub fn new(programs: Vec<Program>, processes: Option<u32>) -> Self {
+        let run = Self::with(programs, processes, Library::Off);
+        run.expect("only messages inside collective operations can be too many")
+    }
+
+    pub(super) fn with(
+        mut programs: Vec<Program>,
+        processes: Option<u32>,
+        library: Library,
+    ) -> Result<Self, TraceError> {
         programs.sort_by_key(|program| program.rank);
         let highest = programs.last().map_or(0, |program| program.rank + 1);
         let asked = programs.iter().filter_map(|program| program.comms[0].size).max();
@@ -71,7 +97,12 @@ impl Run {
         let told = processes_told.unwrap_or_else(|| addressed(&programs));
         // A damaged number must not make tables grow beyond what the ranks need.
         let processes = told.min(PROCESSES_MAX).max(highest);
-        let comms = Communicators::resolve(&programs, processes);
+        let processes_guessed = processes_told.is_none();
+        let mut comms = Communicators::resolve(&programs, processes);
+        let expanded = match library {
+            Library::Off => None,
+            _ => Some(expand(&mut programs, &mut comms, library, !processes_guessed)?),
+        };
         let (mut inbound, lost) = route(&programs, &comms);
         let ranks: Vec<u32> = programs.iter().map(|program| program.rank).collect();
         let truth = programs
@@ -80,8 +111,17 @@ impl Run {
             .enumerate()
             .map(|(at, (program, inbound))| pair(at, program, inbound, &comms, &ranks))
             .collect();
-        let processes_guessed = processes_told.is_none();
-        Self { processes, processes_guessed, programs, comms, inbound, truth, lost, recorded: None }
+        Ok(Self {
+            processes,
+            processes_guessed,
+            programs,
+            comms,
+            inbound,
+            truth,
+            lost,
+            expanded,
+            recorded: None,
+        })
     }
 
     /// The inputs of a replay of the n-th program.

@@ -24,7 +24,7 @@ use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
 use super::table::{Format, Wide};
-use super::trace::load;
+use super::trace::{CollectivesArgs, load};
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,7 @@ Examples:
   dpamatch analyze traces/amg-8 --out report --receives 64
   dpamatch analyze copy.bin --as-rank 3 --format json
   dpamatch analyze logs --engine all
+  dpamatch analyze traces/lulesh-27 --collectives mpich --engine list,col-ll,col-pnp
   dpamatch analyze traces/edge-4-mpich --against traces/edge-4-openmpi
   dpamatch analyze traces/amg-8 --save before.json      see dpamatch diff";
 
@@ -102,6 +103,8 @@ pub(super) struct Args {
     /// The rank of a single file, if its name does not give it
     #[arg(long, alias = "rank", value_name = "R")]
     as_rank: Option<u32>,
+    #[command(flatten)]
+    collectives: CollectivesArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -296,7 +299,7 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(R
         .map_err(|error| BadInput(format!("--as-rank: {error}")))?;
     let question = args.question(name_of(path))?;
     let options = OpenOptions { salvage: args.salvage, rank };
-    let run = load(path, options, "ranks read")?;
+    let run = load(path, options, args.collectives, "ranks read")?;
     if rank.is_some() && run.programs.len() > 1 {
         let what = "--as-rank names the rank of a single file, and this trace has";
         let ranks = run.programs.len();

@@ -17,7 +17,7 @@ use super::input::built_in_or_file;
 use super::predict::profile_text;
 use super::progress::bar;
 use super::table::{Format, Wide, write};
-use super::trace::load;
+use super::trace::{CollectivesArgs, load};
 use super::{BadInput, document, engines, output};
 
 const EXAMPLES: &str = "\
@@ -37,6 +37,7 @@ Examples:
   dpamatch offload traces/lulesh-27
   dpamatch offload traces/amg-8 traces/minife-16 --handlers 16
   dpamatch offload traces/amg-8 --ranks --communicators
+  dpamatch offload traces/amg-8 --collectives openmpi
   dpamatch offload traces/amg-8 --host my-host.toml --set memory.l2_ns=50
   dpamatch offload --print-host > my-host.toml";
 
@@ -82,6 +83,8 @@ pub(super) struct Args {
     /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
+    #[command(flatten)]
+    collectives: CollectivesArgs,
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
@@ -134,7 +137,7 @@ impl Args {
 
     fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
         let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
-        let run = load(path, options, "ranks read")?;
+        let run = load(path, options, self.collectives, "ranks read")?;
         let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
         progress.finish_and_clear();

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use dpamatch::Rank;
 use dpamatch_tools::analyze::{LogError, Run, is_log};
+use dpamatch_tools::collectives::Library;
 use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 
 use super::failure::is_wrong_file;
-use super::input::unusable;
+use super::input::{choice, default, unusable};
 use super::progress::bar;
 use super::{BadInput, output};
 
@@ -84,9 +85,27 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn 
     Ok(trace)
 }
 
+/// What becomes of collective operations.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(super) struct CollectivesArgs {
+    /// Add the messages that this MPI library sends inside collective operations
+    #[arg(long, value_name = "LIBRARY", default_value = default::<Library>(),
+          value_parser = choice::<Library>())]
+    pub(super) collectives: Library,
+}
+
 /// Loads a trace or a folder with order logs; `what` labels the progress bar.
-pub(super) fn load(path: &Path, options: OpenOptions, what: &'static str) -> anyhow::Result<Run> {
+pub(super) fn load(
+    path: &Path,
+    options: OpenOptions,
+    CollectivesArgs { collectives }: CollectivesArgs,
+    what: &'static str,
+) -> anyhow::Result<Run> {
     if is_log(path) {
+        if collectives != Library::Off {
+            let what = "order logs hold the messages inside collective operations already";
+            return Err(BadInput(format!("--collectives: {what}")).into());
+        }
         return Run::of_logs(path).map_err(|error| match error {
             LogError::Io { .. } => error.into(),
             _ => BadInput(error.to_string()).into(),
@@ -95,7 +114,7 @@ pub(super) fn load(path: &Path, options: OpenOptions, what: &'static str) -> any
     let advise = !options.salvage;
     let source = open(path, options)?;
     let progress = bar(source.ranks().len(), what);
-    let run = Run::load(source.as_ref(), |_| progress.inc(1));
+    let run = Run::load_with(source.as_ref(), collectives, |_| progress.inc(1));
     let run = run.map_err(|error| bad_input(error, advise))?;
     progress.finish_and_clear();
     Ok(run)

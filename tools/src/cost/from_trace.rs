@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::message_list::{Message, MessageList, Phase};
 use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN};
+use crate::collectives::Library;
 use crate::trace::{TraceError, TraceSource};
 
 /// Messages found in a trace. Ranks are world ranks, whatever the message's communicator.
@@ -32,16 +33,16 @@ pub struct LeftOut {
     pub to_no_rank: u64,
 }
 
-/// Extracts the messages of a trace. Collective operations send none: the trace does not record
-/// what the library sends for them.
+/// Extracts the messages of a trace, with those that a library sends inside collective operations.
+/// These belong to the phase that the operation ends.
 ///
 /// # Errors
 /// The trace cannot be read.
 ///
 /// # Complexity
 /// O(calls + messages log messages); the calls are held in memory.
-pub fn read(trace: &dyn TraceSource) -> Result<TraceMessages, TraceError> {
-    Ok(of_run(&Run::load(trace, |_| ())?))
+pub fn read(trace: &dyn TraceSource, collectives: Library) -> Result<TraceMessages, TraceError> {
+    Ok(of_run(&Run::load_with(trace, collectives, |_| ())?))
 }
 
 pub fn of_run(run: &Run) -> TraceMessages {
@@ -208,12 +209,21 @@ mod tests {
     fn recorded(processes: u32, ops: Vec<Vec<Op<'static>>>) -> TraceMessages {
         let ranks = (0..ops.len() as u32).map(|rank| Rank::new(rank).expect("a rank")).collect();
         let run = RunInfo { processes: Some(processes), ..RunInfo::default() };
-        read(&Recorded { run, ranks, ops }).expect("a trace")
+        read(&Recorded { run, ranks, ops }, Library::Off).expect("a trace")
     }
 
     fn collective(comm: Comm) -> Op<'static> {
         let kind = CollectiveKind::Barrier;
-        Op::Collective(Collective { kind, comm, root: None, sent: None, received: None })
+        let (sent_counts, received_counts): (&[i32], &[i32]) = (&[], &[]);
+        Op::Collective(Collective {
+            kind,
+            comm,
+            root: None,
+            sent: None,
+            received: None,
+            sent_counts,
+            received_counts,
+        })
     }
 
     fn recv(tag: u32) -> Op<'static> {

@@ -64,7 +64,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::NothingToMatch => f.write_str(
-                "the trace holds no receives; messages inside collectives are not in it",
+                "the trace holds no receives; --collectives adds the messages inside collectives",
             ),
             Self::TooLittle { percent } => {
                 write!(f, "it moves the run's end by {percent:.2} % at most")

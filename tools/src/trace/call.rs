@@ -110,6 +110,6 @@ pub enum Op<'a> {
     },
     GroupNew(GroupNew<'a>),
     GroupFree(Group),
-    Collective(Collective),
+    Collective(Collective<'a>),
     Other,
 }

@@ -2,28 +2,47 @@
 
 use super::{Comm, Payload};
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CollectiveKind {
-    Barrier,
-    Bcast,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    Alltoallw,
-    Reduce,
-    Allreduce,
-    ReduceScatter,
-    Scan,
-    Exscan,
+dpamatch_vocabulary::choices! {
+    /// A collective operation.
+    #[derive(Hash)]
+    pub enum CollectiveKind, by default Barrier {
+        /// `MPI_Barrier`.
+        Barrier = "barrier",
+        /// `MPI_Bcast`.
+        Bcast = "bcast",
+        /// `MPI_Gather`.
+        Gather = "gather",
+        /// `MPI_Gatherv`.
+        Gatherv = "gatherv",
+        /// `MPI_Scatter`.
+        Scatter = "scatter",
+        /// `MPI_Scatterv`.
+        Scatterv = "scatterv",
+        /// `MPI_Allgather`.
+        Allgather = "allgather",
+        /// `MPI_Allgatherv`.
+        Allgatherv = "allgatherv",
+        /// `MPI_Alltoall`.
+        Alltoall = "alltoall",
+        /// `MPI_Alltoallv`.
+        Alltoallv = "alltoallv",
+        /// `MPI_Alltoallw`.
+        Alltoallw = "alltoallw",
+        /// `MPI_Reduce`.
+        Reduce = "reduce",
+        /// `MPI_Allreduce`.
+        Allreduce = "allreduce",
+        /// `MPI_Reduce_scatter`.
+        ReduceScatter = "reduce_scatter",
+        /// `MPI_Scan`.
+        Scan = "scan",
+        /// `MPI_Exscan`.
+        Exscan = "exscan",
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Collective {
+pub struct Collective<'a> {
     pub kind: CollectiveKind,
     pub comm: Comm,
     /// The root's rank, if the operation has one.
@@ -34,4 +53,8 @@ pub struct Collective {
     pub sent: Option<Payload>,
     /// The data that this rank gets, defined like [`sent`](Self::sent).
     pub received: Option<Payload>,
+    /// The elements sent to each peer, for variants with arrays; otherwise empty.
+    pub sent_counts: &'a [i32],
+    /// The elements received from each peer, for variants with arrays; otherwise empty.
+    pub received_counts: &'a [i32],
 }

@@ -22,8 +22,8 @@ fn a_program_without_receives_gains_nothing() {
     let (text, because) = advice(&report, "room").expect("advice");
     assert_eq!(
         text,
-        "No verdict: the program posts no receives, and a trace does not hold the messages inside \
-         its collective calls."
+        "No verdict: the program posts no receives. --collectives adds the messages inside its \
+         collective calls."
     );
     assert_eq!(because, "calls: 80.0 % point-to-point, 15.0 % collective, 5.0 % one-sided");
     report.application.shares.collective = 0;

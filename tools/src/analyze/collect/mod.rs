@@ -14,10 +14,11 @@ use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
 use crate::trace::{
-    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader,
-    RecvSpec, Request, Source, TraceError, TraceErrorKind,
+    Call, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader, RecvSpec,
+    Request, Source, TraceError, TraceErrorKind,
 };
 
+mod collectives;
 mod requests;
 #[cfg(test)]
 pub(super) mod tests;
@@ -46,15 +47,21 @@ pub(super) struct Collector<'a> {
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
+    /// Whether the arguments of collective calls are kept.
+    keeps_collectives: bool,
 }
 
-/// Collects the operations of a rank.
+/// Collects the operations of a rank, with the arguments of its collective calls if wanted.
 ///
 /// # Errors
 /// The trace cannot be read, or it has more than 2^30 transfers or 65,535 communicators.
-pub fn collect(reader: &mut dyn RankReader) -> Result<Program, TraceError> {
+pub fn collect(
+    reader: &mut dyn RankReader,
+    keeps_collectives: bool,
+) -> Result<Program, TraceError> {
     let info = reader.info().clone();
     let mut collector = Collector::new(info.rank.get(), &info.sizes);
+    collector.keeps_collectives = keeps_collectives;
     let too_many = |what: &str| {
         let name = format!("rank {}", info.rank.get());
         TraceError::new(name, TraceErrorKind::Unsupported(format!("has too many {what}")))
@@ -94,6 +101,7 @@ impl<'a> Collector<'a> {
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
+            keeps_collectives: false,
         }
     }
 
@@ -173,11 +181,7 @@ impl<'a> Collector<'a> {
                 let how = how.to_owned(|comm| self.comm(comm.0));
                 self.program.origins.push(Origin::Group { how, new });
             }
-            Op::Collective(Collective { kind, comm, root, .. }) => {
-                let root = root.and_then(|root| u32::try_from(root).ok()).unwrap_or(UNKNOWN);
-                let comm = self.comm(comm.0);
-                self.step(call, Action::Collective { comm, sync: Sync::of(kind), root });
-            }
+            Op::Collective(collective) => self.collective(call, &collective),
         }
         self.cpu_before = call.cpu.map(|cpu| cpu.return_ns);
         self.wall_before = call.wall.map(|wall| wall.return_ns);

@@ -114,7 +114,15 @@ impl<'a> Resolver<'a> {
         translation: Translation,
         number: u32,
     ) -> u32 {
-        self.all.push(GlobalComm { name, members, remote, translation, number, dims: None });
+        self.all.push(GlobalComm {
+            name,
+            members,
+            remote,
+            translation,
+            number,
+            collectives: false,
+            dims: None,
+        });
         self.all.len() as u32 - 1
     }
 

@@ -49,6 +49,8 @@ pub struct GlobalComm {
     pub translation: Translation,
     /// The number in the trace of its lowest rank.
     pub number: u32,
+    /// Whether it is the context of another communicator's collective operations.
+    pub collectives: bool,
     dims: Option<Vec<i32>>,
 }
 
@@ -114,12 +116,47 @@ impl Communicators {
                 members: Arc::clone(&members),
                 remote: None,
                 translation: Translation::Exact,
+                collectives: false,
                 dims: None,
             }
         };
         let own_rank = of_local.iter().map(|comms| vec![0; comms.len()]).collect();
         let all = names.into_iter().enumerate().map(comm).collect();
         Self { all, of_local, own_rank, incomplete: 0 }
+    }
+
+    /// Adds a context for the collective operations of each communicator in `of`, and gives it to
+    /// the programs: for each program its context by communicator. A program that has 65,535
+    /// communicators gets none.
+    pub(super) fn add_contexts(
+        &mut self,
+        programs: &mut [Program],
+        of: &[u32],
+    ) -> Vec<HashMap<u32, LocalId>> {
+        let first = self.all.len() as u32;
+        for &comm in of {
+            let comm = &self.all[comm as usize];
+            let name = format!("collectives of {}", comm.name);
+            self.all.push(GlobalComm { name, collectives: true, dims: None, ..comm.clone() });
+        }
+        let contexts = programs.iter_mut().enumerate().map(|(at, program)| {
+            let mut contexts = HashMap::new();
+            for local in 0..program.comms.len() {
+                let comm = self.of_local[at][local];
+                let Ok(place) = of.binary_search(&comm) else { continue };
+                let context = program.comms.len();
+                if contexts.contains_key(&comm) || context >= usize::from(LocalId::MAX) {
+                    continue;
+                }
+                contexts.insert(comm, context as LocalId);
+                program.comms.push(program.comms[local]);
+                self.of_local[at].push(first + place as u32);
+                let own = self.own_rank[at][local];
+                self.own_rank[at].push(own);
+            }
+            contexts
+        });
+        contexts.collect()
     }
 
     /// Identifies all communicators. `processes` is the size of the world.
@@ -163,6 +200,7 @@ impl<'a> Resolver<'a> {
             remote: None,
             translation: Translation::Exact,
             number,
+            collectives: false,
             dims: None,
         };
         let mut all = vec![comm("world", world.clone(), 2)];

@@ -102,6 +102,7 @@ impl Run {
             inbound: Vec::new(),
             truth: Vec::new(),
             lost: Lost::default(),
+            expanded: None,
             recorded: None,
         };
         let (mut orders, mut of_local) = (Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ use dpamatch_tools::trace::OpenOptions;
 
 use super::super::engines;
 use super::super::nic_args::NicArgs;
-use super::super::trace::{bad_input, open};
+use super::super::trace::{CollectivesArgs, bad_input, open};
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -28,7 +28,8 @@ Messages of a phase are sent and arrive in the order of the lines. Other columns
 
 In a trace, messages of all communicators count, with ranks of the world. Phases lie between
 collective operations of all processes; the k-th messages of all senders come before the next ones;
-receives are posted as recorded.
+receives are posted as recorded. Messages inside a collective operation (--collectives) belong to
+the phase that it ends.
 
 Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank
 receives (n); moving by the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2
@@ -40,11 +41,12 @@ Examples:
   dpamatch cost messages list.csv --per-rank --format csv
   dpamatch cost messages list.csv --engine bins --bins 32 --posting worst
   dpamatch cost messages - --queue bound < list.csv
-  dpamatch cost messages --trace run.tar.xz";
+  dpamatch cost messages --trace run.tar.xz
+  dpamatch cost messages --trace run.tar.xz --collectives mpich";
 
 /// Cost of a list of messages, per phase and rank.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("collectives", |it| it.requires("trace")))]
 pub(super) struct Args {
     /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded
     /// MPI calls
@@ -75,6 +77,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "B", default_value_t = BinCount::default())]
     bins: BinCount,
     #[command(flatten)]
+    collectives: CollectivesArgs,
+    #[command(flatten)]
     nic: NicArgs,
 }
 
@@ -96,7 +100,8 @@ impl Args {
             return Ok((name, list));
         }
         let trace = open(&self.file, OpenOptions::default())?;
-        let found = from_trace::read(&*trace).map_err(|error| bad_input(error, false))?;
+        let found = from_trace::read(&*trace, self.collectives.collectives);
+        let found = found.map_err(|error| bad_input(error, false))?;
         let notes = [
             (found.left_out.unknown_bytes, "messages of unknown size are left out"),
             (

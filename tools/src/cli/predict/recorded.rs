@@ -13,12 +13,15 @@ use dpamatch_vocabulary::Operation;
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
-use super::super::trace::load;
+use super::super::trace::{CollectivesArgs, load};
 use super::{Common, Workload};
 
 /// A trace in place of the synthetic workloads.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "A recorded program in place of workloads")]
+#[command(
+    next_help_heading = "A recorded program in place of workloads",
+    mut_arg("collectives", |it| it.requires("trace"))
+)]
 pub(super) struct RecordedArgs {
     /// A trace of MPI calls: folder, archive or file; or a folder with order logs
     #[arg(long, value_name = "TRACE")]
@@ -35,6 +38,8 @@ pub(super) struct RecordedArgs {
     /// Arrival times
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Times::Fast, requires = "trace")]
     times: Times,
+    #[command(flatten)]
+    collectives: CollectivesArgs,
     #[command(flatten)]
     posts: PostArgs,
 }
@@ -103,7 +108,7 @@ impl RecordedArgs {
             .transpose()
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank };
-        let run = load(path, options, "ranks read")?;
+        let run = load(path, options, self.collectives, "ranks read")?;
         let network = Network { seed: common.seed, ..Network::default() };
         let (orders, ..) =
             run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
@@ -136,6 +141,7 @@ pub(super) fn all_ranks(
     common: &Common,
 ) -> anyhow::Result<(String, Vec<Workload>)> {
     let args = RecordedArgs {
+        collectives: CollectivesArgs::default(),
         trace: None,
         rank: None,
         order: Order::Causal,

@@ -331,7 +331,7 @@ fn group_new(args: &Arguments, recipe: Recipe) -> Result<GroupNew<'_>, Fault> {
     Ok(GroupNew { how, new })
 }
 
-fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective, Fault> {
+fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective<'_>, Fault> {
     use CollectiveKind::*;
     // Positions of communicator and root, and of count and datatype, sent and received.
     let (at_comm, at_root, given, taken) = match kind {
@@ -361,11 +361,14 @@ fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective, Faul
         // MPI_IN_PLACE makes count and datatype meaningless, so they may have any value.
         Ok(Some(payload(count, args.number(at_datatype), false)?))
     };
+    let counts = |at: Option<(usize, usize)>| at.map_or(&[][..], |(count, _)| args.numbers(count));
     Ok(Collective {
         kind,
         comm: comm(args, at_comm),
         root: at_root.map(|position| int(args, position)),
         sent: side(given)?,
         received: side(taken)?,
+        sent_counts: counts(given),
+        received_counts: counts(taken),
     })
 }

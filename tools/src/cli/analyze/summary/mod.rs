@@ -1,7 +1,7 @@
 //! A report as text.
 
 use dpamatch_tools::analyze::stats::Traffic;
-use dpamatch_tools::analyze::{OrderChoice, Report, shown};
+use dpamatch_tools::analyze::{Expanded, OrderChoice, Report, shown};
 use dpamatch_tools::table::wrapped;
 
 use super::table;
@@ -62,7 +62,7 @@ fn header(report: &Report) -> String {
     format!(
         "{}: {} of {}{} ranks, {} calls in {:.1} MB\n\
          calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
-         order: {}",
+         order: {}{}",
         report.name,
         report.ranks.len(),
         if report.processes_guessed { "at least " } else { "" },
@@ -74,8 +74,16 @@ fn header(report: &Report) -> String {
         shares.one_sided,
         shares.progress,
         shares.other,
-        order(report)
+        order(report),
+        collectives(report)
     )
+}
+
+fn collectives(report: &Report) -> String {
+    let Some(Expanded { library, calls, messages, .. }) = report.source.expanded else {
+        return String::new();
+    };
+    format!("\ncollective operations: {messages} messages in {calls} calls, as sent by {library}")
 }
 
 fn traffic(report: &Report) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dpamatch_tools::analyze::Report;
+use dpamatch_tools::analyze::{Expanded, Report};
 
 pub(super) fn unmatched(report: &Report) -> String {
     if report.unmatched.is_empty() {
@@ -48,6 +48,9 @@ pub(super) fn notes(report: &Report) -> String {
         "starts of persistent requests that no recorded call made",
     );
     note(source.oddities.contradictions, "statuses that contradict the posted receive");
+    if let Some(Expanded { kept, .. }) = source.expanded {
+        note(kept, "calls of collective operations whose messages cannot be known");
+    }
     note(source.incomplete_creations, "communicators whose creation some members did not record");
     for (rank, lost) in &source.salvaged {
         let _ = writeln!(text, "  rank {rank} is truncated: {lost}");

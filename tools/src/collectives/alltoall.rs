@@ -1,0 +1,56 @@
+//! All to all.
+
+use super::{Call, Steps};
+use crate::trace::CollectiveKind::Alltoallv;
+
+/// Most requests of MPICH's scattered algorithm at once.
+const THROTTLE: usize = 32;
+
+pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {
+    match name {
+        "bruck" => bruck(call, steps),
+        "pairwise-xor" if call.size.is_power_of_two() => {
+            for step in 1..call.size {
+                exchange(call, call.rank ^ step, call.rank ^ step, steps);
+            }
+        }
+        "pairwise" | "pairwise-xor" | "exchange" => {
+            // Open MPI sends a process's own block, too, in MPI_Alltoallv.
+            let first = usize::from(name != "pairwise" || call.kind != Alltoallv);
+            (first..call.size)
+                .for_each(|step| exchange(call, call.ahead(step), call.back(step), steps));
+        }
+        "scattered" => scattered(call, THROTTLE, steps),
+        _ => scattered(call, call.size, steps),
+    }
+}
+
+/// `MPI_Alltoallv` leaves out empty messages.
+fn exchange(call: &Call<'_>, to: usize, from: usize, steps: &mut Steps) {
+    steps.exchange_data((to, call.outgoing(to)), (from, call.block(from)));
+}
+
+/// In the k-th round each process passes on the blocks whose distance has bit k.
+fn bruck(call: &Call<'_>, steps: &mut Steps) {
+    let mut distance = 1;
+    while distance < call.size {
+        let number = (1..call.size).filter(|block| block & distance != 0).count();
+        let bytes = call.block(0) * number as u64;
+        steps.exchange((call.ahead(distance), bytes), (call.back(distance), bytes));
+        distance *= 2;
+    }
+}
+
+/// Posts and sends to all others, so many at a time. The library copies a process's own block.
+fn scattered(call: &Call<'_>, at_once: usize, steps: &mut Steps) {
+    for first in (0..call.size).step_by(at_once) {
+        let part = || (first..(first + at_once).min(call.size)).filter(|&step| step > 0);
+        for from in part().map(|step| call.ahead(step)).filter(|&from| call.block(from) > 0) {
+            steps.post(from, call.block(from));
+        }
+        for to in part().map(|step| call.back(step)).filter(|&to| call.outgoing(to) > 0) {
+            steps.send(to, call.outgoing(to));
+        }
+        steps.wait(0);
+    }
+}
