@@ -18,6 +18,15 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
+/// Adds another value's fields to those of `self`: sums, then maxima, then fields that have `add`.
+macro_rules! add_fields {
+    ($mine:ident, $other:ident, [$($sum:ident),*], [$($most:ident),*], [$($part:ident),*]) => {
+        $($mine.$sum += $other.$sum;)*
+        $($mine.$most = $mine.$most.max($other.$most);)*
+        $($mine.$part.add(&$other.$part);)*
+    };
+}
+
 pub mod analyze;
 pub mod bench;
 pub mod channels;

@@ -111,31 +111,6 @@ fn a_small_nic_gives_the_recorded_pairs() {
     }
 }
 
-/// Bytes of the statuses are those of the sends: so the pairs are the right ones.
-#[test]
-fn bytes_prove_the_pairs() {
-    for name in TRACES {
-        let run = load(name);
-        let (equal, differ) = run
-            .truth
-            .iter()
-            .fold((0, 0), |sums, truth| (sums.0 + truth.bytes_equal, sums.1 + truth.bytes_differ));
-        let known = if name.starts_with("edge") { 36 } else { true_pairs(name).len() as u64 };
-        assert_eq!((equal, differ), (known, 0), "{name}");
-        // The edge cases wait for an MPI_Ibarrier, which is no call of the trace; all other
-        // requests are known, shared ones included.
-        let unknown = u64::from(name.starts_with("edge"));
-        assert!(
-            run.programs.iter().all(|program| program.oddities.unknown_requests == unknown),
-            "{name}"
-        );
-        assert!(
-            run.truth.iter().all(|truth| truth.assumed == 0 && truth.without_message == 0),
-            "{name}"
-        );
-    }
-}
-
 /// Four receives were cancelled with an ignored status, the last by freeing its request. Two of
 /// them had got a message, which only the byte counts of the receives behind them tell.
 #[test]

@@ -138,11 +138,6 @@ impl Agreement {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.same += other.same;
-        self.other += other.other;
-        self.missing += other.missing;
-        self.more += other.more;
-        self.bytes_equal += other.bytes_equal;
-        self.bytes_differ += other.bytes_differ;
+        add_fields!(self, other, [same, other, missing, more, bytes_equal, bytes_differ], [], []);
     }
 }

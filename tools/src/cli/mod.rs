@@ -75,54 +75,52 @@ struct Cli {
     command: Option<Command>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Analyze(analyze::Args),
-    Bench(bench::Args),
-    Calibrate(calibrate::CalibrateArgs),
-    Cost(cost::Args),
-    Channels(channels::Args),
-    Compare(compare::Args),
-    Diff(diff::Args),
-    Completions(completions::Args),
-    Match(matching::Args),
-    Explore(explore::Args),
-    Engines(engines::Args),
-    Footprint(footprint::Args),
-    Gen(generate::Args),
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident: $module:ident::$args:ident,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $name($module::$args),)*
+        }
+
+        impl Command {
+            fn run(&self) -> anyhow::Result<()> {
+                match self {
+                    $(Self::$name(args) => $module::run(args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Analyze: analyze::Args,
+    Bench: bench::Args,
+    Calibrate: calibrate::CalibrateArgs,
+    Cost: cost::Args,
+    Channels: channels::Args,
+    Compare: compare::Args,
+    Diff: diff::Args,
+    Completions: completions::Args,
+    Match: matching::Args,
+    Explore: explore::Args,
+    Engines: engines::Args,
+    Footprint: footprint::Args,
+    Gen: generate::Args,
     // For `cargo xtask mpi`.
     #[command(hide = true)]
-    Guard(guard::Args),
-    Man(man::Args),
-    Offload(offload::Args),
-    Predict(predict::Args),
-    Run(run::Args),
-    Trace(trace::Args),
+    Guard: guard::Args,
+    Man: man::Args,
+    Offload: offload::Args,
+    Predict: predict::Args,
+    Run: run::Args,
+    Trace: trace::Args,
 }
 
 /// Runs the command; returns the process's exit code.
 pub(crate) fn main() -> ExitCode {
     let result = match parse(std::env::args_os().collect()).command {
         None => bare(),
-        Some(Command::Analyze(args)) => analyze::run(&args),
-        Some(Command::Bench(args)) => bench::run(&args),
-        Some(Command::Calibrate(args)) => calibrate::run(&args),
-        Some(Command::Cost(args)) => cost::run(&args),
-        Some(Command::Channels(args)) => channels::run(&args),
-        Some(Command::Compare(args)) => compare::run(&args),
-        Some(Command::Diff(args)) => diff::run(&args),
-        Some(Command::Completions(args)) => completions::run(&args),
-        Some(Command::Match(args)) => matching::run(&args),
-        Some(Command::Explore(args)) => explore::run(&args),
-        Some(Command::Engines(args)) => engines::run(&args),
-        Some(Command::Footprint(args)) => footprint::run(&args),
-        Some(Command::Gen(args)) => generate::run(&args),
-        Some(Command::Guard(args)) => guard::run(&args),
-        Some(Command::Man(args)) => man::run(&args),
-        Some(Command::Offload(args)) => offload::run(&args),
-        Some(Command::Predict(args)) => predict::run(&args),
-        Some(Command::Run(args)) => run::run(&args),
-        Some(Command::Trace(args)) => trace::run(&args),
+        Some(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

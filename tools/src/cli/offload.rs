@@ -8,7 +8,7 @@ use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::offload::{
     Advised, Answer, BUILT_IN, Card, Host, OffloadError, Question, Range, Report,
 };
-use dpamatch_tools::table::{Cell, Table};
+use dpamatch_tools::table::{Column, Table};
 use dpamatch_tools::trace::OpenOptions;
 
 use super::analyze::name_of;
@@ -185,22 +185,21 @@ fn refused(error: OffloadError, path: &Path) -> anyhow::Error {
     }
 }
 
-const COLUMNS: [&str; 9] =
-    ["part", "messages", "steps", "freed_us", "later_us", "worst_%", "gain_%", "best_%", "verdict"];
+/// A part of an application, behind its trace.
+type Part<'a> = (String, String, &'a Advised);
 
-fn row(part: String, advised: &Advised) -> Vec<Cell> {
-    let Advised { demand, costs, gain, verdict, .. } = advised;
-    let Range { low, likely, high } = gain.share;
-    vec![
-        part.into(),
-        demand.messages.into(),
-        demand.steps_per_message().into(),
-        costs.freed_us().likely.into(),
-        costs.delay_us.likely.into(),
-        (100.0 * low).into(),
-        (100.0 * likely).into(),
-        (100.0 * high).into(),
-        verdict.answer.name().into(),
+fn columns<'a>() -> [Column<'static, Part<'a>>; 10] {
+    [
+        ("trace", |it| it.0.as_str().into()),
+        ("part", |it| it.1.as_str().into()),
+        ("messages", |it| it.2.demand.messages.into()),
+        ("steps", |it| it.2.demand.steps_per_message().into()),
+        ("freed_us", |it| it.2.costs.freed_us().likely.into()),
+        ("later_us", |it| it.2.costs.delay_us.likely.into()),
+        ("worst_%", |it| (100.0 * it.2.gain.share.low).into()),
+        ("gain_%", |it| (100.0 * it.2.gain.share.likely).into()),
+        ("best_%", |it| (100.0 * it.2.gain.share.high).into()),
+        ("verdict", |it| it.2.verdict.answer.name().into()),
     ]
 }
 
@@ -239,19 +238,16 @@ fn parts<'a>(
 
 /// All traces in one table, for programs.
 fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
-    let columns = ["trace"].into_iter().chain(COLUMNS);
-    let mut table = Table::new("offload", "Does offloading to a card pay?", columns).keyed(2);
-    for (name, report) in reports {
-        for (part, advised) in parts("application", args, report) {
-            table.push([name.as_str().into()].into_iter().chain(row(part, advised)));
-        }
-    }
-    table
+    let rows = reports.iter().flat_map(|(name, report)| {
+        parts("application", args, report).map(|(part, advised)| (name.clone(), part, advised))
+    });
+    Table::of("offload", "Does offloading to a card pay?", rows).columns(&columns()).keyed(2)
 }
 
 fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
-    let mut table = Table::new("offload", sentence(name, &report.application), COLUMNS);
-    parts(name, args, report).for_each(|(part, advised)| table.push(row(part, advised)));
+    let rows = parts(name, args, report).map(|(part, advised)| (String::new(), part, advised));
+    let table = Table::of("offload", sentence(name, &report.application), rows);
+    let table = table.columns(&columns()[1..]);
     let Advised { service, break_even: even, .. } = &report.application;
     let setup = &question.card.setup;
     let range =

@@ -40,17 +40,23 @@ pub struct Use {
 impl Use {
     /// Adds other counts; takes the maximum of depths.
     pub fn add(&mut self, other: &Self) {
-        self.messages += other.messages;
-        self.bytes += other.bytes;
-        self.unexpected += other.unexpected;
-        self.posts += other.posts;
-        self.posts_any_source += other.posts_any_source;
-        self.posts_any_tag += other.posts_any_tag;
-        self.posts_any += other.posts_any;
-        self.probes += other.probes;
-        self.cancels += other.cancels;
-        self.posted_high = self.posted_high.max(other.posted_high);
-        self.unexpected_high = self.unexpected_high.max(other.unexpected_high);
+        add_fields!(
+            self,
+            other,
+            [
+                messages,
+                bytes,
+                unexpected,
+                posts,
+                posts_any_source,
+                posts_any_tag,
+                posts_any,
+                probes,
+                cancels
+            ],
+            [posted_high, unexpected_high],
+            []
+        );
     }
 
     pub fn wildcards(&self) -> u64 {

@@ -38,16 +38,24 @@ pub struct BlockStats {
 
 impl BlockStats {
     pub fn add(&mut self, other: &Self) {
-        self.blocks += other.blocks;
-        self.conflict_blocks += other.conflict_blocks;
-        self.messages += other.messages;
-        self.clean += other.clean;
-        self.fast += other.fast;
-        self.slow += other.slow;
-        self.forced += other.forced;
-        self.unexpected += other.unexpected;
-        self.refused_mixed += other.refused_mixed;
-        self.refused_end += other.refused_end;
+        add_fields!(
+            self,
+            other,
+            [
+                blocks,
+                conflict_blocks,
+                messages,
+                clean,
+                fast,
+                slow,
+                forced,
+                unexpected,
+                refused_mixed,
+                refused_end
+            ],
+            [],
+            []
+        );
     }
 }
 

@@ -87,10 +87,6 @@ impl KeyStats {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.uses += other.uses;
-        self.unique += other.unique;
-        self.most_used = self.most_used.max(other.most_used);
-        self.chain_max = self.chain_max.max(other.chain_max);
-        self.chain_max_sum += other.chain_max_sum;
+        add_fields!(self, other, [uses, unique, chain_max_sum], [most_used, chain_max], []);
     }
 }

@@ -78,11 +78,7 @@ impl Shares {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.p2p += other.p2p;
-        self.collective += other.collective;
-        self.one_sided += other.one_sided;
-        self.progress += other.progress;
-        self.other += other.other;
+        add_fields!(self, other, [p2p, collective, one_sided, progress, other], [], []);
     }
 }
 
@@ -122,16 +118,24 @@ impl Traffic {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.sends += other.sends;
-        self.bytes_sent += other.bytes_sent;
+        add_fields!(
+            self,
+            other,
+            [
+                sends,
+                bytes_sent,
+                probes,
+                to_null,
+                cancelled,
+                expected,
+                unexpected,
+                receives_left,
+                messages_left
+            ],
+            [],
+            []
+        );
         self.receives.iter_mut().zip(other.receives).for_each(|(mine, theirs)| *mine += theirs);
-        self.probes += other.probes;
-        self.to_null += other.to_null;
-        self.cancelled += other.cancelled;
-        self.expected += other.expected;
-        self.unexpected += other.unexpected;
-        self.receives_left += other.receives_left;
-        self.messages_left += other.messages_left;
     }
 }
 
@@ -160,10 +164,7 @@ impl Sequences {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.receives += other.receives;
-        self.longest = self.longest.max(other.longest);
-        self.in_runs += other.in_runs;
+        add_fields!(self, other, [count, receives, in_runs], [longest], []);
     }
 }
 
@@ -191,13 +192,13 @@ pub struct CommStats {
 
 impl CommStats {
     pub fn add(&mut self, other: &Self) {
-        self.traffic.add(&other.traffic);
-        self.prq.add(&other.prq);
-        self.umq.add(&other.umq);
-        self.posted_max = self.posted_max.max(other.posted_max);
-        self.unexpected_max = self.unexpected_max.max(other.unexpected_max);
-        self.sequences.add(&other.sequences);
-        self.hints.add(&other.hints);
+        add_fields!(
+            self,
+            other,
+            [],
+            [posted_max, unexpected_max],
+            [traffic, prq, umq, sequences, hints]
+        );
     }
 }
 

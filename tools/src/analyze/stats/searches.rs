@@ -61,13 +61,13 @@ impl Searches {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.hits += other.hits;
-        self.steps += other.steps;
-        self.steps_max = self.steps_max.max(other.steps_max);
-        self.length_sum += other.length_sum;
-        self.length_max = self.length_max.max(other.length_max);
-        self.mean_max = self.mean_max.max(other.mean_max);
+        add_fields!(
+            self,
+            other,
+            [count, hits, steps, length_sum],
+            [steps_max, length_max, mean_max],
+            []
+        );
     }
 }
 
@@ -85,10 +85,7 @@ pub struct BinStats {
 
 impl BinStats {
     pub fn add(&mut self, other: &Self) {
+        add_fields!(self, other, [umq_collisions], [], [prq, umq, tables]);
         self.bins = other.bins;
-        self.prq.add(&other.prq);
-        self.umq.add(&other.umq);
-        self.tables.add(&other.tables);
-        self.umq_collisions += other.umq_collisions;
     }
 }

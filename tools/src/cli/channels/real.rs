@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use super::super::{BadInput, engines};
 use super::Args;
-use dpamatch_tools::table::{Cell, Table};
+use dpamatch_tools::table::{Column, Table};
 
 /// Messages of at least this length use the kernel module: the published threshold.
 const THRESHOLD: usize = 4096;
@@ -24,54 +24,47 @@ const FIFO: usize = 256;
 const POSTED: u64 = 256;
 
 pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> anyhow::Result<Table> {
-    let columns = [
-        "policy",
-        "messages",
-        "ns_per_message",
-        "network_polls",
-        "network_empty",
-        "shared_polls",
-        "shared_empty",
-        "kernel_polls",
-        "kernel_empty",
-        "reordered",
-    ];
-    let title = format!(
-        "Real progress engine, matching by {}: a thread by shared memory and kernel module, one by the NIC, {} messages \
-         each; order per sender and payloads checked.",
-        args.engine, args.messages
-    );
-    let mut table = Table::new("real", title, columns).keyed(2).measured(&columns[2..]).extra([
-        "kernel_empty",
-        "shared_empty",
-        "network_empty",
-    ]);
+    let mut runs = Vec::new();
     for &spec in &args.policy {
         let build = || engines::one(&args.engine).ok()?.engine(&EngineOptions::default());
         let engine =
             build().ok_or_else(|| BadInput(format!("{} is not a software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;
-        table.push(row(spec, args.messages, elapsed, &counts));
+        runs.push(Run { spec, messages: 2 * u64::from(args.messages), elapsed, counts });
         progress.inc(1);
     }
-    Ok(table)
+    let title = format!(
+        "Real progress engine, matching by {}: a thread by shared memory and kernel module, one by the NIC, {} messages \
+         each; order per sender and payloads checked.",
+        args.engine, args.messages
+    );
+    Ok(table(title, &runs))
 }
 
-/// The result of a policy with `each` messages from each of the two peers.
-fn row(spec: PolicySpec, each: u32, elapsed: Duration, counts: &PollCounts) -> [Cell; 10] {
-    let messages = 2 * u64::from(each);
-    [
-        spec.to_string().into(),
-        messages.into(),
-        (elapsed.as_nanos() as f64 / messages as f64).into(),
-        counts.network.into(),
-        counts.network_empty.into(),
-        counts.shared.into(),
-        counts.shared_empty.into(),
-        counts.kernel.into(),
-        counts.kernel_empty.into(),
-        counts.reordered.into(),
-    ]
+/// The result of a policy with the messages of both peers.
+struct Run {
+    spec: PolicySpec,
+    messages: u64,
+    elapsed: Duration,
+    counts: PollCounts,
+}
+
+fn table(title: String, runs: &[Run]) -> Table {
+    let columns: [Column<'_, &Run>; 10] = [
+        ("policy", |it| it.spec.to_string().into()),
+        ("messages", |it| it.messages.into()),
+        ("ns_per_message", |it| (it.elapsed.as_nanos() as f64 / it.messages as f64).into()),
+        ("network_polls", |it| it.counts.network.into()),
+        ("network_empty", |it| it.counts.network_empty.into()),
+        ("shared_polls", |it| it.counts.shared.into()),
+        ("shared_empty", |it| it.counts.shared_empty.into()),
+        ("kernel_polls", |it| it.counts.kernel.into()),
+        ("kernel_empty", |it| it.counts.kernel_empty.into()),
+        ("reordered", |it| it.counts.reordered.into()),
+    ];
+    let table = Table::of("real", title, runs).columns(&columns).keyed(2);
+    let table = table.measured(&columns.map(|(name, _)| name)[2..]);
+    table.extra(["kernel_empty", "shared_empty", "network_empty"])
 }
 
 fn measure(
@@ -152,9 +145,8 @@ mod tests {
             kernel_empty: 6,
             reordered: 7,
         };
-        let row = row(PolicySpec::RoundRobin, 100, Duration::from_micros(50), &counts);
-        let mut table = Table::new("real", "", [""; 10]);
-        table.push(row);
+        let (spec, elapsed) = (PolicySpec::RoundRobin, Duration::from_micros(50));
+        let table = table(String::new(), &[Run { spec, messages: 200, elapsed, counts }]);
         let csv = table.csv();
         assert_eq!(csv.lines().last(), Some("round-robin,200,250,1,2,3,4,5,6,7"), "{csv}");
     }

@@ -6,7 +6,7 @@ use dpamatch_tools::cost::{Layout, Place, Profile};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::{BadInput, folder, us};
-use dpamatch_tools::table::{Cell, Table};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 The published test of contention has routers in a line. Each process in the first half sends to its
@@ -70,20 +70,8 @@ pub(super) fn run(
         "{} routers in a line, {} nodes each, {}: every process of the first half sends one message half a line further.",
         args.routers, layout.nodes_per_router, profile.name
     );
-    let columns = [
-        "bytes",
-        "senders_per_node",
-        "moving_us",
-        "busiest_link_bytes",
-        "contention_us",
-        "total_us",
-        "contention_share",
-        "cube_link_bytes",
-        "cube_contention_us",
-    ];
-    let mut table = Table::new("line", title, columns)
-        .keyed(2)
-        .extra(["cube_contention_us", "cube_link_bytes"]);
+    let mut table =
+        Table::open("line", title).keyed(2).extra(["cube_contention_us", "cube_link_bytes"]);
     let mut figure =
         Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
     let mut all_senders: Vec<u32> =
@@ -100,15 +88,17 @@ pub(super) fn run(
             let waiting_s = contention_s(delta, load as f64);
             moving.push((bytes as f64, us(alone_s)));
             total.push((bytes as f64, us(alone_s + waiting_s)));
-            let head: [Cell; 4] = [bytes.into(), senders.into(), us(alone_s).into(), load.into()];
-            let tail = [
-                us(waiting_s),
-                us(alone_s + waiting_s),
-                waiting_s / (alone_s + waiting_s),
-                cube,
-                us(contention_s(delta, cube)),
-            ];
-            table.push(head.into_iter().chain(tail.map(Cell::from)));
+            table.row([
+                ("bytes", bytes.into()),
+                ("senders_per_node", senders.into()),
+                ("moving_us", us(alone_s).into()),
+                ("busiest_link_bytes", load.into()),
+                ("contention_us", us(waiting_s).into()),
+                ("total_us", us(alone_s + waiting_s).into()),
+                ("contention_share", (waiting_s / (alone_s + waiting_s)).into()),
+                ("cube_link_bytes", cube.into()),
+                ("cube_contention_us", us(contention_s(delta, cube)).into()),
+            ]);
         }
         let axes = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
         let panel = Lines::new(format!("{senders} processes of each node send"), axes.0, axes.1)

@@ -10,7 +10,7 @@ use super::super::engines;
 use super::super::nic_args::NicArgs;
 use super::super::progress::bar;
 use super::{folder, not_counted, us};
-use dpamatch_tools::table::{Cell, Table};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 HighVolumePingPong sends n messages to a partner and n back, with constant total bytes. Receives are
@@ -138,26 +138,20 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
 }
 
 fn predicted_table(predictions: &[EnginePrediction]) -> Table {
-    let columns = [
-        "engine",
-        "order",
-        "messages",
-        "steps",
-        "measured_us",
-        "by_steps_us",
-        "by_bound_us",
-        "by_third_us",
-    ];
-    let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns)
+    let tests = predictions.iter().flat_map(|prediction| &prediction.tests);
+    Table::of("ping_pong_runs", "Ping-pong, both ways.", tests)
+        .columns(&[
+            ("engine", |it| it.measured.engine.into()),
+            ("order", |it| it.measured.order.into()),
+            ("messages", |it| it.measured.messages.into()),
+            ("steps", |it| it.measured.steps.into()),
+            ("measured_us", |it| us(it.measured.seconds).into()),
+            ("by_steps_us", |it| us(it.by_steps_s).into()),
+            ("by_bound_us", |it| us(it.by_bound_s).into()),
+            ("by_third_us", |it| us(it.by_third_s).into()),
+        ])
         .keyed(3)
-        .measured(&columns[4..]);
-    for test in predictions.iter().flat_map(|prediction| &prediction.tests) {
-        let run = &test.measured;
-        let times = [run.seconds, test.by_steps_s, test.by_bound_s, test.by_third_s];
-        let head = [run.engine.into(), run.order.into(), run.messages.into(), run.steps.into()];
-        table.push(head.into_iter().chain(times.map(|s| Cell::from(us(s)))));
-    }
-    table
+        .measured(&["measured_us", "by_steps_us", "by_bound_us", "by_third_us"])
 }
 
 /// A panel for each engine: measured times as solid lines, the model's dashed.
