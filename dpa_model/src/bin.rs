@@ -67,11 +67,21 @@ impl Bin {
         self.linked.load(Relaxed) != 0
     }
 
-    /// Appends a receive; boundary only. Returns whether the chain was not empty (a collision,
-    /// S28).
-    #[inline]
-    pub(crate) fn append(&self, receives: &[Descriptor], receive: ReceiveId) -> bool {
-        let tail = self.tail.get();
+    /// The last receive of the chain, or `NIL`; boundary only.
+    #[inline(always)]
+    pub(crate) fn tail(&self) -> ReceiveId {
+        self.tail.get()
+    }
+
+    /// Appends a receive behind `tail`, the last one; boundary only. Returns whether the chain was
+    /// not empty (a collision, S28).
+    #[inline(always)]
+    pub(crate) fn append(
+        &self,
+        receives: &[Descriptor],
+        receive: ReceiveId,
+        tail: ReceiveId,
+    ) -> bool {
         // SAFETY: the free list made both numbers.
         let descriptor = |receive| unsafe { unchecked(receives, receive) };
         descriptor(receive).next.set(ReceiveId::NIL);
@@ -224,7 +234,7 @@ mod tests {
 
     fn post(bin: &Bin, receives: &[Descriptor], receive: u32) {
         receives[ReceiveId(receive)].state.store(state::POSTED, Relaxed);
-        bin.append(receives, ReceiveId(receive));
+        bin.append(receives, ReceiveId(receive), bin.tail());
     }
 
     fn unlink(bin: &Bin, receives: &[Descriptor], receive: u32, before: u32) {

@@ -36,7 +36,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::bitmap::Bitmap;
 use crate::matching::Key;
-use crate::number::{Label, QueueId, ReceiveId, Sequence, WorkerId};
+use crate::number::{QueueId, ReceiveId, Sequence, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
 use crate::sync::{AtomicU64, Counter, PlainCell, Relaxed, Wait};
@@ -127,13 +127,34 @@ pub(crate) struct Claim {
     pub(crate) receive: ReceiveId,
     pub(crate) sequence: Sequence,
     pub(crate) comm: CommId,
-    pub(crate) label: Label,
 }
 
 impl Claim {
     /// The claim of a handler without a candidate.
     pub(crate) fn none(comm: CommId) -> Self {
-        Self { receive: ReceiveId::NIL, sequence: Sequence(Label(0)), comm, label: Label(0) }
+        Self { receive: ReceiveId::NIL, sequence: Sequence::default(), comm }
+    }
+}
+
+/// The keys of the handlers below one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys<'a>(&'a [AtomicU64]);
+
+impl Keys<'_> {
+    /// The first handler from `from` on whose key is `wanted`; the number of handlers if none is.
+    #[inline(always)]
+    pub(crate) fn find(self, from: usize, wanted: impl Fn(Key) -> bool) -> usize {
+        const ROW: usize = 4;
+        let wanted = |key: &AtomicU64| wanted(Key(key.load(Relaxed)));
+        let rows = self.0[from..].chunks_exact(ROW);
+        let at = from + ROW * rows.take_while(|row| !row.iter().any(wanted)).count();
+        at + self.0[at..].iter().take_while(|&key| !wanted(key)).count()
+    }
+
+    /// The keys from `from` on.
+    #[inline(always)]
+    pub(crate) fn from(self, from: usize) -> impl Iterator<Item = Key> {
+        self.0[from..].iter().map(|key| Key(key.load(Relaxed)))
     }
 }
 
@@ -303,6 +324,17 @@ impl Block {
     #[inline(always)]
     pub(crate) fn key(&self, handler: usize) -> Key {
         Key(self.keys[handler].load(Relaxed))
+    }
+
+    /// The keys of all handlers below `handler`.
+    #[inline(always)]
+    pub(crate) fn keys(&self, handler: usize) -> Keys<'_> {
+        Keys(&self.keys[..handler])
+    }
+
+    /// Makes all keys those of no block; leader only, between blocks.
+    pub(crate) fn clear_keys(&self) {
+        self.keys.iter().for_each(|key| key.store(0, Relaxed));
     }
 
     /// Writes the key of a handler's message.

@@ -2,10 +2,12 @@
 
 use alloc::boxed::Box;
 
+use crate::booking::HANDLERS_MAX;
 use crate::config::bins_of_communicator;
+use crate::descriptor::Posted;
 use crate::index::CommView;
 use crate::message::Target;
-use crate::number::{BinId, Label};
+use crate::number::{BinId, Label, RunPlace};
 use crate::sync::PlainCell;
 use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, WildcardClass};
@@ -40,46 +42,56 @@ pub(crate) struct Communicator {
     pub(crate) forwarded: u64,
 }
 
-/// Labels and sequences of a communicator's receives.
+/// Labels and runs of a communicator's receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labels {
     /// Label of the next receive (S10: only receives that enter the posted queue count).
     next: Label,
-    /// Place of the last receive in its sequence (S11).
-    place: u32,
-    /// [`Target::packed`] of the last labelled receive; `NO_TARGET` starts a new sequence.
-    last: u64,
+    /// Runs so far.
+    runs: u64,
 }
 
 impl Labels {
-    const NEW: Self = Self { next: Label(0), place: 0, last: NO_TARGET };
+    const NEW: Self = Self { next: Label(0), runs: 0 };
 
-    /// Label and place in its sequence for a receive of this class that now enters the posted
-    /// queue.
+    /// The label of a receive that now enters the posted queue.
     #[inline(always)]
-    pub(crate) fn next(&mut self, class: WildcardClass, target: &Target) -> (Label, u32) {
-        let target = target.packed(class);
+    pub(crate) fn next(&mut self) -> Label {
         let label = self.next;
         self.next = label.plus(1);
-        // Place 2^32 begins a new sequence, so no place comes twice in one.
-        let place = self.place.wrapping_add(1);
-        self.place = if self.last == target { place } else { 0 };
-        self.last = target;
-        (label, self.place)
+        label
     }
 
-    /// Makes the next receive begin a sequence (S11, cancel).
-    pub(crate) fn end_sequence(&mut self) {
-        self.last = NO_TARGET;
+    /// The place of a receive behind `last`, the last of its chain.
+    #[inline(always)]
+    pub(crate) fn run_after(
+        &mut self,
+        last: Option<&Posted>,
+        class: WildcardClass,
+        target: &Target,
+    ) -> RunPlace {
+        let fields = (target.source.get(), target.tag.get());
+        if let Some(last) =
+            last.filter(|last| (last.source, last.tag) == fields || fault!(RunsByBin))
+        {
+            // So no handler of a block that starts in a run leaves its number.
+            if last.run.place() < RunPlace::LAST - HANDLERS_MAX as u64 {
+                return last.run.plus(1);
+            }
+        }
+        self.new_run(class)
+    }
+
+    /// The first place of a new run.
+    #[inline(always)]
+    pub(crate) fn new_run(&mut self, class: WildcardClass) -> RunPlace {
+        self.runs += 1;
+        RunPlace::first(self.runs, class)
     }
 }
 
 pub(crate) const COMMUNICATOR_BYTES: usize =
     size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
-
-/// A value that no receive packs to: all bits set would be rank and tag 2^31 - 1, both wild, but
-/// wild ones are stored as 0.
-const NO_TARGET: u64 = u64::MAX;
 
 impl Communicator {
     /// A communicator with empty tables. `forwarded` continues the count of what was sent to the
@@ -173,6 +185,7 @@ impl BinRoom {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::Sequence;
 
     #[test]
     fn room_is_found_again_after_it_was_given_back() {
@@ -206,24 +219,44 @@ mod tests {
     }
 
     #[test]
-    fn sequences_follow_the_posting_order() {
+    fn a_run_is_neighbours_of_a_chain_with_one_selector() {
         let mut labels = Labels::NEW;
+        let class = WildcardClass::AnySource;
         let from_any =
             |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
-        let five = Target::of(from_any(5));
-        let six = Target::of(from_any(6));
-        let next = |labels: &mut Labels, target| labels.next(WildcardClass::AnySource, target);
-        assert_eq!(next(&mut labels, &five), (Label(0), 0));
-        assert_eq!(next(&mut labels, &five), (Label(1), 1));
-        assert_eq!(next(&mut labels, &six), (Label(2), 0));
-        assert_eq!(next(&mut labels, &five), (Label(3), 0));
-        labels.end_sequence();
-        let after_cancel = next(&mut labels, &five);
-        assert_eq!(after_cancel, (Label(4), 0), "no later receive joins the sequence");
-        assert_eq!(next(&mut labels, &five), (Label(5), 1));
-        // Place 2^32 begins a new sequence, so no place comes twice in one.
-        labels.place = u32::MAX - 1;
-        assert_eq!(next(&mut labels, &five).1, u32::MAX);
-        assert_eq!(next(&mut labels, &five).1, 0);
+        let [five, six] = [5, 6].map(|tag| Target::of(from_any(tag)));
+        let receives = crate::descriptor::table(1);
+        // SAFETY: no other thread knows the table.
+        let mut last = unsafe { receives[0].posted() };
+        let mut post = |last: &mut Posted, target: &Target, first: bool| {
+            let label = labels.next();
+            let run = labels.run_after((!first).then_some(&*last), class, target);
+            (last.run, last.label) = (run, label);
+            (last.source, last.tag) = (target.source.get(), target.tag.get());
+            assert_eq!(run.class(), class);
+            last.sequence()
+        };
+        let one = post(&mut last, &five, true);
+        let two = post(&mut last, &five, false);
+        assert_eq!((two.run.place(), one.plus(1)), (1, two));
+        assert!(two.is_that_of(one));
+        let other = post(&mut last, &six, false);
+        assert_eq!(other.run.place(), 0);
+        assert!(!other.run.is_of_run_of(one.run) && !other.is_that_of(one));
+        let again = post(&mut last, &five, false);
+        assert!(again.run.place() == 0 && !again.run.is_of_run_of(one.run));
+        // A receive of another chain lies between.
+        labels.next();
+        let behind = labels.run_after(Some(&last), class, &five);
+        let behind = Sequence { run: behind, label: labels.next() };
+        assert!(behind.run == again.run.plus(1) && !behind.is_that_of(again));
+        // A run ends early enough for the widest block to count on from each place.
+        last.run = RunPlace::first(7, class).plus((1 << 16) - 258);
+        let end = labels.run_after(Some(&last), class, &five);
+        assert_eq!((end.place(), end.is_of_run_of(last.run)), ((1 << 16) - 257, true));
+        assert!(end.plus(256).is_of_run_of(end) && !end.plus(257).is_of_run_of(end));
+        last.run = end;
+        let next = labels.run_after(Some(&last), class, &five);
+        assert_eq!((next.place(), next.is_of_run_of(end), next.class()), (0, false, class));
     }
 }

@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use crate::WildcardClass;
 use crate::host_address::HostAddress;
-use crate::number::{BinId, Label, ReceiveId, Sequence, indexed};
+use crate::number::{BinId, Label, ReceiveId, RunPlace, Sequence, indexed};
 use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
 
 /// States of a descriptor, see the module's documentation.
@@ -42,8 +42,8 @@ pub(crate) struct Posted {
     pub(crate) buffer: HostAddress,
     /// The host's name for the request.
     pub(crate) request: u64,
-    /// Place in the sequence, a run of receives with one selector (O9, S11).
-    pub(crate) place: u32,
+    /// Place in the run of equal receives of the chain, and the class.
+    pub(crate) run: RunPlace,
     /// Source, if the class has one.
     pub(crate) source: u32,
     /// Tag, if the class has one.
@@ -52,14 +52,13 @@ pub(crate) struct Posted {
     pub(crate) bin: BinId,
     /// Length of the user's buffer in bytes.
     pub(crate) capacity: u32,
-    pub(crate) class: WildcardClass,
 }
 
 impl Posted {
-    /// The sequence of the receive.
+    /// The place of the receive in its sequence.
     #[inline(always)]
     pub(crate) fn sequence(&self) -> Sequence {
-        Sequence(Label(self.label.0 - u64::from(self.place)))
+        Sequence { run: self.run, label: self.label }
     }
 
     /// Whether a message with this source and tag fits, for a receive found in the index of
@@ -114,12 +113,11 @@ impl Descriptor {
             label: Label(0),
             buffer: HostAddress::none(),
             request: 0,
-            place: 0,
+            run: RunPlace::default(),
             source: 0,
             tag: 0,
             bin: BinId::NIL,
             capacity: 0,
-            class: WildcardClass::Exact,
         };
         Self {
             booking: AtomicU64::new(0),

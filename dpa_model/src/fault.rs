@@ -108,6 +108,14 @@ faults! {
     DomainsOfAllCommunicators,
     /// The fast path counts all lower handlers of the block, not those of the domain.
     DomainRankInBlock,
+    /// The fast path in a run of a chain, although receives of several classes are posted.
+    DomainRunAmongClasses,
+    /// The fast path in a run of a chain counts hops, not places.
+    DomainRunByHops,
+    /// Keys stay when the block numbers in them come round.
+    DomainKeysKept,
+    /// A run of a chain goes on with a receive of another selector.
+    RunsByBin,
     /// A handler does not wait until the lower ones of its domain have booked.
     DomainBarrierMissing,
     /// The slow path in a domain does not wait for its lower handlers.

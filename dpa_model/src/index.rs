@@ -66,9 +66,9 @@ impl CommView {
         self.kinds &= !(1 << class as u32);
     }
 
-    /// Classes with receives posted before the last block; for a seeded fault only.
-    pub(crate) fn early_classes(&self) -> ClassSet {
-        ClassSet::from_bits((self.kinds & !(self.kinds / LATE)) as u8)
+    /// Kinds of receives posted before the last block; for a seeded fault only.
+    pub(crate) fn early_kinds(&self) -> u32 {
+        self.kinds & !(self.kinds / LATE)
     }
 
     /// All classes are early ones from now on.

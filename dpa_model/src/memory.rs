@@ -224,7 +224,7 @@ mod tests {
             // An odd number of cache lines.
             ("unexpected buffers", 1024, 192 + 4, true),
             // The communicator's state, the view that handlers see, and its run of bins.
-            ("communicators", 16, 72 + 12 + 8, true),
+            ("communicators", 16, 64 + 12 + 8, true),
             ("completion queues", 4 * 1024, 64, true),
             ("bounce buffers", 4 * 1024, 192, true),
             ("command queue", 1024, 64, true),

@@ -156,17 +156,6 @@ impl Target {
         Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
     }
 
-    /// One number per selector of this class: ranks and tags have 31 bits, the bits above mark
-    /// wildcards.
-    #[inline(always)]
-    pub(crate) fn packed(&self, class: WildcardClass) -> u64 {
-        let class = class as u64;
-        (class & 1) << 63
-            | u64::from(self.source.get()) << 32
-            | (class & 2) << 30
-            | u64::from(self.tag.get())
-    }
-
     /// Whether this target of `class` accepts a message; callers compare the communicator.
     #[inline(always)]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
@@ -349,32 +338,6 @@ mod tests {
         assert!(at < size_of::<T>());
         // SAFETY: inside the value, at a place without padding.
         unsafe { core::ptr::from_ref(value).cast::<u8>().add(at).read() }
-    }
-
-    /// Includes ranks and tags next to the class bits.
-    #[test]
-    fn every_selector_has_a_number_of_its_own() {
-        let numbers = [0, 1, 1 << 30, i32::MAX as u32];
-        let mut all = alloc::vec::Vec::new();
-        for source in numbers.map(|number| Rank::new(number).unwrap()) {
-            for tag in numbers.map(|number| Tag::new(number).unwrap()) {
-                all.push(Selector { source: source.into(), tag: tag.into() });
-                all.push(Selector { source: SourceSel::Any, tag: tag.into() });
-            }
-            all.push(Selector { source: source.into(), tag: TagSel::Any });
-        }
-        all.push(Selector { source: SourceSel::Any, tag: TagSel::Any });
-        all.sort_by_key(|selector| alloc::format!("{selector:?}"));
-        all.dedup();
-        assert_eq!(all.len(), 16 + 4 + 4 + 1);
-        let packed = |&selector: &Selector| {
-            let target = Target::of(selector);
-            target.packed(target.class)
-        };
-        let mut packed: alloc::vec::Vec<u64> = all.iter().map(packed).collect();
-        packed.sort_unstable();
-        packed.dedup();
-        assert_eq!(packed.len(), all.len());
     }
 
     /// Both ways of a sender give the receiver the same bytes.

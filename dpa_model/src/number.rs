@@ -3,6 +3,8 @@
 
 use core::ops::Index;
 
+use crate::WildcardClass;
+
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident,)*) => {$(
         $(#[$doc])*
@@ -117,19 +119,79 @@ impl Label {
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + receives)
     }
+}
 
-    /// Number of receives from label `earlier` to this one.
+/// The place of a receive in its run: neighbours of one chain with equal selectors (S11). One word:
+/// the run's number, which never recurs in a communicator, the place in 16 bits, and the class of
+/// the chain in 2 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct RunPlace(u64);
+
+impl RunPlace {
+    const CLASS_BITS: u32 = 2;
+    const PLACE_BITS: u32 = 16;
+    /// The last place of a run that the word can hold.
+    pub(crate) const LAST: u64 = (1 << Self::PLACE_BITS) - 1;
+    const NUMBER: u64 = u64::MAX << (Self::CLASS_BITS + Self::PLACE_BITS);
+
+    /// No run.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// The first place of a run.
     #[inline(always)]
-    pub(crate) fn since(self, earlier: Self) -> u64 {
-        self.0 - earlier.0
+    pub(crate) fn first(number: u64, class: WildcardClass) -> Self {
+        Self(number << (Self::CLASS_BITS + Self::PLACE_BITS) | class as u64)
+    }
+
+    /// The class of the receive.
+    #[inline(always)]
+    pub(crate) fn class(self) -> WildcardClass {
+        WildcardClass::ALL[(self.0 & ((1 << Self::CLASS_BITS) - 1)) as usize]
+    }
+
+    /// The place in the run.
+    #[inline(always)]
+    pub(crate) fn place(self) -> u64 {
+        (self.0 & !Self::NUMBER) >> Self::CLASS_BITS
+    }
+
+    /// The place `receives` receives later.
+    #[inline(always)]
+    pub(crate) fn plus(self, receives: u64) -> Self {
+        Self(self.0 + (receives << Self::CLASS_BITS))
+    }
+
+    /// Whether both are of one run.
+    #[inline(always)]
+    pub(crate) fn is_of_run_of(self, other: Self) -> bool {
+        (self.0 ^ other.0) & Self::NUMBER == 0
     }
 }
 
-/// A run of receives with one selector (O9, S11), named by the label of its first. Labels never
-/// recur, so two sequences of a communicator always differ.
+/// Receives with one selector that were posted one after the other (O9, S11): part of a run without
+/// a gap in the labels, so label minus place is constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(transparent)]
-pub(crate) struct Sequence(pub(crate) Label);
+pub(crate) struct Sequence {
+    pub(crate) run: RunPlace,
+    pub(crate) label: Label,
+}
+
+impl Sequence {
+    /// The place `receives` receives later.
+    #[inline(always)]
+    pub(crate) fn plus(self, receives: u64) -> Self {
+        Self { run: self.run.plus(receives), label: self.label.plus(receives) }
+    }
+
+    /// Whether both are of one sequence.
+    #[inline(always)]
+    pub(crate) fn is_that_of(self, other: Self) -> bool {
+        let labels = self.label.0.wrapping_sub(other.label.0);
+        let places = self.run.place().wrapping_sub(other.run.place());
+        self.run.is_of_run_of(other.run) && labels == places
+    }
+}
 
 /// One of the workers that share a block, 0 for the leader.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -79,8 +79,27 @@ fn the_slow_path_waits_for_the_domain() {
 
 #[test]
 fn domain_of_three() {
-    let steps = [[post(0, 7); 3], [send(0, 7); 3]].concat();
+    // One receive more, which a handler that counts wrongly would take.
+    let steps = [[post(0, 7); 4].as_slice(), &[send(0, 7); 3]].concat();
     three("three of one", &steps, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_run_may_lie_apart() {
+    // The chain of the other tag is another one, so the receives of a run are no neighbours in the
+    // table.
+    let posts = [post(0, 7), post(0, 8), post(0, 7), post(0, 7)];
+    let steps = [posts.as_slice(), &[send(0, 7), send(0, 8), send(0, 7)]].concat();
+    let stream = of(3, keyed(), &steps);
+    let stream = Stream { config: NicConfig { bins: 4, ..stream.config }, ..stream };
+    shared("domains/run apart", stream, REMOVAL, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn receives_of_another_class_stand_between_those_of_a_run() {
+    let posts = [post(None, 7), post(0, 7), post(None, 7)];
+    let steps = [posts.as_slice(), &[send(0, 7), send(0, 7)]].concat();
+    two("class between", &steps, &["clean", "slow"], &["fast"]);
 }
 
 #[test]
@@ -133,6 +152,20 @@ fn keys_of_an_earlier_block_are_not_believed() {
     let second = [post(0, 8), post(0, 8), send(0, 8), send(0, 8)];
     let stream = of(2, keyed(), &[first, second].concat());
     shared("domains/old keys", stream, BLOCKS, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn keys_come_round() {
+    // The second handler has no message in the second block. In a model the third block has the
+    // number of the first in its keys.
+    let first = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
+    let second = [post(0, 7), send(0, 7)];
+    let third = [post(0, 7), post(0, 9), post(0, 9), send(0, 7), send(0, 9), send(0, 9)];
+    let options = Options { always_shared: true, removal: Removal::Deferred, ..keyed() };
+    let stream = of(3, options, &[first.as_slice(), &second, &third].concat());
+    let config = NicConfig { bins: 4, ..stream.config };
+    let stream = Stream { config, ..stream };
+    shared("domains/keys come round", stream, Extent::bounded(1, 2), &["clean", "fast"], &["slow"]);
 }
 
 #[test]

@@ -168,7 +168,7 @@ impl Boundary {
             let &Post { request, ref target, buffer, capacity, .. } = post;
             let bin = view.bin(class, target.hash);
             if fault!(LabelTooEarly) {
-                labels.next(class, target);
+                labels.next();
             }
             let found = if stored > 0 { unexpected.find::<CLASS>(bin, target) } else { None };
             if let Some(found) = found {

@@ -82,7 +82,7 @@ impl Boundary {
             return self.report(nic, result);
         }
         if !fault!(CancelKeepsSequence) {
-            self.split_sequence(nic, comm, current);
+            self.split_run(nic, comm, current);
         }
         nic.receives[current].state.store(state::CONSUMED, Relaxed);
         self.recycle(nic, comm, current);
@@ -90,24 +90,22 @@ impl Boundary {
         self.report(nic, Completion::Cancelled { request });
     }
 
-    /// A cancel leaves a gap in the labels: the later receives of its sequence become another
-    /// sequence (S11).
-    fn split_sequence(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
-        self.comms[comm.0 as usize].labels.end_sequence();
+    /// A cancel leaves a gap in its run: the later receives become another run (S11).
+    fn split_run(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         // SAFETY: the boundary (D1).
-        let cancelled = unsafe { nic.receives[receive].posted() };
-        let mut began = None;
+        let cancelled = unsafe { nic.receives[receive].posted() }.run;
+        let mut place = self.comms[comm.0 as usize].labels.new_run(cancelled.class());
         let mut current = nic.receives[receive].next.get();
         while current != ReceiveId::NIL {
             let descriptor = &nic.receives[current];
             // SAFETY: the boundary (D1).
             let later = unsafe { descriptor.posted() };
-            if later.sequence() != cancelled.sequence() {
+            if !later.run.is_of_run_of(cancelled) {
                 break;
             }
-            let place = later.label.since(*began.get_or_insert(later.label)) as u32;
             // SAFETY: no block is running.
-            unsafe { descriptor.posted.write(|posted| posted.place = place) };
+            unsafe { descriptor.posted.write(|posted| posted.run = place) };
+            place = place.plus(1);
             current = descriptor.next.get();
         }
     }

@@ -106,7 +106,7 @@ impl Boundary {
         let mut left = [0; WildcardClass::ALL.len()];
         for &receive in taken {
             // SAFETY: the boundary (D1).
-            left[unsafe { nic.receives[receive].posted.peek() }.class as usize] += 1;
+            left[unsafe { nic.receives[receive].posted.peek() }.run.class() as usize] += 1;
         }
         for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
             self.count_left(nic, comm, class, left[class as usize]);

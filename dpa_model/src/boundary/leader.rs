@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Scratch, run, run_slice};
+use crate::matching::{Alone, Crew, Key, Scratch, run, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -148,6 +148,9 @@ impl Leader {
         self.shared_blocks += 1;
         block.number = self.shared_blocks;
         nic.boundary_counters.shared_blocks.add(1);
+        if Key::come_round(block.number) {
+            nic.block.clear_keys();
+        }
         nic.block.publish(block);
         if fault!(PostInsideBlock) {
             boundary.admit(nic);

@@ -130,7 +130,8 @@ impl Boundary {
     fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         let descriptor = &nic.receives[receive];
         // SAFETY: the boundary (D1).
-        let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
+        let Posted { bin, run, .. } = *unsafe { descriptor.posted.peek() };
+        let class = run.class();
         if descriptor.state.load(Relaxed) == state::CONSUMED {
             step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
             nic.bins[bin].unlink::<false>(&nic.receives, receive, &ReceiveId::NIL);

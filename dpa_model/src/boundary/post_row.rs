@@ -157,7 +157,13 @@ pub(super) fn enter(
     labels: &mut Labels,
 ) -> bool {
     let Tables { bookings: Bookings { receives, far }, bins } = tables;
-    let (label, place) = labels.next(class, &post.target);
+    let label = labels.next();
+    // SAFETY: the communicator's tables include this bin.
+    let bin_there = unsafe { unchecked(bins, bin) };
+    let tail = bin_there.tail();
+    // SAFETY: the tail stands in a chain, and no block is running (D1).
+    let last = (tail != ReceiveId::NIL).then(|| unsafe { unchecked(receives, tail).posted.peek() });
+    let run = labels.run_after(last.as_deref(), class, &post.target);
     // SAFETY: the free list made the number.
     let descriptor = unsafe { unchecked(receives, receive) };
     debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
@@ -170,12 +176,11 @@ pub(super) fn enter(
             slot.label = label;
             slot.buffer = post.buffer;
             slot.request = post.request;
-            slot.place = place;
+            slot.run = run;
             slot.source = post.target.source.get();
             slot.tag = post.target.tag.get();
             slot.bin = bin;
             slot.capacity = post.capacity;
-            slot.class = class;
         });
     }
     if let Some(far) = far.get(receive.index()) {
@@ -183,6 +188,5 @@ pub(super) fn enter(
     }
     step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
     descriptor.state.store(state::POSTED, Relaxed);
-    // SAFETY: the communicator's tables include this bin.
-    unsafe { unchecked(bins, bin) }.append(receives, receive)
+    bin_there.append(receives, receive, tail)
 }

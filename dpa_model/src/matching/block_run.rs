@@ -44,6 +44,6 @@ impl<'a, C> BlockRun<'a, C> {
         }
         // SAFETY: inside a block (D1).
         let posted = unsafe { self.nic.receives[candidate].posted.peek() };
-        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
+        Claim { receive: candidate, sequence: posted.sequence(), comm }
     }
 }

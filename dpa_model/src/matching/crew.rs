@@ -26,6 +26,7 @@ use crate::bin::Bin;
 use crate::block::{BlockInfo, Phase};
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted, state};
+use crate::index::CommView;
 use crate::message::Entry;
 use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
@@ -68,7 +69,7 @@ pub(crate) trait Crew: Copy {
 
     /// Tells higher handlers what the key of a handler's message is, if they ask.
     #[inline(always)]
-    fn announce(self, _handler: usize, _entry: &Entry) {}
+    fn announce(self, _handler: usize, _entry: &Entry, _view: CommView) {}
 
     /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64;

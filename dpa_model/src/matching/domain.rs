@@ -14,10 +14,18 @@
 //!
 //! **Keys.** A handler tells the domain by the fields of the message's header, never by the
 //! sender's hashes: a sender could put two messages that one receive matches into two domains.
-//! The handler writes a *key* for higher handlers, a hash of those fields, with the block's number.
-//! A key is no more than a copy of what the entry says: where it is not there yet, the higher
-//! handler reads the entry. So keys publish nothing, and their accesses are Relaxed. Equal keys of
-//! different fields make a domain larger, which is slower and still right.
+//! The handler writes a *key* for higher handlers: those fields, with the block's number. A key is
+//! no more than a copy of what the entry says: where it is not there yet, the higher handler reads
+//! the entry. So keys publish nothing, and their accesses are Relaxed. Fields too large for a key
+//! are hashed in it; equal hashes are then verified by the entries. So a handler knows its exact
+//! *rank*, the number of lower handlers of its domain.
+//!
+//! **Runs.** Where receives of one class are posted, all that a domain can take is in one chain,
+//! and its members take it in order. So the handler with rank r waits for the candidate of rank 0
+//! alone, and takes the receive r places further in its run ([`RunPlace`](crate::number::RunPlace)).
+//! All members must search that chain, and a false hash sends a message elsewhere. So the bin that
+//! a message searches is one of its fields there: messages that search two bins of the only class
+//! can never meet either.
 //!
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.
@@ -27,7 +35,7 @@ use core::ops::Range;
 use super::block_run::BlockRun;
 use super::crew::{Chained, Crew, Part, Slice};
 use super::detect::{NO_CONFLICT, first_conflict};
-use super::fast_path::choose_in_domain;
+use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
 use super::resolve::count_refusals;
 use super::scratch::Scratch;
 use super::search::search_and_book;
@@ -35,74 +43,122 @@ use super::take::Taking;
 use crate::block::{BlockInfo, Phase};
 use crate::booking::{Bookings, HandlerSet};
 use crate::descriptor::{Descriptor, Posted};
+use crate::hash::reduce;
 use crate::index::CommView;
 use crate::message::Entry;
 use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
-use crate::{CommId, Envelope, FastPath, Path, WildcardClass};
+use crate::{CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
 
-/// A key in one word: the block's number above, 16 bits of hash below.
+/// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
+/// 5, 14, 16 and 20 bits for communicator, bin, source and tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key(pub(crate) u64);
 
 impl Key {
-    const HASH_BITS: u32 = 16;
+    /// Differences of keys of two blocks are at least that.
+    const BLOCK: u64 = 1 << 56;
+    const HASHED: u64 = 1 << 55;
+    const COMM_BITS: u32 = 5;
+    const BIN_BITS: u32 = 14;
+    const SOURCE_BITS: u32 = 16;
+    const TAG_BITS: u32 = 20;
+    /// Blocks until the numbers in keys come round; few in models, so that they do.
+    const BLOCKS: u64 = if cfg!(dpamatch_loom) { 1 << 1 } else { 1 << 7 };
 
+    #[inline(always)]
     fn new(block: u64, fields: Fields) -> Self {
-        // 2^64 divided by the golden ratio, and another odd number with balanced bits.
-        let comm = u64::from(fields.comm.0).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let mixed = (fields.source_and_tag ^ comm).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self(block << Self::HASH_BITS | mixed >> (u64::BITS - Self::HASH_BITS))
+        let Fields { comm, bin, source, tag } = fields;
+        // Not 0, which is the key of no block.
+        let number = (1 << 7 | block & (Self::BLOCKS - 1)) * Self::BLOCK;
+        let too_large = comm >> Self::COMM_BITS
+            | bin >> Self::BIN_BITS
+            | source >> Self::SOURCE_BITS
+            | tag >> Self::TAG_BITS;
+        let value = if too_large == 0 {
+            ((comm << Self::BIN_BITS | bin) << Self::SOURCE_BITS | source) << Self::TAG_BITS | tag
+        } else {
+            fields.hashed()
+        };
+        Self(number | value)
     }
 
-    /// Whether both are of one block.
-    fn is_of_block_of(self, other: Self) -> bool {
-        (self.0 ^ other.0) >> Self::HASH_BITS == 0
+    /// Whether block numbers in keys come round with this block: all keys must then be cleared.
+    pub(crate) fn come_round(block: u64) -> bool {
+        block.is_multiple_of(Self::BLOCKS) && !fault!(DomainKeysKept)
+    }
+
+    /// 0: equal keys; below [`Key::BLOCK`]: others of this block.
+    #[inline(always)]
+    fn difference(self, other: Self) -> u64 {
+        self.0 ^ other.0
+    }
+
+    fn is_hashed(self) -> bool {
+        self.0 & Self::HASHED != 0
     }
 }
 
 /// The fields in which messages of one domain are equal; the others are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Fields {
-    comm: CommId,
-    source_and_tag: u64,
+    comm: u64,
+    /// Of the only class posted.
+    bin: u64,
+    source: u64,
+    tag: u64,
 }
 
 impl Fields {
-    fn of(envelope: &Envelope, mask: u64) -> Self {
-        let both = u64::from(envelope.source.get()) << 32 | u64::from(envelope.tag.get());
-        let comm = if fault!(DomainsOfAllCommunicators) { CommId(0) } else { envelope.comm };
-        Self { comm, source_and_tag: both & mask }
+    #[inline(always)]
+    fn of(entry: &Entry, view: CommView, trusts: bool) -> Self {
+        let Envelope { comm, source, tag } = entry.envelope;
+        let comm = if fault!(DomainsOfAllCommunicators) { 0 } else { u64::from(comm.0) };
+        if fault!(DomainsByHash) {
+            return Self { comm, bin: 0, source: 0, tag: u64::from(entry.hashes.both) };
+        }
+        let bin = match view.classes().only() {
+            Some(class) if trusts => {
+                let hash = match entry.has_hashes {
+                    true => entry.hashes.of_class(class),
+                    false => Hashes::of_one(class, source, tag),
+                };
+                u64::from(reduce(hash, view.bins))
+            }
+            _ => 0,
+        };
+        let mask = mask(view);
+        let (source, tag) = (u64::from(source.get()), u64::from(tag.get()));
+        Self { comm, bin, source: source & mask >> 32, tag: tag & mask }
     }
 
-    fn of_entry(entry: &Entry, mask: u64) -> Self {
-        if fault!(DomainsByHash) {
-            let source_and_tag = u64::from(entry.hashes.both);
-            return Self { comm: entry.envelope.comm, source_and_tag };
-        }
-        Self::of(&entry.envelope, mask)
+    /// A hash that marks itself as one.
+    #[cold]
+    fn hashed(self) -> u64 {
+        // 2^64 divided by the golden ratio, and another odd number with balanced bits.
+        let comm = (self.bin << 32 ^ self.comm).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let mixed = (self.source << 32 ^ self.tag ^ comm).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Key::HASHED | mixed >> (u64::BITS - Key::HASHED.trailing_zeros())
     }
 }
 
 /// The bits of source (above) and tag in which messages that can meet are equal, by the table
 /// above.
+#[inline(always)]
 fn mask(view: CommView) -> u64 {
-    const SOURCE: u64 = u64::MAX << 32;
+    const SOURCE: u64 = 0xFFFF_FFFF << 32;
     const TAG: u64 = !SOURCE;
+    const BOTH: u64 = SOURCE | TAG;
+    /// By the classes posted: bit 0 none wild, 1 any source, 2 any tag, 3 any of both.
+    const MASKS: [u64; 16] = [BOTH, BOTH, TAG, TAG, SOURCE, SOURCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let late = fault!(DomainsBeforePosts);
-    let classes = if late { view.early_classes() } else { view.classes() };
-    let posted = |class| classes.contains(class);
-    let any = posted(WildcardClass::Any);
-    let any_source = any || posted(WildcardClass::AnySource);
-    let any_tag = any || posted(WildcardClass::AnyTag);
-    match (any_source, any_tag) {
-        _ if fault!(DomainsAlwaysExact) => SOURCE | TAG,
-        (false, false) => SOURCE | TAG,
-        (true, false) if fault!(DomainKeysSwapped) => SOURCE,
-        (false, true) if fault!(DomainKeysSwapped) => TAG,
-        (true, false) => TAG,
-        (false, true) => SOURCE,
-        (true, true) => 0,
+    let kinds = if late { view.early_kinds() } else { view.kinds };
+    let mask = MASKS[kinds as usize % MASKS.len()];
+    match mask {
+        _ if fault!(DomainsAlwaysExact) => BOTH,
+        SOURCE if fault!(DomainKeysSwapped) => TAG,
+        TAG if fault!(DomainKeysSwapped) => SOURCE,
+        mask => mask,
     }
 }
 
@@ -115,11 +171,20 @@ struct Keyed<'a> {
 }
 
 impl Keyed<'_> {
-    /// What the key of a message of this communicator counts.
-    fn mask(&self, comm: CommId) -> u64 {
+    /// The view of a communicator.
+    #[inline(always)]
+    fn view(&self, comm: CommId) -> CommView {
         // SAFETY: inside a block. The boundary wrote the classes after its last post, before it
         // published the block.
-        mask(unsafe { *self.slice.nic.view(comm) })
+        unsafe { *self.slice.nic.view(comm) }
+    }
+
+    /// The key of a message.
+    #[inline(always)]
+    fn key(&self, entry: &Entry, view: CommView) -> Key {
+        let Slice { nic, block, .. } = self.slice;
+        let trusts = nic.options.inline_hashes == InlineHashes::Trust;
+        Key::new(block.number, Fields::of(entry, view, trusts))
     }
 }
 
@@ -135,11 +200,9 @@ impl Crew for Keyed<'_> {
     }
 
     #[inline(always)]
-    fn announce(self, handler: usize, entry: &Entry) {
-        let Slice { nic, block, .. } = self.slice;
-        let fields = Fields::of_entry(entry, self.mask(entry.envelope.comm));
+    fn announce(self, handler: usize, entry: &Entry, view: CommView) {
         step!(KeyWritten { handler });
-        nic.block.set_key(handler, Key::new(block.number, fields));
+        self.slice.nic.block.set_key(handler, self.key(entry, view));
     }
 
     /// Only the early check and form (a) read bookings.
@@ -223,6 +286,7 @@ pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratc
 }
 
 /// Every handler of the slice gets its receive, in handler order; says whether one had a conflict.
+#[inline(always)]
 fn resolve(block: BlockRun<'_, Keyed<'_>>, scratch: &mut Scratch) -> bool {
     let taking = Taking::new(block);
     let Range { start, end } = block.crew.handlers();
@@ -241,24 +305,30 @@ fn resolve(block: BlockRun<'_, Keyed<'_>>, scratch: &mut Scratch) -> bool {
             // It takes nothing, whoever is in its domain.
             continue;
         }
-        let (rank, lower) = gather(block, handler, scratch);
-        let conflict = rank > 0 && first_conflict(&scratch.members[..=rank]) != NO_CONFLICT;
-        step!(DomainPassed { handler, lower: rank, conflict });
+        let lower = Lower::of(block, handler);
+        if lower.rank == 0 {
+            step!(DomainPassed { handler, lower: 0, conflict: false });
+            continue;
+        }
+        let choice = choose(block, handler, lower, scratch);
+        let conflict = !matches!(choice, Choice::Own);
+        step!(DomainPassed { handler, lower: lower.rank, conflict });
         if !conflict {
             continue;
         }
         met = true;
         taking.take(scratch, from..handler, Path::Clean);
-        let block = BlockRun { crew: Keyed { lower, ..block.crew }, ..block };
-        let taking = Taking::new(block);
-        match choose_in_domain(block, handler, &scratch.members[..=rank]) {
-            Ok(receive) => {
+        match choice {
+            Choice::Own => {}
+            Choice::Further(receive) => {
                 scratch.receives[handler] = receive;
                 taking.take(scratch, one, Path::Fast);
             }
-            Err(refusal) => {
+            Choice::Wait(refusal) => {
+                let lower = lower.workers(block, handler);
                 count_refusals(block.nic, handler, refusal, 1);
-                taking.take_slowly(scratch, one, None, false);
+                let block = BlockRun { crew: Keyed { lower, ..block.crew }, ..block };
+                Taking::new(block).take_slowly(scratch, one, None, false);
             }
         }
         from = handler + 1;
@@ -267,46 +337,154 @@ fn resolve(block: BlockRun<'_, Keyed<'_>>, scratch: &mut Scratch) -> bool {
     met
 }
 
-/// Waits until all lower handlers of this handler's domain have booked, and lists their candidates
-/// by rank in `scratch`, its own behind them. Returns its rank, and the workers of lower slices
-/// that run them.
-fn gather(
+/// What a handler with lower ones in its domain does.
+enum Choice {
+    /// It takes its candidate.
+    Own,
+    /// It takes this receive, without waiting for what the others take.
+    Further(ReceiveId),
+    /// It takes the slow path.
+    Wait(Refusal),
+}
+
+/// The choice of a handler, once the lower ones that it depends on have booked.
+#[inline(never)]
+fn choose(
     block: BlockRun<'_, Keyed<'_>>,
     handler: usize,
+    lower: Lower,
     scratch: &mut Scratch,
-) -> (usize, HandlerSet) {
-    let BlockRun { nic, info, crew, .. } = block;
-    let table = &nic.block;
-    let entry = block.entry(handler);
-    let mask = crew.mask(entry.envelope.comm);
-    let fields = Fields::of_entry(&entry, mask);
-    let own = Key::new(info.number, fields);
-    let (mut rank, mut polls, mut workers) = (0, 0, HandlerSet::NONE);
-    step!(KeysRead { handler });
-    for lower in 0..handler {
-        let key = table.key(lower);
-        let meets = if key.is_of_block_of(own) {
-            key == own
-        } else {
-            step!(ClaimRead { message: Some(block.entries.position(lower)), receive: None });
-            Fields::of_entry(&block.entry(lower), mask) == fields
-        };
-        if !meets {
-            continue;
-        }
-        let worker = info.worker_of(lower);
-        if worker != crew.worker() {
-            if !fault!(DomainBarrierMissing) {
-                polls += table.wait_for(worker, info.number, Phase::Booked);
-            }
-            workers.insert(worker.0);
-        }
-        step!(CandidateRead { handler: lower });
+) -> Choice {
+    let BlockRun { nic, crew, .. } = block;
+    let options = &nic.options;
+    let view = crew.view(block.entry(handler).envelope.comm);
+    let one_class = view.classes().only().is_some() || fault!(DomainRunAmongClasses);
+    let in_runs = options.fast_path == FastPath::Sequence && !options.early_check && one_class;
+    let polls = &nic.handler_counters[handler].barrier_polls;
+    let chosen = if in_runs {
+        polls.add(wait_for(block, lower.first));
+        step!(CandidateRead { handler: lower.first });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
-        scratch.members[rank] = unsafe { table.candidate(lower) };
-        rank += 1;
+        let first = unsafe { nic.block.candidate(lower.first) };
+        let shift = if fault!(DomainRankInBlock) { handler } else { lower.rank };
+        choose_in_run(nic, first, shift, scratch.receives[handler])
+    } else {
+        let mut rank = 0;
+        for member in lower.members(block, handler) {
+            polls.add(wait_for(block, member));
+            step!(CandidateRead { handler: member });
+            // SAFETY: as above.
+            scratch.members[rank] = unsafe { nic.block.candidate(member) };
+            rank += 1;
+        }
+        scratch.members[rank] = scratch.receives[handler];
+        let candidates = &scratch.members[..=rank];
+        if first_conflict(candidates) == NO_CONFLICT {
+            return Choice::Own;
+        }
+        choose_in_domain(block, handler, candidates)
+    };
+    match chosen {
+        Ok(receive) => Choice::Further(receive),
+        Err(refusal) => Choice::Wait(refusal),
     }
-    nic.handler_counters[handler].barrier_polls.add(polls);
-    scratch.members[rank] = scratch.receives[handler];
-    (rank, workers)
+}
+
+/// Waits until the slice with a lower handler has booked; returns the failed polls.
+fn wait_for(block: BlockRun<'_, Keyed<'_>>, lower: usize) -> u64 {
+    let worker = block.info.worker_of(lower);
+    if worker == block.crew.worker() || fault!(DomainBarrierMissing) {
+        return 0;
+    }
+    block.nic.block.wait_for(worker, block.info.number, Phase::Booked)
+}
+
+/// The lower handlers of a handler's domain.
+#[derive(Clone, Copy)]
+struct Lower {
+    /// How many there are.
+    rank: usize,
+    /// The lowest, if there is one.
+    first: usize,
+}
+
+impl Lower {
+    /// Finds them by their keys. Cost: a load and four instructions for each lower handler.
+    #[inline(always)]
+    fn of(block: BlockRun<'_, Keyed<'_>>, handler: usize) -> Self {
+        let table = &block.nic.block;
+        let own = table.key(handler);
+        step!(KeysRead { handler });
+        let keys = table.keys(handler);
+        // Equal, or of another block.
+        let is_near = |key: Key| key.difference(own).wrapping_sub(1) >= Key::BLOCK - 1;
+        let mut first = keys.find(0, is_near);
+        while first < handler && !meets(block, own, handler, first) {
+            first = keys.find(first + 1, is_near);
+        }
+        if first == handler {
+            return Self { rank: 0, first };
+        }
+        let others =
+            || (first + 1..handler).filter(|&lower| meets(block, own, handler, lower)).count();
+        let rank = if own.is_hashed() {
+            1 + others()
+        } else {
+            let (mut equal, mut all) = (1, 0);
+            for key in keys.from(first + 1) {
+                let difference = key.difference(own);
+                all |= difference;
+                equal += usize::from(difference == 0);
+            }
+            if all < Key::BLOCK { equal } else { 1 + others() }
+        };
+        Self { rank, first }
+    }
+
+    /// All of them, in order.
+    fn members(
+        self,
+        block: BlockRun<'_, Keyed<'_>>,
+        handler: usize,
+    ) -> impl Iterator<Item = usize> {
+        let own = block.nic.block.key(handler);
+        (self.first..handler).filter(move |&lower| meets(block, own, handler, lower))
+    }
+
+    /// The workers of other slices that run them.
+    fn workers(self, block: BlockRun<'_, Keyed<'_>>, handler: usize) -> HandlerSet {
+        let mut workers = HandlerSet::NONE;
+        for member in self.members(block, handler) {
+            let worker = block.info.worker_of(member);
+            if worker != block.crew.worker() {
+                workers.insert(worker.0);
+            }
+        }
+        workers
+    }
+}
+
+/// Whether a lower handler is of the domain of a handler with this key.
+#[inline(never)]
+fn meets(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
+    let crew = block.crew;
+    let key_of = |entry: &Entry| crew.key(entry, crew.view(entry.envelope.comm));
+    let difference = block.nic.block.key(lower).difference(own);
+    if difference > 0 && difference < Key::BLOCK {
+        return false;
+    }
+    if difference == 0 && !own.is_hashed() {
+        return true;
+    }
+    step!(ClaimRead { message: Some(block.entries.position(lower)), receive: None });
+    let there = block.entry(lower);
+    if key_of(&there) != own {
+        return false;
+    }
+    if !own.is_hashed() {
+        return true;
+    }
+    let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
+    let fields = |entry: &Entry| Fields::of(entry, crew.view(entry.envelope.comm), trusts);
+    fields(&there) == fields(&block.entry(handler))
 }

@@ -8,8 +8,9 @@ use super::crew::Crew;
 use super::detect::must_resolve;
 use super::group::{Alike, Group};
 use super::scratch::Scratch;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, Posted};
 use crate::number::{ReceiveId, unchecked};
+use crate::shared::Shared;
 use crate::{CommId, FastPath};
 
 /// Why a handler in conflict may not take the fast path.
@@ -111,6 +112,55 @@ pub(super) fn choose_in_domain<C: Crew>(
     group.walk(&nic.receives, shift as u64, &mut cursor)
 }
 
+/// The receive `shift` places behind `first` in its run, and behind or at the handler's own
+/// candidate, or why there is none.
+pub(super) fn choose_in_run(
+    nic: &Shared,
+    first: ReceiveId,
+    shift: usize,
+    own: ReceiveId,
+) -> Result<ReceiveId, Refusal> {
+    step!(FastPathTried);
+    // What a handler finds, all lower handlers of its domain find, too: they take nothing before.
+    debug_assert!(first != ReceiveId::NIL, "a lower handler of the domain has no candidate");
+    step!(ClaimRead { message: None, receive: first.found() });
+    // SAFETY: inside a block (D1).
+    let Posted { run, bin, .. } = *unsafe { nic.receives[first].posted.peek() };
+    let wanted = run.plus(shift as u64 + u64::from(fault!(FastOffByOne)));
+    let by_hops = fault!(DomainRunByHops);
+    // Receives that were posted in a row often lie in a row.
+    if let Some(guess) = nic.receives.get(first.index() + shift).filter(|_| !by_hops) {
+        let receive = ReceiveId(first.0 + shift as u32);
+        step!(Visited { receive: receive.0 });
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { guess.posted.peek() };
+        if posted.run == wanted && posted.bin == bin && guess.is_posted() {
+            return Ok(receive);
+        }
+    }
+    let mut current = if by_hops { first } else { own };
+    let mut hops = shift;
+    // Places, not hops: consumed receives may have left the chain meanwhile. B2 keeps the walk
+    // whole.
+    while current != ReceiveId::NIL {
+        step!(Visited { receive: current.0 });
+        // SAFETY: a search found it, or it follows in a chain.
+        let descriptor = unsafe { unchecked(&nic.receives, current) };
+        // SAFETY: inside a block (D1).
+        let place = unsafe { descriptor.posted.peek() }.run;
+        if if by_hops { hops == 0 } else { place == wanted } {
+            return Ok(current);
+        }
+        if !place.is_of_run_of(wanted) {
+            return Err(Refusal::SequenceEnded);
+        }
+        debug_assert!(by_hops || place.place() < wanted.place(), "a place of the run is missing");
+        hops = hops.wrapping_sub(1);
+        current = descriptor.next.get();
+    }
+    Err(Refusal::Exhausted)
+}
+
 type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'s mut Scratch);
 
 /// `allowed` says whether a handler with this candidate, the last one added to the group, may.
@@ -202,7 +252,7 @@ impl Group {
         shift: u64,
         cursor: &mut ReceiveId,
     ) -> Result<ReceiveId, Refusal> {
-        let wanted = self.label.plus(shift + u64::from(fault!(FastOffByOne)));
+        let wanted = self.sequence.plus(shift + u64::from(fault!(FastOffByOne)));
         let by_hops = fault!(FastByHops);
         let mut current = if by_hops { self.receive } else { *cursor };
         let mut hops = shift;
@@ -214,19 +264,21 @@ impl Group {
             let descriptor = unsafe { unchecked(receives, current) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
-            let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);
-            if left && !by_hops {
-                return Err(Refusal::SequenceEnded);
-            }
+            let ignored = fault!(FastIgnoresSequence);
             let next = descriptor.next.get();
-            let arrived = if by_hops { hops == 0 } else { posted.label == wanted };
+            let arrived = match by_hops {
+                true => hops == 0,
+                false => posted.label == wanted.label && (posted.run == wanted.run || ignored),
+            };
             if arrived {
                 *cursor = next;
                 return Ok(current);
             }
-            // A sequence has each label once: a cancel splits it (S11).
-            let broken = by_hops || fault!(FastIgnoresSequence);
-            debug_assert!(broken || posted.label < wanted, "a label of the sequence is missing");
+            // Behind a gap in the labels begins another sequence of the run.
+            let left = !posted.run.is_of_run_of(wanted.run) || posted.label >= wanted.label;
+            if left && !(by_hops || ignored) {
+                return Err(Refusal::SequenceEnded);
+            }
             hops = hops.wrapping_sub(1);
             current = next;
         }

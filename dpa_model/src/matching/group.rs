@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::block::Claim;
-use crate::number::{Label, ReceiveId, Sequence};
+use crate::number::{Label, ReceiveId, RunPlace, Sequence};
 use crate::{CommId, FastPath};
 
 /// The handlers of one communicator in a block, from the lowest up (S25: the shift counts only
@@ -13,8 +13,7 @@ pub(super) struct Group {
     pub(super) comm: CommId,
     /// Handlers so far.
     pub(super) count: u64,
-    /// Label, sequence and receive of the lowest handler's candidate.
-    pub(super) label: Label,
+    /// Place and receive of the lowest handler's candidate.
     pub(super) sequence: Sequence,
     pub(super) receive: ReceiveId,
     /// How alike all candidates so far are to it.
@@ -40,8 +39,7 @@ impl Group {
     pub(super) const EMPTY: Self = Self {
         comm: CommId(u32::MAX),
         count: 0,
-        label: Label(0),
-        sequence: Sequence(Label(0)),
+        sequence: Sequence { run: RunPlace::EMPTY, label: Label(0) },
         receive: ReceiveId::NIL,
         alike: Alike::Nothing,
         cursor: ReceiveId::NIL,
@@ -54,7 +52,6 @@ impl Group {
         Self {
             comm: claim.comm,
             count: 0,
-            label: claim.label,
             sequence: claim.sequence,
             receive: claim.receive,
             alike: if has_candidate { Alike::Receive } else { Alike::Nothing },
@@ -97,7 +94,7 @@ impl Group {
     /// Keeps what the next handler's candidate has in common with all before it.
     #[inline(always)]
     pub(super) fn narrow(&mut self, claim: &Claim) {
-        let this = if claim.receive == ReceiveId::NIL || claim.sequence != self.sequence {
+        let this = if claim.receive == ReceiveId::NIL || !claim.sequence.is_that_of(self.sequence) {
             Alike::Nothing
         } else if claim.receive != self.receive {
             Alike::Sequence

@@ -64,15 +64,22 @@ fn search_run<C: Crew>(
     let trusted =
         nic.options.inline_hashes == InlineHashes::Trust && block.entry(handlers.start).has_hashes;
     if view.overtaking() || early_check || !trusted {
-        return search_each(block, comm, handlers, scratch, false, |handler, key, counters| {
-            if view.overtaking() {
-                return Err(overtake(nic, &indexes, key, counters));
-            }
-            Ok(indexes.search(*key, if early_check { handler } else { 0 }, counters))
-        });
+        return search_each(
+            block,
+            (comm, view),
+            handlers,
+            scratch,
+            false,
+            |handler, key, counters| {
+                if view.overtaking() {
+                    return Err(overtake(nic, &indexes, key, counters));
+                }
+                Ok(indexes.search(*key, if early_check { handler } else { 0 }, counters))
+            },
+        );
     }
     // Most communicators have receives of one class at a time: search only that table, inline.
-    let run = (block, comm, handlers, scratch);
+    let run = (block, (comm, view), handlers, scratch);
     if view.classes().is_empty() {
         return search_with(run, |_, _| None);
     }
@@ -85,18 +92,18 @@ fn search_run<C: Crew>(
     }
 }
 
-type Run<'b, 's, C> = (BlockRun<'b, C>, CommId, Range<usize>, &'s mut Scratch);
+type Run<'b, 's, C> = (BlockRun<'b, C>, (CommId, CommView), Range<usize>, &'s mut Scratch);
 
 /// Searches and books in the only table with receives.
 #[inline(always)]
 fn search_class<C: Crew, const CLASS: usize>(
-    (block, comm, handlers, scratch): Run<'_, '_, C>,
+    (block, (comm, view), handlers, scratch): Run<'_, '_, C>,
     indexes: Indexes<'_>,
 ) -> usize {
     let search =
         |key: &Key, counters: &HandlerCounters| indexes.search_class::<CLASS>(key, 0, counters);
     if C::PART != Part::Block {
-        return search_with((block, comm, handlers, scratch), search);
+        return search_with((block, (comm, view), handlers, scratch), search);
     }
     let Range { start: mut handler, end } = handlers;
     let row = InRow { block, indexes, comm, end };
@@ -120,7 +127,7 @@ fn search_class<C: Crew, const CLASS: usize>(
         if again {
             handler = book_alike::<C, CLASS>(&row, handler, scratch);
         } else {
-            let one = search_with((block, comm, handler..handler + 1, scratch), search);
+            let one = search_with((block, (comm, view), handler..handler + 1, scratch), search);
             if one == handler {
                 break;
             }
@@ -263,11 +270,11 @@ fn book_alike<C: Crew, const CLASS: usize>(
 
 #[inline(always)]
 fn search_with<C: Crew>(
-    (block, comm, handlers, scratch): Run<'_, '_, C>,
+    (block, (comm, view), handlers, scratch): Run<'_, '_, C>,
     search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
 ) -> usize {
     let search = |_: usize, key: &Key, counters: &HandlerCounters| Ok(search(key, counters));
-    search_each(block, comm, handlers, scratch, true, search)
+    search_each(block, (comm, view), handlers, scratch, true, search)
 }
 
 /// The general loop. `search` returns a candidate, or the receive that an overtaking handler has
@@ -275,7 +282,7 @@ fn search_with<C: Crew>(
 #[inline(always)]
 fn search_each<C: Crew>(
     block: BlockRun<'_, C>,
-    comm: CommId,
+    (comm, view): (CommId, CommView),
     handlers: Range<usize>,
     scratch: &mut Scratch,
     trusted: bool,
@@ -302,7 +309,7 @@ fn search_each<C: Crew>(
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
-        crew.announce(handler, &entry);
+        crew.announce(handler, &entry, view);
         step!(SearchBegins);
         let found = match search(handler, &key, first) {
             Ok(found) => found,
