@@ -246,7 +246,7 @@ fn what_if_gives_the_range_of_its_assumptions() {
     let edge = edge.to_str().expect("a plain name");
     let results = results(&["predict", "what-if", "--trace", edge, "--threads", "2-3"]);
     let rows = results["what_if"].as_array().expect("rows");
-    assert_eq!(rows.len(), 2 * 10);
+    assert_eq!(rows.len(), 2 * 9);
     let number = |row: &serde_json::Value, name: &str| row[name].as_f64().expect(name);
     for range in results["range"].as_array().expect("rows") {
         let rows = rows.iter().filter(|row| row["handlers"] == range["handlers"]);

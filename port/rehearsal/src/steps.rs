@@ -18,13 +18,14 @@ const CACHES: CacheSetup = CacheSetup { data: 16, code: 16 };
 /// Harts, each with one handler of a block.
 const HARTS: [usize; 3] = [2, 8, 32];
 /// The predictor's options, with the workloads and streams to run.
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 7] = [
     "fast=literal removal=deferred barrier=bitmap",
     "fast=sequence removal=lazy barrier=bitmap",
     "fast=sequence removal=lazy barrier=lanes",
     "fast=prefix removal=eager barrier=bitmap",
     "fast=off removal=deferred barrier=bitmap early=1",
     "fast=off removal=lazy barrier=bitmap",
+    "fast=sequence removal=lazy barrier=lanes domains=keyed",
 ];
 /// Smaller slopes over the handler's number, in instructions, count as zero.
 const LEAST_SLOPE: f64 = 0.5;
