@@ -6,6 +6,7 @@ use dpamatch::registry::{self, EngineOptions};
 use dpamatch_tools::analyze::order::{Interleaving, Network};
 use dpamatch_tools::analyze::{Agreement, Expanded, Run, legality};
 use dpamatch_tools::collectives::Library;
+use dpamatch_tools::cost::from_trace;
 use dpamatch_tools::trace::{self, OpenOptions};
 
 const LIBRARIES: [Library; 3] = [Library::Mpich, Library::OpenMpi, Library::Linear];
@@ -61,6 +62,16 @@ fn messages_are_counted() {
     assert_eq!(expanded("recorder/transpose-8", Library::Mpich).messages, 8 * 115 + 7);
     assert_eq!(expanded("recorder/transpose-8", Library::Linear).messages, 8 * 105 + 7);
     assert!(load("recorder/transpose-8", Library::Off).expanded.is_none());
+}
+
+/// The messages of a call belong to the phase that it ends.
+#[test]
+fn phases_hold_the_messages_of_their_last_call() {
+    let list = from_trace::of_run(&load("recorder/transpose-8", Library::Mpich)).list;
+    let messages: Vec<_> = list.phases.iter().map(|phase| phase.messages.len()).collect();
+    assert_eq!(messages, [&[7][..], &[56, 35, 24].repeat(8)].concat());
+    let bytes = |phase: usize| list.phases[phase].messages.iter().map(|it| it.bytes).sum::<u64>();
+    assert_eq!([0, 1, 2, 3].map(bytes), [7 * 8, 56 * 16 * 8, 35 * 16 * 8, 24 * 8]);
 }
 
 /// Steps of all searches for posted receives and for unexpected messages, in a causal order.

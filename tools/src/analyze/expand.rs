@@ -378,7 +378,9 @@ mod tests {
         let made = run.programs[0].transfers[1];
         assert_eq!((made.call, made.function, made.comm), (9, 4, 2));
         let times: Vec<_> = run.programs[0].steps.iter().map(|it| (it.at_ns, it.gap_ns)).collect();
-        assert_eq!(times, [(0, 0), (7, 5), (7, 0), (0, 0)], "the call still ends a phase");
+        assert_eq!(times, [(0, 0), (7, 5), (7, 0), (0, 0)]);
+        let phase = Action::Collective { comm: 0, sync: Sync::None, root: 1 };
+        assert_eq!(run.programs[0].steps[2].action, phase, "the messages make ranks wait");
         let (orders, stalls, _) = run.causal(Network::default());
         assert_eq!(stalls, 0);
         let posts = orders[1].iter().filter(|it| matches!(it, Happening::Post(_)));

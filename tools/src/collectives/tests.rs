@@ -1,5 +1,6 @@
 //! The messages against those of MPI libraries, in `measured/`: one line for each call, with the
 //! processes, operation, elements of 4 bytes, root, and for each receiver "sender*bytes*times".
+//! `mpi/provider/mpi/collectives.c` makes the calls, and `collectives.sh` beside it the lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
