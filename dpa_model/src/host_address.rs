@@ -1,6 +1,6 @@
 //! The address of a user's buffer, and the NIC's writes to it.
 
-use crate::copy::UNALIGNED_IS_ONE_ACCESS;
+use crate::copy::{UNALIGNED_IS_ONE_ACCESS, copy};
 
 /// Address of a host buffer that the NIC may write until it reports the request complete.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,17 @@ impl HostAddress {
                 self.put_part::<1>(from, &mut at);
             }
         }
+    }
+
+    /// [`put`](Self::put) without a call, so that a loop keeps its registers.
+    ///
+    /// # Safety
+    /// The safety contracts of [`put`](Self::put) and [`copy`] apply.
+    #[inline(always)]
+    pub(crate) unsafe fn put_in_loop(self, capacity: u32, bytes: &[u8]) {
+        let length = bytes.len().min(capacity as usize);
+        // SAFETY: the caller's promise.
+        unsafe { copy(bytes.get_unchecked(..length), self.0) };
     }
 
     /// Copies a part, from `at` on.

@@ -23,7 +23,7 @@
 //! | `descriptor`, `booking`, `bin`, `hash`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
 //! | `unexpected`, `free_list`, `dropped` | the store of unexpected messages; free places of a table; messages that the program dropped |
 //! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
-//! | `host_address`, `bus` | the address of a user's buffer; the map for a host on the other side of a bus |
+//! | `host_address`, `copy`, `bus` | the address of a user's buffer; copies inside loops; the map for a host on the other side of a bus |
 //! | `communicator`, `region`, `buffers` | labels and room for bins; registered memory; rows of buffers |
 //! | `nic`, `shared`, `config` | builds the NIC and hands out its roles; what the roles share; options |
 //! | `memory`, `counters`, `number` | memory budget; statistics; a type for each kind of table number |

@@ -1,6 +1,7 @@
 //! Entries of the queues: messages, commands, completions. Each fits with its ready mark in one
 //! 64-byte line.
 
+use crate::copy::{BYTES_MAX, UNALIGNED_IS_ONE_ACCESS};
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
 use crate::number::StoredId;
@@ -59,10 +60,35 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
 
 /// Kinds of payload that a loop over messages is compiled for.
 pub(crate) mod data {
+    /// Any.
+    pub(crate) const ANY: u8 = 0;
     /// In the entry.
     pub(crate) const INLINE: u8 = 1;
     /// In the entry, with exactly eight bytes to copy: the common case.
     pub(crate) const WORD: u8 = 2;
+    /// In a bounce buffer, of a length that a loop copies without a call.
+    pub(crate) const SHORT: u8 = 3;
+}
+
+impl Entry {
+    /// Whether the payload is of kind [`data::SHORT`]. Where unaligned copies are slow, none is.
+    #[inline(always)]
+    pub(crate) fn is_short(&self) -> bool {
+        let lengths = INLINE_BYTES as u32 + 1..=BYTES_MAX as u32;
+        UNALIGNED_IS_ONE_ACCESS
+            && self.protocol == Protocol::Buffered
+            && lengths.contains(&self.length)
+    }
+
+    /// Whether the payload is of a kind.
+    #[inline(always)]
+    pub(crate) fn is<const DATA: u8>(&self) -> bool {
+        match DATA {
+            data::INLINE => self.protocol == Protocol::Inline,
+            data::SHORT => self.is_short(),
+            _ => true,
+        }
+    }
 }
 
 /// Whether data lies in its entry, and is such for a buffer of that capacity.

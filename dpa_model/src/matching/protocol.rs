@@ -2,9 +2,10 @@
 
 use crate::Envelope;
 use crate::block::BlockInfo;
+use crate::copy::BYTES_MIN;
 use crate::descriptor::Posted;
 use crate::host_address::HostAddress;
-use crate::message::{Completion, Entry, Message, Protocol};
+use crate::message::{Completion, Entry, Message, Protocol, data};
 use crate::number::StoredId;
 use crate::region::RegionKey;
 use crate::ring::Stretch;
@@ -19,7 +20,7 @@ use crate::unexpected::UnexpectedStore;
 /// entry and first result. The handler has taken the receive `posted` for the message of this
 /// number, and has not reported its result. `DATA`: see [`data`].
 #[inline(always)]
-pub(super) unsafe fn deliver<const INLINE: bool>(
+pub(super) unsafe fn deliver<const DATA: u8>(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
@@ -31,7 +32,7 @@ pub(super) unsafe fn deliver<const INLINE: bool>(
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    move_data::<INLINE>(nic, block, handler, &entry, posted);
+    move_data::<DATA>(nic, block, handler, &entry, posted);
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
@@ -47,7 +48,7 @@ pub(super) unsafe fn deliver<const INLINE: bool>(
 
 /// Copies a message's bytes to the user's buffer, up to its capacity.
 #[inline(always)]
-fn move_data<const INLINE: bool>(
+fn move_data<const DATA: u8>(
     nic: &Shared,
     block: &BlockInfo,
     handler: usize,
@@ -55,10 +56,19 @@ fn move_data<const INLINE: bool>(
     posted: &Posted,
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
-    if INLINE || entry.protocol == Protocol::Inline {
+    if DATA == data::INLINE || DATA != data::SHORT && entry.protocol == Protocol::Inline {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
         // `HostPort`).
         unsafe { target.put_inline(capacity, &entry.payload, entry.length) }
+    } else if DATA == data::SHORT && capacity as usize >= BYTES_MIN {
+        let queue = nic.arrivals.queue(block.queue);
+        let buffer = queue.bounce_buffer(block.first + handler as u64);
+        step!(BounceRead { buffer, bytes: entry.length as usize });
+        // SAFETY: as in `move_longer`.
+        unsafe {
+            let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
+            queue.bounce.read(buffer, entry.length as usize, put);
+        }
     } else {
         move_longer(nic, block, handler, entry, posted);
     }

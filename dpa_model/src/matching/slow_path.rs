@@ -4,7 +4,7 @@ use super::block_run::BlockRun;
 use super::crew::{Crew, Part};
 use super::search::{key, usual_key};
 use crate::index::{CommView, Indexes, Oldest};
-use crate::message::{Entry, Protocol};
+use crate::message::{Entry, data};
 use crate::number::{BinId, ReceiveId, unchecked};
 use crate::{CommId, HandlerCounters, InlineHashes};
 
@@ -54,12 +54,12 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     /// The receive of a handler once all lower handlers are done: its own candidate if still there,
     /// otherwise a new search. The early booking check does not apply here (S16).
     ///
-    /// `USUAL`: acts only if the data is in the entry, and either the candidate is still there, at
+    /// `DATA` other than [`ANY`](data::ANY): acts only if the data is of this kind, and either the candidate is still there, at
     /// the head of its chain, or the message is of the last communicator and the head of a chain
     /// fits; otherwise returns `NIL`. The caller counts the visit of a head that is not the
     /// candidate.
     #[inline(always)]
-    pub(super) fn find<const USUAL: bool>(
+    pub(super) fn find<const DATA: u8>(
         &mut self,
         handler: usize,
         entry: &Entry,
@@ -70,8 +70,9 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         // SAFETY: a search found the receive.
         let own = unsafe { unchecked(self.indexes.bookings.receives, candidate) };
         let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
-        if USUAL {
-            if entry.protocol != Protocol::Inline {
+        let usual = DATA != data::ANY;
+        if usual {
+            if !entry.is::<DATA>() {
                 return ReceiveId::NIL;
             }
             if own.is_posted() {
@@ -91,7 +92,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         }
         step!(SlowWaits { handler });
         let mut other = None;
-        if !USUAL {
+        if !usual {
             // All work that does not depend on lower handlers comes before the wait: higher
             // handlers wait for this one.
             let comm = entry.envelope.comm;
@@ -109,11 +110,11 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         }
         step!(SlowWaited);
         step!(StateRead { receive: candidate.0 });
-        let keeps = if USUAL { oldest == ReceiveId::NIL } else { own.is_posted() };
+        let keeps = if usual { oldest == ReceiveId::NIL } else { own.is_posted() };
         let receive = if keeps || fault!(SlowKeepsOwn) {
             counters.forced.add(1);
             candidate
-        } else if USUAL {
+        } else if usual {
             step!(BinRead { bin: bin.0 });
             step!(Visited { receive: oldest.0 });
             oldest

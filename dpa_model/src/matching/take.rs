@@ -8,7 +8,7 @@ use super::crew::{Chained, Crew, Part};
 use super::protocol::deliver;
 use super::scratch::Scratch;
 use super::slow_path::SlowPath;
-use crate::message::{Completion, Entry, Protocol};
+use crate::message::{Completion, Entry, data};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::{CommId, HandlerCounters, Path};
@@ -59,12 +59,13 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         match path {
             Path::Clean if C::PART == Part::Message => {
-                self.take_each::<CLEAN, false>(scratch, handlers, chosen).matched
+                self.take_each::<CLEAN, { data::ANY }>(scratch, handlers, chosen).matched
             }
             Path::Clean => self.take_rows::<CLEAN>(scratch, handlers),
             Path::Fast => self.take_rows::<FAST>(scratch, handlers),
             Path::Slow | Path::Overtaking => {
-                apart(|| self.take_each::<OVERTAKING, false>(scratch, handlers, chosen)).matched
+                apart(|| self.take_each::<OVERTAKING, { data::ANY }>(scratch, handlers, chosen))
+                    .matched
             }
         }
     }
@@ -84,27 +85,12 @@ impl<'a, C: Crew> Taking<'a, C> {
         let mut matched = 0;
         loop {
             while C::PART == Part::Block && slow.is_usual() {
-                let (row, kept) = apart(|| {
-                    let (mut slow, mut kept) = (slow, 0);
-                    let find = |handler: usize,
-                                entry: &Entry,
-                                place: &mut ReceiveId,
-                                counters: &HandlerCounters| {
-                        let own = *place;
-                        if own == ReceiveId::NIL {
-                            return own;
-                        }
-                        let found = slow.find::<true>(handler, entry, own, counters);
-                        if found == own {
-                            kept += 1;
-                        } else if found != ReceiveId::NIL {
-                            *place = found;
-                        }
-                        found
-                    };
-                    let row = self.take_each::<SLOW, true>(scratch, handler..end, find);
-                    (row, kept)
-                });
+                let rest = handler..end;
+                let (row, kept) = if self.block.entry(handler).is_short() {
+                    apart(|| self.take_slow_row::<{ data::SHORT }>(scratch, rest, slow))
+                } else {
+                    apart(|| self.take_slow_row::<{ data::INLINE }>(scratch, rest, slow))
+                };
                 matched += row.matched;
                 // The others have visited one receive each.
                 let visited = row.matched as u64 - kept;
@@ -123,10 +109,10 @@ impl<'a, C: Crew> Taking<'a, C> {
                         entry: &Entry,
                         place: &mut ReceiveId,
                         counters: &HandlerCounters| {
-                *place = slow.find::<false>(handler, entry, *place, counters);
+                *place = slow.find::<{ data::ANY }>(handler, entry, *place, counters);
                 *place
             };
-            matched += self.take_each::<SLOW, false>(scratch, handler..next, find).matched;
+            matched += self.take_each::<SLOW, { data::ANY }>(scratch, handler..next, find).matched;
             handler = next;
             if handler == end {
                 return matched;
@@ -134,17 +120,49 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
+    /// Usual handlers on the slow path. Returns also how many keep their candidates.
+    #[inline(always)]
+    fn take_slow_row<const DATA: u8>(
+        self,
+        scratch: &mut Scratch,
+        handlers: Range<usize>,
+        mut slow: SlowPath<'_, C>,
+    ) -> (Taken, u64) {
+        let mut kept = 0;
+        let find =
+            |handler: usize, entry: &Entry, place: &mut ReceiveId, counters: &HandlerCounters| {
+                let own = *place;
+                if own == ReceiveId::NIL {
+                    return own;
+                }
+                let found = slow.find::<DATA>(handler, entry, own, counters);
+                if found == own {
+                    kept += 1;
+                } else if found != ReceiveId::NIL {
+                    *place = found;
+                }
+                found
+            };
+        let row = self.take_each::<SLOW, DATA>(scratch, handlers, find);
+        (row, kept)
+    }
+
     /// Takes runs of usual handlers with the short loop, and others with the general one.
     #[inline(always)]
     fn take_rows<const PATH: usize>(self, scratch: &mut Scratch, handlers: Range<usize>) -> usize {
         if C::PART != Part::Block {
-            return apart(|| self.take_each::<PATH, false>(scratch, handlers, chosen)).matched;
+            return apart(|| self.take_each::<PATH, { data::ANY }>(scratch, handlers, chosen))
+                .matched;
         }
         let Range { start: mut handler, end } = handlers;
         let mut matched = 0;
         while handler < end {
             let rest = handler..end;
-            let row = apart(|| self.take_each::<PATH, true>(scratch, rest, chosen));
+            let row = if self.block.entry(handler).is_short() {
+                apart(|| self.take_each::<PATH, { data::SHORT }>(scratch, rest, chosen))
+            } else {
+                apart(|| self.take_each::<PATH, { data::INLINE }>(scratch, rest, chosen))
+            };
             matched += row.matched;
             if row.next == end {
                 break;
@@ -159,23 +177,25 @@ impl<'a, C: Crew> Taking<'a, C> {
             handler = end.min(next + others);
             if next < handler {
                 let others = next..handler;
-                matched += apart(|| self.take_each::<PATH, false>(scratch, others, chosen)).matched;
+                matched += apart(|| self.take_each::<PATH, { data::ANY }>(scratch, others, chosen))
+                    .matched;
             }
         }
         matched
     }
 
     /// The loop body. `choose` returns the receive that a handler takes, given its candidate.
-    /// `USUAL`: stops before the first handler without a receive, with a receive that is not the
-    /// head of its chain, or with data outside the entry. So the loop has no calls, and its values
+    /// `DATA` other than [`ANY`](data::ANY): stops before the first handler without a receive, with a receive that is not the
+    /// head of its chain, or with data of another kind. So the loop has no calls, and its values
     /// stay in registers.
     #[inline(always)]
-    fn take_each<const PATH: usize, const USUAL: bool>(
+    fn take_each<const PATH: usize, const DATA: u8>(
         self,
         scratch: &mut Scratch,
         handlers: Range<usize>,
         mut choose: impl FnMut(usize, &Entry, &mut ReceiveId, &HandlerCounters) -> ReceiveId,
     ) -> Taken {
+        let usual = DATA != data::ANY;
         let path = PATHS[PATH];
         let BlockRun { nic, info, crew, entries } = self.block;
         let (receives, bins) = (&nic.receives[..], &nic.bins[..]);
@@ -189,11 +209,11 @@ impl<'a, C: Crew> Taking<'a, C> {
             // SAFETY: the leader saw the block's entries ready, and releases them after the block.
             let entry = unsafe { entries.peek(handler) };
             // The slow path is for handlers with a candidate.
-            let idle = PATH == SLOW && !USUAL && *place == ReceiveId::NIL;
+            let idle = PATH == SLOW && !usual && *place == ReceiveId::NIL;
             let path = if idle { Path::Clean } else { path };
             let receive = if idle { *place } else { choose(handler, &entry, place, counters) };
             if receive == ReceiveId::NIL {
-                if USUAL {
+                if usual {
                     return Taken { next: handler, matched: handler - start };
                 }
                 self.matched(handler);
@@ -208,11 +228,8 @@ impl<'a, C: Crew> Taking<'a, C> {
             let posted = unsafe { descriptor.posted.peek() };
             // SAFETY: the receive was posted in this bin.
             let bin = unsafe { unchecked(bins, posted.bin) };
-            // The slow path has just found it at the head, for data in the entry.
-            if USUAL
-                && PATH != SLOW
-                && (entry.protocol != Protocol::Inline || bin.head() != receive)
-            {
+            // The slow path has just found it at the head, for data of the kind.
+            if usual && PATH != SLOW && (!entry.is::<DATA>() || bin.head() != receive) {
                 return Taken { next: handler, matched: handler - start };
             }
             if fault!(MatchedBeforeMark) {
@@ -230,7 +247,12 @@ impl<'a, C: Crew> Taking<'a, C> {
                 Path::Overtaking => counters.overtaking.add(1),
             }
             let chained = Chained { receives, bin, receive, before };
-            if !crew.unlink::<USUAL>(chained, &posted) {
+            let unlinked = if usual {
+                crew.unlink::<true>(chained, &posted)
+            } else {
+                crew.unlink::<false>(chained, &posted)
+            };
+            if !unlinked {
                 counters.lock_missed.add(1);
                 step!(LockMissed { handler });
             }
@@ -239,7 +261,7 @@ impl<'a, C: Crew> Taking<'a, C> {
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
                 unsafe {
-                    deliver::<USUAL>(nic, info, arrival, entries, self.results, handler, &posted);
+                    deliver::<DATA>(nic, info, arrival, entries, self.results, handler, &posted);
                 }
                 entries.prefetch(handler + self.ahead);
             }
@@ -293,7 +315,15 @@ impl<'a, C: Crew> Taking<'a, C> {
                 // SAFETY: this worker runs the handler, and the leader claimed the result's
                 // position.
                 unsafe {
-                    deliver::<false>(nic, info, arrival, entries, self.results, handler, &posted);
+                    deliver::<{ data::ANY }>(
+                        nic,
+                        info,
+                        arrival,
+                        entries,
+                        self.results,
+                        handler,
+                        &posted,
+                    );
                 }
             }
         }

@@ -85,7 +85,7 @@ impl Side {
             Operation::Send { envelope, bytes, hashes } => {
                 self.number = self.number.wrapping_add(1);
                 self.nic.sender.set_inline_hashes(hashes);
-                let payload = [self.number; 40];
+                let payload: [u8; 520] = core::array::from_fn(|at| self.number ^ (at * 3) as u8);
                 let sent = self.nic.sender.try_send(envelope, &payload[..bytes], commands);
                 sent.expect("room for a message");
                 self.sent += 1;
@@ -249,7 +249,7 @@ impl Program {
         let (comm, selector) = self.selector(class);
         for _ in 0..1 + self.random.below(12) {
             let class = if self.random.below(6) == 0 { self.class() } else { class };
-            let capacity = self.random.pick(&[40, 40, 8, 5, 0]);
+            let capacity = self.random.pick(&[40, 40, 520, 64, 17, 15, 8, 5, 0]);
             let (other, another) = self.selector(class);
             let comm = if self.random.below(5) == 0 { other } else { comm };
             let selector = if self.random.below(3) == 0 { selector } else { another };
@@ -260,12 +260,12 @@ impl Program {
     /// Messages in a row, most of them of one kind.
     fn messages(&mut self, operations: &mut Vec<Operation>) {
         let envelope = self.envelope();
-        let bytes = self.random.pick(&[8, 8, 16, 40]);
+        let bytes = self.random.pick(&[8, 8, 16, 40, 64]);
         for _ in 0..1 + self.random.below(12) {
             let other = self.envelope();
             let envelope = if self.random.below(3) == 0 { other } else { envelope };
             let bytes = if self.random.below(4) == 0 {
-                self.random.pick(&[0, 3, 8, 24, 25, 40])
+                self.random.pick(&[0, 3, 8, 24, 25, 32, 65, 256, 512, 513])
             } else {
                 bytes
             };
@@ -311,7 +311,7 @@ fn config(random: &mut Random, order: Order) -> NicConfig {
         unexpected: random.pick(&[4, 20, 100]),
         unexpected_buffers: random.pick(&[1, 4]),
         bounce_buffers: 64,
-        eager_limit: 64,
+        eager_limit: 520,
         regions: 1,
         options,
         ..NicConfig::default()
