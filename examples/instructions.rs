@@ -1,11 +1,12 @@
 //! Windows of messages by one thread, without a clock: what `cargo xtask instructions` counts.
 //!
-//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY BYTES`: the calling thread sends, matches and
-//! collects windows of MESSAGES receives and messages of 8, 64 or 256 bytes. Scenarios: `NC` (distinct tags),
-//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `MIX` (a quarter of the messages have one
-//! tag), `UNEXP` (messages first, then the receives; one receive that no message matches is posted
-//! meanwhile, as in most programs). Ways: `nic` (host port, leader and sender), `endpoint` (the
-//! public API), `bins` (a sequential engine behind the completion queue), `no-matching`.
+//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY BYTES`: the calling thread sends, matches
+//! and collects windows of MESSAGES receives and messages of 8, 64 or 256 bytes. Scenarios: `NC`
+//! (distinct tags), `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `MIX` (a quarter of the
+//! messages have one tag), `UNEXP` (messages first, then the receives; one receive that no message
+//! matches is posted meanwhile, as in most programs). Ways: `nic` (host port, leader and sender),
+//! `endpoint` (the public API), `bins` (a sequential engine behind the completion queue),
+//! `no-matching`.
 
 use std::process::ExitCode;
 

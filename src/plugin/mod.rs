@@ -1,5 +1,6 @@
-//! Engines in shared libraries. [`load`] opens a library by path, and [`export_engine`](crate::export_engine) makes one
-//! from an [`Engine`](crate::engine::Engine) of your own crate.
+//! Engines in shared libraries. [`load`] opens a library by path, and
+//! [`export_engine`](crate::export_engine) makes one from an [`Engine`](crate::engine::Engine) of
+//! your own crate.
 //!
 //! The interface is C: one function, `dpamatch_engine`, returns a [`Table`] of functions.
 //! `mpi/capi/include/dpamatch_engine.h` declares it for engines in C. A library may therefore come
