@@ -58,6 +58,30 @@ impl Boundary {
             self.count_forwarded(comm);
             return self.report(nic, Completion::CancelForwarded { request, comm });
         };
+        let home = control.home;
+        let result = if self.take_out(nic, request, comm, target) {
+            Completion::Cancelled { request }
+        } else if home == Home::Fallback {
+            self.count_forwarded(comm);
+            Completion::CancelForwarded { request, comm }
+        } else {
+            Completion::TooLate { request }
+        };
+        self.report(nic, result);
+    }
+
+    /// Takes a receive with this target out of the posted queue. `false`: it is not there.
+    pub(super) fn take_out(
+        &mut self,
+        nic: &Shared,
+        request: u64,
+        comm: CommId,
+        target: &Target,
+    ) -> bool {
+        let control = self.comms.get(comm.0 as usize);
+        let Some(control) = control.filter(|control| control.home != Home::Absent) else {
+            return false;
+        };
         let bin = control.view.bin(target.class, target.hash);
         let mut current = nic.bins[bin].head();
         while current != ReceiveId::NIL {
@@ -72,14 +96,7 @@ impl Boundary {
             current = descriptor.next.get();
         }
         if current == ReceiveId::NIL {
-            let result = match control.home {
-                Home::Fallback => {
-                    self.count_forwarded(comm);
-                    Completion::CancelForwarded { request, comm }
-                }
-                _ => Completion::TooLate { request },
-            };
-            return self.report(nic, result);
+            return false;
         }
         if !fault!(CancelKeepsSequence) {
             self.split_run(nic, comm, current);
@@ -87,7 +104,7 @@ impl Boundary {
         nic.receives[current].state.store(state::CONSUMED, Relaxed);
         self.recycle(nic, comm, current);
         nic.boundary_counters.cancelled.add(1);
-        self.report(nic, Completion::Cancelled { request });
+        true
     }
 
     /// A cancel leaves a gap in its run: the later receives become another run (S11).
@@ -219,7 +236,7 @@ impl Boundary {
 }
 
 /// The oldest unexpected message of a communicator that the target accepts.
-fn find_stored(
+pub(super) fn find_stored(
     store: &mut UnexpectedStore,
     control: &mut Communicator,
     target: &Target,
@@ -235,7 +252,7 @@ fn find_stored(
 }
 
 /// Unlinks a message that this target found.
-fn unlink_stored(
+pub(super) fn unlink_stored(
     store: &mut UnexpectedStore,
     control: &Communicator,
     target: &Target,

@@ -16,7 +16,7 @@ use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
 
 /// Destination of a communicator's messages without a receive, copied by a loop over messages.
 #[derive(Clone, Copy, Debug)]
-struct Inbox {
+pub(super) struct Inbox {
     comm: CommId,
     /// Whether they go to the store while it has room; otherwise they go to the host.
     on_nic: bool,
@@ -90,7 +90,7 @@ impl Boundary {
 
     /// Counts `stored` messages. Between two blocks the store only shrinks, so its maximum is here.
     #[inline(always)]
-    fn note_stored(&self, nic: &Shared, stored: usize) {
+    pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
         counters.unexpected.add(stored as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
@@ -206,7 +206,7 @@ impl Boundary {
     }
 
     /// The destination of a communicator's messages without a receive.
-    fn inbox(&self, comm: CommId) -> Inbox {
+    pub(super) fn inbox(&self, comm: CommId) -> Inbox {
         let known = self.comms.get(comm.0 as usize).filter(|control| control.home == Home::Nic);
         let known = known.map(|control| (control.view, control.linked));
         let (view, linked) = known.unwrap_or((CommView::NONE, ClassSet::EMPTY));
@@ -214,7 +214,7 @@ impl Boundary {
     }
 
     /// Counts the stored messages.
-    fn close(&mut self, inbox: Inbox) {
+    pub(super) fn close(&mut self, inbox: Inbox) {
         if inbox.stored > 0 {
             self.comms[inbox.comm.0 as usize].unexpected += inbox.stored;
         }
@@ -222,7 +222,7 @@ impl Boundary {
 
     /// Stores a message, unless the host matches its communicator or the store is full.
     #[inline(always)]
-    fn store(
+    pub(super) fn store(
         &mut self,
         nic: &Shared,
         inbox: &mut Inbox,

@@ -4,6 +4,8 @@
 mod admit;
 mod commands;
 mod cut;
+#[cfg(feature = "ends")]
+mod direct;
 mod due;
 mod finish;
 mod leader;
@@ -11,6 +13,8 @@ mod post_row;
 #[cfg(all(test, feature = "ends"))]
 mod tests;
 
+#[cfg(feature = "ends")]
+pub use direct::Now;
 pub use leader::{Leader, Round, Worker};
 
 use alloc::boxed::Box;

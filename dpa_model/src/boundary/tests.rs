@@ -1,5 +1,6 @@
 //! The boundary's counters, and data that moves whole.
 
+mod direct;
 mod rows;
 
 use alloc::vec::Vec;

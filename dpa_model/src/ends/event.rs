@@ -14,6 +14,9 @@ use crate::shared::{NicName, Shared};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RequestId(pub(crate) u64);
 
+/// The bit of a slot's number that marks a request without a slot.
+const NUMBERED: u32 = 1 << 31;
+
 impl RequestId {
     /// A name that no request ever has.
     pub const NONE: Self = Self(u64::MAX);
@@ -32,6 +35,20 @@ impl RequestId {
     /// The request of a name that [`as_u64`](Self::as_u64) gave.
     pub fn from_u64(name: u64) -> Self {
         Self(name)
+    }
+
+    /// The request of a receive that [`Leader::post_now`](crate::Leader::post_now) posted under
+    /// this number, below 2^31. No request of a port has this name: a port has fewer slots.
+    #[inline(always)]
+    pub fn of_number(number: u32) -> Self {
+        Self(u64::from(number | NUMBERED))
+    }
+
+    /// The number of a receive that [`Leader::post_now`](crate::Leader::post_now) posted.
+    #[inline(always)]
+    pub fn number(self) -> Option<u32> {
+        let slot = self.0 as u32;
+        (slot & NUMBERED != 0 && self != Self::NONE).then_some(slot & !NUMBERED)
     }
 
     pub(crate) fn generation(self) -> u32 {

@@ -27,6 +27,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) tcp: TcpChoice,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
+    /// Receives and messages may bypass the NIC's queues.
+    pub(crate) short_path: bool,
     /// Empty polls in a row before the thread yields; 0: never.
     pub(crate) yield_after: u32,
 }
@@ -87,7 +89,8 @@ impl Source<'_> {
 }
 
 /// The variables that are not in [`MATCHING`], without `DPAMATCH_`.
-const OWN: &[&str] = &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
+const OWN: &[&str] =
+    &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "SHORT_PATH", "YIELD"];
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {
@@ -180,6 +183,7 @@ impl ProviderOptions {
                 });
                 lines.ok_or_else(|| "a power of two, 512 to 1048576".to_owned())
             }),
+            short_path: source.switch("SHORT_PATH", !shapes_blocks(look)),
             yield_after: source.parsed("YIELD", yield_after(look), |text| {
                 text.parse().map_err(|_| "a number".to_owned())
             }),
@@ -206,6 +210,14 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
     more("PMI_SIZE", "MPI_LOCALNRANKS")
         || more("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
         || number("SLURM_NNODES").is_some_and(|nodes| nodes > 1)
+}
+
+/// Whether a variable is set that shapes blocks or the queues before them: who sets one wants to see
+/// its effect.
+fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
+    let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
+    let shaping = MATCHING.iter().map(|&(name, _)| name).filter(|name| !tables.contains(name));
+    shaping.map(|name| format!("DPAMATCH_{name}")).any(|name| look(&name).is_some())
 }
 
 /// Polls before the thread yields, by default: few where the launcher starts more processes of this

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use slab::Slab;
 
 use super::{Common, Vector};
-use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC};
+use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC, FiAddr};
 use crate::wire::PeerId;
 
 /// One completion; `err` is 0 on success.
@@ -54,6 +54,73 @@ impl Completion {
 
     pub(crate) fn failed(self, err: i32) -> Self {
         Self { err, ..self }
+    }
+}
+
+/// The program's buffer for completions. The short path writes to it; without it, or once `open` is
+/// false, completions go to their queue.
+pub(crate) struct Sink {
+    target: *mut u8,
+    /// Where sources go, or null.
+    from: *mut FiAddr,
+    /// Entries that still fit, and those written.
+    room: usize,
+    pub(crate) written: usize,
+    entry_bytes: usize,
+    /// Whether completions of the endpoint's receives may go here now: they go to this queue, which
+    /// is empty, and no counter counts them.
+    pub(crate) open: bool,
+}
+
+impl Sink {
+    pub(crate) fn none() -> Self {
+        let (target, from) = (std::ptr::null_mut(), std::ptr::null_mut());
+        Self { target, from, room: 0, written: 0, entry_bytes: 0, open: false }
+    }
+
+    /// # Safety
+    /// `target` has room for `room` entries of that size, the beginnings of tagged ones, and
+    /// `from`, unless null, for as many addresses.
+    #[inline(always)]
+    pub(crate) unsafe fn new(
+        target: *mut c_void,
+        from: *mut FiAddr,
+        room: usize,
+        entry_bytes: usize,
+    ) -> Self {
+        Self { target: target.cast(), from, room, written: 0, entry_bytes, open: false }
+    }
+
+    /// Whether it takes no more of what it took.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.open && self.room == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.room > 0
+    }
+
+    /// Writes a completion. Without room, nothing happens.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, entry: &CqTaggedEntry, from: From, vectors: &Slab<Vector>) {
+        let Some(room) = self.room.checked_sub(1) else { return };
+        // SAFETY: there is room for this entry (`new`).
+        unsafe {
+            if self.entry_bytes == size_of::<CqTaggedEntry>() {
+                self.target.cast::<CqTaggedEntry>().write(*entry);
+            } else {
+                let start = std::ptr::from_ref(entry).cast();
+                self.target.copy_from_nonoverlapping(start, self.entry_bytes);
+            }
+            self.target = self.target.add(self.entry_bytes);
+            if !self.from.is_null() {
+                *self.from.add(self.written) = from.row(vectors);
+            }
+        }
+        self.room = room;
+        self.written += 1;
     }
 }
 

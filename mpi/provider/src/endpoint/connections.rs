@@ -55,6 +55,13 @@ impl Connections {
         &self.live
     }
 
+    /// Lets the next walk of [`live`](Self::live) begin at this place.
+    pub(super) fn go_on_at(&mut self, place: usize) {
+        if self.live.len() > 1 {
+            self.live.rotate_left(place);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn get(&self, key: usize) -> Option<&Connection> {
         self.rows.get(key)

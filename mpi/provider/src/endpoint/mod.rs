@@ -17,6 +17,7 @@ mod progress;
 mod receive;
 mod region;
 mod send;
+mod short;
 mod stats;
 mod table;
 mod tables;
@@ -29,13 +30,13 @@ use std::time::{Duration, Instant};
 
 use slab::Slab;
 
-pub(crate) use completion::{Completion, Counter, From, Queue};
+pub(crate) use completion::{Completion, Counter, From, Queue, Sink};
 pub(crate) use receive::Receive;
 pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;
 
 use crate::bindings::FI_ADDR_UNSPEC;
-use crate::matcher::{AllBits, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
+use crate::matcher::{AllBits, Matching, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
 use crate::wire::{Address, Listener, PeerId, Peers};
 use callers::Callers;
@@ -188,7 +189,7 @@ pub(crate) struct Endpoint {
     pub(crate) rma_counter: Option<usize>,
     pub(crate) min_multi: usize,
 
-    matcher: Box<dyn Matcher>,
+    matcher: Matching,
     rule: Rule,
     all_bits: bool,
     posts: Table<Post>,
@@ -210,6 +211,8 @@ pub(crate) struct Endpoint {
     messages_ever: u64,
     /// Whether the matcher got an operation since it was last settled.
     asked: bool,
+    /// Whether the short path had something for the statistics since they noted the queues.
+    noted: bool,
     asleep: bool,
     /// There is a connection by TCP.
     streams: bool,
@@ -268,6 +271,7 @@ impl Endpoint {
             posts_ever: 0,
             messages_ever: 0,
             asked: false,
+            noted: false,
             asleep: false,
             streams: false,
             polls: 0,
@@ -309,6 +313,12 @@ impl Endpoint {
         quiet && self.pushes.is_empty() && !self.asked
     }
 
+    /// Whether this queue gets the completions of all receives, and no counter counts them.
+    #[inline(always)]
+    pub(crate) fn completes_only_in(&self, queue: usize) -> bool {
+        self.rx.queue == Some(queue) && self.rx.counter.is_none()
+    }
+
     /// The source of a completion.
     #[inline(always)]
     fn from(&self, peer: PeerId) -> From {
@@ -317,14 +327,14 @@ impl Endpoint {
 }
 
 /// The matcher that the options name.
-fn new_matcher(options: &ProviderOptions) -> Result<Box<dyn Matcher>, String> {
+fn new_matcher(options: &ProviderOptions) -> Result<Matching, String> {
     match options.engine {
         None => {
-            let matcher = NicMatcher::new(&options.matching);
-            Ok(Box::new(matcher.map_err(|error| error.to_string())?))
+            let matcher = NicMatcher::new(&options.matching, options.short_path);
+            Ok(Matching::Nic(Box::new(matcher.map_err(|error| error.to_string())?)))
         }
         Some(entry) => match entry.engine(&options.matching) {
-            Some(engine) => Ok(Box::new(SoftwareMatcher::new(engine))),
+            Some(engine) => Ok(Matching::Other(Box::new(SoftwareMatcher::new(engine)))),
             None => Err(format!("engine {} cannot be called", entry.name)),
         },
     }
@@ -356,7 +366,7 @@ impl Endpoint {
             None => {
                 self.all_bits = true;
                 self.totals.all_bits += 1;
-                self.matcher = Box::new(AllBits::default());
+                self.matcher = Matching::Other(Box::new(AllBits::default()));
                 self.log = None;
             }
         }

@@ -9,9 +9,8 @@ use super::connections::{Connection, GONE, OUTSTANDING_MAX};
 use super::receive::only_bits;
 use super::stats::Requests;
 use super::tables::{Arrived, Body, Push, Source, Target};
-use super::{Common, Completion, Endpoint};
+use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
-use crate::matcher::MsgKey;
 use crate::wire::{
     Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
     scatter,
@@ -95,47 +94,65 @@ impl Endpoint {
 
     /// One round.
     pub(crate) fn progress(&mut self, common: &mut Common) {
+        self.progress_into(common, &mut Sink::none());
+    }
+
+    /// One round, which may end early when the program's buffer for completions is full.
+    #[inline(always)]
+    pub(crate) fn progress_into(&mut self, common: &mut Common, sink: &mut Sink) {
         self.polls = self.polls.wrapping_add(1);
         let every = if self.streams { LOOK_AT_STREAMS_EVERY } else { LOOK_EVERY };
-        if self.asleep || self.polls.is_multiple_of(every) {
-            self.wake_up();
-            self.look_at_sockets(common);
-            self.write_if_asked(common);
+        if self.asleep || self.polls & (every - 1) == 0 {
+            self.look_around(common);
+            sink.open = false;
         }
         let mut any = false;
         let mut at = 0;
         while let Some(&index) = self.connections.live().get(at) {
-            any |= self.read(common, index);
+            any |= self.read(common, index, sink);
             // One that is over has left the list.
             at += usize::from(self.connections.live().get(at) == Some(&index));
-        }
-        any |= self.asked;
-        self.settle(common);
-        if any {
-            if !self.batch.is_empty() {
-                self.hold_batch();
+            if sink.is_full() {
+                self.connections.go_on_at(at);
+                break;
             }
-            self.connections.each_link(Link::release);
+        }
+        if any || self.asked || self.noted {
+            self.end_round(common);
         }
         if !self.pushes.is_empty() {
             self.push();
         }
-        self.rest(common, any);
+        if any { self.fruitless = 0 } else { self.rest(common) }
     }
 
+    /// Settles the matcher and frees the links' memory.
+    fn end_round(&mut self, common: &mut Common) {
+        if std::mem::take(&mut self.noted)
+            && let Some(usage) = &mut self.usage
+        {
+            usage.settled(self.posted_now, self.unexpected_now);
+        }
+        self.settle(common);
+        if !self.batch.is_empty() {
+            self.hold_batch();
+        }
+        self.connections.each_link(Link::release);
+    }
+
+    #[cold]
     #[inline(never)]
-    fn wake_up(&mut self) {
+    fn look_around(&mut self, common: &mut Common) {
         if std::mem::take(&mut self.asleep) {
             self.connections.each_link(Link::wake);
         }
+        self.look_at_sockets(common);
+        self.write_if_asked(common);
     }
 
     /// Yields after enough polls in a row found nothing.
-    fn rest(&mut self, common: &Common, any: bool) {
-        if any {
-            self.fruitless = 0;
-            return;
-        }
+    #[inline(always)]
+    fn rest(&mut self, common: &Common) {
         self.fruitless += 1;
         let after = common.options.yield_after;
         if after > 0 && self.fruitless >= after {
@@ -145,41 +162,55 @@ impl Endpoint {
     }
 
     /// Reads what a link has, up to a bound.
-    fn read(&mut self, common: &mut Common, index: usize) -> bool {
-        let mut any = false;
-        for _ in 0..RECORDS_MAX {
-            let link = &mut self.connections[index].link;
-            if let Some(record) = link.next_short() {
-                any = true;
-                let outside = Bytes { start: std::ptr::null(), length: 0 };
-                if self.arrive(common, index, record, outside).is_none() {
-                    self.lose(common, index, LinkError::Broken);
-                    return any;
+    #[inline(always)]
+    fn read(&mut self, common: &mut Common, index: usize, sink: &mut Sink) -> bool {
+        let mut read = 0;
+        while read < RECORDS_MAX && !self.connections[index].link.is_still() && !sink.is_full() {
+            if self.take_now(common, index, sink).is_break() {
+                // Its completion, if any, is in the queue.
+                sink.open = false;
+                if self.read_any(common, index).is_none() {
+                    break;
                 }
-                continue;
             }
+            read += 1;
+        }
+        if self.connections.get(index).is_some_and(|connection| !connection.outbox.is_empty()) {
+            self.flush_waiting(common, index);
+        }
+        read > 0
+    }
+
+    /// Reads the link's next record, of any kind. `None`: there is none, or the connection is over.
+    #[inline(never)]
+    fn read_any(&mut self, common: &mut Common, index: usize) -> Option<()> {
+        let link = &mut self.connections[index].link;
+        let handled = if let Some(record) = link.next_short() {
+            let outside = Bytes { start: std::ptr::null(), length: 0 };
+            self.arrive(common, index, record, outside)
+        } else {
             match link.next() {
-                Ok(None) => break,
-                Ok(Some((record, bytes))) => {
-                    any = true;
-                    if self.handle(common, index, record, bytes).is_none() {
-                        self.lose(common, index, LinkError::Broken);
-                        return any;
-                    }
-                }
+                Ok(None) => return None,
+                Ok(Some((record, bytes))) => self.handle(common, index, record, bytes),
                 Err(error) => {
                     self.lose(common, index, error);
-                    return any;
+                    return None;
                 }
             }
+        };
+        if handled.is_none() {
+            self.lose(common, index, LinkError::Broken);
         }
-        if !self.connections[index].outbox.is_empty() {
-            self.flush_outbox(index);
-            if self.connections[index].outbox.len() > OUTSTANDING_MAX {
-                self.lose(common, index, LinkError::Broken);
-            }
+        handled
+    }
+
+    /// Sends the records that wait for room. A peer for which too many wait is cut off.
+    #[inline(never)]
+    fn flush_waiting(&mut self, common: &mut Common, index: usize) {
+        self.flush_outbox(index);
+        if self.connections[index].outbox.len() > OUTSTANDING_MAX {
+            self.lose(common, index, LinkError::Broken);
         }
-        any
     }
 
     /// Handles one record. `None`: it breaks the rules.
@@ -256,15 +287,12 @@ impl Endpoint {
             since_ms: 0,
         };
         self.messages_ever += 1;
-        let (key, message) = self.messages.insert(message);
+        let (key, _) = self.messages.insert(message);
         if in_link {
             self.batch.push(key);
         }
         match (has_rule, tagged) {
-            (true, _) => {
-                self.matcher.arrive(MsgKey(key as u32), &message.carried);
-                self.note_arrived(key);
-            }
+            (true, _) => self.arrive_tagged(common, key),
             (false, false) => self.arrive_untagged(common, key),
             // It takes this message along.
             (false, true) => self.rebuild(common, None),

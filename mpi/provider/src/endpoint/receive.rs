@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel, WildcardClass};
+use dpa_model::Now;
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel};
 
 use super::log::Entry;
 use super::tables::{Body, Buffers, Post};
@@ -11,7 +12,7 @@ use crate::bindings::{
     FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
     FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
 };
-use crate::matcher::{Asked, Carried, MsgKey, RecvKey, Rule, RuleError, Verdict, Wanted};
+use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, RuleError, Verdict, Wanted};
 use crate::wire::{Kind, PeerId, Record};
 
 /// A receive as the program requests it.
@@ -51,8 +52,20 @@ impl Endpoint {
         let post = self.new_post(receive, source, asked);
         self.posts_ever += 1;
         let (key, post) = self.posts.insert(post);
-        self.matcher.post(RecvKey(key as u32), &post.asked);
-        self.note_posted(key);
+        let recv = RecvKey(key as u32);
+        let now = match &mut self.matcher {
+            Matching::Nic(nic) if !self.asked => nic.post_now(recv, &post.asked),
+            _ => Now::Queue,
+        };
+        match now {
+            Now::Waits => self.note_posted_now(key),
+            Now::Matched(msg) => self.take_waiting(common, key, msg),
+            Now::Queue => {
+                self.matcher.post(recv, &post.asked);
+                self.asked = true;
+                self.note_posted(key);
+            }
+        }
         Ok(())
     }
 
@@ -146,13 +159,13 @@ impl Endpoint {
     /// Gives a receive to the matcher.
     pub(super) fn post_to_matcher(&mut self, key: usize) {
         self.matcher.post(RecvKey(key as u32), &self.posts[key].asked);
+        self.asked = true;
         self.note_posted(key);
     }
 
-    /// Counts and logs a receive that the matcher got.
+    /// Counts a receive that the matcher got.
     #[inline(always)]
-    fn note_posted(&mut self, key: usize) {
-        self.asked = true;
+    pub(super) fn note_posted(&mut self, key: usize) {
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
         if let Some(usage) = &mut self.usage {
@@ -178,13 +191,13 @@ impl Endpoint {
     /// Gives a message to the matcher.
     pub(super) fn arrive_at_matcher(&mut self, key: usize) {
         self.matcher.arrive(MsgKey(key as u32), &self.messages[key].carried);
+        self.asked = true;
         self.note_arrived(key);
     }
 
-    /// Counts and logs a message that the matcher got.
+    /// Counts a message that the matcher got.
     #[inline(always)]
     pub(super) fn note_arrived(&mut self, key: usize) {
-        self.asked = true;
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
             let message = &mut self.messages[key];
@@ -227,7 +240,7 @@ impl Endpoint {
         probed
     }
 
-    fn matched(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
+    pub(super) fn matched(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
         if self.log.is_some() {
             let (recv_number, msg_number) = (self.posts[recv].number, self.messages[msg].number);
             match late {
@@ -240,22 +253,19 @@ impl Endpoint {
         self.totals.late += u64::from(late);
         if let Some(usage) = &mut self.usage {
             let (asked, message) = (&self.posts[recv].asked, &self.messages[msg]);
-            usage.matched(asked.comm, message.carried.envelope.comm, late);
-            if asked.selector.class() != WildcardClass::Exact {
-                usage.taken(asked.selector, message.carried.bits, message.peer);
-            }
+            usage.took(asked, &message.carried, message.peer, late);
         }
         self.deliver(common, recv, msg);
     }
 
-    fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
+    pub(super) fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
         if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
             let (recv, asked, size) = (post.number, &post.asked, post.capacity);
             log.write(Entry::Posted { recv, asked, size, matched });
         }
     }
 
-    fn log_arrived(&mut self, msg: usize, matched: Option<u64>) {
+    pub(super) fn log_arrived(&mut self, msg: usize, matched: Option<u64>) {
         if let (Some(log), Some(message)) = (&mut self.log, self.messages.get(msg)) {
             let (msg, carried, bytes) = (message.number, &message.carried, message.length);
             log.write(Entry::Arrived { msg, carried, bytes, matched });
@@ -300,7 +310,8 @@ impl Endpoint {
             .min_by_key(|(_, post)| post.number);
         let Some((key, post)) = oldest else { return Err(-(FI_ENOENT as isize)) };
         if post.tagged {
-            self.matcher.cancel(RecvKey(key as u32));
+            let asked = self.posts[key].asked;
+            self.matcher.cancel(RecvKey(key as u32), &asked);
             self.asked = true;
             self.settle(common);
         } else if post.transfers == 0 {

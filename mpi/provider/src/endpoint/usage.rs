@@ -13,6 +13,7 @@ use std::time::{Instant, SystemTime};
 use dpamatch_vocabulary::{CommId, Selector, WildcardClass};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::matcher::{Asked, Carried};
 use crate::wire::PeerId;
 
 /// Counts of one context, or of several together.
@@ -322,7 +323,15 @@ impl Usage {
         }
     }
 
-    pub(super) fn taken(&mut self, by: Selector, bits: u64, peer: PeerId) {
+    /// Counts a receive that took a message.
+    pub(super) fn took(&mut self, asked: &Asked, carried: &Carried, peer: PeerId, late: bool) {
+        self.matched(asked.comm, carried.envelope.comm, late);
+        if asked.selector.class() != WildcardClass::Exact {
+            self.note_taken(asked.selector, carried.bits, peer);
+        }
+    }
+
+    fn note_taken(&mut self, by: Selector, bits: u64, peer: PeerId) {
         if self.taken.len() == TAKEN_MAX {
             self.taken.pop_front();
         }
@@ -362,7 +371,7 @@ impl Usage {
     }
 
     /// Counts a receive and a message that left their queues together.
-    pub(super) fn matched(&mut self, posted_in: CommId, arrived_in: CommId, late: bool) {
+    fn matched(&mut self, posted_in: CommId, arrived_in: CommId, late: bool) {
         let of = self.of(posted_in);
         of.posted_now = of.posted_now.saturating_sub(1);
         let of = self.of(arrived_in);

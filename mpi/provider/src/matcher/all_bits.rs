@@ -61,7 +61,7 @@ impl Matcher for AllBits {
         });
     }
 
-    fn cancel(&mut self, recv: RecvKey) {
+    fn cancel(&mut self, recv: RecvKey, _: &Asked) {
         let found = self.posted.iter().position(|&(posted, _)| posted == recv);
         self.verdicts.push(match found.and_then(|at| self.posted.remove(at)) {
             Some(_) => Verdict::Cancelled(recv),

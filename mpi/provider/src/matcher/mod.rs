@@ -6,6 +6,8 @@ mod nic;
 mod rule;
 mod software;
 
+use std::ops::{Deref, DerefMut};
+
 use dpamatch::engine::Counter;
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
@@ -66,8 +68,8 @@ pub(crate) trait Matcher: std::fmt::Debug + Send {
     /// Enters a message.
     fn arrive(&mut self, msg: MsgKey, carried: &Carried);
 
-    /// Cancels a receive.
-    fn cancel(&mut self, recv: RecvKey);
+    /// Cancels a receive. The matcher was settled.
+    fn cancel(&mut self, recv: RecvKey, asked: &Asked);
 
     /// Probes for the oldest unexpected message that fits. One probe at a time: settle before the
     /// next.
@@ -78,4 +80,32 @@ pub(crate) trait Matcher: std::fmt::Debug + Send {
 
     /// Its counters, by name.
     fn counters(&self) -> Vec<Counter>;
+}
+
+/// The matcher of an endpoint. The NIC is not behind a pointer to functions, so that the compiler
+/// can inline what the short path calls.
+#[derive(Debug)]
+pub(crate) enum Matching {
+    Nic(Box<NicMatcher>),
+    Other(Box<dyn Matcher>),
+}
+
+impl Deref for Matching {
+    type Target = dyn Matcher;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Nic(nic) => &**nic,
+            Self::Other(other) => &**other,
+        }
+    }
+}
+
+impl DerefMut for Matching {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Nic(nic) => &mut **nic,
+            Self::Other(other) => &mut **other,
+        }
+    }
 }

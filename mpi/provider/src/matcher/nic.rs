@@ -5,6 +5,10 @@
 //! completion means "matched". The arrival number names a message, since one sender feeds the NIC,
 //! and the request names a receive.
 //!
+//! Most receives and messages need no queue: nothing waits, the receive is posted, and the message
+//! finds it. [`NicMatcher::post_now`] and [`NicMatcher::match_now`] do that on the NIC's tables, at
+//! once. Such a receive has its key as its number on the NIC, and no request.
+//!
 //! A communicator gets tables of the NIC on first use. When none are free, it takes the tables of a
 //! communicator with empty queues. If there is none, software matches it, as for any communicator
 //! without tables.
@@ -12,8 +16,8 @@
 use std::collections::VecDeque;
 
 use dpa_model::{
-    ConfigError, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Pool, RequestId, Round,
-    SendError, Sender, Wait,
+    ConfigError, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Now, Pool, RequestId,
+    Round, SendError, Sender, Wait,
 };
 use dpamatch::engine::Counter;
 use dpamatch::host::Software;
@@ -33,8 +37,11 @@ fn matched(
     message: Message,
     late: bool,
 ) -> Option<Verdict> {
-    let &(recv, comm) = receives.get(request.slot())?;
-    let (msg, _) = messages.remove(message.arrival)?;
+    let recv = match request.number() {
+        Some(number) => RecvKey(number),
+        None => receives.get(request.slot())?.0,
+    };
+    let (msg, comm) = messages.remove(message.arrival)?;
     homes.get_mut(comm.0 as usize)?.waiting -= 2;
     Some(Verdict::Matched { recv, msg, late })
 }
@@ -79,15 +86,20 @@ pub(crate) struct NicMatcher {
     probing: bool,
     /// Whether an operation came since the last settlement.
     busy: bool,
+    /// Whether operations may bypass the queues.
+    short: bool,
+    short_posts: u64,
+    short_messages: u64,
     verdicts: Vec<Verdict>,
 }
 
 impl NicMatcher {
-    /// A NIC with these options. `threads`: host threads run it; otherwise the caller.
+    /// A NIC with these options. `threads`: host threads run it; otherwise the caller. `short`:
+    /// the caller may bypass the NIC's queues.
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(options: &EngineOptions) -> Result<Self, ConfigError> {
+    pub(crate) fn new(options: &EngineOptions, short: bool) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the shared queue that every NIC has.
         let config =
             NicConfig { bins: options.bins.get() as usize, completion_queues: 2, ..options.nic };
@@ -120,8 +132,93 @@ impl NicMatcher {
             cancels: VecDeque::new(),
             probing: false,
             busy: false,
+            short,
+            short_posts: 0,
+            short_messages: 0,
             verdicts: Vec::new(),
         })
+    }
+
+    /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
+    #[inline(always)]
+    pub(crate) fn post_now(&mut self, recv: RecvKey, asked: &Asked) -> Now<MsgKey> {
+        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
+        else {
+            return Now::Queue;
+        };
+        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
+            return Now::Queue;
+        };
+        match leader.post_now(CommId(*slot), asked.selector, recv.0) {
+            Now::Waits => {
+                *waiting += 1;
+                self.short_posts += 1;
+                Now::Waits
+            }
+            Now::Matched(arrival) => {
+                *waiting -= 1;
+                self.short_posts += 1;
+                let (msg, _) = self.messages.remove(arrival).expect("a message that waits");
+                Now::Matched(msg)
+            }
+            Now::Queue => Now::Queue,
+        }
+    }
+
+    /// The receive that a message takes; otherwise nothing has changed.
+    #[inline(always)]
+    pub(crate) fn match_now(&mut self, envelope: &Envelope) -> Option<RecvKey> {
+        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
+        else {
+            return None;
+        };
+        let home = homes.get_mut(envelope.comm.0 as usize)?;
+        let on_nic = Envelope { comm: CommId(home.slot?), ..*envelope };
+        let Now::Matched(number) = leader.match_now(&on_nic) else { return None };
+        home.waiting -= 1;
+        self.arrivals += 1;
+        self.short_messages += 1;
+        Some(RecvKey(number))
+    }
+
+    /// Enters a message at once. [`Now::Queue`]: [`arrive`](Matcher::arrive) it.
+    pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
+        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
+        else {
+            return Now::Queue;
+        };
+        let comm = envelope.comm;
+        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
+            return Now::Queue;
+        };
+        let now = match leader.arrive_now(&Envelope { comm: CommId(*slot), ..*envelope }) {
+            Now::Matched(number) => {
+                *waiting -= 1;
+                Now::Matched(RecvKey(number))
+            }
+            Now::Waits => {
+                *waiting += 1;
+                self.messages.insert(self.arrivals, msg, comm);
+                Now::Waits
+            }
+            Now::Queue => return Now::Queue,
+        };
+        self.arrivals += 1;
+        self.short_messages += 1;
+        now
+    }
+
+    /// Cancels a receive that [`post_now`](Self::post_now) posted.
+    fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
+        let Self { runner: Runner::Caller(leader), homes, busy: false, .. } = self else {
+            return false;
+        };
+        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
+            return false;
+        };
+        let cancelled = leader.cancel_now(CommId(*slot), asked.selector, recv.0);
+        *waiting -= u64::from(cancelled);
+        cancelled
     }
 
     #[inline(always)]
@@ -342,7 +439,10 @@ impl Matcher for NicMatcher {
         self.busy = true;
     }
 
-    fn cancel(&mut self, recv: RecvKey) {
+    fn cancel(&mut self, recv: RecvKey, asked: &Asked) {
+        if self.cancel_now(recv, asked) {
+            return self.verdicts.push(Verdict::Cancelled(recv));
+        }
         let request = self.requests.get(recv.0 as usize).copied().unwrap_or(RequestId::NONE);
         while self.port.cancel(request, 0).is_err() {
             self.step();
@@ -378,6 +478,8 @@ impl Matcher for NicMatcher {
             ("software_matches", software.matches),
             ("hand_back_offers", software.offers),
             ("communicators_evicted", self.evictions),
+            ("short_posts", self.short_posts),
+            ("short_messages", self.short_messages),
         ];
         let rows = counts.handlers.rows().chain(counts.boundary.rows()).chain(own);
         rows.map(|(name, value)| Counter::new(name, value)).collect()

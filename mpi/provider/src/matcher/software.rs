@@ -41,7 +41,7 @@ impl Matcher for SoftwareMatcher {
         }));
     }
 
-    fn cancel(&mut self, recv: RecvKey) {
+    fn cancel(&mut self, recv: RecvKey, _: &Asked) {
         let cancelled = self.engine.cancel(RecvId(recv.0.into()));
         let verdict = if cancelled { Verdict::Cancelled(recv) } else { Verdict::TooLate(recv) };
         self.verdicts.push(verdict);

@@ -10,7 +10,7 @@ use rustix::event::epoll;
 
 use super::{Object, common_ops, eq::deadline, error_text, fid};
 use crate::bindings::*;
-use crate::endpoint::{Common, Endpoint, Queue, State};
+use crate::endpoint::{Common, Endpoint, Queue, Sink, State};
 
 static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
 static OPS: OpsCq = OpsCq {
@@ -128,45 +128,43 @@ unsafe extern "C" fn readfrom(
     count: usize,
     from: *mut FiAddr,
 ) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { Object::<FidCq>::of(queue) }.enter(|state, index| {
-        if state.common.queues[index].ready.is_empty() || count == 0 {
-            progress(state, index);
-        }
-        let Common { queues, vectors, .. } = &mut state.common;
-        let queue = &mut queues[index];
-        let mut read = 0;
-        while read < count {
-            let Some(completion) = queue.ready.front() else { break };
-            if completion.err != 0 {
-                break;
+    // SAFETY: see `objects`; nothing here enters again.
+    let object = unsafe { Object::<FidCq>::of(queue) };
+    // SAFETY: as above.
+    let held = unsafe { object.gate.hold() };
+    let State { common, endpoints } = &mut *held.state;
+    let index = object.index;
+    let queue = &common.queues[index];
+    // SAFETY: the program's buffer has room for `count` entries of the format it chose, and `from`,
+    // unless null, for as many addresses; every format is the beginning of the longest.
+    let mut sink = unsafe { Sink::new(buffer, from, count, queue.entry_bytes) };
+    if queue.ready.is_empty() || count == 0 {
+        let only = match queue.endpoints[..] {
+            [only] => endpoints.get_mut(only),
+            _ => None,
+        };
+        match only {
+            Some(endpoint) => {
+                sink.open = count > 0 && endpoint.completes_only_in(index);
+                endpoint.progress_into(common, &mut sink);
             }
-            // SAFETY: the program's buffer has room for `count` entries of the format it chose, and
-            // `from`, unless null, for as many addresses; every format is the beginning of the
-            // longest.
-            unsafe {
-                let entry = std::ptr::from_ref(&completion.entry);
-                let target = buffer.cast::<u8>().add(read * queue.entry_bytes);
-                if queue.entry_bytes == size_of::<CqTaggedEntry>() {
-                    target.cast::<CqTaggedEntry>().copy_from_nonoverlapping(entry, 1);
-                } else {
-                    target.copy_from_nonoverlapping(entry.cast(), queue.entry_bytes);
-                }
-                if !from.is_null() {
-                    *from.add(read) = completion.from.row(vectors);
-                }
-            }
-            queue.ready.pop_front();
-            read += 1;
+            None => progress(held.state, index),
         }
-        if read > 0 {
-            return read as isize;
-        }
-        match queue.ready.front() {
-            Some(_) if count > 0 => -(FI_EAVAIL as isize),
-            _ => -(FI_EAGAIN as isize),
-        }
-    })
+    }
+    let Common { queues, vectors, .. } = &mut held.state.common;
+    let ready = &mut queues[index].ready;
+    while let Some(completion) = ready.front()
+        && completion.err == 0
+        && sink.has_room()
+    {
+        sink.put(&completion.entry, completion.from, vectors);
+        ready.pop_front();
+    }
+    match sink.written {
+        0 if count > 0 && !ready.is_empty() => -(FI_EAVAIL as isize),
+        0 => -(FI_EAGAIN as isize),
+        written => written as isize,
+    }
 }
 
 unsafe extern "C" fn readerr(queue: *mut FidCq, out: *mut CqErrEntry, _: u64) -> isize {

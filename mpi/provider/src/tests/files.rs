@@ -9,17 +9,17 @@ use super::side::pair;
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
 
 /// A temporary folder.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("dpamatch-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
     }
 
     /// The text of the one file with this ending and these words.
-    fn only(&self, ending: &str, words: &str) -> String {
+    pub(super) fn only(&self, ending: &str, words: &str) -> String {
         let entries = fs::read_dir(&self.0).expect("a folder").map(|entry| entry.expect("a file"));
         let files = entries.filter(|file| file.file_name().to_string_lossy().ends_with(ending));
         let texts = files.map(|file| fs::read_to_string(file.path()).expect("text"));

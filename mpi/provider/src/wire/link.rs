@@ -10,7 +10,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::record::{Bytes, Record};
-use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
+use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, Short, ring_bytes};
 use super::tcp::TcpLink;
 use crate::bindings::IoVec;
 
@@ -220,6 +220,12 @@ impl Link {
         }
     }
 
+    /// Whether [`next`](Self::next) has nothing to report, as far as the ring shows.
+    #[inline(always)]
+    pub(crate) fn is_still(&self) -> bool {
+        matches!(self, Self::Shm(link) if !link.into.ready() && !link.ended)
+    }
+
     /// The next record if it is short and in shared memory: the common case of
     /// [`next`](Self::next), inlined into the caller.
     #[inline(always)]
@@ -227,6 +233,23 @@ impl Link {
         match self {
             Self::Shm(link) => link.into.next_short(),
             Self::Tcp(_) => None,
+        }
+    }
+
+    /// Works like [`next_short`](Self::next_short), but does not pass the record.
+    #[inline(always)]
+    pub(crate) fn peek_short(&self) -> Option<Short<'_>> {
+        match self {
+            Self::Shm(link) => link.into.peek_short(),
+            Self::Tcp(_) => None,
+        }
+    }
+
+    /// Passes the record that [`peek_short`](Self::peek_short) gave.
+    #[inline(always)]
+    pub(crate) fn pass_short(&mut self) {
+        if let Self::Shm(link) = self {
+            link.into.pass_short();
         }
     }
 

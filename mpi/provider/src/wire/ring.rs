@@ -226,6 +226,55 @@ impl RingSender {
     }
 }
 
+/// A message with its payload in its head, which is read where it lies.
+pub(crate) struct Short<'a> {
+    pub(crate) flags: u8,
+    /// Payload bytes, at most [`INLINE`].
+    pub(crate) bytes: usize,
+    pub(crate) tag: u64,
+    rest: &'a [AtomicU64; 5],
+}
+
+impl Short<'_> {
+    #[inline(always)]
+    pub(crate) fn data(&self) -> u64 {
+        self.rest[0].load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn body(&self) -> [u64; 3] {
+        let [_, _, body @ ..] = self.rest;
+        body.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// Copies the payload.
+    ///
+    /// # Safety
+    /// The target has room for it.
+    #[inline(always)]
+    pub(crate) unsafe fn copy_to(&self, target: *mut u8) {
+        // SAFETY: the caller's promise; the body has `INLINE` bytes. The most common length needs
+        // no call.
+        unsafe {
+            if self.bytes == 8 {
+                let word = self.rest[2].load(Ordering::Relaxed);
+                target.cast::<u64>().write_unaligned(word);
+            } else {
+                target.copy_from_nonoverlapping(self.body().as_ptr().cast(), self.bytes);
+            }
+        }
+    }
+
+    /// The whole record.
+    #[inline(always)]
+    pub(crate) fn record(&self) -> Record {
+        let Self { flags, bytes, tag, rest: [data, cookie, ..] } = *self;
+        let [data, cookie] = [data, cookie].map(|word| word.load(Ordering::Relaxed));
+        let (bytes, body) = (bytes as u32, self.body());
+        Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body }
+    }
+}
+
 /// The receiving end.
 #[derive(Debug)]
 pub(super) struct RingReceiver {
@@ -249,24 +298,35 @@ impl RingReceiver {
         self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
     }
 
-    /// The next record if it is a message with its payload in the head, the common case.
+    /// The next record, not passed yet, if it is a message with its payload in the head.
     #[inline(always)]
-    pub(super) fn next_short(&mut self) -> Option<Record> {
-        let [stamp, first, head @ ..] = self.place.words(self.head);
+    pub(super) fn peek_short(&self) -> Option<Short<'_>> {
+        let [stamp, first, tag, rest @ ..] = self.place.words(self.head);
         if stamp.load(Ordering::Acquire) != self.head + 1 {
             return None;
         }
         let first = first.load(Ordering::Relaxed);
-        let (kind, flags, bytes) = (first as u8, (first >> 8) as u8, (first >> 32) as u32);
-        if kind != Kind::Eager as u8 || bytes as usize > INLINE {
+        let (kind, flags, bytes) = (first as u8, (first >> 8) as u8, (first >> 32) as usize);
+        if kind != Kind::Eager as u8 || bytes > INLINE {
             return None;
         }
-        let [tag, data, cookie, body @ ..] =
-            head.each_ref().map(|word| word.load(Ordering::Relaxed));
+        Some(Short { flags, bytes, tag: tag.load(Ordering::Relaxed), rest })
+    }
+
+    /// Passes the record that [`peek_short`](Self::peek_short) gave.
+    #[inline(always)]
+    pub(super) fn pass_short(&mut self) {
         self.head += 1;
         // The sender has written it or will soon: prefetch it while this one is handled.
         prefetch(self.place.line(self.head + 1));
-        Some(Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body })
+    }
+
+    /// The next record if it is a message with its payload in the head.
+    #[inline(always)]
+    pub(super) fn next_short(&mut self) -> Option<Record> {
+        let record = self.peek_short()?.record();
+        self.pass_short();
+        Some(record)
     }
 
     /// The next record; its payload lies in the ring until [`release`](Self::release).

@@ -1,0 +1,212 @@
+//! Operations of a host that runs the NIC on its own thread, one at a time. They take effect at
+//! once, between two blocks, without command queue, completion queue and completion ring.
+//!
+//! Tables, labels and counters are those of the queues' way, so both ways mix in any order. A
+//! message is a block of one here: its handler has no lower and no higher one, so it searches and
+//! takes, and needs neither booking nor barrier. Receives have a number of the caller instead of a
+//! buffer.
+//!
+//! **Order.** Everything that was issued through the queues comes first: the caller calls
+//! [`Leader::round`] until [`HostPort::is_settled`](crate::HostPort::is_settled), and polls the
+//! port's events.
+
+use super::Boundary;
+use super::commands::{find_stored, unlink_stored};
+use super::post_row::{Tables, enter};
+use crate::communicator::Home;
+use crate::hash::Hashes;
+use crate::host_address::HostAddress;
+use crate::index::Key;
+use crate::message::{Entry, Post, Protocol, Target};
+use crate::number::unchecked;
+use crate::shared::Shared;
+use crate::{CommId, Envelope, Leader, Order, RequestId, Selector, SourceSel, TagSel};
+
+/// What became of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Now<T> {
+    /// It found its partner: a message by its arrival number, or a receive by its number.
+    Matched(T),
+    /// There is no partner yet.
+    Waits,
+    /// Nothing has changed. The operation belongs in the queues: the NIC has no tables or no room
+    /// for it, or its partner came through the queues and has a request.
+    Queue,
+}
+
+impl Leader {
+    /// Posts a receive with this number, below 2^31 and unique among the posted ones. It takes the
+    /// oldest stored message that fits, or waits.
+    ///
+    /// A block may also match the receive. Its event names [`RequestId::of_number`], with an empty
+    /// buffer.
+    ///
+    /// # Complexity
+    /// O(messages in the searched chain).
+    #[inline(always)]
+    pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
+        debug_assert!(self.is_settled());
+        let Selector { source, tag } = selector;
+        let Self { shared, boundary, .. } = self;
+        match (source, tag) {
+            (SourceSel::Rank(source), TagSel::Tag(tag)) => {
+                boundary.enter_now(shared, comm, Target::exact(source, tag), number)
+            }
+            _ => boundary.enter_wild_now(shared, comm, source, tag, number),
+        }
+    }
+
+    /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none, and
+    /// nothing has changed. A matched message counts as an arrival; its data are the caller's.
+    ///
+    /// # Complexity
+    /// O(receives in the searched chains).
+    #[inline(always)]
+    pub fn match_now(&mut self, envelope: &Envelope) -> Now<u32> {
+        debug_assert!(self.is_settled());
+        let Self { shared, boundary, .. } = self;
+        boundary.match_now(shared, envelope)
+    }
+
+    /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A probe
+    /// or a receive then finds it by its arrival number. Its data stay the caller's.
+    ///
+    /// # Complexity
+    /// O(receives in the searched chains).
+    pub fn arrive_now(&mut self, envelope: &Envelope) -> Now<u32> {
+        let found = self.match_now(envelope);
+        let Self { shared, boundary, .. } = self;
+        if found == Now::Waits && !boundary.store_now(shared, envelope) {
+            return Now::Queue;
+        }
+        found
+    }
+
+    /// Cancels a receive that [`post_now`](Self::post_now) posted. `false`: it is not posted.
+    ///
+    /// # Complexity
+    /// O(receives in its chain).
+    pub fn cancel_now(&mut self, comm: CommId, selector: Selector, number: u32) -> bool {
+        debug_assert!(self.is_settled());
+        let Self { shared, boundary, .. } = self;
+        let request = RequestId::of_number(number).as_u64();
+        boundary.take_out(shared, request, comm, &Target::of(selector))
+    }
+
+    /// Whether no message waits, and the order is free. A command may wait: one that gives the
+    /// memory of a dropped message back.
+    fn is_settled(&self) -> bool {
+        let Self { shared, boundary, .. } = self;
+        let queues = shared.arrivals.queues().zip(&boundary.fronts);
+        let mut stamps = queues.map(|(queue, front)| queue.ring.stamp_if_ready(front.head));
+        stamps.all(|stamp| stamp.is_none()) && shared.options.order == Order::Free
+    }
+}
+
+impl Boundary {
+    #[inline(always)]
+    fn enter_now(&mut self, nic: &Shared, comm: CommId, target: Target, number: u32) -> Now<u64> {
+        let class = target.class;
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        if control.home != Home::Nic || !control.allowed.contains(class) {
+            return Now::Queue;
+        }
+        if control.unexpected > 0
+            && let Some(arrival) = self.take_stored(nic, comm, &target)
+        {
+            return Now::Matched(arrival);
+        }
+        let control = &mut self.comms[comm.0 as usize];
+        let Some(receive) = self.free_receives.take() else { return Now::Queue };
+        let bin = control.view.bin(class, target.hash);
+        let request = RequestId::of_number(number).as_u64();
+        let post = Post { request, comm, target, buffer: HostAddress::none(), capacity: 0 };
+        let collided = enter(Tables::of(nic), &post, class, bin, receive, &mut control.labels);
+        let counters = &nic.boundary_counters;
+        counters.posts.add(1);
+        counters.posts_admitted.add(1);
+        counters.collisions.add(u64::from(collided));
+        self.count_entered(nic, comm, class, 1);
+        Now::Waits
+    }
+
+    /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
+    #[inline(never)]
+    fn take_stored(&mut self, nic: &Shared, comm: CommId, target: &Target) -> Option<u64> {
+        let control = &mut self.comms[comm.0 as usize];
+        let found = find_stored(&mut self.unexpected, control, target)?;
+        control.unexpected -= 1;
+        unlink_stored(&mut self.unexpected, control, target, found);
+        let arrival = self.unexpected.entry(found).message.arrival;
+        self.unexpected.free(found);
+        let counters = &nic.boundary_counters;
+        counters.posts.add(1);
+        counters.posts_late.add(1);
+        Some(arrival)
+    }
+
+    /// Stores a message that no receive fits. `false`: the NIC has no room for it.
+    #[inline(never)]
+    fn store_now(&mut self, nic: &Shared, envelope: &Envelope) -> bool {
+        let hashes = Hashes::of(envelope.source, envelope.tag);
+        let (protocol, arrival) = (Protocol::Inline, self.matched);
+        let entry =
+            Entry { envelope: *envelope, hashes, protocol, has_hashes: true, ..Entry::default() };
+        let mut inbox = self.inbox(envelope.comm);
+        if self.store(nic, &mut inbox, arrival, &entry).is_none() {
+            return false;
+        }
+        self.close(inbox);
+        self.note_stored(nic, 1);
+        self.matched += 1;
+        nic.block_sizes.note(1);
+        nic.handler_counters[0].no_candidate.add(1);
+        true
+    }
+
+    /// Takes the selector's parts, which stay in registers.
+    #[inline(never)]
+    fn enter_wild_now(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        source: SourceSel,
+        tag: TagSel,
+        number: u32,
+    ) -> Now<u64> {
+        self.enter_now(nic, comm, Target::of(Selector { source, tag }), number)
+    }
+
+    #[inline(always)]
+    fn match_now(&mut self, nic: &Shared, envelope: &Envelope) -> Now<u32> {
+        let &Envelope { comm, source, tag } = envelope;
+        let Some(control) = self.comms.get(comm.0 as usize) else { return Now::Queue };
+        let view = control.view;
+        let (indexes, counters) = (nic.indexes(view), &nic.handler_counters[0]);
+        let found = if view.is_exact() {
+            let both = Hashes::of_one(crate::WildcardClass::Exact, source, tag);
+            let hashes = Hashes { both, ..Hashes::default() };
+            let key = Key { source: source.get(), tag: tag.get(), hashes };
+            indexes.search_class::<0>(&key, 0, counters)
+        } else {
+            let hashes = Hashes::of(source, tag);
+            let key = Key { source: source.get(), tag: tag.get(), hashes };
+            indexes.search(key, 0, counters)
+        };
+        let Some(found) = found else { return Now::Waits };
+        // SAFETY: a search found the receive, and no block is running (D1).
+        let posted = unsafe { unchecked(&nic.receives, found.receive).posted.peek() };
+        let Some(number) = RequestId::from_u64(posted.request).number() else {
+            return Now::Queue;
+        };
+        let (bin, class) = (posted.bin, posted.run.class());
+        // SAFETY: the receive was posted in this bin.
+        let bin = unsafe { unchecked(&nic.bins, bin) };
+        bin.unlink::<false>(&nic.receives, found.receive, &found.before);
+        self.free_receives.give(found.receive);
+        self.count_left(nic, comm, class, 1);
+        self.matched += 1;
+        nic.block_sizes.note(1);
+        Now::Matched(number)
+    }
+}
