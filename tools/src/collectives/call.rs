@@ -72,12 +72,6 @@ impl<'a> Call<'a> {
         sent.fold(self.vector().saturating_mul(blocks as u64), u64::saturating_add)
     }
 
-    /// Bytes that show whether there is any data, as far as this process knows.
-    pub(super) fn volume(&self) -> u64 {
-        let sent = self.sent_counts.iter().any(|&count| count > 0);
-        self.vector().max(u64::from(sent))
-    }
-
     /// The process this many ranks ahead, going round.
     pub(super) fn ahead(&self, by: usize) -> usize {
         (self.rank + by) % self.size

@@ -68,7 +68,7 @@ pub fn schedule(library: Library, call: &Call<'_>) -> Vec<Op> {
 }
 
 fn run(library: Library, call: &Call<'_>, steps: &mut Steps) {
-    if call.size < 2 || (call.kind != CollectiveKind::Barrier && call.volume() == 0) {
+    if call.size < 2 || (call.kind != CollectiveKind::Barrier && call.everything() == 0) {
         return;
     }
     if let Some(name) = select::algorithm(library, call) {

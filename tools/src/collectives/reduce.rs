@@ -5,7 +5,7 @@ use super::tree::{Shape, Tree};
 use super::{Call, Library, Steps};
 
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
-    let enough = call.size > 1 && call.count >= call.power() as u64;
+    let enough = call.count >= call.power() as u64;
     match name {
         "rabenseifner" if enough => {
             let style = match library {

@@ -83,35 +83,3 @@ impl Tree {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parents_and_children_agree_and_reach_all() {
-        use Shape::*;
-        let shapes = [Binomial, HighBinomial, Knomial, Binary, Chain].map(Some);
-        for (shape, size) in shapes
-            .into_iter()
-            .chain([None])
-            .flat_map(|shape| (1..70).map(move |size| (shape, size)))
-        {
-            let tree = |own| match shape {
-                Some(shape) => Tree::new(shape, own, size),
-                None => Tree::in_order(own, size),
-            };
-            let mut reached = vec![0; size];
-            for own in 0..size {
-                for child in tree(own).children {
-                    assert_eq!(tree(child).parent, Some(own), "{shape:?}, {child} of {size}");
-                    reached[child] += 1;
-                }
-            }
-            let root = if shape.is_some() { 0 } else { size - 1 };
-            assert_eq!(tree(root).parent, None);
-            reached[root] += 1;
-            assert!(reached.iter().all(|&times| times == 1), "{shape:?}, {size}: {reached:?}");
-        }
-    }
-}
