@@ -3,8 +3,8 @@
 //!
 //! Entry `p` owns bounce buffer `p mod min(bounce_buffers, depth)`, so a buffer needs no
 //! allocation: a message that does not fit in its entry may be placed at `p` once the entry that
-//! had the buffer before has been consumed. A full queue or a buffer still in use makes the receiver
-//! not ready for the sender; no message is ever dropped (S21).
+//! had the buffer before has been consumed. A full queue or a buffer still in use makes the
+//! receiver not ready for the sender; no message is ever dropped (S21).
 //!
 //! **A sender with its own queue needs no read-modify-write.** It counts positions by itself
 //! ([`Claims`]). It stores `tail` now and then, for readers of the queue's fill level, and when it

@@ -13,7 +13,6 @@ use super::{everywhere, logged, on_all_sizes, rank, small, tag, tiny, watchdog, 
 
 #[test]
 fn sends_hand_their_buffer_back() {
-    let _dog = watchdog::on("an endpoint: sends hand their buffer back");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -70,7 +69,6 @@ fn senders_wait_in_their_own_threads() {
 
 #[test]
 fn a_communicator_is_freed_when_nothing_is_left() {
-    let _dog = watchdog::on("an endpoint: a communicator is freed when nothing is left");
     on_all_sizes(|endpoint| {
         let comm = world(endpoint);
         let busy = |result: Result<(), FreeError>| match result {

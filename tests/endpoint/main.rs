@@ -26,6 +26,7 @@ fn logged(nic: NicConfig) -> NicConfig {
 
 /// One endpoint per way to run its NIC; at the end the order log must agree with the oracle.
 fn everywhere(nic: NicConfig, test: impl Fn(&mut Endpoint)) {
+    let _dog = watchdog::on("a call of an endpoint");
     let drives = [Drive::Caller, Drive::threads(), Drive::Threads { pin_to: vec![0] }];
     for drive in drives {
         let nic = NicConfig { workers: 2, slice_min: 1, ..logged(nic) };

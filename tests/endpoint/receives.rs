@@ -10,7 +10,6 @@ use super::{everywhere, on_all_sizes, rank, small, tag, watchdog, world};
 
 #[test]
 fn receives_of_every_kind_get_their_messages() {
-    let _dog = watchdog::on("an endpoint: receives of every kind get their messages");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(4));
@@ -43,7 +42,6 @@ fn receives_of_every_kind_get_their_messages() {
 
 #[test]
 fn the_earliest_receive_and_the_oldest_message_come_first() {
-    let _dog = watchdog::on("an endpoint: the earliest receive and the oldest message come first");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -66,7 +64,6 @@ fn the_earliest_receive_and_the_oldest_message_come_first() {
 
 #[test]
 fn communicators_do_not_mix() {
-    let _dog = watchdog::on("an endpoint: communicators do not mix");
     on_all_sizes(|endpoint| {
         let (one, two) = (world(endpoint), world(endpoint));
         assert_ne!(one.id(), two.id());
@@ -85,7 +82,6 @@ fn communicators_do_not_mix() {
 
 #[test]
 fn truncation_hands_the_beginning_back() {
-    let _dog = watchdog::on("an endpoint: truncation hands the beginning back");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -116,7 +112,6 @@ fn truncation_hands_the_beginning_back() {
 
 #[test]
 fn a_cancelled_receive_ends_once() {
-    let _dog = watchdog::on("an endpoint: a cancelled receive ends once");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -157,7 +152,6 @@ fn endpoint_has_received(
 
 #[test]
 fn test_and_the_calls_for_several_requests() {
-    let _dog = watchdog::on("an endpoint: test and the calls for several requests");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -206,7 +200,6 @@ fn test_and_the_calls_for_several_requests() {
 
 #[test]
 fn probes_look_and_matched_probes_take() {
-    let _dog = watchdog::on("an endpoint: probes look and matched probes take");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(2));
@@ -292,7 +285,6 @@ fn hashes_in_headers_may_be_wrong_or_missing() {
 
 #[test]
 fn persistent_receives_match_anew_at_each_start() {
-    let _dog = watchdog::on("an endpoint: persistent receives match anew at each start");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -335,7 +327,6 @@ fn persistent_receives_match_anew_at_each_start() {
 
 #[test]
 fn hints_exclude_wildcards() {
-    let _dog = watchdog::on("an endpoint: hints exclude wildcards");
     on_all_sizes(|endpoint| {
         let hints = Hints { no_any_source: true, ..Hints::default() };
         let comm = endpoint.create_comm(hints).expect("the NIC runs");
@@ -353,7 +344,6 @@ fn hints_exclude_wildcards() {
 
 #[test]
 fn what_does_not_fit_is_matched_by_software() {
-    let _dog = watchdog::on("an endpoint: what does not fit is matched by software");
     everywhere(NicConfig { communicators: 2, ..small() }, |endpoint| {
         let comms: Vec<_> = (0..4).map(|_| world(endpoint)).collect();
         let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
@@ -380,7 +370,6 @@ fn what_does_not_fit_is_matched_by_software() {
 
 #[test]
 fn a_released_request_frees_itself() {
-    let _dog = watchdog::on("an endpoint: a released request frees itself");
     on_all_sizes(|endpoint| {
         let comm = world(endpoint);
         let mut peer = endpoint.sender(&comm, rank(0));

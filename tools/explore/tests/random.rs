@@ -1,5 +1,6 @@
-//! Random streams under random and PCT schedules, beyond loom's reach: 8 to 32 handlers over several
-//! blocks. The streams and their checks are the models' (`loom_tests`), here on shuttle's threads.
+//! Random streams under random and PCT schedules, beyond loom's reach: 8 to 32 handlers over
+//! several blocks. The streams and their checks are the models' (`loom_tests`), here on shuttle's
+//! threads.
 //!
 //! shuttle treats every atomic as sequentially consistent, so this finds faults of the algorithm,
 //! not of the memory orderings.

@@ -63,7 +63,8 @@ pub(super) fn question(order: OrderChoice) -> Question {
     }
 }
 
-/// The report on `tests/data/traces/counted-by-hand`, in the order of the clocks, for 1 and 64 bins.
+/// The report on `tests/data/traces/counted-by-hand`, in the order of the clocks, for 1 and 64
+/// bins.
 pub(super) fn counted() -> Report {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces/counted-by-hand");
     let source = trace::open(folder.as_ref(), &OpenOptions::default()).expect("a trace");

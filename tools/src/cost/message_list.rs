@@ -56,8 +56,8 @@ struct Row {
     phase: String,
 }
 
-/// Calls `each` for the rows of a CSV text with a header line, which has the `needed` columns in any
-/// order. Lines with `#` are comments; quotes have no meaning.
+/// Calls `each` for the rows of a CSV text with a header line, which has the `needed` columns in
+/// any order. Lines with `#` are comments; quotes have no meaning.
 ///
 /// # Errors
 /// [`InputError`] with the line.

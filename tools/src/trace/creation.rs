@@ -4,8 +4,8 @@
 use super::{Comm, Group};
 
 /// How a communicator is made. All members of `parent` make the call, so the k-th creation on a
-/// parent is one creation on all of its ranks (MPI 4.1, section 7.4.2). `C` names a communicator, and
-/// `L` is a list of numbers.
+/// parent is one creation on all of its ranks (MPI 4.1, section 7.4.2). `C` names a communicator,
+/// and `L` is a list of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommHow<C, L> {
     /// `MPI_Comm_dup`: the ranks stay.

@@ -2,7 +2,8 @@ use super::*;
 use crate::analyze::program::{ANY, NOBODY};
 use crate::trace::with_op;
 
-/// The program of a rank with these calls, one a line; `trace/interpret/tests.txt` says how they are written.
+/// The program of a rank with these calls, one a line; `trace/interpret/tests.txt` says how they
+/// are written.
 pub(crate) fn collected(rank: u32, calls: &str) -> Program {
     let sizes = DatatypeSizes::default();
     let mut collector = Collector::new(rank, &sizes);

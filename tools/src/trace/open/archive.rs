@@ -25,7 +25,8 @@ pub(super) struct Member {
 }
 
 /// The rank files and descriptions in an archive, and the error that ended reading if salvage is
-/// on. The file that the error cut is among them unless too little of it is left. A compressed archive is unpacked once into an unnamed file, which ends with the process.
+/// on. The file that the error cut is among them unless too little of it is left. A compressed
+/// archive is unpacked once into an unnamed file, which ends with the process.
 pub(super) fn members(
     archive: &Region,
     compression: Compression,
