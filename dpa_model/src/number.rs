@@ -123,8 +123,8 @@ impl Label {
 
 /// The place of a receive in its run: neighbours of one chain with equal selectors (S11). One word:
 /// the run's number, which never recurs in a communicator, the place in 16 bits, and the class of
-/// the chain in 2 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// the chain in 2 bits. Later places of a run are greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct RunPlace(u64);
 

@@ -41,7 +41,7 @@ use super::scratch::Scratch;
 use super::search::search_and_book;
 use super::take::Taking;
 use crate::block::{BlockInfo, Phase};
-use crate::booking::{Bookings, HandlerSet};
+use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted};
 use crate::hash::reduce;
 use crate::index::CommView;
@@ -166,8 +166,8 @@ fn mask(view: CommView) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct Keyed<'a> {
     slice: Slice<'a>,
-    /// The workers whose slices have lower handlers of the domain that is being resolved.
-    lower: HandlerSet,
+    /// The handler on the slow path.
+    waiting: usize,
 }
 
 impl Keyed<'_> {
@@ -228,12 +228,13 @@ impl Crew for Keyed<'_> {
     }
 
     fn wait_for_lower(self) -> u64 {
-        let Slice { nic, block, worker } = self.slice;
         if fault!(DomainSlowNoWait) {
             return 0;
         }
-        let lower = (0..worker.0).filter(|&other| self.lower.contains(other));
-        lower.map(|other| nic.block.wait_for(WorkerId(other), block.number, Phase::Matched)).sum()
+        let Slice { nic, block: info, .. } = self.slice;
+        let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
+        let block = BlockRun { nic, info, crew: self, entries };
+        members(block, self.waiting).map(|lower| wait_for(block, lower, Phase::Matched)).sum()
     }
 
     #[inline(always)]
@@ -265,7 +266,7 @@ impl Crew for Keyed<'_> {
 #[inline(never)]
 pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     let slice = Slice { nic, block: info, worker };
-    let crew = Keyed { slice, lower: HandlerSet::NONE };
+    let crew = Keyed { slice, waiting: 0 };
     step!(SliceBegins { worker: worker.0, block: info.number });
     let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
     let block = BlockRun { nic, info, crew, entries };
@@ -325,9 +326,8 @@ fn resolve(block: BlockRun<'_, Keyed<'_>>, scratch: &mut Scratch) -> bool {
                 taking.take(scratch, one, Path::Fast);
             }
             Choice::Wait(refusal) => {
-                let lower = lower.workers(block, handler);
                 count_refusals(block.nic, handler, refusal, 1);
-                let block = BlockRun { crew: Keyed { lower, ..block.crew }, ..block };
+                let block = BlockRun { crew: Keyed { waiting: handler, ..block.crew }, ..block };
                 Taking::new(block).take_slowly(scratch, one, None, false);
             }
         }
@@ -357,28 +357,22 @@ fn choose(
 ) -> Choice {
     let BlockRun { nic, crew, .. } = block;
     let options = &nic.options;
+    if options.fast_path == FastPath::Off {
+        return Choice::Wait(Refusal::Mixed);
+    }
     let view = crew.view(block.entry(handler).envelope.comm);
     let one_class = view.classes().only().is_some() || fault!(DomainRunAmongClasses);
     let in_runs = options.fast_path == FastPath::Sequence && !options.early_check && one_class;
-    let polls = &nic.handler_counters[handler].barrier_polls;
     let chosen = if in_runs {
-        polls.add(wait_for(block, lower.first));
+        let polls = wait_for(block, lower.first, Phase::Booked);
+        nic.handler_counters[handler].barrier_polls.add(polls);
         step!(CandidateRead { handler: lower.first });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
         let first = unsafe { nic.block.candidate(lower.first) };
         let shift = if fault!(DomainRankInBlock) { handler } else { lower.rank };
         choose_in_run(nic, first, shift, scratch.receives[handler])
     } else {
-        let mut rank = 0;
-        for member in lower.members(block, handler) {
-            polls.add(wait_for(block, member));
-            step!(CandidateRead { handler: member });
-            // SAFETY: as above.
-            scratch.members[rank] = unsafe { nic.block.candidate(member) };
-            rank += 1;
-        }
-        scratch.members[rank] = scratch.receives[handler];
-        let candidates = &scratch.members[..=rank];
+        let candidates = gather(block, handler, scratch);
         if first_conflict(candidates) == NO_CONFLICT {
             return Choice::Own;
         }
@@ -390,13 +384,35 @@ fn choose(
     }
 }
 
-/// Waits until the slice with a lower handler has booked; returns the failed polls.
-fn wait_for(block: BlockRun<'_, Keyed<'_>>, lower: usize) -> u64 {
+/// Waits until all lower handlers of the domain have booked. Returns their candidates by rank, the
+/// handler's own behind them.
+#[inline(never)]
+fn gather<'s>(
+    block: BlockRun<'_, Keyed<'_>>,
+    handler: usize,
+    scratch: &'s mut Scratch,
+) -> &'s [ReceiveId] {
+    let (mut rank, mut polls) = (0, 0);
+    for member in members(block, handler) {
+        polls += wait_for(block, member, Phase::Booked);
+        step!(CandidateRead { handler: member });
+        // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
+        scratch.members[rank] = unsafe { block.nic.block.candidate(member) };
+        rank += 1;
+    }
+    block.nic.handler_counters[handler].barrier_polls.add(polls);
+    scratch.members[rank] = scratch.receives[handler];
+    &scratch.members[..=rank]
+}
+
+/// Waits until the slice with a lower handler has passed a phase; returns the failed polls.
+fn wait_for(block: BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
     let worker = block.info.worker_of(lower);
-    if worker == block.crew.worker() || fault!(DomainBarrierMissing) {
+    let missing = phase == Phase::Booked && fault!(DomainBarrierMissing);
+    if worker == block.crew.worker() || missing {
         return 0;
     }
-    block.nic.block.wait_for(worker, block.info.number, Phase::Booked)
+    block.nic.block.wait_for(worker, block.info.number, phase)
 }
 
 /// The lower handlers of a handler's domain.
@@ -425,10 +441,8 @@ impl Lower {
         if first == handler {
             return Self { rank: 0, first };
         }
-        let others =
-            || (first + 1..handler).filter(|&lower| meets(block, own, handler, lower)).count();
         let rank = if own.is_hashed() {
-            1 + others()
+            1 + count(block, own, handler, first + 1)
         } else {
             let (mut equal, mut all) = (1, 0);
             for key in keys.from(first + 1) {
@@ -436,46 +450,44 @@ impl Lower {
                 all |= difference;
                 equal += usize::from(difference == 0);
             }
-            if all < Key::BLOCK { equal } else { 1 + others() }
+            if all < Key::BLOCK { equal } else { 1 + count(block, own, handler, first + 1) }
         };
         Self { rank, first }
     }
+}
 
-    /// All of them, in order.
-    fn members(
-        self,
-        block: BlockRun<'_, Keyed<'_>>,
-        handler: usize,
-    ) -> impl Iterator<Item = usize> {
-        let own = block.nic.block.key(handler);
-        (self.first..handler).filter(move |&lower| meets(block, own, handler, lower))
-    }
+/// How many handlers from `from` on, below this one, are of its domain.
+#[cold]
+#[inline(never)]
+fn count(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, from: usize) -> usize {
+    (from..handler).filter(|&lower| meets(block, own, handler, lower)).count()
+}
 
-    /// The workers of other slices that run them.
-    fn workers(self, block: BlockRun<'_, Keyed<'_>>, handler: usize) -> HandlerSet {
-        let mut workers = HandlerSet::NONE;
-        for member in self.members(block, handler) {
-            let worker = block.info.worker_of(member);
-            if worker != block.crew.worker() {
-                workers.insert(worker.0);
-            }
-        }
-        workers
-    }
+/// The lower handlers of a handler's domain, in order.
+fn members<'a>(
+    block: BlockRun<'a, Keyed<'a>>,
+    handler: usize,
+) -> impl Iterator<Item = usize> + use<'a> {
+    let own = block.nic.block.key(handler);
+    (0..handler).filter(move |&lower| meets(block, own, handler, lower))
 }
 
 /// Whether a lower handler is of the domain of a handler with this key.
-#[inline(never)]
+#[inline(always)]
 fn meets(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
+    match block.nic.block.key(lower).difference(own) {
+        0 if !own.is_hashed() => true,
+        1..Key::BLOCK => false,
+        _ => meets_by_entry(block, own, handler, lower),
+    }
+}
+
+/// [`meets`], by the entries: the key of the lower handler is not there yet, or a hash.
+#[cold]
+#[inline(never)]
+fn meets_by_entry(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
     let crew = block.crew;
     let key_of = |entry: &Entry| crew.key(entry, crew.view(entry.envelope.comm));
-    let difference = block.nic.block.key(lower).difference(own);
-    if difference > 0 && difference < Key::BLOCK {
-        return false;
-    }
-    if difference == 0 && !own.is_hashed() {
-        return true;
-    }
     step!(ClaimRead { message: Some(block.entries.position(lower)), receive: None });
     let there = block.entry(lower);
     if key_of(&there) != own {

@@ -148,13 +148,11 @@ pub(super) fn choose_in_run(
         let descriptor = unsafe { unchecked(&nic.receives, current) };
         // SAFETY: inside a block (D1).
         let place = unsafe { descriptor.posted.peek() }.run;
-        if if by_hops { hops == 0 } else { place == wanted } {
-            return Ok(current);
+        if if by_hops { hops == 0 } else { place >= wanted } {
+            let is_of_run = by_hops || place.is_of_run_of(wanted);
+            debug_assert!(!is_of_run || by_hops || place == wanted, "a place is missing");
+            return if is_of_run { Ok(current) } else { Err(Refusal::SequenceEnded) };
         }
-        if !place.is_of_run_of(wanted) {
-            return Err(Refusal::SequenceEnded);
-        }
-        debug_assert!(by_hops || place.place() < wanted.place(), "a place of the run is missing");
         hops = hops.wrapping_sub(1);
         current = descriptor.next.get();
     }
@@ -266,18 +264,19 @@ impl Group {
             let posted = unsafe { descriptor.posted.peek() };
             let ignored = fault!(FastIgnoresSequence);
             let next = descriptor.next.get();
-            let arrived = match by_hops {
+            let at_end = match by_hops {
                 true => hops == 0,
-                false => posted.label == wanted.label && (posted.run == wanted.run || ignored),
+                // Of a later run, or at the place.
+                false => posted.run >= wanted.run || ignored && posted.label == wanted.label,
             };
-            if arrived {
+            if at_end {
+                // Behind a gap in the labels begins another sequence of the run.
+                let arrived = posted.label == wanted.label && posted.run == wanted.run;
+                if !(arrived || by_hops || ignored) {
+                    return Err(Refusal::SequenceEnded);
+                }
                 *cursor = next;
                 return Ok(current);
-            }
-            // Behind a gap in the labels begins another sequence of the run.
-            let left = !posted.run.is_of_run_of(wanted.run) || posted.label >= wanted.label;
-            if left && !(by_hops || ignored) {
-                return Err(Refusal::SequenceEnded);
             }
             hops = hops.wrapping_sub(1);
             current = next;
