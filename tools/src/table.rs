@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::results::{Descriptor, Figure, better, snake_case};
 
-/// What stands in a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cell {
     Text(String),
@@ -151,7 +150,6 @@ impl<I: IntoIterator> Rows<I> {
 }
 
 impl Table {
-    /// A table without rows yet.
     pub fn new(
         name: &str,
         title: impl Into<String>,

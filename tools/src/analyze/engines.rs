@@ -9,7 +9,6 @@ use super::run::Run;
 use dpamatch::engine::{Counter, Engine};
 use dpamatch::registry::{EngineEntry, EngineOptions};
 
-/// A replay through a registered engine.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EngineReport {
     pub name: &'static str,

@@ -11,7 +11,6 @@ use super::order::{Happening, Order};
 use super::program::UNKNOWN;
 use super::replay::RankView;
 
-/// The rule that a pair breaks.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Illegal {
     #[error("receive {receive} does not accept message {message}")]

@@ -15,7 +15,6 @@ pub const ANY: i32 = -1;
 /// `MPI_PROC_NULL` as a [`Transfer`]'s peer.
 pub const NOBODY: i32 = -2;
 
-/// The role of a [`Transfer`] in matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -37,7 +36,6 @@ pub enum End {
     Known,
     /// Complete, but the program ignored the status.
     Ignored,
-    /// Cancelled without a message.
     Cancelled,
     /// Cancelled or complete: the program asked for a cancel and ignored the status.
     CancelAsked,
@@ -50,7 +48,6 @@ pub enum End {
 pub struct Transfer {
     /// Rank in the communicator, [`ANY`] or [`NOBODY`].
     pub peer: i32,
-    /// Tag, or [`ANY`].
     pub tag: i32,
     /// Bytes sent, or capacity of the receive; [`UNKNOWN`] if the trace lacks the datatype's size.
     pub bytes: u32,
@@ -112,7 +109,6 @@ impl Transfer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Sync {
-    /// All wait for all.
     All,
     FromRoot,
     ToRoot,
@@ -121,7 +117,6 @@ pub enum Sync {
 }
 
 impl Sync {
-    /// The synchronisation of a collective operation.
     pub fn of(kind: CollectiveKind) -> Self {
         use CollectiveKind::{Bcast, Exscan, Gather, Gatherv, Reduce, Scan, Scatter, Scatterv};
         match kind {
@@ -133,20 +128,19 @@ impl Sync {
     }
 }
 
-/// A rank's next action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Begins this transfer; a probe waits for its message.
     Begin(u32),
     /// Waits for `count` transfers from index `first` of [`Program::finished`] on.
-    Finish { first: u32, count: u32 },
-    /// Asks to cancel a receive.
+    Finish {
+        first: u32,
+        count: u32,
+    },
     Cancel(u32),
-    /// Takes part in a collective operation.
     Collective {
         /// Its communicator, as an index into [`Program::comms`].
         comm: u16,
-        /// Which ranks wait.
         sync: Sync,
         /// The root's rank in the communicator, if the operation has one.
         root: u32,
@@ -183,16 +177,13 @@ pub struct LocalComm {
 pub struct EmptyPolls {
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
-    /// Whether they accept any source.
     pub any_source: bool,
-    /// Whether they accept any tag.
     pub any_tag: bool,
     pub count: u64,
     pub call: u32,
     pub function: u16,
 }
 
-/// Counts of irregularities in a rank's trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Oddities {
     /// Completions of requests without a recorded posting call (non-blocking collectives, for
@@ -239,13 +230,11 @@ pub struct CollectiveCall {
     pub kind: CollectiveKind,
 }
 
-/// One rank's part of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub rank: u32,
     /// Sends, receives and successful probes in posting order.
     pub transfers: Vec<Transfer>,
-    /// Its actions in order.
     pub steps: Vec<Step>,
     /// Transfers completed by waits and tests, for [`Action::Finish`].
     pub finished: Vec<u32>,

@@ -10,7 +10,6 @@ use crate::trace::CollectiveKind;
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::{CollName, Collective, Event, Outcome, ProbeId, RunError, StreamMatcher};
 
-/// The inputs of a replay for one rank.
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {
     /// Its index in the list of programs.
@@ -114,7 +113,6 @@ impl<'a> RankView<'a> {
     }
 }
 
-/// A replay's pairs compared with the trace's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Agreement {
     /// Messages matched to the receive that the trace shows.

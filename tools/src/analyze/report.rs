@@ -25,7 +25,6 @@ pub enum OrderChoice {
     /// A simulated run, in which each rank runs until it blocks.
     #[default]
     Causal,
-    /// The recorded clocks.
     Time,
     /// The real order, known only from order logs.
     Recorded,
@@ -34,12 +33,13 @@ pub enum OrderChoice {
     /// The recorded pairs, with each message as early as possible.
     ArrivalsFirst,
     /// The recorded pairs, interleaved at random.
-    Random { seed: u64 },
+    Random {
+        seed: u64,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The trace's name in the report.
     pub name: String,
     pub order: OrderChoice,
     /// The network for [`OrderChoice::Causal`].
@@ -53,7 +53,6 @@ pub struct Question {
     pub options: EngineOptions,
 }
 
-/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
@@ -102,7 +101,6 @@ pub struct Source {
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Report {
-    /// The trace's name.
     pub name: String,
     pub processes: u32,
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.

@@ -30,7 +30,6 @@ pub struct Run {
     pub inbound: Vec<Vec<Inbound>>,
     /// How each program's receives and messages were paired.
     pub truth: Vec<Truth>,
-    /// Sends without a known receiver.
     pub lost: Lost,
     /// What became of collective operations, if their messages were made.
     pub expanded: Option<Expanded>,
@@ -129,7 +128,6 @@ impl Run {
         RankView { at, program: &self.programs[at], inbound: &self.inbound[at], comms: &self.comms }
     }
 
-    /// The inputs of a replay of each program.
     pub fn views(&self) -> impl Iterator<Item = RankView<'_>> {
         (0..self.programs.len()).map(|at| self.view(at))
     }

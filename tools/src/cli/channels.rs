@@ -142,7 +142,6 @@ impl Kind {
     }
 }
 
-/// Tables, and figures by file name.
 struct Results {
     tables: Vec<Table>,
     figures: Vec<(&'static str, Figure)>,

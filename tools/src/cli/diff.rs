@@ -103,7 +103,6 @@ fn percent_of(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
-/// A figure's change as a row.
 fn cells(change: &Change) -> [Cell; 6] {
     let end = |pick: fn(Interval) -> f64| {
         Cell::from(change.interval.map(|interval| percent_of(pick(interval))))
@@ -118,7 +117,6 @@ fn cells(change: &Change) -> [Cell; 6] {
     ]
 }
 
-/// All figures, for programs.
 fn table(found: &Comparison) -> Table {
     let columns =
         ["table", "row", "figure", "before", "after", "change %", "from %", "to %", "verdict"];

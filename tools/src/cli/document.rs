@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 use super::command_line;
 use super::staged::StagedFile;
 
-/// The command and its options, set once per process.
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 
 #[derive(Debug, Default)]

@@ -45,7 +45,6 @@ impl Verdict {
     }
 }
 
-/// A figure in both documents.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
     pub table: String,
@@ -64,7 +63,6 @@ pub struct Change {
     pub beyond: bool,
 }
 
-/// Two documents side by side.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Comparison {
     /// Common figures, in the order of the first document.

@@ -30,7 +30,6 @@ pub struct Figure {
     pub better: Option<Better>,
 }
 
-/// Results of a command.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Document {
     pub command: String,
@@ -45,7 +44,6 @@ pub struct Document {
     pub results: Map<String, Value>,
 }
 
-/// Why a text is not a document of results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
@@ -57,7 +55,6 @@ pub enum DocumentError {
     Schema { found: String },
 }
 
-/// Why two documents cannot be compared.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
@@ -70,7 +67,6 @@ pub enum Mismatch {
 }
 
 impl Document {
-    /// Reads a document.
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
         let value: Value = serde_json::from_str(text)?;
         match value.get("schema").and_then(Value::as_str) {

@@ -29,11 +29,8 @@ pub struct Use {
     pub posts_any: u64,
     /// Probes answered by the matcher.
     pub probes: u64,
-    /// Cancelled receives.
     pub cancels: u64,
-    /// Longest posted queue.
     pub posted_high: u64,
-    /// Most unexpected messages.
     pub unexpected_high: u64,
 }
 
@@ -88,7 +85,6 @@ pub struct Depth {
     pub messages: Vec<u64>,
 }
 
-/// One endpoint's statistics.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Name of its file: rank and part of the identity.
@@ -133,7 +129,6 @@ fn closed() -> bool {
     true
 }
 
-/// Why statistics cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticsError {

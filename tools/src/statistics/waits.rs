@@ -29,7 +29,6 @@ pub struct Entry {
     pub age_ms: u64,
 }
 
-/// What waits at an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Waiting {
     /// Receives in the posted queue.
@@ -44,7 +43,6 @@ pub struct Waiting {
     pub entries: Vec<Entry>,
 }
 
-/// Whether an endpoint's report is of now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Answered,
@@ -60,7 +58,6 @@ const ROWS_MAX: usize = 200;
 /// Most findings of one sort.
 const FINDINGS_MAX: usize = 8;
 
-/// A process and what waits at its endpoints.
 struct Process<'a> {
     name: String,
     state: State,
@@ -89,10 +86,8 @@ impl Entry {
     }
 }
 
-/// All processes.
 struct Joined<'a> {
     processes: Vec<Process<'a>>,
-    /// Process of each identity.
     of: BTreeMap<&'a str, usize>,
 }
 

@@ -33,7 +33,6 @@ pub struct Call<'a> {
     pub op: Op<'a>,
 }
 
-/// The matching-related operation of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op<'a> {
     Send(SendSpec),
@@ -55,19 +54,16 @@ pub enum Op<'a> {
     Sendrecv {
         send: SendSpec,
         recv: RecvSpec,
-        /// The receive's status, unless ignored.
         status: Option<Status>,
     },
     /// Creates a persistent send without starting it.
     SendInit {
         send: SendSpec,
-        /// Its request, valid until it is freed.
         request: Request,
     },
     /// Creates a persistent receive without starting it.
     RecvInit {
         recv: RecvSpec,
-        /// Its request, valid until it is freed.
         request: Request,
     },
     /// `MPI_Start` and `MPI_Startall`: starts persistent requests in the order of the list.
@@ -85,9 +81,7 @@ pub enum Op<'a> {
         source: Source,
         tag: TagSel,
         comm: Comm,
-        /// Whether the call waits for a message.
         blocks: bool,
-        /// Whether it found a message.
         found: bool,
         /// The message's status, if found and not ignored.
         status: Option<Status>,

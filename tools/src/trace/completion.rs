@@ -16,20 +16,16 @@ pub enum CompletionKind {
 }
 
 impl CompletionKind {
-    /// Whether the call waits for completion.
     pub const fn blocks(self) -> bool {
         matches!(self, Self::Wait | Self::Waitall | Self::Waitany | Self::Waitsome)
     }
 }
 
-/// The complete requests of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Done<'a> {
     /// None: the flag was 0, or there was no active request.
     None,
-    /// All requests of the call.
     All,
-    /// The one at this position.
     One(usize),
     /// The requests at these positions, each within the list.
     Some(&'a [i32]),
@@ -42,7 +38,6 @@ pub struct Completion<'a> {
     /// The list before the call. It may contain [`Request::NULL`], inactive persistent requests,
     /// and requests of unrecorded calls.
     pub requests: &'a [Request],
-    /// The complete requests.
     pub done: Done<'a>,
     /// One status for each complete request in the order of [`done`](Self::done); empty if the
     /// program ignored them.

@@ -26,9 +26,7 @@ pub enum CommHow<C, L> {
     CartCreate {
         /// Extent in each dimension.
         dims: L,
-        /// Whether each dimension is periodic.
         periods: L,
-        /// Whether MPI may renumber the ranks.
         reorder: bool,
     },
     /// `MPI_Cart_sub`: a part of the parent's grid; coordinates of dropped dimensions act as a
@@ -40,7 +38,6 @@ pub enum CommHow<C, L> {
     /// `MPI_Graph_create`: the first `nodes` ranks of the parent.
     GraphCreate {
         nodes: u32,
-        /// Whether MPI may renumber the ranks.
         reorder: bool,
     },
     /// `MPI_Intercomm_create` on a local communicator, the call's `parent`.

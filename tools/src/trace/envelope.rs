@@ -58,6 +58,5 @@ pub struct RecvSpec {
     pub source: Source,
     pub tag: TagSel,
     pub comm: Comm,
-    /// Capacity of the buffer.
     pub room: Payload,
 }

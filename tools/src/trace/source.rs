@@ -17,7 +17,6 @@ pub struct RunInfo {
     pub notices: Vec<String>,
 }
 
-/// Data about a rank's trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RankInfo {
     /// The rank in `MPI_COMM_WORLD`.

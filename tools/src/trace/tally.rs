@@ -2,12 +2,9 @@
 
 use super::{Counts, Function, RankInfo, RankReader, Salvage, TraceError};
 
-/// The result of reading a rank's whole trace.
 #[derive(Debug)]
 pub struct Tally {
-    /// Data about the rank's trace.
     pub info: RankInfo,
-    /// Records by function.
     pub calls: Counts,
     /// Functions whose number of records contradicts the footer: (function, by the footer,
     /// records). Empty without a footer.

@@ -12,35 +12,6 @@ fn json(arguments: &str, input: &str) -> Value {
     results(&cost(&format!("{arguments} --format json"), input))
 }
 
-#[test]
-fn the_same_arguments_give_the_same_bytes_and_figures() {
-    let read = |name: &str| {
-        let folder = folder(name);
-        let line = format!("contention --out {}", folder.to_str().expect("a plain path"));
-        assert!(cost(&line, "").status.success());
-        let arguments = format!(
-            "hierarchy --edge 12 --processes 64 --out {}",
-            folder.to_str().expect("a plain path")
-        );
-        let output = cost(&arguments, "");
-        assert!(output.status.success(), "{}", said(&output));
-        let files = [
-            "hierarchy.svg",
-            "hierarchy.csv",
-            "hierarchy-vector.csv",
-            "hierarchy-matrix.csv",
-            "contention-line.svg",
-            "contention-line.csv",
-            "line.csv",
-        ];
-        (output.stdout, files.map(|file| std::fs::read(folder.join(file)).expect("a file")))
-    };
-    let (first, second) = (read("cost-a"), read("cost-b"));
-    assert_eq!(first, second);
-    let figure = String::from_utf8_lossy(&first.1[0]).into_owned();
-    assert!(figure.contains("queue search by gamma"), "the panels are named");
-}
-
 /// Runs that follow the model but for errors of one in a hundred, now above and now below.
 fn runs_by_the_model() -> String {
     let mut text = "seconds,messages,bytes,steps\n".to_owned();

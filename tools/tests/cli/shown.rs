@@ -123,6 +123,7 @@ fn commands_show_what_the_tables_say() {
         include_str!("tables/shown/footprint.txt"),
         include_str!("tables/shown/match.txt"),
         include_str!("tables/shown/recorder.txt"),
+        include_str!("tables/shown/run.txt"),
         include_str!("tables/shown/trace.txt"),
     ]
     .map(Table::read);

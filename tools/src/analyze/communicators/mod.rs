@@ -37,7 +37,6 @@ impl Translation {
     }
 }
 
-/// One communicator of the run.
 #[derive(Clone, Debug)]
 pub struct GlobalComm {
     /// Its origin in words, such as `world` or `split of world`.

@@ -9,7 +9,6 @@ use dpamatch::stream::{Event, Reader};
 
 use super::LogError;
 
-/// A piece of a log, and its file.
 pub(super) struct Piece {
     pub(super) path: PathBuf,
     pub(super) events: Vec<(Event, Option<u64>)>,
@@ -140,7 +139,6 @@ pub(super) struct Process {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// The processes with logs in a folder, by rank.
 pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
     let mut files: BTreeMap<String, BTreeMap<u32, PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(io_error(folder))? {

@@ -17,7 +17,6 @@ use crate::analyze::communicators::Communicators;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
 
-/// How to interleave posts and arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interleaving {
     /// All receives first: no message is unexpected.
@@ -29,13 +28,11 @@ pub enum Interleaving {
     },
 }
 
-/// The inputs of one rank's order.
 #[derive(Debug)]
 pub struct Guided<'a> {
     pub program: &'a Program,
     /// Its index in the list of programs.
     pub at: usize,
-    /// Its messages, with their receives.
     pub inbound: &'a [Inbound],
     pub comms: &'a Communicators,
 }

@@ -79,7 +79,6 @@ impl Order {
         self.codes.len()
     }
 
-    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }

@@ -4,7 +4,6 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{End, Transfer, UNKNOWN};
 use crate::analyze::replay::RankView;
 
-/// A receive or message without a partner.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Unmatched {
     pub rank: u32,

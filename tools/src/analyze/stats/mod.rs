@@ -35,7 +35,6 @@ pub(crate) use walk::walk;
 /// Columns of depth over time.
 pub const COLUMNS: usize = 100;
 
-/// The parameters of the statistics.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub bins: Vec<BinCount>,
@@ -47,11 +46,9 @@ pub struct Plan {
 /// Calls by class (Figure 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Shares {
-    /// Point-to-point.
     pub p2p: u64,
     pub collective: u64,
     pub one_sided: u64,
-    /// Waits, tests, probes.
     pub progress: u64,
     pub other: u64,
 }
@@ -213,7 +210,6 @@ pub struct Depths {
 /// Statistics of a rank or, summed, of the application.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Totals {
-    /// Calls by class.
     pub shares: Shares,
     pub traffic: Traffic,
     /// Searches and tables, by number of bins.
@@ -242,7 +238,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds the statistics of another rank.
     pub fn add(&mut self, other: &Self) {
         fn each<T: Copy>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T)) {
             if mine.is_empty() {
@@ -270,7 +265,6 @@ impl Totals {
     }
 }
 
-/// Statistics of one rank in one order.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct RankStats {
     pub rank: u32,

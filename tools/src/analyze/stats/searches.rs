@@ -76,7 +76,6 @@ pub struct BinStats {
     pub bins: u32,
     /// Searches of the posted queue by the engine `bins`.
     pub prq: Searches,
-    /// Searches of the unexpected queue.
     pub umq: Searches,
     pub tables: OccupancyStats,
     /// Unexpected messages inserted into a non-empty bin.

@@ -13,7 +13,6 @@ use super::super::table::text;
 use super::super::{BadInput, document, offload, output};
 use super::{Args, Format};
 
-/// Both runs and their differences.
 struct Pair {
     reports: [Report; 2],
     /// Whether to offload to a card, with the reason, by likely gain.

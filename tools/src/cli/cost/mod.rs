@@ -204,7 +204,6 @@ fn folder(path: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
 }
 
-/// Converts to microseconds.
 fn us(seconds: f64) -> f64 {
     seconds * 1e6
 }

@@ -19,7 +19,6 @@ pub(super) struct Args {
     format: Form,
 }
 
-/// Totals over the ranks.
 #[derive(Debug, Default)]
 struct Sum {
     calls: Counts,

@@ -1,11 +1,9 @@
 //! Reads big-endian numbers from a part of a file, which may end early.
 
-/// Why a read failed.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The part ends too early: this many bytes from its beginning are needed.
     Short(u64),
-    /// The bytes violate the format.
     Fault(String),
 }
 

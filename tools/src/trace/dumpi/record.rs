@@ -29,13 +29,11 @@ pub(super) struct Head {
 
 #[derive(Debug)]
 pub(super) enum Record {
-    /// A call, whose arguments have been read.
     Call(Function, Head),
     Skipped,
     End,
 }
 
-/// Differences between versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Dialect {
     pub(super) status_has_tag: bool,

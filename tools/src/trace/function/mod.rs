@@ -26,7 +26,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes in the order of tables.
     pub const ALL: [Self; 5] =
         [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
 
@@ -67,7 +66,6 @@ impl Function {
         self.0
     }
 
-    /// Its name, such as `MPI_Send`.
     pub fn name(self) -> &'static str {
         self.row().name
     }

@@ -19,7 +19,6 @@ const NAME_BYTES_MAX: u64 = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Its path in the archive.
     pub(super) name: String,
     pub(super) contents: Region,
 }

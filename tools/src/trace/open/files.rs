@@ -27,7 +27,6 @@ const TAR_MAGIC_AT: usize = 257;
 pub(super) enum Place {
     /// A file, opened on demand.
     File(PathBuf),
-    /// A part of an open file.
     Part(Region),
 }
 

@@ -26,12 +26,10 @@ mod steps;
 
 pub use network::{Load, Network, Stall};
 
-/// The event that a rank waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wait {
     /// None: the rank is in the queue of due events.
     Nothing,
-    /// A transfer that the rank began.
     Transfer(u32),
     /// The rest of a list of finished transfers.
     Finish {
@@ -97,7 +95,6 @@ const STALLS_TOLD: usize = 8;
 const STEP: u32 = u32::MAX;
 
 impl<'a> Causal<'a> {
-    /// All ranks at their start.
     pub fn new(
         programs: &'a [Program],
         comms: &'a Communicators,
