@@ -8,8 +8,8 @@ use dpamatch_vocabulary::choices;
 
 use crate::engine::{
     AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
-    DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, OptimisticSeqEngine, Oracle,
-    RankArrayEngine, SimdEngine, UcxEngine,
+    DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, NicDesign, NicListEngine,
+    OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine, UcxEngine,
 };
 use crate::host::NicMatcher;
 #[cfg(feature = "plugin")]
@@ -28,6 +28,9 @@ pub struct EngineOptions {
     pub k: u32,
     /// Length of a shared queue at which these engines extract partners.
     pub theta: u32,
+    /// Entries on the card of the engines that stand for cards with matching in hardware. The
+    /// default is UCX's for BXI (`TM_LIST_SIZE`).
+    pub list_entries: u32,
     /// When the four-dimensional engine's lists become grids.
     pub grid: GridThreshold,
     /// The emulated NIC.
@@ -77,6 +80,7 @@ impl Default for EngineOptions {
             grow_bins: false,
             k: 8,
             theta: 100,
+            list_entries: 256,
             grid: GridThreshold::default(),
             nic,
             threads: true,
@@ -106,6 +110,10 @@ fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine
         processes,
         timed: config.timed,
     }))
+}
+
+fn nic_list(design: NicDesign, options: &EngineOptions) -> Box<dyn Engine> {
+    Box::new(NicListEngine::new(design, options.list_entries))
 }
 
 /// Why an engine cannot be built from these options.
@@ -286,6 +294,26 @@ pub static ENGINES: &[EngineEntry] = &[
             let config = AdaptiveConfig { bins: options.bins, ..AdaptiveConfig::default() };
             Box::new(AdaptiveEngine::new(config, options.comm_size))
         },
+    ),
+    EngineEntry::software(
+        "constant",
+        "four indexes that always hold every message: constant time with wildcards",
+        |_| Box::new(OptimisticSeqEngine::constant()),
+    ),
+    EngineEntry::software(
+        "hw-list",
+        "a card's list of L receives in order, the rest on the host (ConnectX)",
+        |options| nic_list(NicDesign::HwList, options),
+    ),
+    EngineEntry::software(
+        "portals",
+        "L entries for receives and unexpected headers, then the host (Cassini, BXI)",
+        |options| nic_list(NicDesign::Portals, options),
+    ),
+    EngineEntry::software(
+        "alpu",
+        "an associative unit of L entries a queue, in front of lists",
+        |options| nic_list(NicDesign::Alpu, options),
     ),
     EngineEntry::software(
         "oracle",

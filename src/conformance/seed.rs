@@ -50,6 +50,7 @@ pub fn seed_options(seed: u64) -> EngineOptions {
         grow_bins,
         k,
         theta,
+        list_entries: pick(&mut random, &[1, 2, 5, 256]),
         grid,
         nic,
         threads: false,

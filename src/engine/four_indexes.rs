@@ -192,6 +192,11 @@ pub struct FourIndexes {
 }
 
 impl FourIndexes {
+    /// Empty indexes, which hold messages for every class at once if `eager`.
+    pub(super) fn new(eager: bool) -> Self {
+        Self { asked: [eager; 4], ..Self::default() }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.posted.iter().chain(&self.unexpected).map(Table::bytes).sum()
     }

@@ -176,9 +176,10 @@ impl Software {
     }
 
     /// Whether software only waits for forwarded events. The NIC's other reports may then bypass
-    /// it.
+    /// it, and the caller may poll `port` itself, if it passes each event to
+    /// [`digest`](Self::digest).
     #[inline(always)]
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         self.offered.is_none() && self.held.is_empty() && self.changed.is_empty()
     }
 
@@ -247,8 +248,9 @@ impl Software {
         posted
     }
 
-    /// Runs the software's part of an event. Returns the resulting event, if there is one yet.
-    pub(crate) fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
+    /// Runs the software's part of an event that the NIC reported while software was
+    /// [quiet](Self::is_quiet). Returns the resulting event, if there is one yet.
+    pub fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
         match event {
             Event::PostForwarded { request } => self.post(port, request),
             Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload),

@@ -77,6 +77,9 @@ pub(super) struct Args {
     /// Length of a queue at which engines with dedicated queues look for partners
     #[arg(long, value_name = "T", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     theta: u32,
+    /// Entries on the card of 'hw-list', 'portals' and 'alpu'
+    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    list_entries: u32,
     /// Entries above which '4d' leaves its list [default: 26, 50, 98 or 194 by the job's size]
     #[arg(long, value_name = "E")]
     threshold: Option<u32>,
@@ -138,6 +141,7 @@ impl Args {
             grow_bins: self.bins.is_none(),
             k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
             theta: self.theta,
+            list_entries: self.list_entries,
             grid: self.threshold.map_or(GridThreshold::Span, GridThreshold::Entries),
             ..plan.options
         };

@@ -6,7 +6,7 @@ use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::offload::{
-    Advised, Answer, BUILT_IN, Card, Host, OffloadError, Question, Range, Report,
+    Advised, Answer, BUILT_IN, Card, Host, Matcher, OffloadError, Question, Range, Report,
 };
 use dpamatch_tools::table::{Column, Table};
 use dpamatch_tools::trace::OpenOptions;
@@ -38,6 +38,7 @@ Examples:
   dpamatch offload traces/amg-8 traces/minife-16 --handlers 16
   dpamatch offload traces/amg-8 --ranks --communicators
   dpamatch offload traces/amg-8 --collectives openmpi
+  dpamatch offload traces/amg-8 --hardware       the DPA beside hardware tag matching and the host
   dpamatch offload traces/amg-8 --host my-host.toml --set memory.l2_ns=50
   dpamatch offload --print-host > my-host.toml";
 
@@ -54,6 +55,12 @@ pub(super) struct Args {
     /// A row for every communicator, as if it alone were offloaded
     #[arg(long)]
     communicators: bool,
+    /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
+    #[arg(long)]
+    hardware: bool,
+    /// Entries of such a card
+    #[arg(long, value_name = "L", default_value_t = 256, requires = "hardware", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    list_entries: u32,
     /// Engine that matches on the host today
     #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software(&[]))]
     engine: String,
@@ -132,6 +139,7 @@ impl Args {
             },
             worth: self.worth / 100.0,
             communicators: self.communicators,
+            hardware: self.hardware.then_some(self.list_entries),
         })
     }
 
@@ -275,6 +283,26 @@ fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table
         ))
 }
 
+/// Host, DPA and hardware side by side.
+fn matchers(name: &str, report: &Report, entries: u32) -> Table {
+    let columns: [Column<'_, &Matcher>; 9] = [
+        ("matcher", |it| it.name.into()),
+        ("on_card_%", |it| (100.0 * it.shares().0).into()),
+        ("no_room_%", |it| (100.0 * it.shares().1).into()),
+        ("changes", |it| it.changes.into()),
+        ("card_steps", |it| it.card_steps.map(|steps| it.per_message(steps)).into()),
+        ("host_steps", |it| it.per_message(it.host_steps).into()),
+        ("host_us", |it| it.host_us.likely.into()),
+        ("low_us", |it| it.host_us.low.into()),
+        ("high_us", |it| it.host_us.high.into()),
+    ];
+    let title = format!("{name}: who matches, with {entries} entries in hardware");
+    let table = Table::of("matchers", title, &report.matchers).columns(&columns).keyed(1);
+    table
+        .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes of control, all ranks")
+        .note("steps: entries passed per message; host_us: the host's time for all ranks, likely, low and high")
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if args.print_host {
@@ -303,8 +331,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => document::write(&mut *out, &document())?,
         Format::Csv => write(&mut *out, &[whole_table(args, &reports)], args.format, args.wide)?,
         Format::Table => {
-            let tables: Vec<_> =
-                reports.iter().map(|(name, it)| table(name, args, &question, it)).collect();
+            let mut tables = Vec::new();
+            for (name, report) in &reports {
+                tables.push(table(name, args, &question, report));
+                tables.extend(args.hardware.then(|| matchers(name, report, args.list_entries)));
+            }
             write(&mut *out, &tables, args.format, args.wide)?;
         }
     }

@@ -5,10 +5,11 @@ use super::Style;
 use super::svg::{Hatch, INK, Marker};
 
 /// Paul Tol's palette "vibrant", which readers with any colour vision can tell apart on white, then
-/// darker colours of his palette "muted".
-const COLOURS: [&str; 13] = [
+/// darker colours of his palettes "muted" and "bright".
+const COLOURS: [&str; 17] = [
     "#0077bb", "#cc3311", "#009988", "#ee7733", "#ee3377", "#33bbee", "#332288", "#882255",
-    "#117733", "#999933", "#aa4499", "#000000", "#777777",
+    "#117733", "#999933", "#aa4499", "#000000", "#777777", "#cc6677", "#44aa99", "#4477aa",
+    "#228833",
 ];
 
 /// Names with the colour at their index in every figure: the engines.
@@ -26,6 +27,10 @@ const NAMED: [&str; COLOURS.len()] = [
     "4d",
     "rank-array",
     "oracle",
+    "constant",
+    "hw-list",
+    "portals",
+    "alpu",
 ];
 
 const MARKERS: [Marker; 6] = [

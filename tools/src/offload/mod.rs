@@ -10,6 +10,7 @@
 
 mod card;
 mod demand;
+mod hardware;
 mod host;
 mod range;
 mod report;
@@ -17,6 +18,7 @@ mod verdict;
 
 pub use card::{Card, CardError, Service};
 pub use demand::Demand;
+pub use hardware::Matcher;
 pub use host::{BUILT_IN, Host, HostError};
 pub use range::Range;
 pub use report::{Advised, OffloadError, Question, Report};

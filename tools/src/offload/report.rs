@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::demand::Part;
+use super::hardware::Matcher;
 use super::verdict::{BreakEven, Costs, Gain};
 use super::{Card, CardError, Demand, Host, Range, Service, Verdict};
 use crate::analyze::Run;
@@ -28,6 +29,8 @@ pub struct Question {
     pub worth: f64,
     /// Also judge each communicator, as if it alone were offloaded.
     pub communicators: bool,
+    /// Also match on cards whose hardware has this many entries.
+    pub hardware: Option<u32>,
 }
 
 /// A part of the run with its verdict.
@@ -56,6 +59,8 @@ pub struct Report {
     pub ranks: Vec<Advised>,
     /// Each communicator, if requested.
     pub communicators: Vec<Advised>,
+    /// Host, DPA and hardware side by side, if requested.
+    pub matchers: Vec<Matcher>,
 }
 
 /// Why there is no report.
@@ -231,13 +236,28 @@ impl Report {
                     by_comm.insert(comm, weighed);
                 }
             }
-            done(run.programs[at].rank);
-            Ok((all, by_comm))
+            let rank = run.programs[at].rank;
+            let parts = (&all.demand, &all.service, &all.costs);
+            let matchers = question.hardware.map_or(Ok(Vec::new()), |entries| {
+                Matcher::all(whole, parts, &question.host, entries)
+            });
+            let matchers = matchers.map_err(|error| OffloadError::Engine {
+                engine: "hw-list",
+                rank,
+                error,
+            })?;
+            done(rank);
+            Ok(((all, by_comm), matchers))
         };
         let weighed: Result<Vec<_>, OffloadError> =
             (0..orders.len()).into_par_iter().map(weigh_rank).collect();
+        let (weighed, of_ranks): (Vec<_>, Vec<Vec<Matcher>>) = weighed?.into_iter().unzip();
         let (ranks, by_comm): (Vec<Weighed>, Vec<BTreeMap<u32, Weighed>>) =
-            weighed?.into_iter().unzip();
+            weighed.into_iter().unzip();
+        let matchers = of_ranks.into_iter().reduce(|mut sum, rank| {
+            sum.iter_mut().zip(&rank).for_each(|(sum, rank)| sum.add(rank));
+            sum
+        });
         let ends = Ends::of(run, question.network, &ranks, None);
         let mut application = Weighed::default();
         ranks.iter().for_each(|rank| application.add(rank));
@@ -260,6 +280,7 @@ impl Report {
             application: application.advised(None, ends.gain(None), question),
             ranks: ranks.iter().enumerate().map(of_rank).collect(),
             communicators,
+            matchers: matchers.unwrap_or_default(),
         })
     }
 }

@@ -1,0 +1,175 @@
+//! Cards that match in hardware, beside the DPA and the host: what fits, who matches, and what
+//! remains for the host.
+
+use dpamatch::engine::Counter;
+use dpamatch::registry::{self, EngineOptions};
+use dpamatch::stream::{RunError, StreamMatcher};
+use serde::Serialize;
+
+use super::demand::Part;
+use super::{Costs, Demand, Host, Range, Service};
+use crate::analyze::tell_sizes;
+
+/// The engines that stand for such cards.
+const DESIGNS: [&str; 3] = ["hw-list", "portals", "alpu"];
+
+/// A place where a program's messages can be matched.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Matcher {
+    /// `host`, `dpa`, or the engine that stands for a card.
+    pub name: &'static str,
+    pub posts: u64,
+    pub messages: u64,
+    /// Messages that the card matched. For the DPA, all that did not fall back.
+    pub on_card: u64,
+    /// Receives for which the card had no room when they were posted.
+    pub no_room: u64,
+    /// Times that matching went from the card to the host or back. The DPA's is not counted.
+    pub changes: Option<u64>,
+    /// Entries that the card and the host passed.
+    pub card_steps: Option<u64>,
+    pub host_steps: u64,
+    /// The host's time for matching, in microseconds.
+    pub host_us: Range,
+}
+
+/// Prices what a card of this design leaves to the host: commands and completions for its part, and
+/// matching for the rest. The card's own searches are not priced: no vendor publishes their time.
+fn price(
+    demand: &Demand,
+    host: &Host,
+    (on_card, no_room, moved): (u64, u64, u64),
+    host_steps: u64,
+) -> Range {
+    let (own, card) = (&host.matching, &host.offloaded);
+    let commanded = (demand.posts - no_room) as f64;
+    let (by_card, by_host) = (on_card as f64, (demand.messages - on_card) as f64);
+    let host_share = by_host / demand.messages.max(1) as f64;
+    (card.post_ns * commanded
+        + own.post_ns * no_room as f64
+        + card.completion_ns * by_card
+        + own.message_ns * (by_host + moved as f64)
+        + own.step_ns * host_steps as f64
+        + own.copy_ns_per_byte * (demand.eager_bytes as f64 * host_share)
+        + own.rendezvous_ns * (demand.rendezvous as f64 * host_share))
+        * 1e-3
+}
+
+impl Matcher {
+    /// The host, the DPA, and the hardware designs with `entries` entries each.
+    pub(super) fn all(
+        part: Part<'_>,
+        (demand, service, costs): (&Demand, &Service, &Costs),
+        host: &Host,
+        entries: u32,
+    ) -> Result<Vec<Self>, RunError> {
+        let &Demand { posts, messages, .. } = demand;
+        let none = Self {
+            name: "host",
+            posts,
+            messages,
+            on_card: 0,
+            no_room: 0,
+            changes: Some(0),
+            card_steps: Some(0),
+            host_steps: demand.steps,
+            host_us: costs.now_us,
+        };
+        // As in the costs: what falls back are posts and messages alike.
+        let sent_on = service.sent_on as f64 / (posts + messages).max(1) as f64;
+        let dpa = Self {
+            name: "dpa",
+            on_card: messages - (messages as f64 * sent_on).round() as u64,
+            no_room: (posts as f64 * sent_on).round() as u64,
+            changes: None,
+            card_steps: None,
+            host_steps: (demand.steps as f64 * sent_on).round() as u64,
+            host_us: costs.after_us,
+            ..none
+        };
+        let hardware = DESIGNS
+            .into_iter()
+            .map(|name| Self::hardware(name, part, none, (demand, host), entries));
+        [Ok(none), Ok(dpa)].into_iter().chain(hardware).collect()
+    }
+
+    fn hardware(
+        name: &'static str,
+        part: Part<'_>,
+        none: Self,
+        (demand, host): (&Demand, &Host),
+        entries: u32,
+    ) -> Result<Self, RunError> {
+        let options = EngineOptions { list_entries: entries, ..EngineOptions::default() };
+        let entry = registry::find(name).expect("the registry has the designs");
+        let mut engine = entry.engine(&options).expect("a software engine");
+        tell_sizes(part.view, engine.as_mut());
+        engine.run(&mut part.events().map(|(event, _)| event), &mut |_| ())?;
+        let counters: Vec<Counter> = engine.own_counters();
+        let count = |name: &str| {
+            let counter = counters.iter().find(|counter| counter.name == name);
+            counter.map_or(0, |counter| counter.value)
+        };
+        let (on_card, no_room) = (count("card_matches"), count("host_receives"));
+        let host_steps = count("host_steps");
+        Ok(Self {
+            name,
+            on_card,
+            no_room,
+            changes: Some(count("control_changes")),
+            card_steps: Some(count("card_steps")),
+            host_steps,
+            host_us: price(demand, host, (on_card, no_room, count("moved_entries")), host_steps),
+            ..none
+        })
+    }
+
+    /// Adds another rank's part.
+    pub(super) fn add(&mut self, other: &Self) {
+        let sum = |mine: Option<u64>, theirs: Option<u64>| Some(mine? + theirs?);
+        self.posts += other.posts;
+        self.messages += other.messages;
+        self.on_card += other.on_card;
+        self.no_room += other.no_room;
+        self.changes = sum(self.changes, other.changes);
+        self.card_steps = sum(self.card_steps, other.card_steps);
+        self.host_steps += other.host_steps;
+        self.host_us = self.host_us + other.host_us;
+    }
+
+    pub fn per_message(&self, steps: u64) -> f64 {
+        steps as f64 / self.messages.max(1) as f64
+    }
+
+    /// The share of messages that the card matches, and of receives that never fit.
+    pub fn shares(&self) -> (f64, f64) {
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        (share(self.on_card, self.messages), share(self.no_room, self.posts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offload::BUILT_IN;
+
+    /// All numbers differ: 3 of 10 receives and 4 of 10 messages are the host's.
+    #[test]
+    fn the_host_pays_for_its_part_and_for_commands() {
+        let mut host = Host::parse(BUILT_IN[0].1).expect("a host");
+        host.matching.post_ns = Range::exact(10.0);
+        host.matching.message_ns = Range::exact(100.0);
+        host.matching.step_ns = Range::exact(2.0);
+        host.matching.copy_ns_per_byte = Range::exact(0.5);
+        host.matching.rendezvous_ns = Range::exact(1000.0);
+        host.offloaded.post_ns = Range::exact(50.0);
+        host.offloaded.completion_ns = Range::exact(20.0);
+        let demand =
+            Demand { posts: 10, messages: 10, eager_bytes: 80, rendezvous: 5, ..Demand::default() };
+        let priced = price(&demand, &host, (6, 3, 2), 7);
+        // 7 x 50 + 3 x 10 + 6 x 20 + (4 + 2) x 100 + 7 x 2 + 80 x 0.4 x 0.5 + 5 x 0.4 x 1000 ns.
+        assert!((priced.likely - 3.13).abs() < 1e-9, "{priced:?}");
+        let all = price(&demand, &host, (10, 0, 0), 0);
+        assert!((all.likely - 0.7).abs() < 1e-9, "{all:?}");
+    }
+}
