@@ -1,8 +1,8 @@
 //! Receivers on the NIC's wire without its matching: none at all, or a sequential engine.
 
 use dpa_model::{Data, Drain};
-use dpamatch_vocabulary::{CommId, Selector};
 
+use super::load::Key;
 use super::signal::Spin;
 use super::window::Receiver;
 use super::{BenchError, payload};
@@ -43,7 +43,7 @@ impl NoMatching {
 
 impl Receiver for NoMatching {
     #[inline]
-    fn post(&mut self, _: usize, _: Selector) -> Result<(), BenchError> {
+    fn post(&mut self, _: usize, _: Key) -> Result<(), BenchError> {
         Ok(())
     }
 
@@ -137,8 +137,8 @@ impl<E: Engine + ?Sized> Sequential<E> {
 
 impl<E: Engine + ?Sized> Receiver for Sequential<E> {
     #[inline]
-    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
-        if let Some(MsgId(number)) = self.engine.post(RecvId(slot as u64), CommId(0), selector) {
+    fn post(&mut self, slot: usize, (comm, selector): Key) -> Result<(), BenchError> {
+        if let Some(MsgId(number)) = self.engine.post(RecvId(slot as u64), comm, selector) {
             self.buffers[slot].copy_from_slice(&self.stored[number as usize]);
             self.completed += 1;
         }

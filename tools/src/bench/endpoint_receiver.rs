@@ -8,8 +8,9 @@ use dpamatch::endpoint::{
     CommSender, Communicator, Drive, Endpoint, EndpointConfig, EndpointError, RecvRequest,
 };
 use dpamatch::registry::EngineOptions;
-use dpamatch_vocabulary::{Rank, Selector};
+use dpamatch_vocabulary::Rank;
 
+use super::load::Key;
 use super::window::Receiver;
 use super::{BenchError, payload};
 
@@ -64,7 +65,7 @@ impl EndpointReceiver {
 
 impl Receiver for EndpointReceiver {
     #[inline(always)]
-    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
+    fn post(&mut self, slot: usize, (_, selector): Key) -> Result<(), BenchError> {
         let buffer = mem::take(&mut self.buffers[slot]);
         let request = self.endpoint.post_recv(&self.comm, selector.source, selector.tag, buffer);
         let request = request.map_err(|_| BenchError::Hint)?;

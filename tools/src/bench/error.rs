@@ -50,8 +50,8 @@ pub enum BenchError {
     /// A recorded sequence failed.
     #[error(transparent)]
     Run(NicRunError),
-    /// A receive or message fell back to software.
-    #[error("a receive or message did not fit on the NIC and went to software matching")]
+    /// A receive ended without its message.
+    #[error("a receive ended without its message")]
     LeftTheNic,
     /// UCX is unavailable or was not requested.
     #[error(transparent)]

@@ -17,18 +17,23 @@ const DONE_TAG: u32 = 1;
 /// First tag of the receives that never match.
 const STANDING_TAG: u32 = 1 << 30;
 
+/// Communicator and selector of a receive.
+pub(super) type Key = (CommId, Selector);
+
 #[derive(Debug)]
 pub(super) struct Window {
     /// Receives posted before the first window, which never match.
     pub(super) standing: Vec<Selector>,
     /// In posting order.
-    pub(super) receives: Vec<Selector>,
+    pub(super) receives: Vec<Key>,
     /// Number of receives posted before the messages are sent; the rest follow when all have come.
     pub(super) early: usize,
     /// In sending order, for each of several senders.
     pub(super) messages: Vec<Envelope>,
     /// Number of sending threads: sender `i % senders` sends message i.
     pub(super) senders: usize,
+    /// Number of communicators: message i has number `i % comms`.
+    pub(super) comms: usize,
     /// The message that each receive must get.
     pub(super) expected: Vec<usize>,
     pub(super) done: Envelope,
@@ -53,7 +58,7 @@ fn choose(percent: usize, count: usize, random: &mut ChaCha8Rng) -> Vec<bool> {
 impl Window {
     /// `count` messages of `size` bytes; `seed` determines random orders and the chosen shares.
     pub(super) fn new(scenario: &Scenario, count: usize, size: usize, seed: u64) -> Self {
-        let comm = CommId(0);
+        let comm_of = |message: usize| CommId((message % scenario.comms) as u32);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut order: Vec<usize> = (0..count).collect();
         match scenario.posting {
@@ -100,20 +105,24 @@ impl Window {
             tag: tag(STANDING_TAG + i as u32).into(),
         };
         let in_order = scenario.same || scenario.any_tag;
-        let envelope =
-            |message| Envelope { comm, source: source_of(message), tag: tag_of(message) };
+        let envelope = |message| Envelope {
+            comm: comm_of(message),
+            source: source_of(message),
+            tag: tag_of(message),
+        };
         let mut window = Self {
             standing: (0..scenario.standing).map(standing).collect(),
-            receives: order.iter().map(|&message| selector(message)).collect(),
+            receives: order.iter().map(|&message| (comm_of(message), selector(message))).collect(),
             early,
             messages: (0..count).map(envelope).collect(),
             senders: scenario.senders,
+            comms: scenario.comms,
             expected: order
                 .iter()
                 .enumerate()
                 .map(|(i, &own)| if in_order { i } else { own })
                 .collect(),
-            done: Envelope { comm, source: rank(0), tag: tag(DONE_TAG) },
+            done: Envelope { comm: CommId(0), source: rank(0), tag: tag(DONE_TAG) },
             size,
         };
         if scenario.is_mixed() {
@@ -135,14 +144,14 @@ impl Window {
     /// interleavings of several senders agree. The oracle's queues are linear: quadratic time.
     fn by_oracle(&self) -> Vec<usize> {
         let mut oracle = Oracle::new();
-        let comm = CommId(0);
         let count = self.receives.len();
         let mut matched = vec![None; count];
         for (i, selector) in self.standing.iter().enumerate() {
-            oracle.post(RecvId((count + i) as u64), comm, *selector);
+            oracle.post(RecvId((count + i) as u64), CommId(0), *selector);
         }
         for slot in 0..self.early {
-            oracle.post(RecvId(slot as u64), comm, self.receives[slot]);
+            let (comm, selector) = self.receives[slot];
+            oracle.post(RecvId(slot as u64), comm, selector);
         }
         for (i, envelope) in self.messages.iter().enumerate() {
             if let Some(RecvId(slot)) = oracle.arrive(MsgId(i as u64), *envelope) {
@@ -150,7 +159,8 @@ impl Window {
             }
         }
         for slot in self.late() {
-            let message = oracle.post(RecvId(slot as u64), comm, self.receives[slot]);
+            let (comm, selector) = self.receives[slot];
+            let message = oracle.post(RecvId(slot as u64), comm, selector);
             matched[slot] = message.map(|MsgId(number)| number as usize);
         }
         assert_eq!(
@@ -184,7 +194,7 @@ mod tests {
     fn shares_are_kept_and_seeded() {
         let mixed = window("MIX-30-20-10", 1000, 1);
         let wild =
-            |receive: &&Selector| receive.source == SourceSel::Any || receive.tag == TagSel::Any;
+            |(_, receive): &&Key| receive.source == SourceSel::Any || receive.tag == TagSel::Any;
         let hot = |message: &&Envelope| message.tag.get() == FIRST_TAG;
         assert_eq!(mixed.receives.iter().filter(wild).count(), 300);
         assert_eq!(mixed.messages.iter().filter(hot).count(), 200);
@@ -203,6 +213,16 @@ mod tests {
         );
     }
 
+    /// The first receives of a communicator are not the first of the window.
+    #[test]
+    fn communicators_take_turns() {
+        let window = window("COMMS-3", 7, 1);
+        let comms = |messages: &[Envelope]| messages.iter().map(|it| it.comm.0).collect::<Vec<_>>();
+        assert_eq!(comms(&window.messages), [0, 1, 2, 0, 1, 2, 0]);
+        let received: Vec<u32> = window.receives.iter().map(|(comm, _)| comm.0).collect();
+        assert_eq!((received, window.comms), (comms(&window.messages), 3));
+    }
+
     #[test]
     fn a_late_hot_receive_gets_what_the_early_ones_leave() {
         // All keys are equal: the early receives get the first messages in order.
@@ -215,8 +235,8 @@ mod tests {
         let window = window("MANY-3", 31, 1);
         for first in 0..3 {
             let mut oracle = Oracle::new();
-            for (slot, receive) in window.receives.iter().enumerate() {
-                assert_eq!(oracle.post(RecvId(slot as u64), CommId(0), *receive), None);
+            for (slot, &(comm, receive)) in window.receives.iter().enumerate() {
+                assert_eq!(oracle.post(RecvId(slot as u64), comm, receive), None);
             }
             for sender in [first, (first + 1) % 3, (first + 2) % 3] {
                 for message in (sender..31).step_by(3) {

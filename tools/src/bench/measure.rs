@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dpa_model::{Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
+use dpa_model::{Barrier, Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
 
 use super::baseline::{NoMatching, Sequential};
 use super::endpoint_receiver::EndpointReceiver;
@@ -23,14 +23,61 @@ use super::window::{
 use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
 
+/// The sizes of the NIC that a window may enlarge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Grow {
+    /// A hash table gets at least as many bins as receives are posted at a time. Otherwise a search
+    /// walks over several receives whatever the hash.
+    pub bins: bool,
+    /// The posted receives fit, but for the share of FULL.
+    pub receives: bool,
+    /// The unexpected messages fit, but for the share of UNEXP-FULL.
+    pub unexpected: bool,
+    /// So do their payloads.
+    pub unexpected_buffers: bool,
+    /// The communicators fit.
+    pub communicators: bool,
+}
+
+impl Grow {
+    /// Everything fits.
+    pub const ALL: Self = Self {
+        bins: true,
+        receives: true,
+        unexpected: true,
+        unexpected_buffers: true,
+        communicators: true,
+    };
+}
+
+/// The sizes of the NIC that was measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Sizes {
+    pub workers: usize,
+    pub bins: usize,
+    pub receives: usize,
+    pub unexpected: usize,
+    pub unexpected_buffers: usize,
+    pub communicators: usize,
+}
+
+impl Sizes {
+    fn of(config: &NicConfig) -> Self {
+        let &NicConfig { workers, bins, receives, unexpected, .. } = config;
+        let &NicConfig { unexpected_buffers, communicators, .. } = config;
+        Self { workers, bins, receives, unexpected, unexpected_buffers, communicators }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The NIC. `threads` runs it on its own threads instead of the receiving thread. Tables that
-    /// are too small for a window are enlarged.
+    /// The NIC. `threads` runs it on its own threads instead of the receiving thread.
     pub nic: EngineOptions,
-    /// Gives a hash table at least as many bins as receives are posted at a time. Otherwise a
-    /// search walks over several receives whatever the hash.
-    pub grow_bins: bool,
+    /// The sizes that become as large as a window needs. What does not fit in the others goes to
+    /// software matching.
+    pub grow: Grow,
+    /// Arrange the handlers as on the card: a thread for each, one bitmap as the barrier.
+    pub like_card: bool,
     /// Maximum measured windows.
     pub repetitions: usize,
     /// Maximum measured windows of one message, which are short, and whose rare long times matter.
@@ -63,6 +110,8 @@ pub struct Sample {
     pub pinned: bool,
     /// The NIC's paths; `None` for another receiver.
     pub paths: Option<Paths>,
+    /// The NIC's sizes; `None` for another receiver.
+    pub sizes: Option<Sizes>,
     /// Compares and hops per message in a sequential engine's searches, warm-up included; `None`
     /// for another receiver.
     pub steps_per_message: Option<f64>,
@@ -80,15 +129,35 @@ impl Settings {
         }
         let Point { scenario, window, size, .. } = point;
         let posted = window + scenario.standing;
-        config.receives = config.receives.max(posted + 1);
-        if self.grow_bins {
+        let late = scenario.unexpected || scenario.late > 0;
+        let buffered = (INLINE_BYTES + 1..=config.eager_limit).contains(size);
+        let room = (window * (100 - scenario.beyond) / 100).max(1);
+        let (beyond, grow) = (scenario.beyond > 0, self.grow);
+        if grow.receives {
+            config.receives = match beyond && !late {
+                true => room,
+                false => config.receives.max(posted + 1),
+            };
+        }
+        if grow.bins {
             config.bins = config.bins.max(posted.next_power_of_two().min(BIN_COUNT_MAX as usize));
         }
-        if scenario.unexpected || scenario.late > 0 {
-            config.unexpected = config.unexpected.max(window + 1);
-            if (INLINE_BYTES + 1..=config.eager_limit).contains(size) {
-                config.unexpected_buffers = config.unexpected_buffers.max(window + 1);
-            }
+        if grow.unexpected && late {
+            config.unexpected = if beyond { room } else { config.unexpected.max(window + 1) };
+        }
+        if grow.unexpected_buffers && late && buffered {
+            config.unexpected_buffers = config.unexpected_buffers.max(window + 1);
+        }
+        if grow.unexpected_buffers {
+            config.unexpected_buffers = config.unexpected_buffers.min(config.unexpected);
+        }
+        if grow.communicators {
+            config.communicators = config.communicators.max(scenario.comms);
+        }
+        if self.like_card {
+            config.workers = config.handlers;
+            config.slice_min = 1;
+            config.options.barrier = Barrier::Bitmap;
         }
         config.regions = config.regions.max(*window);
         config.options.fast_path = match (scenario.fast_path, config.options.fast_path) {
@@ -118,13 +187,14 @@ impl Settings {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use dpamatch_tools::bench::{Peer, Point, Settings, WARM_UP, measure};
+/// use dpamatch_tools::bench::{Grow, Peer, Point, Settings, WARM_UP, measure};
 ///
 /// let peer = Peer::Nic { handlers: 32 };
 /// let point = Point { peer, scenario: "NC".parse()?, window: 16, size: 8 };
 /// let settings = Settings {
 ///     nic: dpamatch::registry::EngineOptions { threads: false, ..Default::default() },
-///     grow_bins: true,
+///     grow: Grow::ALL,
+///     like_card: false,
 ///     repetitions: 10,
 ///     repetitions_single: 10,
 ///     budget: Duration::from_millis(5),
@@ -175,13 +245,14 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 (leader, workers),
                 host,
                 &options,
-                slots,
-                point.size,
+                window.comms,
+                (slots, point.size),
                 &run.processors,
             )?;
             let monitor = receiver.monitor();
             let (sample, _) = run.pair(receiver)?;
-            Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
+            let paths = Some(Paths::of(&monitor.counts()));
+            Ok(Sample { paths, sizes: Some(Sizes::of(&config)), ..sample })
         }
         Peer::NoMatching => {
             let receiver = NoMatching::new(Drain::new(leader), point.window, point.size);
@@ -219,7 +290,8 @@ fn through_endpoint(
     let run = Run { window, settings, sender, processors: Processors::allowed() };
     let monitor = receiver.monitor();
     let (sample, _) = run.pair_with(receiver, senders)?;
-    Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
+    let paths = Some(Paths::of(&monitor.counts()));
+    Ok(Sample { paths, sizes: Some(Sizes::of(&config)), ..sample })
 }
 
 /// The parts of a measurement besides the receiver.
@@ -317,246 +389,11 @@ fn sample(
         checked: received.checked,
         pinned,
         paths: None,
+        sizes: None,
         steps_per_message: None,
         latencies: (window.messages.len() == 1).then(|| Latencies::of(times)),
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::scenario::Scenario;
-    use super::*;
-
-    fn settings(threads: bool) -> Settings {
-        let nic = EngineOptions { threads, ..EngineOptions::default() };
-        Settings {
-            nic,
-            grow_bins: true,
-            repetitions: 3,
-            repetitions_single: 3,
-            budget: Duration::ZERO,
-            seed: 7,
-            ucx: None,
-            look: false,
-        }
-    }
-
-    fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
-        Point { peer, scenario: scenario.parse().expect("a scenario"), window, size }
-    }
-
-    #[test]
-    fn every_scenario_is_matched_right_by_every_peer() {
-        for scenario in Scenario::all() {
-            let nic = Peer::Nic { handlers: 8 };
-            for peer in [nic, Peer::Endpoint, Peer::Bins, Peer::List, Peer::NoMatching] {
-                if !peer.takes(&scenario) || scenario.standing > 1024 {
-                    continue;
-                }
-                let sample = measure(&point(peer, scenario.name(), 40, 8), &settings(false));
-                let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
-                assert_eq!(sample.checked, 40 * super::super::WARM_UP as u64);
-                assert_eq!(sample.time_ns.count, 3);
-            }
-        }
-    }
-
-    #[test]
-    fn sizes_take_every_protocol() {
-        for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
-            for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint, Peer::NoMatching, Peer::Bins] {
-                let sample =
-                    measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
-                assert!(sample.time_ns.median > 0.0);
-            }
-            measure(&point(Peer::Nic { handlers: 32 }, "UNEXP", 20, size), &settings(false))
-                .expect("a sample");
-        }
-    }
-
-    #[test]
-    fn several_senders_and_set_shares_take_every_protocol() {
-        for size in [0, 8, 25, 4097] {
-            for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
-                for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
-                    let sample = measure(&point(peer, scenario, 20, size), &settings(false));
-                    let sample =
-                        sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
-                    assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
-                }
-            }
-        }
-        let copied =
-            measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
-        assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
-        measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
-            .expect("a sample");
-    }
-
-    #[test]
-    fn what_a_peer_does_not_take_is_refused() {
-        for (peer, scenario) in [
-            (Peer::Ucx, "HOT-10"),
-            (Peer::Ucx, "MANY-2"),
-            (Peer::NoMatching, "WC"),
-            (Peer::Endpoint, "MIX-10-0-0"),
-        ] {
-            let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
-            assert!(
-                matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),
-                "{peer} {scenario}"
-            );
-        }
-        assert!(Peer::Ucx.takes(&"WDEPTH-64".parse().expect("a scenario")));
-    }
-
-    #[test]
-    fn tables_grow_with_the_window() {
-        let nic = Peer::Nic { handlers: 32 };
-        for scenario in ["NC-REV", "UNEXP", "MIX-0-0-90"] {
-            measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
-        }
-        measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
-        let bins = |grow_bins, name| {
-            Settings { grow_bins, ..settings(false) }.config(&point(nic, name, 100, 8)).bins
-        };
-        let least = settings(false).nic.nic.bins;
-        assert_eq!(
-            [bins(true, "DEPTH-8192"), bins(false, "DEPTH-8192"), bins(true, "NC")],
-            [16_384, least, least]
-        );
-        let too_many = measure(&point(nic, "NC", WINDOW_MAX + 1, 8), &settings(false));
-        assert!(matches!(too_many, Err(BenchError::WindowSize(_))));
-        let too_long = measure(&point(nic, "NC", 10_000, 1 << 20), &settings(false));
-        assert!(matches!(too_long, Err(BenchError::MessageSize)));
-    }
-
-    #[test]
-    fn a_nic_has_room_for_every_message_of_a_window() {
-        let config = |handlers, scenario, window, size| {
-            settings(false).config(&point(Peer::Nic { handlers }, scenario, window, size))
-        };
-        let least = settings(false).nic.nic;
-        let plain = config(5, "NC", 10, 8);
-        assert_eq!(plain.handlers, 5);
-        assert_eq!(
-            NicConfig { handlers: least.handlers, ..plain },
-            NicConfig { bins: plain.bins, ..least }
-        );
-        let window = 9_000;
-        assert_eq!(config(5, "DEPTH-1000", window, 8).receives, 10_001);
-        let rooms = |scenario, size| {
-            let config = config(5, scenario, window, size);
-            [config.receives, config.unexpected, config.unexpected_buffers, config.regions]
-        };
-        let [receives, unexpected, buffers] =
-            [window + 1, least.unexpected, least.unexpected_buffers];
-        let small = |unexpected, buffers| [receives, unexpected, buffers, window];
-        assert_eq!(rooms("NC", 100), small(unexpected, buffers));
-        for scenario in ["UNEXP", "MIX-0-0-1"] {
-            assert_eq!(rooms(scenario, INLINE_BYTES), small(window + 1, buffers), "{scenario}");
-            assert_eq!(rooms(scenario, INLINE_BYTES + 1), small(window + 1, window + 1));
-            assert_eq!(rooms(scenario, least.eager_limit), small(window + 1, window + 1));
-            assert_eq!(rooms(scenario, least.eager_limit + 1), small(window + 1, buffers));
-        }
-    }
-
-    #[test]
-    fn threads_of_the_nic_give_the_same_matches() {
-        let mut settings = settings(true);
-        for workers in [1, 2] {
-            settings.nic.nic.workers = workers;
-            for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30"] {
-                measure(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8), &settings)
-                    .expect("a sample");
-            }
-        }
-    }
-
-    #[test]
-    fn the_forced_paths_are_taken() {
-        let paths = |scenario| {
-            let mut settings = settings(false);
-            settings.nic.nic.options.fast_path = FastPath::Literal;
-            let config = settings.config(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8));
-            config.options.fast_path
-        };
-        assert_eq!([paths("WC"), paths("WC-FP")], [FastPath::Literal, FastPath::Literal]);
-        assert_eq!(paths("WC-SP"), FastPath::Off);
-        let mut settings = settings(false);
-        settings.nic.nic.options.fast_path = FastPath::Off;
-        let config = settings.config(&point(Peer::Nic { handlers: 32 }, "WC-FP", 100, 8));
-        assert_eq!(config.options.fast_path, FastPath::Sequence);
-    }
-
-    #[test]
-    fn a_sample_is_made_of_both_ends_times() {
-        let window = Window::new(&"MIX-0-0-50".parse().expect("a scenario"), 4, 8, 1);
-        let received = ReceiverTimes {
-            post: vec![40.0, 80.0, 60.0],
-            settle: vec![8.0, 4.0, 100.0],
-            unexpected: vec![10.0, 30.0],
-            checked: 77,
-        };
-        let made = sample(&[5.0, 1.0, 3.0], &received, &window, true).expect("a sample");
-        let expected = Sample {
-            time_ns: Summary { median: 3.0, min: 1.0, max: 5.0, count: 3 },
-            // Four receives: 60 / 4 and 8 / 4.
-            post_ns: 17.0,
-            admit_ns: 2.0,
-            // Two of them are late: 20 / 2.
-            receive_ns: 10.0,
-            checked: 77,
-            pinned: true,
-            paths: None,
-            steps_per_message: None,
-            latencies: None,
-        };
-        assert_eq!(made, expected);
-        assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
-    }
-
-    /// The length of searches shows the setup: standing receives in front, and as many bins as the
-    /// NIC has.
-    #[test]
-    fn the_baselines_search_what_the_scenario_says() {
-        let steps = |peer, scenario, bins: u32| {
-            let mut settings = settings(false);
-            settings.grow_bins = bins == 0;
-            if bins > 0 {
-                settings.nic.nic.bins = bins as usize;
-            }
-            let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
-            sample.steps_per_message.expect("a sequential engine")
-        };
-        // In reverse order each search walks the whole list: 100 + 99 + ... + 1 steps.
-        assert_eq!(steps(Peer::List, "NC", 0), 1.0);
-        assert_eq!(steps(Peer::List, "NC-REV", 0), 50.5);
-        assert_eq!(steps(Peer::List, "DEPTH-300", 0), 301.0);
-        assert_eq!(steps(Peer::List, "WDEPTH-300", 0), 301.0);
-        let bins = steps(Peer::Bins, "NC-REV", 0);
-        assert!((1.0..2.0).contains(&bins), "{bins}");
-        assert_eq!(steps(Peer::Bins, "NC-REV", 1), 50.5);
-        let deep = [0, 4096, 64, 1].map(|bins| steps(Peer::Bins, "DEPTH-2000", bins));
-        assert!(deep[0] < 2.5 && deep[1] < deep[2] && deep[2] < deep[3], "{deep:?}");
-        let nic = measure(&point(Peer::Nic { handlers: 8 }, "NC", 20, 8), &settings(false));
-        assert_eq!(nic.expect("a sample").steps_per_message, None);
-    }
-
-    /// Also if the refused receive follows the messages, whose buffers remain unread.
-    #[test]
-    fn excluded_wildcards_are_reported() {
-        for threads in [false, true] {
-            let mut settings = settings(threads);
-            settings.nic.hints.no_any_source = true;
-            for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint] {
-                for (scenario, size) in
-                    [("ANYSRC", 8), ("UNEXP-ANYSRC-REV", 8), ("UNEXP-ANYSRC-REV", 70_000)]
-                {
-                    let refused = measure(&point(peer, scenario, 10, size), &settings);
-                    assert!(matches!(refused, Err(BenchError::Hint)), "{peer} {scenario} {size}");
-                }
-            }
-        }
-    }
-}
+mod tests;

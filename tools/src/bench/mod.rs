@@ -30,7 +30,7 @@ mod window;
 pub use error::BenchError;
 pub use latency::{ClockQuality, Latencies, PERCENTILES};
 pub use machine::Machine;
-pub use measure::{Sample, Settings, measure};
+pub use measure::{Grow, Sample, Settings, Sizes, measure};
 pub use nic_receiver::Paths;
 pub use placement::{Distance, Placement};
 pub use point::{Peer, Point};

@@ -3,12 +3,14 @@
 use dpa_model::{
     CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, RequestId, Round, Worker,
 };
-use dpamatch_vocabulary::{CommId, Selector};
+use dpamatch_vocabulary::CommId;
 
+use super::load::Key;
 use super::machine::Processors;
 use super::signal::Spin;
 use super::window::Receiver;
 use super::{BenchError, payload};
+use dpamatch::host::Software;
 use dpamatch::registry::EngineOptions;
 
 /// The threads that run the NIC.
@@ -23,8 +25,10 @@ pub(super) struct NicReceiver {
     runner: Runner,
     port: HostPort,
     monitor: Monitor,
+    /// Matches what the NIC has no room for.
+    software: Software,
     slots: Slots,
-    commands: u64,
+    posts: u64,
 }
 
 struct Slots {
@@ -36,6 +40,16 @@ struct Slots {
 }
 
 impl Slots {
+    /// Notes the slot of a receive. Communicators and receives that the host offers back hold
+    /// requests, too.
+    #[inline(always)]
+    fn note(&mut self, request: RequestId, slot: u32) {
+        if request.slot() >= self.slot_of.len() {
+            self.slot_of.resize(2 * request.slot() + 1, 0);
+        }
+        self.slot_of[request.slot()] = slot;
+    }
+
     #[inline(always)]
     fn put(&mut self, request: RequestId, buffer: Vec<u8>) {
         let slot = self.slot_of[request.slot()] as usize;
@@ -44,29 +58,34 @@ impl Slots {
     }
 }
 
+/// Handles an event after software matching.
 #[cold]
 #[inline(never)]
-fn other(event: Event) -> Result<(), BenchError> {
+fn other(event: Event, slots: &mut Slots) -> Result<(), BenchError> {
     match event {
-        Event::Created { offloaded: true, .. } => Ok(()),
-        Event::Created { .. } => Err(BenchError::NoTables),
-        Event::Refused { .. } => Err(BenchError::Hint),
-        _ => Err(BenchError::LeftTheNic),
+        Event::Received { request, buffer, .. } => slots.put(request, buffer),
+        Event::Created { offloaded: false, .. } => return Err(BenchError::NoTables),
+        Event::Refused { .. } => return Err(BenchError::Hint),
+        _ => {}
     }
+    Ok(())
 }
 
 impl NicReceiver {
+    /// A receiver with `comms` communicators, and `slots` buffers of `size` bytes.
     pub(super) fn new(
         (leader, workers): (Leader, Vec<Worker>),
         mut host: HostPort,
         options: &EngineOptions,
-        slots: usize,
-        size: usize,
+        comms: usize,
+        (slots, size): (usize, usize),
         processors: &Processors,
     ) -> Result<Self, BenchError> {
         let bins = options.nic.bins as u32;
-        host.create(CommId(0), bins, options.hints, 0)
-            .map_err(|CommandQueueFull| BenchError::NoTables)?;
+        for comm in 0..comms {
+            host.create(CommId(comm as u32), bins, options.hints, 0)
+                .map_err(|CommandQueueFull| BenchError::NoTables)?;
+        }
         let monitor = leader.monitor();
         let runner = if options.threads {
             let processors = processors.clone();
@@ -79,12 +98,13 @@ impl NicReceiver {
             runner,
             port: host,
             monitor,
+            software: Software::default(),
             slots: Slots {
                 buffers: payload::buffers(slots, size),
                 slot_of: vec![0; slots],
                 completed: 0,
             },
-            commands: 1,
+            posts: 0,
         })
     }
 
@@ -112,30 +132,39 @@ impl NicReceiver {
     /// Takes the NIC's events until `count` receives are complete. Returns whether there were any.
     #[inline]
     fn take(&mut self, count: usize) -> Result<bool, BenchError> {
-        let Self { port, slots, .. } = self;
+        let Self { port, software, slots, .. } = self;
         let before = slots.completed;
         let mut any = false;
-        // A separate event for each receive would pass through memory.
-        while let Some(event) = port.drain(|request, buffer, _, _| {
-            slots.put(request, buffer);
-            slots.completed < count
-        }) {
+        while software.is_quiet() {
+            // A separate event for each receive would pass through memory.
+            let Some(event) = port.drain(|request, buffer, _, _| {
+                slots.put(request, buffer);
+                slots.completed < count
+            }) else {
+                return Ok(any || slots.completed != before);
+            };
             any = true;
-            other(event)?;
+            if let Some(event) = software.digest(port, event) {
+                other(event, slots)?;
+            }
         }
-        Ok(any || slots.completed != before)
+        while let Some(event) = software.poll(port) {
+            any = true;
+            other(event, slots)?;
+        }
+        Ok(any)
     }
 
     #[cold]
     #[inline(never)]
     fn post_later(
         &mut self,
-        selector: Selector,
+        (comm, selector): Key,
         mut buffer: Vec<u8>,
     ) -> Result<RequestId, BenchError> {
         loop {
             self.progress(usize::MAX)?;
-            match self.port.post(CommId(0), selector, buffer, 0) {
+            match self.port.post(comm, selector, buffer, 0) {
                 Ok(request) => return Ok(request),
                 Err((CommandQueueFull, back)) => buffer = back,
             }
@@ -143,7 +172,7 @@ impl NicReceiver {
     }
 
     fn admitted(&self) -> u64 {
-        self.monitor.counts().boundary.commands
+        self.monitor.counts().boundary.posts
     }
 }
 
@@ -159,14 +188,14 @@ fn patience(runner: &Runner) -> Spin {
 impl Receiver for NicReceiver {
     // Inlined like the port's `post`: a call would pass buffer and selector in memory.
     #[inline(always)]
-    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
+    fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError> {
         let buffer = std::mem::take(&mut self.slots.buffers[slot]);
-        let request = match self.port.post(CommId(0), selector, buffer, 0) {
+        let request = match self.port.post(key.0, key.1, buffer, 0) {
             Ok(request) => request,
-            Err((CommandQueueFull, buffer)) => self.post_later(selector, buffer)?,
+            Err((CommandQueueFull, buffer)) => self.post_later(key, buffer)?,
         };
-        self.commands += 1;
-        self.slots.slot_of[request.slot()] = slot as u32;
+        self.posts += 1;
+        self.slots.note(request, slot as u32);
         Ok(())
     }
 
@@ -177,7 +206,7 @@ impl Receiver for NicReceiver {
             return Ok(());
         }
         let mut spin = patience(&self.runner);
-        while self.admitted() < self.commands {
+        while self.admitted() < self.posts {
             if !self.progress(usize::MAX)? {
                 spin.pause();
             }
@@ -215,6 +244,11 @@ pub struct Paths {
     pub slow: f64,
     /// Share that was unexpected.
     pub unexpected: f64,
+    /// Share that found no room and went on to software matching.
+    pub software: f64,
+    /// Share of the receives that found no room. The NIC takes many of these back when others have
+    /// left, so that fewer messages follow them.
+    pub software_posts: f64,
 }
 
 impl Paths {
@@ -228,6 +262,8 @@ impl Paths {
             fast: share(counts.handlers.fast, messages),
             slow: share(counts.handlers.slow, messages),
             unexpected: share(counts.handlers.unexpected, messages),
+            software: share(counts.boundary.arrivals_forwarded, messages),
+            software_posts: share(counts.boundary.posts_forwarded, counts.boundary.posts as f64),
         }
     }
 }

@@ -54,13 +54,13 @@ impl Peer {
     }
 
     /// Whether the scenario applies to the receiver. Without matching, every window is NC. The UCX
-    /// program has one sender and no shares. A sender of an endpoint has one rank, while a window
-    /// with a share of wildcards needs many.
+    /// program has one sender and no shares. A sender of an endpoint has one rank and one
+    /// communicator, while a window with a share of wildcards needs many ranks.
     pub fn takes(self, scenario: &Scenario) -> bool {
         match self {
             Self::NoMatching | Self::Copy => scenario.name() == "NC",
             Self::Ucx => !scenario.is_mixed(),
-            Self::Endpoint => scenario.wild == 0,
+            Self::Endpoint => scenario.wild == 0 && scenario.comms == 1,
             Self::Nic { .. } | Self::Bins | Self::List | Self::Engine(_) => true,
         }
     }

@@ -207,6 +207,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measure::Grow;
     use super::super::placement::Distance;
     use super::*;
     use dpamatch::registry::EngineOptions;
@@ -221,6 +222,7 @@ mod tests {
             checked: 5,
             pinned: true,
             paths: None,
+            sizes: None,
             steps_per_message: None,
             latencies: None,
         };
@@ -297,7 +299,8 @@ mod tests {
         let budget = std::time::Duration::ZERO;
         let settings = Settings {
             nic,
-            grow_bins: true,
+            grow: Grow::ALL,
+            like_card: false,
             repetitions: 2,
             repetitions_single: 2,
             budget,

@@ -8,6 +8,7 @@ use dpa_model::{Choice, FastPath, PaperWorkload};
 /// Maximum messages in a window, and maximum standing receives.
 pub const WINDOW_MAX: usize = 65_536;
 const SENDERS_MAX: usize = 64;
+const COMMS_MAX: usize = 64;
 
 /// Order of posting relative to the order of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -60,6 +61,10 @@ pub struct Scenario {
     pub wild: usize,
     /// Percentage of receives that are posted after all messages have come.
     pub late: usize,
+    /// Percentage of receives, or of unexpected messages, for which the NIC has no room.
+    pub beyond: usize,
+    /// Communicators, over which the messages are spread in turn.
+    pub comms: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -90,6 +95,9 @@ impl Scenario {
         "MANY-<senders>",
         "HOT-<percent>",
         "MIX-<wild>-<conflicts>-<unexpected>",
+        "FULL-<percent>",
+        "UNEXP-FULL-<percent>",
+        "COMMS-<communicators>",
     ];
 
     /// All scenarios of the peers' measurements with their depths, then those with several senders
@@ -99,10 +107,12 @@ impl Scenario {
         let wild_depths = ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"];
         let plain = Self::NAMES.iter().copied().filter(|name| !name.contains('<'));
         let mixed = ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"];
+        let limits = ["FULL-50", "UNEXP-FULL-50", "COMMS-4"];
         plain
             .chain(depths)
             .chain(wild_depths)
             .chain(mixed)
+            .chain(limits)
             .filter_map(|name| name.parse().ok())
             .collect()
     }
@@ -121,9 +131,9 @@ impl Scenario {
         }
     }
 
-    /// Whether there are several senders or shares.
+    /// Whether there are several senders or communicators, or shares.
     pub fn is_mixed(&self) -> bool {
-        self.senders > 1 || self.hot + self.wild + self.late > 0
+        self.senders > 1 || self.comms > 1 || self.hot + self.wild + self.late + self.beyond > 0
     }
 
     fn named(name: &str) -> Self {
@@ -142,6 +152,8 @@ impl Scenario {
             hot: 0,
             wild: 0,
             late: 0,
+            beyond: 0,
+            comms: 1,
         }
     }
 }
@@ -194,6 +206,12 @@ impl FromStr for Scenario {
                 } else if let Some(digits) = name.strip_prefix("MANY-") {
                     let senders = number(digits, SENDERS_MAX)?.max(1);
                     Self { same: true, senders, ..base }
+                } else if let Some(digits) = name.strip_prefix("COMMS-") {
+                    Self { comms: number(digits, COMMS_MAX)?.max(1), ..base }
+                } else if let Some(digits) = name.strip_prefix("FULL-") {
+                    Self { beyond: number(digits, 100)?, ..base }
+                } else if let Some(digits) = name.strip_prefix("UNEXP-FULL-") {
+                    Self { unexpected: true, beyond: number(digits, 100)?, ..base }
                 } else if let Some(digits) = name.strip_prefix("HOT-") {
                     Self { hot: number(digits, 100)?, ..base }
                 } else if let Some(shares) = name.strip_prefix("MIX-") {
@@ -219,7 +237,7 @@ mod tests {
         for scenario in Scenario::all() {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
-        assert_eq!(Scenario::all().len(), 26);
+        assert_eq!(Scenario::all().len(), 29);
         assert_eq!(
             "nc-rev-s7".parse::<Scenario>().map(|it| it.to_string()),
             Ok("NC-REV-S7".into())
@@ -234,6 +252,9 @@ mod tests {
             "MIX-1-2",
             "MIX-1-2-101",
             "MIX-1-2-3-4",
+            "FULL-101",
+            "UNEXP-FULL-x",
+            "COMMS-65",
         ];
         for wrong in wrong.into_iter().chain(wrong_shares) {
             assert!(wrong.parse::<Scenario>().is_err(), "{wrong}");
@@ -250,7 +271,7 @@ mod tests {
         let any_source = ["ANYSRC", "ANYSRC-REV", "ANYBOTH", "UNEXP-ANYSRC-REV"];
         assert_eq!(with(|it| it.any_source), any_source);
         assert_eq!(with(|it| it.any_tag), ["ANYTAG", "ANYBOTH"]);
-        let unexpected = ["UNEXP", "UNEXP-WC", "UNEXP-REV", "UNEXP-ANYSRC-REV"];
+        let unexpected = ["UNEXP", "UNEXP-WC", "UNEXP-REV", "UNEXP-ANYSRC-REV", "UNEXP-FULL-50"];
         assert_eq!(with(|it| it.unexpected), unexpected);
         let reverse = ["NC-REV", "NC-REV-S1021", "ANYSRC-REV", "UNEXP-REV", "UNEXP-ANYSRC-REV"];
         assert_eq!(with(|it| it.posting == Posting::Reverse), reverse);
@@ -261,7 +282,11 @@ mod tests {
         assert_eq!(with(|it| it.standing == 8192), ["DEPTH-8192", "WDEPTH-8192"]);
         assert_eq!(with(|it| it.standing_wild), ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"]);
         assert_eq!(with(|it| it.senders == 4), ["MANY-4"]);
-        assert_eq!(with(Scenario::is_mixed), ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"]);
+        let limits = ["FULL-50", "UNEXP-FULL-50", "COMMS-4"];
+        let mixed = ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"];
+        assert_eq!(with(Scenario::is_mixed), [&mixed[..], &limits].concat());
+        assert_eq!(with(|it| it.beyond == 50), limits[..2]);
+        assert_eq!(with(|it| it.comms == 4), limits[2..]);
         let mix: Scenario = "MIX-1-2-3".parse().expect("a scenario");
         assert_eq!((mix.wild, mix.hot, mix.late), (1, 2, 3));
     }

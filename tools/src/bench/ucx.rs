@@ -201,6 +201,7 @@ impl Ucx {
             checked: measured.checked,
             pinned: pair.is_some(),
             paths: None,
+            sizes: None,
             steps_per_message: None,
             latencies: None,
         })

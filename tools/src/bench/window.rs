@@ -11,10 +11,10 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use dpamatch_vocabulary::Selector;
+use dpamatch_vocabulary::{CommId, Selector};
 
 use super::BenchError;
-use super::load::Window;
+use super::load::{Key, Window};
 use super::payload;
 use super::signal::{Farewell, Gone, Signals, Spin, Word};
 
@@ -26,7 +26,7 @@ const REPETITIONS_MIN: usize = 10;
 /// The receiving end, with or without matching.
 pub(super) trait Receiver {
     /// Posts a receive whose message goes to buffer `slot`.
-    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError>;
+    fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError>;
 
     /// Returns when all posted receives can be found by messages.
     fn settle(&mut self) -> Result<(), BenchError>;
@@ -109,10 +109,10 @@ pub(super) fn receive<W: Word>(
     };
     let count = window.receives.len();
     for (i, selector) in window.standing.iter().enumerate() {
-        receiver.post(slot_of_standing(window, i), *selector)?;
+        receiver.post(slot_of_standing(window, i), (CommId(0), *selector))?;
     }
     receiver.settle()?;
-    let done = Selector::new(window.done.source, window.done.tag);
+    let done = (window.done.comm, Selector::new(window.done.source, window.done.tag));
     for number in 1.. {
         if signals.go.wait_for(number).is_err() {
             break;
@@ -161,8 +161,8 @@ fn post(
     clock: &impl Clock,
 ) -> Result<Range<Instant>, BenchError> {
     let start = clock.now();
-    for (slot, selector) in slots.clone().zip(&window.receives[slots]) {
-        receiver.post(slot, *selector)?;
+    for (slot, key) in slots.clone().zip(&window.receives[slots]) {
+        receiver.post(slot, *key)?;
     }
     Ok(start..clock.now())
 }

@@ -1,3 +1,4 @@
+mod cpus;
 mod figures;
 mod latencies;
 mod machine_readable;
@@ -16,7 +17,7 @@ use anyhow::Context;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, ClockQuality, Machine, Peer, Placed, Point, Report, Scenario,
+    BenchError, CALIBRATION, ClockQuality, Grow, Machine, Peer, Placed, Point, Report, Scenario,
     Settings, Summary, Ucx, WINDOW_MAX,
 };
 use dpamatch_tools::table::wrapped;
@@ -53,8 +54,18 @@ Scenarios:
   MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
   HOT-<p>                p percent of the messages have one key, the others distinct ones; in random
                          order
+  FULL-<p>, UNEXP-FULL-<p>      NC or UNEXP with no room on the NIC for p percent of the receives or
+                         messages; software matches them
+  COMMS-<k>              NC spread over k communicators
   MIX                    shares by --wild, --conflicts and --late; or by name: MIX-<w>-<c>-<l>
   all                    all scenarios, depths 0 to 8192
+
+--receives, --unexpected and --communicators are honoured: what does not fit goes to software, and
+columns 'host recv' and 'host msg' show its shares. Without them the NIC has room for every window.
+
+On this machine one thread usually runs all handlers of a block, so none waits for another and
+conflicts cost little. --like card gives each handler a thread, slices of one handler, and the
+paper's bitmap as the barrier. It needs two processors more than handlers.
 
 Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8,
 then an overview.
@@ -68,6 +79,8 @@ Examples:
   dpamatch bench --scenario NC,UNEXP --windows 1         latencies of single messages
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
   dpamatch bench --scenario MIX --wild 30 --conflicts 20 --late 10
+  dpamatch bench --scenario NC --windows 1024 --receives 512    half goes to software
+  dpamatch bench --like card --sweep 1,2,4,8             on ten processors or more
   dpamatch bench --trace traces/lulesh-27 --rank 13
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
   dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
@@ -146,8 +159,18 @@ pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536 [default: 2048, or the receives posted at a time]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
+    /// Run the handlers as the card does: a thread for each, one bitmap as the barrier
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["workers", "slice_min", "scaling", "trace"])]
+    like: Option<Like>,
     #[command(flatten)]
     nic: NicArgs,
+}
+
+/// An arrangement of the handlers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Like {
+    /// A thread for each handler, as on the card
+    Card,
 }
 
 /// Baselines that are no engines: none; the NIC through the public interface; the wire without
@@ -323,25 +346,9 @@ impl Points<'_> {
     }
 }
 
-/// Restricts the process to these processors.
-fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
-    let allowed = processors::allowed();
-    if let Some(other) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
-        let what = format!("--cpus: {other} may not be used; allowed: {}", allowed.join(", "));
-        return Err(BadInput(what).into());
-    }
-    if cpus.len() < 2 {
-        return Err(BadInput("--cpus: sender and receiver need two processors".to_owned()).into());
-    }
-    let mut set = rustix::thread::CpuSet::new();
-    cpus.iter().for_each(|&cpu| set.set(cpu));
-    rustix::thread::sched_setaffinity(None, &set).context("--cpus")
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if !args.cpus.is_empty() {
-        stay_on(&args.cpus)?;
+        cpus::stay_on(&args.cpus)?;
     }
     if let Some(trace) = &args.trace {
         return recorded::run(args, trace);
@@ -350,9 +357,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return scaling::run(args);
     }
     let points = args.points()?;
+    let like_card = args.like == Some(Like::Card);
+    if like_card {
+        cpus::enough_processors(&points, processors::allowed().len())?;
+    }
+    let size = &args.nic.size;
+    let mut nic = args.nic.options(args.bins());
+    nic.threads |= like_card;
     let settings = Settings {
-        nic: args.nic.options(args.bins()),
-        grow_bins: args.bins.is_none(),
+        nic,
+        grow: Grow {
+            bins: args.bins.is_none(),
+            receives: size.receives.is_none(),
+            unexpected: size.unexpected.is_none(),
+            unexpected_buffers: size.unexpected_buffers.is_none(),
+            communicators: size.communicators.is_none(),
+        },
+        like_card,
         repetitions: args.reps.unwrap_or(REPETITIONS) as usize,
         repetitions_single: args.reps.unwrap_or(REPETITIONS_SINGLE) as usize,
         budget: Duration::from_millis(args.budget),

@@ -18,19 +18,19 @@ pub(super) struct NicSize {
     /// Host threads that run the handlers, 1 to 256; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
     workers: usize,
-    /// Receives that fit on the NIC; more fall back to software matching
-    #[arg(long, value_name = "R", default_value_t = 1024)]
-    receives: usize,
-    /// Communicators that fit on the NIC
-    #[arg(long, value_name = "C", default_value_t = 16)]
-    communicators: usize,
-    /// Unexpected messages that fit on the NIC
-    #[arg(long, value_name = "U", default_value_t = 4096)]
-    unexpected: usize,
+    /// Receives that fit on the NIC; more fall back to software matching [default: 1024]
+    #[arg(long, value_name = "R")]
+    pub(super) receives: Option<usize>,
+    /// Communicators that fit on the NIC [default: 16]
+    #[arg(long, value_name = "C")]
+    pub(super) communicators: Option<usize>,
+    /// Unexpected messages that fit on the NIC [default: 4096]
+    #[arg(long, value_name = "U")]
+    pub(super) unexpected: Option<usize>,
     /// Unexpected messages with a payload in a buffer of the eager limit [default: 1024, or
     /// --unexpected if fewer]
     #[arg(long, value_name = "B")]
-    unexpected_buffers: Option<usize>,
+    pub(super) unexpected_buffers: Option<usize>,
     /// Largest eager message in bytes; longer ones use rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     eager_limit: usize,
@@ -41,7 +41,7 @@ pub(super) struct NicSize {
 #[command(next_help_heading = "Emulated NIC")]
 pub(super) struct NicArgs {
     #[command(flatten)]
-    size: NicSize,
+    pub(super) size: NicSize,
     /// Minimum handlers per worker; 0: share a block only while that is faster
     #[arg(long, value_name = "S", default_value_t = 0)]
     slice_min: usize,
@@ -60,6 +60,9 @@ pub(super) struct NicArgs {
     /// Side that computes the hashes of a message
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>())]
     hashes: Hashing,
+    /// Entries on the card of the engines hw-list, portals and alpu
+    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    list_entries: u32,
     /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT")]
     hints: Vec<HintArg>,
@@ -78,16 +81,17 @@ enum HintArg {
 impl NicSize {
     pub(super) fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();
+        let unexpected = self.unexpected.unwrap_or(defaults.unexpected);
         NicConfig {
             handlers: self.handlers,
             workers: self.workers.max(1),
-            receives: self.receives,
+            receives: self.receives.unwrap_or(defaults.receives),
             bins: bins.get() as usize,
-            communicators: self.communicators,
-            unexpected: self.unexpected,
+            communicators: self.communicators.unwrap_or(defaults.communicators),
+            unexpected,
             unexpected_buffers: self
                 .unexpected_buffers
-                .unwrap_or_else(|| self.unexpected.min(defaults.unexpected_buffers)),
+                .unwrap_or_else(|| unexpected.min(defaults.unexpected_buffers)),
             eager_limit: self.eager_limit,
             ..defaults
         }
@@ -119,6 +123,7 @@ impl NicArgs {
             bins,
             nic: self.config(bins),
             threads: self.size.workers > 0,
+            list_entries: self.list_entries,
             hints: Hints {
                 no_any_source: hinted(HintArg::NoAnySource),
                 no_any_tag: hinted(HintArg::NoAnyTag),

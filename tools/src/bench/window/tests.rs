@@ -130,7 +130,7 @@ impl<'a> Script<'a> {
 }
 
 impl Receiver for Script<'_> {
-    fn post(&mut self, slot: usize, _: Selector) -> Result<(), BenchError> {
+    fn post(&mut self, slot: usize, _: Key) -> Result<(), BenchError> {
         self.scene.act(format_args!("post {slot}"), POST);
         if slot == 0 {
             self.now += 1;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dpamatch_tools::bench::{PERCENTILES, Peer, Report, Row, Sample, Ucx};
+use dpamatch_tools::bench::{PERCENTILES, Paths, Peer, Report, Row, Sample, Ucx};
 use dpamatch_tools::results::{Descriptor, Figure, better};
 use dpamatch_tools::table::Csv;
 use dpamatch_tools::version::NUMBER;
@@ -14,7 +14,7 @@ use super::{Header, Part};
 
 /// Columns of the CSV form before the latencies; `to_bins` is the ratio to the engine `bins` in the
 /// same rounds. Each placement has its row.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 17] = [
     "engine",
     "handlers",
     "version",
@@ -29,6 +29,9 @@ const COLUMNS: [&str; 14] = [
     "receive_ns",
     "to_bins",
     "placement",
+    "nic_receives",
+    "software",
+    "software_posts",
 ];
 
 /// Columns that identify a row when two documents are compared.
@@ -56,6 +59,7 @@ pub(super) fn csv(out: &mut dyn Write, parts: &[Part], ucx: Option<&Ucx>) -> io:
                 let ns = latencies.as_ref().and_then(|all| all.percentile_ns(percent));
                 ns.map_or(String::new(), |ns| ns.to_string())
             };
+            let sizes = row.samples.first().and_then(|sample| sample.sizes);
             let fields = [
                 row.point.peer.name().to_owned(),
                 row.point.peer.handlers().map_or(String::new(), |handlers| handlers.to_string()),
@@ -74,6 +78,9 @@ pub(super) fn csv(out: &mut dyn Write, parts: &[Part], ucx: Option<&Ucx>) -> io:
                 format!("{:.1}", row.median(|sample| sample.receive_ns)),
                 to_bins.map_or(String::new(), |ratio| format!("{ratio:.3}")),
                 placement.clone(),
+                sizes.map_or(String::new(), |sizes| sizes.receives.to_string()),
+                share(software(row)),
+                share(software_posts(row)),
             ];
             csv.row(fields.into_iter().chain(PERCENTILES.iter().map(percentile)));
         }
@@ -103,6 +110,24 @@ fn latencies(members: &mut Map<String, Value>, row: &Row) {
     members.insert("latency_messages".to_owned(), all.count().into());
 }
 
+/// A share of the NIC's, as the median of the rounds; `None` for other receivers.
+fn of_paths(row: &Row, share: fn(&Paths) -> f64) -> Option<f64> {
+    row.samples.first()?.paths.as_ref()?;
+    Some(row.median(|sample| sample.paths.as_ref().map_or(0.0, share)))
+}
+
+fn software(row: &Row) -> Option<f64> {
+    of_paths(row, |paths| paths.software)
+}
+
+fn software_posts(row: &Row) -> Option<f64> {
+    of_paths(row, |paths| paths.software_posts)
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or(String::new(), |share| format!("{share:.3}"))
+}
+
 fn object(part: &Part, row: &Row) -> Value {
     let report = &part.report;
     let ratio = |peer| report.beside(row, peer).and_then(|other| row.ratio_to(other));
@@ -115,6 +140,9 @@ fn object(part: &Part, row: &Row) -> Value {
         "calibrated": row.calibrated,
         "window": row.point.window,
         "size_bytes": row.point.size,
+        "nic": row.samples.first().and_then(|sample| sample.sizes),
+        "software": software(row),
+        "software_posts": software_posts(row),
         "rate_msgs_per_s": rate.map(|rate| rate.median),
         "rate_min_msgs_per_s": rate.map(|rate| rate.min),
         "rate_max_msgs_per_s": rate.map(|rate| rate.max),
@@ -162,7 +190,8 @@ pub(super) fn results(report: &Report, parts: &[Part], header: &Header) -> Map<S
         .map(|(name, it)| (name.to_owned(), it))
         .collect();
     nic_settings.insert("bins".to_owned(), header.settings.nic.nic.bins.into());
-    nic_settings.insert("bins_grow".to_owned(), header.settings.grow_bins.into());
+    nic_settings.insert("grow".to_owned(), json!(header.settings.grow));
+    nic_settings.insert("like_card".to_owned(), header.settings.like_card.into());
     document::members(json!({
         "ucx_version": header.settings.ucx.as_ref().map(Ucx::version),
         "load_average": header.machine.load,

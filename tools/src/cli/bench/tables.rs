@@ -2,7 +2,7 @@
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
+use dpamatch_tools::bench::{CALIBRATION, Paths, Peer, Point, Report, Row};
 use dpamatch_tools::table::{Grid, wrapped};
 
 use super::paper::PAPER_NO_MATCHING;
@@ -98,6 +98,14 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
         "fast",
         "slow",
     ];
+    // Only where something found no room, so that the columns are noticed.
+    let any_software = report.rows.iter().filter(shown).any(|row| {
+        let sent_on = |paths: &Paths| paths.software + paths.software_posts > 0.0;
+        row.samples.iter().filter_map(|sample| sample.paths.as_ref()).any(sent_on)
+    });
+    if any_software {
+        header.extend(["host recv", "host msg"]);
+    }
     let mut others: Vec<Peer> = Vec::new();
     for row in &report.rows {
         let peer = row.point.peer;
@@ -117,7 +125,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
         let bins = report.beside(row, Peer::Bins);
         let rate = row.rate();
         let beside = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
-        let paths = |value: fn(&dpamatch_tools::bench::Paths) -> f64| {
+        let paths = |value: fn(&Paths) -> f64| {
             let of_sample =
                 |sample: &dpamatch_tools::bench::Sample| sample.paths.as_ref().map_or(0.0, value);
             if row.calibrated { String::new() } else { format!("{:.2}", row.median(of_sample)) }
@@ -144,6 +152,9 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
             paths(|paths| paths.fast),
             paths(|paths| paths.slow),
         ];
+        if any_software {
+            cells.extend([paths(|paths| paths.software_posts), paths(|paths| paths.software)]);
+        }
         for &peer in &others {
             let other = report.beside(row, peer);
             cells.push(beside(other));
@@ -151,8 +162,13 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
         }
         table.push(cells);
     }
+    let software = if any_software {
+        " host recv, host msg: shares of receives and messages that found no room on the NIC."
+    } else {
+        ""
+    };
     let text = format!(
-        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.\n{}",
+        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.{software}\n{}",
         table.text(width)
     );
     wrapped(&text, width)

@@ -27,7 +27,10 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
             fast: [0.5, 0.25, 0.3][round],
             slow: 0.125,
             unexpected: 0.0625,
+            software: 0.0,
+            software_posts: 0.0,
         }),
+        sizes: None,
         steps_per_message: None,
         latencies: None,
     };
@@ -92,7 +95,8 @@ fn header(threads: bool) -> Header {
         command: "dpamatch bench --seed 9".to_owned(),
         settings: Settings {
             nic,
-            grow_bins: true,
+            grow: Grow::ALL,
+            like_card: false,
             repetitions: 321,
             repetitions_single: 4321,
             budget,
@@ -125,10 +129,13 @@ fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
     machine_readable::csv(&mut csv, &Part::of(&everything()), None).expect("written");
     let row = |engine: &str, rest: &str| {
         let (name, handlers) = engine.split_once('/').unwrap_or((engine, ""));
-        format!("{name},{handlers},{NUMBER},{rest},,,,,")
+        // The shares of software are 0 of a NIC that was measured, and none elsewhere.
+        let measured = !handlers.is_empty() && !rest.contains("CAL");
+        let share = if measured { "0.000,0.000" } else { "," };
+        format!("{name},{handlers},{NUMBER},{rest},,{share},,,,,")
     };
     let expected = [
-        "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns",
+        "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,nic_receives,software,software_posts,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns",
         &row("optimistic/32", "NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
         &row("no-matching", "NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
         &row("bins", "NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
@@ -217,7 +224,7 @@ fn without_placements_there_is_one_part() {
 
 #[test]
 fn processors_must_be_two_that_may_be_used() {
-    let refused = |cpus: &[usize]| stay_on(cpus).expect_err("refused").to_string();
+    let refused = |given: &[usize]| cpus::stay_on(given).expect_err("refused").to_string();
     assert!(refused(&[100_000, 0]).starts_with("--cpus: 100000 may not be used; allowed: "));
     let first = processors::allowed()[0];
     assert_eq!(refused(&[first]), "--cpus: sender and receiver need two processors");
@@ -241,7 +248,11 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "workers": nic.workers,
         "slice_min": nic.slice_min,
         "bins": nic.bins,
-        "bins_grow": true,
+        "grow": {
+            "bins": true, "receives": true, "unexpected": true, "unexpected_buffers": true,
+            "communicators": true
+        },
+        "like_card": false,
         "receives": nic.receives,
         "communicators": nic.communicators,
         "unexpected_messages": nic.unexpected,
@@ -266,6 +277,9 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "calibrated": false,
         "window": 100,
         "size_bytes": 8,
+        "nic": null,
+        "software": 0.0,
+        "software_posts": 0.0,
         "rate_msgs_per_s": 30e6,
         "rate_min_msgs_per_s": 20e6,
         "rate_max_msgs_per_s": 40e6,
@@ -292,8 +306,10 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "checked": 100,
         "pinned": true,
         "paths": {
-            "per_block": 30.0, "clean": 0.4, "fast": 0.25, "slow": 0.125, "unexpected": 0.0625
+            "per_block": 30.0, "clean": 0.4, "fast": 0.25, "slow": 0.125, "unexpected": 0.0625,
+            "software": 0.0, "software_posts": 0.0
         },
+        "sizes": null,
         "steps_per_message": null,
     });
     assert_eq!(first["samples"][1], second);
@@ -444,8 +460,10 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
             "paths": paths,
         })
     };
-    let paths =
-        json!({ "per_block": 2.5, "clean": 0.5, "fast": 0.25, "slow": 0.15, "unexpected": 0.1 });
+    let paths = json!({
+        "per_block": 2.5, "clean": 0.5, "fast": 0.25, "slow": 0.15, "unexpected": 0.1,
+        "software": 0.0, "software_posts": 0.0
+    });
     let expected = json!({
         "rank": 5, "messages": 2, "events": 3, "size_bytes": 24, "rounds": 7,
         "rates": [

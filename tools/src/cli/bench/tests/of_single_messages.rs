@@ -33,7 +33,7 @@ fn latencies_are_told_in_every_form() {
     machine_readable::csv(&mut csv, &parts, None).expect("written");
     let csv = String::from_utf8(csv).expect("text");
     let fields: Vec<&str> = csv.lines().nth(1).expect("a row").split(',').collect();
-    assert_eq!((fields[14], fields[18]), ("600", ""));
+    assert_eq!((fields[17], fields[21]), ("600", ""));
     let results = machine_readable::results(&report, &parts, &header(false));
     let row = &results["rates"][0];
     assert_eq!((&row["latency_p50_ns"], &row["latency_messages"]), (&json!(600), &json!(3000)));

@@ -1,0 +1,277 @@
+//! Measurements of few windows, and the configurations that they ask for.
+
+use super::super::scenario::Scenario;
+use super::*;
+
+fn settings(threads: bool) -> Settings {
+    let nic = EngineOptions { threads, ..EngineOptions::default() };
+    Settings {
+        nic,
+        grow: Grow::ALL,
+        like_card: false,
+        repetitions: 3,
+        repetitions_single: 3,
+        budget: Duration::ZERO,
+        seed: 7,
+        ucx: None,
+        look: false,
+    }
+}
+
+fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
+    Point { peer, scenario: scenario.parse().expect("a scenario"), window, size }
+}
+
+#[test]
+fn every_scenario_is_matched_right_by_every_peer() {
+    for scenario in Scenario::all() {
+        let nic = Peer::Nic { handlers: 8 };
+        for peer in [nic, Peer::Endpoint, Peer::Bins, Peer::List, Peer::NoMatching] {
+            if !peer.takes(&scenario) || scenario.standing > 1024 {
+                continue;
+            }
+            let sample = measure(&point(peer, scenario.name(), 40, 8), &settings(false));
+            let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
+            assert_eq!(sample.checked, 40 * super::super::WARM_UP as u64);
+            assert_eq!(sample.time_ns.count, 3);
+        }
+    }
+}
+
+#[test]
+fn sizes_take_every_protocol() {
+    for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
+        for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint, Peer::NoMatching, Peer::Bins] {
+            let sample = measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
+            assert!(sample.time_ns.median > 0.0);
+        }
+        measure(&point(Peer::Nic { handlers: 32 }, "UNEXP", 20, size), &settings(false))
+            .expect("a sample");
+    }
+}
+
+#[test]
+fn several_senders_and_set_shares_take_every_protocol() {
+    for size in [0, 8, 25, 4097] {
+        for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
+            for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
+                let sample = measure(&point(peer, scenario, 20, size), &settings(false));
+                let sample =
+                    sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
+                assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
+            }
+        }
+    }
+    let copied = measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
+    assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
+    measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
+        .expect("a sample");
+}
+
+#[test]
+fn what_a_peer_does_not_take_is_refused() {
+    for (peer, scenario) in [
+        (Peer::Ucx, "HOT-10"),
+        (Peer::Ucx, "MANY-2"),
+        (Peer::NoMatching, "WC"),
+        (Peer::Endpoint, "MIX-10-0-0"),
+    ] {
+        let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
+        assert!(
+            matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),
+            "{peer} {scenario}"
+        );
+    }
+    assert!(Peer::Ucx.takes(&"WDEPTH-64".parse().expect("a scenario")));
+}
+
+#[test]
+fn tables_grow_with_the_window() {
+    let nic = Peer::Nic { handlers: 32 };
+    for scenario in ["NC-REV", "UNEXP", "MIX-0-0-90"] {
+        measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
+    }
+    measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
+    let bins = |bins, name| {
+        let grow = Grow { bins, ..Grow::ALL };
+        Settings { grow, ..settings(false) }.config(&point(nic, name, 100, 8)).bins
+    };
+    let least = settings(false).nic.nic.bins;
+    assert_eq!(
+        [bins(true, "DEPTH-8192"), bins(false, "DEPTH-8192"), bins(true, "NC")],
+        [16_384, least, least]
+    );
+    let too_many = measure(&point(nic, "NC", WINDOW_MAX + 1, 8), &settings(false));
+    assert!(matches!(too_many, Err(BenchError::WindowSize(_))));
+    let too_long = measure(&point(nic, "NC", 10_000, 1 << 20), &settings(false));
+    assert!(matches!(too_long, Err(BenchError::MessageSize)));
+}
+
+#[test]
+fn a_nic_has_room_for_every_message_of_a_window() {
+    let config = |handlers, scenario, window, size| {
+        settings(false).config(&point(Peer::Nic { handlers }, scenario, window, size))
+    };
+    let least = settings(false).nic.nic;
+    let plain = config(5, "NC", 10, 8);
+    assert_eq!(plain.handlers, 5);
+    assert_eq!(
+        NicConfig { handlers: least.handlers, ..plain },
+        NicConfig { bins: plain.bins, ..least }
+    );
+    let window = 9_000;
+    assert_eq!(config(5, "DEPTH-1000", window, 8).receives, 10_001);
+    let rooms = |scenario, size| {
+        let config = config(5, scenario, window, size);
+        [config.receives, config.unexpected, config.unexpected_buffers, config.regions]
+    };
+    let [receives, unexpected, buffers] = [window + 1, least.unexpected, least.unexpected_buffers];
+    let small = |unexpected, buffers| [receives, unexpected, buffers, window];
+    assert_eq!(rooms("NC", 100), small(unexpected, buffers));
+    for scenario in ["UNEXP", "MIX-0-0-1"] {
+        assert_eq!(rooms(scenario, INLINE_BYTES), small(window + 1, buffers), "{scenario}");
+        assert_eq!(rooms(scenario, INLINE_BYTES + 1), small(window + 1, window + 1));
+        assert_eq!(rooms(scenario, least.eager_limit), small(window + 1, window + 1));
+        assert_eq!(rooms(scenario, least.eager_limit + 1), small(window + 1, buffers));
+    }
+}
+
+/// Half of the receives, or of the messages, find no room in each window; all get the right
+/// bytes. With a size that was asked for, nothing grows.
+#[test]
+fn what_does_not_fit_goes_to_software_in_every_window() {
+    let nic = Peer::Nic { handlers: 8 };
+    let software = |peer, scenario, settings: &Settings, size| {
+        let sample = measure(&point(peer, scenario, 40, size), settings);
+        let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
+        let paths = sample.paths.expect("a NIC");
+        (paths.software, paths.software_posts, sample.sizes.expect("a NIC"))
+    };
+    for threads in [false, true] {
+        for (peer, size) in [(nic, 8), (nic, 100), (nic, 5000), (Peer::Endpoint, 8)] {
+            let settings = settings(threads);
+            let (share, posts, sizes) = software(peer, "FULL-25", &settings, size);
+            assert_eq!(sizes.receives, 30, "{peer}");
+            let expected = if threads { 0.001..0.5 } else { 0.2..0.26 };
+            assert!(expected.contains(&posts), "{peer} {size} {threads}: {posts}");
+            assert!(share <= posts, "{peer} {size} {threads}: {share} {posts}");
+            let (share, _, sizes) = software(peer, "UNEXP-FULL-75", &settings, size);
+            assert_eq!(sizes.unexpected, 10, "{peer}");
+            assert!(share > 0.5, "{peer} {size} {threads}: {share}");
+        }
+    }
+    let mut given = settings(false);
+    given.nic.nic.receives = 10;
+    assert_eq!(software(nic, "NC", &given, 8).1, 0.0);
+    given.grow.receives = false;
+    let (_, posts, sizes) = software(nic, "NC", &given, 8);
+    assert!(sizes.receives == 10 && posts > 0.6, "{posts}");
+    given.nic.nic.communicators = 2;
+    given.grow.communicators = false;
+    let refused = measure(&point(nic, "COMMS-3", 40, 8), &given);
+    assert!(matches!(refused, Err(BenchError::NoTables)));
+}
+
+#[test]
+fn threads_of_the_nic_give_the_same_matches() {
+    let mut settings = settings(true);
+    for (workers, like_card) in [(1, false), (2, false), (2, true)] {
+        settings.nic.nic.workers = workers;
+        settings.like_card = like_card;
+        let handlers = if like_card { 3 } else { 32 };
+        for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30", "COMMS-5"]
+        {
+            let sample = measure(&point(Peer::Nic { handlers }, scenario, 100, 8), &settings);
+            let sizes = sample.expect("a sample").sizes.expect("a NIC");
+            assert_eq!(sizes.workers, if like_card { handlers } else { workers });
+        }
+    }
+}
+
+#[test]
+fn the_forced_paths_are_taken() {
+    let paths = |scenario| {
+        let mut settings = settings(false);
+        settings.nic.nic.options.fast_path = FastPath::Literal;
+        let config = settings.config(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8));
+        config.options.fast_path
+    };
+    assert_eq!([paths("WC"), paths("WC-FP")], [FastPath::Literal, FastPath::Literal]);
+    assert_eq!(paths("WC-SP"), FastPath::Off);
+    let mut settings = settings(false);
+    settings.nic.nic.options.fast_path = FastPath::Off;
+    let config = settings.config(&point(Peer::Nic { handlers: 32 }, "WC-FP", 100, 8));
+    assert_eq!(config.options.fast_path, FastPath::Sequence);
+}
+
+#[test]
+fn a_sample_is_made_of_both_ends_times() {
+    let window = Window::new(&"MIX-0-0-50".parse().expect("a scenario"), 4, 8, 1);
+    let received = ReceiverTimes {
+        post: vec![40.0, 80.0, 60.0],
+        settle: vec![8.0, 4.0, 100.0],
+        unexpected: vec![10.0, 30.0],
+        checked: 77,
+    };
+    let made = sample(&[5.0, 1.0, 3.0], &received, &window, true).expect("a sample");
+    let expected = Sample {
+        time_ns: Summary { median: 3.0, min: 1.0, max: 5.0, count: 3 },
+        // Four receives: 60 / 4 and 8 / 4.
+        post_ns: 17.0,
+        admit_ns: 2.0,
+        // Two of them are late: 20 / 2.
+        receive_ns: 10.0,
+        checked: 77,
+        pinned: true,
+        paths: None,
+        sizes: None,
+        steps_per_message: None,
+        latencies: None,
+    };
+    assert_eq!(made, expected);
+    assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
+}
+
+/// The length of searches shows the setup: standing receives in front, and as many bins as the
+/// NIC has.
+#[test]
+fn the_baselines_search_what_the_scenario_says() {
+    let steps = |peer, scenario, bins: u32| {
+        let mut settings = settings(false);
+        settings.grow.bins = bins == 0;
+        if bins > 0 {
+            settings.nic.nic.bins = bins as usize;
+        }
+        let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
+        sample.steps_per_message.expect("a sequential engine")
+    };
+    // In reverse order each search walks the whole list: 100 + 99 + ... + 1 steps.
+    assert_eq!(steps(Peer::List, "NC", 0), 1.0);
+    assert_eq!(steps(Peer::List, "NC-REV", 0), 50.5);
+    assert_eq!(steps(Peer::List, "DEPTH-300", 0), 301.0);
+    assert_eq!(steps(Peer::List, "WDEPTH-300", 0), 301.0);
+    let bins = steps(Peer::Bins, "NC-REV", 0);
+    assert!((1.0..2.0).contains(&bins), "{bins}");
+    assert_eq!(steps(Peer::Bins, "NC-REV", 1), 50.5);
+    let deep = [0, 4096, 64, 1].map(|bins| steps(Peer::Bins, "DEPTH-2000", bins));
+    assert!(deep[0] < 2.5 && deep[1] < deep[2] && deep[2] < deep[3], "{deep:?}");
+    let nic = measure(&point(Peer::Nic { handlers: 8 }, "NC", 20, 8), &settings(false));
+    assert_eq!(nic.expect("a sample").steps_per_message, None);
+}
+
+/// Also if the refused receive follows the messages, whose buffers remain unread.
+#[test]
+fn excluded_wildcards_are_reported() {
+    for threads in [false, true] {
+        let mut settings = settings(threads);
+        settings.nic.hints.no_any_source = true;
+        for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint] {
+            for (scenario, size) in
+                [("ANYSRC", 8), ("UNEXP-ANYSRC-REV", 8), ("UNEXP-ANYSRC-REV", 70_000)]
+            {
+                let refused = measure(&point(peer, scenario, 10, size), &settings);
+                assert!(matches!(refused, Err(BenchError::Hint)), "{peer} {scenario} {size}");
+            }
+        }
+    }
+}
