@@ -60,8 +60,8 @@ Scenarios:
   MIX                    shares by --wild, --conflicts and --late; or by name: MIX-<w>-<c>-<l>
   all                    all scenarios, depths 0 to 8192
 
---receives, --unexpected and --communicators are honoured: what does not fit goes to software, and
-columns 'host recv' and 'host msg' show its shares. Without them the NIC has room for every window.
+The options --receives, --unexpected and --communicators hold: what does not fit goes to software,
+and columns 'host recv' and 'host msg' show its shares. Without them every window fits on the NIC.
 
 On this machine one thread usually runs all handlers of a block, so none waits for another and
 conflicts cost little. --like card gives each handler a thread, slices of one handler, and the

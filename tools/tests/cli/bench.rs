@@ -6,7 +6,7 @@ use dpamatch_tools::bench::WARM_UP;
 use super::*;
 
 /// Columns of the CSV form.
-const COLUMNS: &str = "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns";
+const COLUMNS: &str = "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,nic_receives,software,software_posts,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns";
 
 fn bench(arguments: &str) -> Output {
     command("bench", &format!("--reps 3 --rounds 1 --any-placement {arguments}"))
@@ -35,7 +35,10 @@ fn csv_has_a_row_for_each_engine() {
         assert_eq!(number(11) > 0.0, row[3] == "UNEXP", "only unexpected windows have it");
         assert!(number(12) > 0.0);
         assert_eq!(row[13], "any");
-        assert!(row[14..].iter().all(|field| field.is_empty()), "no single messages");
+        // The NIC has its usual room, and nothing goes to software.
+        let room = if row[0] == nic { ["1024", "0.000", "0.000"] } else { [""; 3] };
+        assert_eq!(row[14..17], room);
+        assert!(row[17..].iter().all(|field| field.is_empty()), "no single messages");
     }
     assert_eq!(rows[2][12], "1.000", "the sequential engine compared with itself");
     // One round: the ratio is that of the two rates beside it, which are rounded.

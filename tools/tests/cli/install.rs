@@ -23,7 +23,9 @@ fn every_shell_completes_every_command() {
 #[test]
 #[cfg(unix)]
 fn bash_completes_options_and_values() {
-    let script = dpamatch(&["completions", "bash"]);
+    // Too long for an argument.
+    let mut script = tempfile::NamedTempFile::new().expect("a file");
+    script.write_all(dpamatch(&["completions", "bash"]).as_bytes()).expect("written");
     let completed = |words: &[&str]| {
         let ask = format!(
             "COMP_WORDS=({}); COMP_CWORD={}; _dpamatch dpamatch '{}' '{}'; echo ${{COMPREPLY[@]}}",
@@ -33,7 +35,7 @@ fn bash_completes_options_and_values() {
             words[words.len() - 2],
         );
         let mut bash = Command::new("bash");
-        let bash = bash.args(["--norc", "-c"]).arg(format!("{script}\n{ask}"));
+        let bash = bash.args(["--norc", "-c"]).arg(format!(". '{}'\n{ask}", script.path().display()));
         let output = bash.stdin(Stdio::null()).output().expect("bash runs");
         assert!(output.status.success(), "{}", said(&output));
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
