@@ -71,7 +71,7 @@ impl Cell {
         }
     }
 
-    fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(count) => count.to_string(),

@@ -37,10 +37,10 @@ Policies: round-robin, static:R (shared memory R times for each poll of the netw
 ratio follows the last H messages), run-length (our own: learns how runs of messages continue).
 
 Examples:
-  dpamatch channels --out figures
-  dpamatch channels --only discovery --policy dynamic:8,run-length --bursts 1,8,64 --gap 300
-  dpamatch channels --only latency --set network_start_ns=2000 --format csv
-  dpamatch channels --only real --messages 20000";
+  dpamatch study channels --out figures
+  dpamatch study channels --only discovery --policy dynamic:8,run-length --bursts 1,8,64 --gap 300
+  dpamatch study channels --only latency --set network_start_ns=2000 --format csv
+  dpamatch study channels --only real --messages 20000";
 
 /// Compare policies for polling several channels.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::{BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
-use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
+use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, winners};
 use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -33,14 +33,16 @@ All engines run equal streams. An engine with other results than the list's ends
 (exit code 1). Steps are counted: with --rounds 0 the output is equal on every machine. Times are
 medians of the rounds; ratios are medians of each round's ratio to the list.
 
+--all ends with ten lines that say which engines win where.
+
 --out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
 
 Examples:
-  dpamatch compare --all --out results           everything, in less than two minutes
-  dpamatch compare search --ranks 64,704 --pending 10 --rounds 5
-  dpamatch compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
-  dpamatch compare complexity --rounds 0 --format json
-  dpamatch compare rate --save before.json       compare later with dpamatch diff";
+  dpamatch study compare --all --out results           everything, in less than two minutes
+  dpamatch study compare search --ranks 64,704 --pending 10 --rounds 5
+  dpamatch study compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
+  dpamatch study compare complexity --rounds 0 --format json
+  dpamatch study compare rate --save before.json       compare later with dpamatch diff";
 
 /// Run the papers' experiments on the engines side by side: steps, memory and times.
 #[derive(Debug, clap::Args)]
@@ -168,7 +170,14 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
-    let reports = run_all(&args.experiments(), &plan)?;
+    let mut reports = run_all(&args.experiments(), &plan)?;
+    if args.all {
+        let table = winners(&reports);
+        if let Some((_, last)) = reports.last_mut() {
+            last.summary.push(table.clone());
+            last.data.push(table);
+        }
+    }
     if let Some(folder) = &args.out {
         write_folder(folder, &reports)
             .with_context(|| format!("cannot write into {}", folder.display()))?;

@@ -81,6 +81,10 @@ pub(super) fn remember(command: &Command, matches: &ArgMatches) {
         let Some((name, inner)) = matches.subcommand() else { break };
         let Some(next) = command.find_subcommand(name) else { break };
         (command, matches) = (next, inner);
+        // A part of `study` has one name in documents, with or without the word.
+        if name == "study" {
+            continue;
+        }
         let space = if invocation.command.is_empty() { "" } else { " " };
         invocation.command += &format!("{space}{name}");
     }

@@ -30,6 +30,7 @@ mod predict;
 mod progress;
 mod run;
 mod staged;
+mod study;
 mod table;
 mod trace;
 mod waits;
@@ -49,13 +50,10 @@ Examples:
   dpamatch bench                                 measure message rates, in less than a minute
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
-  dpamatch cost
-                                                 the cost of communication, and matching's share
   dpamatch analyze traces/lulesh-27              a recorded program's matching
   dpamatch offload traces/lulesh-27              does offloading to a card pay?
-  dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
-  dpamatch compare --all --out DIR               the papers' experiments on all engines
+  dpamatch study compare --all --out DIR         the papers' experiments on all engines
   dpamatch diff before.json after.json           what changed between two results
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch predict                               what a real DPA would do, in virtual time
@@ -96,8 +94,12 @@ commands! {
     Analyze: analyze::Args,
     Bench: bench::Args,
     Calibrate: calibrate::CalibrateArgs,
+    // The names of `study`'s parts from before there was `study`.
+    #[command(hide = true)]
     Cost: cost::Args,
+    #[command(hide = true)]
     Channels: channels::Args,
+    #[command(hide = true)]
     Compare: compare::Args,
     Diff: diff::Args,
     Completions: completions::Args,
@@ -113,6 +115,7 @@ commands! {
     Offload: offload::Args,
     Predict: predict::Args,
     Run: run::Args,
+    Study: study::Args,
     Trace: trace::Args,
 }
 

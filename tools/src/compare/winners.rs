@@ -48,9 +48,10 @@ fn ranked<'a>(situation: &Situation, report: &'a Report) -> Vec<(&'a str, f64)> 
     let Some(table) = report.data.iter().find(has) else { return Vec::new() };
     let place = |name: &str| table.columns.iter().position(|column| *column == name);
     let fits = |row: &Vec<Cell>| {
-        situation.rows.iter().all(|(name, value)| {
-            place(name).is_some_and(|place| row[place].csv() == *value)
-        })
+        situation
+            .rows
+            .iter()
+            .all(|(name, value)| place(name).is_some_and(|place| row[place].csv() == *value))
     };
     let (Some(engine), Some(figure)) = (place("engine"), place(situation.figure)) else {
         return Vec::new();

@@ -221,3 +221,16 @@ fn a_folder_gets_tables_and_figures() {
     assert_eq!(read("figure-depth.csv").lines().count(), 1 + 2 * 2 * 4);
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
 }
+
+/// The same words in front, and the same name in documents.
+#[test]
+fn a_part_of_study_is_the_command_of_its_name() {
+    for arguments in ["spans", "memory --rounds 0 --engine bins --format json"] {
+        let short = command("compare", arguments);
+        let long = command("study", &format!("compare {arguments}"));
+        let named = |output: &Output| text(output).replace("study compare", "compare");
+        assert_eq!(named(&long), named(&short));
+    }
+    let listed = subcommands(&help(""));
+    assert!(!listed.iter().any(|name| ["compare", "cost", "channels"].contains(&name.as_str())));
+}

@@ -96,8 +96,11 @@ fn subcommands(help: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
+/// The parts of `study` by their short names.
 fn commands() -> Vec<String> {
-    let top = subcommands(&help(""));
+    let mut top = subcommands(&help(""));
+    let study = top.iter().position(|name| name == "study").expect("it is listed");
+    top.splice(study..=study, subcommands(&help("study")));
     assert!(top.len() > 12, "{top:?}");
     let within = |command: &String| {
         let inner = subcommands(&help(command)).into_iter();

@@ -5,7 +5,7 @@ use dpamatch_predict::figure8;
 use dpamatch_tools::bench::{CALIBRATION, Paths, Peer, Point, Report, Row};
 use dpamatch_tools::table::{Grid, wrapped};
 
-use super::paper::PAPER_NO_MATCHING;
+use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
 
 fn mega(rate: Option<f64>) -> String {
     rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
@@ -68,7 +68,11 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width
             text += &format!("{name}: {}\n", mega(Some(rate.median)));
         }
     }
-    text += &format!("the paper's RDMA without matching: {PAPER_NO_MATCHING}\n");
+    text += &format!(
+        "the paper's RDMA without matching: {PAPER_NO_MATCHING}; its MPI on the host: {PAPER_MPI}\n\
+         On the card each handler is a thread and waits for others. Here one thread runs a block\n\
+         unless --workers or --like card says otherwise, so nobody waits and conflicts cost little.\n"
+    );
     wrapped(&text, width)
 }
 

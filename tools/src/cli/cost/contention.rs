@@ -16,9 +16,9 @@ direction of the torus first. The published estimate l = 2 h^3 b ppn for equal h
 assumes a cube full of senders.
 
 Examples:
-  dpamatch cost contention
-  dpamatch cost contention --routers 8 --sizes 1024,1048576 --format csv
-  dpamatch cost contention --set contention.delta_s_per_byte=2e-10 --out figures";
+  dpamatch study cost contention
+  dpamatch study cost contention --routers 8 --sizes 1024,1048576 --format csv
+  dpamatch study cost contention --set contention.delta_s_per_byte=2e-10 --out figures";
 
 /// The contention test: a line of routers whose middle link carries everything.
 #[derive(Debug, clap::Args)]

@@ -26,9 +26,9 @@ Student's t, and a search for the processes from which the node's rate limits. A
 runs do not determine is shown as '-' and kept by --save.
 
 Examples:
-  dpamatch cost fit runs.csv
-  dpamatch cost fit runs.csv --search square --save mine.toml
-  dpamatch cost ping-pong --runs | dpamatch cost fit -";
+  dpamatch study cost fit runs.csv
+  dpamatch study cost fit runs.csv --search square --save mine.toml
+  dpamatch study cost ping-pong --runs | dpamatch study cost fit -";
 
 /// Fit alpha, R_b, R_N, gamma and delta to measured runs.
 #[derive(Debug, clap::Args)]

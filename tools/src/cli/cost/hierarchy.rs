@@ -15,8 +15,8 @@ A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothe
 messages there.
 
 Examples:
-  dpamatch cost hierarchy --out figures
-  dpamatch cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins";
+  dpamatch study cost hierarchy --out figures
+  dpamatch study cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins";
 
 /// Cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
 #[derive(Debug, clap::Args)]

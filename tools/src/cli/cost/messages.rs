@@ -37,12 +37,12 @@ receives (n); moving by the postal, max-rate and node-aware model; searching by 
 queue search.
 
 Examples:
-  dpamatch cost messages list.csv
-  dpamatch cost messages list.csv --per-rank --format csv
-  dpamatch cost messages list.csv --engine bins --bins 32 --posting worst
-  dpamatch cost messages - --queue bound < list.csv
-  dpamatch cost messages --trace run.tar.xz
-  dpamatch cost messages --trace run.tar.xz --collectives mpich";
+  dpamatch study cost messages list.csv
+  dpamatch study cost messages list.csv --per-rank --format csv
+  dpamatch study cost messages list.csv --engine bins --bins 32 --posting worst
+  dpamatch study cost messages - --queue bound < list.csv
+  dpamatch study cost messages --trace run.tar.xz
+  dpamatch study cost messages --trace run.tar.xz --collectives mpich";
 
 /// Cost of a list of messages, per phase and rank.
 #[derive(Debug, clap::Args)]

@@ -29,14 +29,15 @@ Without a subcommand: the published model's numbers, the contention test, ping-p
 and the multigrid example, in less than a minute.
 
 Examples:
-  dpamatch cost --out figures
-  dpamatch cost messages list.csv --per-rank --engine bins
-  dpamatch cost fit runs.csv --save mine.toml && dpamatch cost messages list.csv --profile mine.toml
-  dpamatch cost ping-pong --sizes 16,256,4096 --engine list,bins,optimistic
-  dpamatch cost spmv matrix.mtx --processes 64 --set layout.processes_per_node=16
-  dpamatch cost hierarchy --edge 32 --processes 512 --product matrix
-  dpamatch cost contention --routers 8
-  dpamatch cost profile > mine.toml";
+  dpamatch study cost --out figures
+  dpamatch study cost messages list.csv --per-rank --engine bins
+  dpamatch study cost fit runs.csv --save mine.toml
+  dpamatch study cost messages list.csv --profile mine.toml
+  dpamatch study cost ping-pong --sizes 16,256,4096 --engine list,bins,optimistic
+  dpamatch study cost spmv matrix.mtx --processes 64 --set layout.processes_per_node=16
+  dpamatch study cost hierarchy --edge 32 --processes 512 --product matrix
+  dpamatch study cost contention --routers 8
+  dpamatch study cost profile > mine.toml";
 
 /// Predict what communication costs: moving, matching, contention; fit the model's parameters.
 #[derive(Debug, clap::Args)]

@@ -18,13 +18,13 @@ posted in the order of sending (best), in reverse (worst), or in a random order.
 both sides; 'endpoint' is the path through two endpoints with payloads. The time of a message and
 gamma are fitted to the best and worst orders and predict the random ones.
 
---runs prints the measured runs in the columns of 'dpamatch cost fit'. The fit ignores a run's
+--runs prints the measured runs in the columns of 'dpamatch study cost fit'. The fit ignores a run's
 set-up time, so leave small sizes out.
 
 Examples:
-  dpamatch cost ping-pong --out figures
-  dpamatch cost ping-pong --engine list --sizes 64,256,1024,4096,10000
-  dpamatch cost ping-pong --engine list --runs | dpamatch cost fit - --search square";
+  dpamatch study cost ping-pong --out figures
+  dpamatch study cost ping-pong --engine list --sizes 64,256,1024,4096,10000
+  dpamatch study cost ping-pong --engine list --runs | dpamatch study cost fit - --search square";
 
 /// Measure HighVolumePingPong on the engines and compare with the model.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Print the measured runs as input of 'dpamatch cost fit'
+    /// Print the measured runs as input of 'dpamatch study cost fit'
     #[arg(long)]
     runs: bool,
     /// Bins of each hash table, 1 to 65536

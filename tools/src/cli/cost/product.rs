@@ -1,4 +1,4 @@
-//! `dpamatch cost spmv`, and parts shared with `dpamatch cost hierarchy`.
+//! `dpamatch study cost spmv`, and parts shared with `dpamatch study cost hierarchy`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ each pair of processes one message carries the missing data: 8 bytes for each el
 or whole rows for --product matrix.
 
 Examples:
-  dpamatch cost spmv matrix.mtx --processes 64
-  dpamatch cost spmv matrix.mtx --processes 1024 --product matrix --engine list,bins,optimistic
-  gunzip < matrix.mtx.gz | dpamatch cost spmv - --processes 64 --format json";
+  dpamatch study cost spmv matrix.mtx --processes 64
+  dpamatch study cost spmv matrix.mtx --processes 1024 --product matrix --engine list,bins,optimistic
+  gunzip < matrix.mtx.gz | dpamatch study cost spmv - --processes 64 --format json";
 
 /// Cost of a product with a sparse matrix from a Matrix Market file.
 #[derive(Debug, clap::Args)]
