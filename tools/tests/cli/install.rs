@@ -35,7 +35,8 @@ fn bash_completes_options_and_values() {
             words[words.len() - 2],
         );
         let mut bash = Command::new("bash");
-        let bash = bash.args(["--norc", "-c"]).arg(format!(". '{}'\n{ask}", script.path().display()));
+        let bash =
+            bash.args(["--norc", "-c"]).arg(format!(". '{}'\n{ask}", script.path().display()));
         let output = bash.stdin(Stdio::null()).output().expect("bash runs");
         assert!(output.status.success(), "{}", said(&output));
         String::from_utf8(output.stdout).expect("text").trim().to_owned()

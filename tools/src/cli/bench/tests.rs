@@ -392,7 +392,8 @@ fn the_papers_table_stands_beside_the_own_rates() {
     assert_eq!(lines[4].join(" "), "64 - - - - - - |");
     assert_eq!(lines[5], ["no matching on this wire: 40.00"]);
     assert_eq!(lines[6], ["sequential bins, NC: 30.00"]);
-    assert_eq!(lines[7], ["the paper's RDMA without matching: 12.67"]);
+    assert_eq!(lines[7], ["the paper's RDMA without matching: 12.67; its MPI on the host: 7.78"]);
+    assert!(lines[8].concat().starts_with("On the card each handler is a thread"), "{lines:?}");
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! The tables of docs/papers.md: each command prints what its row shows.
+
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// A row with a command.
+struct Row {
+    command: String,
+    output: String,
+}
+
+fn code(cell: &str) -> Option<&str> {
+    cell.strip_prefix('`')?.strip_suffix('`')
+}
+
+/// Single spaces, so that the width of columns does not matter.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The rows of all tables. A row without a command has none of the outputs, too.
+fn rows(page: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 5, "{line}");
+        let known = ["equal", "shape", "differs", "missing", "-", "state"];
+        assert!(known.contains(&cells[4]), "{line}");
+        match (code(cells[1]), code(cells[2])) {
+            (Some(command), Some(output)) => {
+                rows.push(Row { command: command.to_owned(), output: plain(output) });
+            }
+            (None, None) => assert!(["missing", "state"].contains(&cells[4]), "{line}"),
+            _ => panic!("a command without output, or output without a command: {line}"),
+        }
+    }
+    rows
+}
+
+#[test]
+fn every_row_is_what_its_command_prints() {
+    let _watched = watchdog::on("the commands of docs/papers.md");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = std::fs::read_to_string(root.join("docs/papers.md")).expect("the page");
+    let rows = rows(&page);
+    assert!(rows.len() > 25, "{} rows", rows.len());
+    let mut printed: BTreeMap<&str, String> = BTreeMap::new();
+    for Row { command, output } in &rows {
+        let lines = printed.entry(command).or_insert_with(|| {
+            let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+            let ran = run.args(command.split(' ')).current_dir(&root).output().expect("it runs");
+            assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+            String::from_utf8(ran.stdout)
+                .expect("text")
+                .lines()
+                .map(plain)
+                .collect::<Vec<_>>()
+                .join("\n")
+        });
+        assert!(lines.contains(output.as_str()), "`{command}` does not print `{output}`:\n{lines}");
+    }
+}
