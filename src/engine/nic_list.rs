@@ -189,19 +189,6 @@ pub struct NicListEngine {
 
 impl NicListEngine {
     /// An engine with empty queues and `room` entries on the card.
-    ///
-    /// # Examples
-    /// ```
-    /// use dpamatch::engine::{Engine, NicDesign, NicListEngine, RecvId};
-    /// use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
-    ///
-    /// let mut engine = NicListEngine::new(NicDesign::HwList, 2);
-    /// for recv in 0..3 {
-    ///     engine.post(RecvId(recv), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
-    /// }
-    /// let host = engine.own_counters().into_iter().find(|it| it.name == "host_receives");
-    /// assert_eq!(host.map(|counter| counter.value), Some(1));
-    /// ```
     pub fn new(design: NicDesign, room: u32) -> Self {
         Self {
             design,

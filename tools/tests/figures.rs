@@ -7,18 +7,6 @@ mod watchdog;
 use std::path::Path;
 use std::process::Command;
 
-/// Figures that no test draws again: measured here, of recordings that are not in the repository, of
-/// minutes in virtual time (`predict ablation`), or a picture of a terminal.
-const ONCE: [&str; 7] = [
-    "ablation.svg",
-    "applications-bins.svg",
-    "applications-calls.svg",
-    "cost-ping-pong.svg",
-    "explore.png",
-    "rates-depth.svg",
-    "rates.svg",
-];
-
 /// Commands, each with a figure that it draws, and the figure's name on the pages.
 const DRAWN: [(&str, (&str, &str)); 12] = [
     ("compare search --rounds 0", ("figure-search-steps.svg", "search-steps.svg")),
@@ -64,18 +52,4 @@ fn check(command: &str, (drawn, shown): (&str, &str)) {
 fn every_figure_is_what_its_command_draws() {
     let _watched = watchdog::on("figures that are drawn again");
     DRAWN.into_iter().for_each(|(command, figure)| check(command, figure));
-}
-
-#[test]
-fn every_figure_has_a_command_or_a_reason() {
-    let drawn = DRAWN.iter().map(|(_, (_, shown))| *shown);
-    let mut known: Vec<&str> = drawn.chain(ONCE).collect();
-    known.sort_unstable();
-    let entries =
-        std::fs::read_dir(pages()).expect("a folder").map(|entry| entry.expect("an entry"));
-    let files = entries.filter(|entry| entry.path().is_file());
-    let mut there: Vec<String> =
-        files.map(|entry| entry.file_name().into_string().expect("text")).collect();
-    there.sort_unstable();
-    assert_eq!(there, known);
 }

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::{BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
-use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, winners};
+use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
 use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -32,8 +32,6 @@ Experiments:
 All engines run equal streams. An engine with other results than the list's ends the comparison
 (exit code 1). Steps are counted: with --rounds 0 the output is equal on every machine. Times are
 medians of the rounds; ratios are medians of each round's ratio to the list.
-
---all ends with ten lines that say which engines win where.
 
 --out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
 
@@ -170,14 +168,7 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
-    let mut reports = run_all(&args.experiments(), &plan)?;
-    if args.all {
-        let table = winners(&reports);
-        if let Some((_, last)) = reports.last_mut() {
-            last.summary.push(table.clone());
-            last.data.push(table);
-        }
-    }
+    let reports = run_all(&args.experiments(), &plan)?;
     if let Some(folder) = &args.out {
         write_folder(folder, &reports)
             .with_context(|| format!("cannot write into {}", folder.display()))?;

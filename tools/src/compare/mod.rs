@@ -27,10 +27,8 @@ mod measure;
 mod memory;
 mod senders;
 mod traffic;
-mod winners;
 
 pub use case::{Case, Sheet};
 pub use error::CompareError;
 pub use experiment::{Experiment, Plan, Progress, Report};
 pub use measure::{Candidate, Measurement, measure};
-pub use winners::winners;

@@ -23,41 +23,6 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
 }
 
-/// In reverse order the gain over the list grows with the job and with the pending messages. In
-/// forward order it is about 1 in compares. The list's own steps are exact.
-#[test]
-fn gain_of_search_by_rank_grows_with_the_job() {
-    let rows = rows("search --ranks 16,64,256 --pending 1,10 --engine rank-array,4d,bins");
-    assert_eq!(rows.len(), 2 * 2 * 2 * 3 * 4);
-    let find = |queue: &str, order: &str, pending: u64, ranks: u64, engine: &str| {
-        let fits = |row: &&Value| {
-            [&row["queue"], &row["order"], &row["engine"]] == [queue, order, engine]
-                && (row["pending"].as_u64(), row["ranks"].as_u64()) == (Some(pending), Some(ranks))
-        };
-        rows.iter().find(fits).expect("a row")
-    };
-    for queue in ["PRQ", "UMQ"] {
-        for (pending, ranks) in [(1, 16), (10, 64), (10, 256)] {
-            let n = (ranks - 1) * pending;
-            assert_eq!(find(queue, "reverse", pending, ranks, "list")["steps"], n * (n + 1) / 2);
-            assert_eq!(find(queue, "forward", pending, ranks, "list")["steps"], n);
-        }
-        for engine in ["rank-array", "4d"] {
-            let gain = |pending, ranks| {
-                number(find(queue, "reverse", pending, ranks, engine), "fewer_steps_than_list")
-            };
-            assert!(
-                gain(10, 16) < gain(10, 64) && gain(10, 64) < gain(10, 256),
-                "{queue}, {engine}"
-            );
-            assert!(gain(1, 256) < gain(10, 256), "{queue}, {engine}");
-            let forward = find(queue, "forward", 10, 256, engine);
-            let compares = number(forward, "prq_attempts") + number(forward, "umq_attempts");
-            assert_eq!(compares, number(forward, "matches"), "{queue}, {engine}");
-        }
-    }
-}
-
 #[test]
 fn receives_from_any_source_take_the_gain_away() {
     let rows = rows("any --pending 2 --engine rank-array");
@@ -70,54 +35,6 @@ fn receives_from_any_source_take_the_gain_away() {
         assert_eq!(gains.len(), 7);
         assert!(gains.windows(2).all(|pair| pair[1] < pair[0]), "{gains:?}");
         assert!(gains[0] > 20.0 && gains[6] < 1.1, "{gains:?}");
-    }
-}
-
-/// The table to the byte, and the target of 1,856 bytes for a million ranks and 1,000
-/// requests.
-#[test]
-fn memory_by_the_papers_accounting() {
-    let rows = rows("memory --engine 4d");
-    let four_d: Vec<u64> = rows.iter().filter_map(|row| row["4d"].as_u64()).collect();
-    assert_eq!(
-        four_d,
-        [176, 752, 6_208, 25_264, 240, 528, 3_216, 198_960, 368, 512, 1_856, 1_581_616],
-        "bytes over a list"
-    );
-    let array: Vec<u64> = rows.iter().filter_map(|row| row["array"].as_u64()).collect();
-    assert_eq!(array, [[98_352; 4], [1_572_912; 4], [25_165_872; 4]].concat());
-}
-
-/// Every printed count is the cap, and a gather at the root fills it where it needs that
-/// many.
-#[test]
-fn dedicated_queues_against_the_cap() {
-    // The other three printed sizes are checked with the engine itself.
-    let rows = rows("queues --ranks 64,512,1024");
-    let printed: Vec<&Value> = rows.iter().filter(|row| !row["printed_cap"].is_null()).collect();
-    assert_eq!(printed.len(), 3 * 3);
-    assert!(printed.iter().all(|row| row["printed_cap"] == row["cap"]));
-    for row in &rows {
-        assert!(row["prq_queues"].as_u64() <= row["cap"].as_u64(), "{row}");
-        if row["operation"] == "coll-gather" && row["k"] == 1 {
-            assert_eq!(row["prq_queues"], row["cap"], "{row}");
-            // Queues cut the search into as many parts; choosing one costs up to five hops.
-            let ideal = number(row, "list") / number(row, "cap");
-            assert!(number(row, "later_calls") < 1.3 * ideal + 5.0, "{row}");
-        }
-    }
-}
-
-/// Spans, thresholds and the example are the printed ones.
-#[test]
-fn spans_and_thresholds_are_the_printed_ones() {
-    let rows = rows("spans");
-    assert_eq!(rows.len(), 8);
-    for row in rows {
-        assert_eq!(
-            (&row["span"], &row["threshold"]),
-            (&row["span_printed"], &row["threshold_printed"])
-        );
     }
 }
 

@@ -35,21 +35,3 @@ pub(super) fn enough_processors(points: &[Point], processors: usize) -> Result<(
         most + 2
     )))
 }
-
-#[cfg(test)]
-mod tests {
-    use dpamatch_tools::bench::{Peer, Scenario};
-
-    use super::*;
-
-    #[test]
-    fn every_handler_of_the_largest_point_needs_a_processor() {
-        let scenario: Scenario = "NC".parse().expect("a scenario");
-        let point = |peer| Point { peer, scenario: scenario.clone(), window: 1, size: 8 };
-        let nic = Peer::Nic { handlers: 4 };
-        assert!(enough_processors(&[point(nic)], 6).is_ok());
-        assert!(enough_processors(&[point(Peer::Bins)], 2).is_ok());
-        let error = enough_processors(&[point(nic)], 5).expect_err("one is missing").to_string();
-        assert!(error.contains("4 handlers, the sender and the host need 6 processors, and 5 may"));
-    }
-}
