@@ -97,12 +97,38 @@ impl Endpoint {
         self.progress_into(common, &mut Sink::none());
     }
 
+    /// Whether a round would find nothing to do; counts it then, as such a round.
+    #[inline(always)]
+    pub(crate) fn is_idle(&mut self, yield_after: u32) -> bool {
+        let polls = self.polls.wrapping_add(1);
+        let owes = self.asleep | self.asked | self.noted | !self.pushes.is_empty();
+        let yields = yield_after > 0 && self.fruitless + 1 >= yield_after;
+        if owes || yields || polls & (self.look_every() - 1) == 0 {
+            return false;
+        }
+        let still = |&index: &usize| {
+            let Connection { link, outbox, .. } = &self.connections[index];
+            link.is_still() && outbox.is_empty()
+        };
+        let idle = self.connections.live().iter().all(still);
+        if idle {
+            self.polls = polls;
+            self.fruitless += 1;
+        }
+        idle
+    }
+
+    /// Rounds between two looks at the sockets, a power of two.
+    #[inline(always)]
+    fn look_every(&self) -> u32 {
+        if self.streams { LOOK_AT_STREAMS_EVERY } else { LOOK_EVERY }
+    }
+
     /// One round, which may end early when the program's buffer for completions is full.
     #[inline(always)]
     pub(crate) fn progress_into(&mut self, common: &mut Common, sink: &mut Sink) {
         self.polls = self.polls.wrapping_add(1);
-        let every = if self.streams { LOOK_AT_STREAMS_EVERY } else { LOOK_EVERY };
-        if self.asleep || self.polls & (every - 1) == 0 {
+        if self.asleep || self.polls & (self.look_every() - 1) == 0 {
             self.look_around(common);
             sink.open = false;
         }
@@ -165,8 +191,11 @@ impl Endpoint {
     #[inline(always)]
     fn read(&mut self, common: &mut Common, index: usize, sink: &mut Sink) -> bool {
         let mut read = 0;
-        while read < RECORDS_MAX && !self.connections[index].link.is_still() && !sink.is_full() {
+        while read < RECORDS_MAX && !sink.is_full() {
             if self.take_now(common, index, sink).is_break() {
+                if self.connections[index].link.is_still() {
+                    break;
+                }
                 // Its completion, if any, is in the queue.
                 sink.open = false;
                 if self.read_any(common, index).is_none() {

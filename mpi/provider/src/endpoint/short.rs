@@ -74,6 +74,9 @@ impl Endpoint {
         else {
             return ControlFlow::Break(());
         };
+        if !nic.is_short() {
+            return ControlFlow::Break(());
+        }
         let Connection { link, peer, .. } = &mut connections[index];
         let Some(message) = link.peek_short() else { return ControlFlow::Break(()) };
         let (flags, length, bits, peer) = (message.flags, message.bytes, message.tag, *peer);

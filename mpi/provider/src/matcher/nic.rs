@@ -139,6 +139,12 @@ impl NicMatcher {
         })
     }
 
+    /// Whether receives and messages may bypass the queues.
+    #[inline(always)]
+    pub(crate) fn is_short(&self) -> bool {
+        self.short
+    }
+
     /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
     #[inline(always)]
     pub(crate) fn post_now(&mut self, recv: RecvKey, asked: &Asked) -> Now<MsgKey> {

@@ -135,6 +135,32 @@ unsafe extern "C" fn readfrom(
     let State { common, endpoints } = &mut *held.state;
     let index = object.index;
     let queue = &common.queues[index];
+    // Most polls find nothing.
+    if queue.ready.is_empty()
+        && let [only] = queue.endpoints[..]
+        && let Some(endpoint) = endpoints.get_mut(only)
+        && endpoint.is_idle(common.options.yield_after)
+    {
+        return -(FI_EAGAIN as isize);
+    }
+    // SAFETY: the conditions of this call.
+    unsafe { read_some(held.state, index, buffer, count, from) }
+}
+
+/// Makes progress, and reads completions.
+///
+/// # Safety
+/// The conditions of `fi_cq_readfrom`.
+#[inline(never)]
+unsafe fn read_some(
+    state: &mut State,
+    index: usize,
+    buffer: *mut c_void,
+    count: usize,
+    from: *mut FiAddr,
+) -> isize {
+    let State { common, endpoints } = &mut *state;
+    let queue = &common.queues[index];
     // SAFETY: the program's buffer has room for `count` entries of the format it chose, and `from`,
     // unless null, for as many addresses; every format is the beginning of the longest.
     let mut sink = unsafe { Sink::new(buffer, from, count, queue.entry_bytes) };
@@ -148,10 +174,10 @@ unsafe extern "C" fn readfrom(
                 sink.open = count > 0 && endpoint.completes_only_in(index);
                 endpoint.progress_into(common, &mut sink);
             }
-            None => progress(held.state, index),
+            None => progress(state, index),
         }
     }
-    let Common { queues, vectors, .. } = &mut held.state.common;
+    let Common { queues, vectors, .. } = &mut state.common;
     let ready = &mut queues[index].ready;
     while let Some(completion) = ready.front()
         && completion.err == 0
