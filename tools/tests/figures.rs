@@ -1,5 +1,5 @@
-//! The figures of the pages are what the commands beside them draw, to the byte. Figures of rates and
-//! times differ from machine to machine; this test leaves them out.
+//! The figures of the pages are what the commands beside them draw, to the byte. Figures of rates
+//! and times differ from machine to machine; this test leaves them out.
 
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
