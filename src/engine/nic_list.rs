@@ -1,4 +1,5 @@
-//! What network cards match in hardware: a bounded list on the card, and the host's lists behind it.
+//! What network cards match in hardware: a bounded list on the card, and the host's lists behind
+//! it.
 //!
 //! Three designs share this engine. In each, the entries on the card are older than all entries on
 //! the host, so that searching the card first gives the oracle's result.

@@ -56,8 +56,8 @@ impl Leader {
         }
     }
 
-    /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none, and
-    /// nothing has changed. A matched message counts as an arrival; its data are the caller's.
+    /// Takes the receive that a message of this envelope matches. [`Now::Waits`]: there is none,
+    /// and nothing has changed. A matched message counts as an arrival; its data are the caller's.
     ///
     /// # Complexity
     /// O(receives in the searched chains).
@@ -68,8 +68,8 @@ impl Leader {
         boundary.match_now(shared, envelope)
     }
 
-    /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A probe
-    /// or a receive then finds it by its arrival number. Its data stay the caller's.
+    /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A
+    /// probe or a receive then finds it by its arrival number. Its data stay the caller's.
     ///
     /// # Complexity
     /// O(receives in the searched chains).

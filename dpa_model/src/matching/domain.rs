@@ -22,10 +22,10 @@
 //!
 //! **Runs.** Where receives of one class are posted, all that a domain can take is in one chain,
 //! and its members take it in order. So the handler with rank r waits for the candidate of rank 0
-//! alone, and takes the receive r places further in its run ([`RunPlace`](crate::number::RunPlace)).
-//! All members must search that chain, and a false hash sends a message elsewhere. So the bin that
-//! a message searches is one of its fields there: messages that search two bins of the only class
-//! can never meet either.
+//! alone, and takes the receive r places further in its run
+//! ([`RunPlace`](crate::number::RunPlace)). All members must search that chain, and a false hash
+//! sends a message elsewhere. So the bin that a message searches is one of its fields there:
+//! messages that search two bins of the only class can never meet either.
 //!
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.

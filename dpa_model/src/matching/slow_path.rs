@@ -54,10 +54,10 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     /// The receive of a handler once all lower handlers are done: its own candidate if still there,
     /// otherwise a new search. The early booking check does not apply here (S16).
     ///
-    /// `DATA` other than [`ANY`](data::ANY): acts only if the data is of this kind, and either the candidate is still there, at
-    /// the head of its chain, or the message is of the last communicator and the head of a chain
-    /// fits; otherwise returns `NIL`. The caller counts the visit of a head that is not the
-    /// candidate.
+    /// `DATA` other than [`ANY`](data::ANY): acts only if the data is of this kind, and either the
+    /// candidate is still there, at the head of its chain, or the message is of the last
+    /// communicator and the head of a chain fits; otherwise returns `NIL`. The caller counts the
+    /// visit of a head that is not the candidate.
     #[inline(always)]
     pub(super) fn find<const DATA: u8>(
         &mut self,

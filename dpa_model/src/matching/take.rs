@@ -185,9 +185,9 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// The loop body. `choose` returns the receive that a handler takes, given its candidate.
-    /// `DATA` other than [`ANY`](data::ANY): stops before the first handler without a receive, with a receive that is not the
-    /// head of its chain, or with data of another kind. So the loop has no calls, and its values
-    /// stay in registers.
+    /// `DATA` other than [`ANY`](data::ANY): stops before the first handler without a receive, with
+    /// a receive that is not the head of its chain, or with data of another kind. So the loop has
+    /// no calls, and its values stay in registers.
     #[inline(always)]
     fn take_each<const PATH: usize, const DATA: u8>(
         self,

@@ -212,8 +212,8 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
         || number("SLURM_NNODES").is_some_and(|nodes| nodes > 1)
 }
 
-/// Whether a variable is set that shapes blocks or the queues before them: who sets one wants to see
-/// its effect.
+/// Whether a variable is set that shapes blocks or the queues before them: who sets one wants to
+/// see its effect.
 fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
     let shaping = MATCHING.iter().map(|&(name, _)| name).filter(|name| !tables.contains(name));
