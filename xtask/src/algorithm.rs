@@ -1,7 +1,6 @@
 //! `cargo xtask algorithm`: all evidence on a change of the concurrent algorithm, step by step up
 //! to the first failure. docs/change-the-algorithm.md explains each step's output.
 
-use std::env;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -95,7 +94,7 @@ impl Work {
 }
 
 fn cargo(root: &Path, line: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Failure> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = crate::cargo();
     succeed(line(command.current_dir(root)))
 }
 

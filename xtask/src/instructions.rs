@@ -6,11 +6,11 @@
 //! to its return.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::process;
-use crate::{Failure, root};
+use crate::{Failure, root, target};
 
 /// Counted rows: way, scenario, handlers, messages per window, bytes of a message.
 const ROWS: [(&str, &str, u32, u32, u32); 25] = [
@@ -163,7 +163,7 @@ impl Ucx {
     /// Compiles the program with UCX from `DPAMATCH_UCX`, or from the compiler's paths.
     fn build() -> Result<Self, String> {
         let root = root();
-        let program = target(&root).join("ucx-alone");
+        let program = target().join("ucx-alone");
         let folder = env::var_os("DPAMATCH_UCX").map(PathBuf::from);
         let libraries = folder.as_ref().map(|folder| folder.join("lib"));
         let mut command = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
@@ -189,28 +189,16 @@ impl Ucx {
 }
 
 fn build() -> Result<PathBuf, Failure> {
-    let root = root();
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = crate::cargo();
     // callgrind finds the parts by function name.
-    command.current_dir(&root).env("CARGO_PROFILE_RELEASE_STRIP", "none").args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "dpamatch",
-        "--example",
-        "instructions",
-    ]);
+    command.current_dir(root()).env("CARGO_PROFILE_RELEASE_STRIP", "none");
+    command.args(["build", "--quiet", "--release", "-p", "dpamatch", "--example", "instructions"]);
     let finished = process::run(&mut command)
         .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     if !finished.status.success() {
         return Err(Failure::Task(format!("the example was not built\n{}", finished.output)));
     }
-    Ok(target(&root).join("release/examples/instructions"))
-}
-
-fn target(root: &Path) -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+    Ok(target().join("release/examples/instructions"))
 }
 
 /// Instructions per message, in total or of a part. `count` measures a run of the given windows.

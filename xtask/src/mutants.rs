@@ -4,8 +4,7 @@
 //! The table is `loom_tests/mutants.txt`. One build has all faults, and an environment variable
 //! chooses one.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -29,11 +28,6 @@ enum Fate {
     Survives(String),
     /// This crew has no such rule, for this reason.
     Cannot(String),
-}
-
-enum Verdict {
-    Killed(String),
-    Survived,
 }
 
 /// Runs the task. The arguments name faults; none means all.
@@ -71,19 +65,19 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         };
         let seconds = started.elapsed().as_secs_f64();
         let line = match (&verdict, fate) {
-            (Verdict::Killed(how), Fate::Killed { file, test }) => {
+            (Some(how), Fate::Killed { file, test }) => {
                 killed += 1;
                 format!("killed by {file}::{test}: {how}")
             }
-            (Verdict::Survived, Fate::Survives(why)) => {
+            (None, Fate::Survives(why)) => {
                 survived += 1;
                 format!("survives: {why}")
             }
-            (Verdict::Survived, Fate::Killed { file, test }) => {
+            (None, Fate::Killed { file, test }) => {
                 wrong.push(fault.clone());
                 format!("NOT NOTICED by {file}::{test}")
             }
-            (Verdict::Killed(how), Fate::Survives(_)) => {
+            (Some(how), Fate::Survives(_)) => {
                 wrong.push(fault.clone());
                 format!("KILLED, but the table says it cannot be: {how}")
             }
@@ -152,25 +146,25 @@ fn name(fault: &str, crew: Option<&str>) -> String {
 
 /// A cargo command that builds and runs models; `arguments` come before any `--`.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
-    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = crate::cargo();
     command
         .current_dir(root)
         .args(["test", "-p", "loom_tests", "--profile", "models"])
         .args(arguments)
         .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env("CARGO_TARGET_DIR", shared.join("loom"))
+        .env("CARGO_TARGET_DIR", crate::target().join("loom"))
         .env("CARGO_TERM_COLOR", "never");
     command
 }
 
+/// How a model failed with the fault; `None` if it passed.
 fn model(
     root: &Path,
     (fault, crew): (&str, Option<&str>),
     cargo: &[&str],
     filter: &[&str],
-) -> Result<Verdict, Failure> {
+) -> Result<Option<String>, Failure> {
     let mut command = self::cargo(root, cargo);
     command
         .args(["--quiet", "--", "--nocapture", "--test-threads=2"])
@@ -189,11 +183,7 @@ fn model(
     if !filter.is_empty() && !finished.stdout.contains("running 1 test") {
         return Err(Failure::Task(format!("{fault}: there is no test `{}`", filter.join(" "))));
     }
-    Ok(if finished.status.success() {
-        Verdict::Survived
-    } else {
-        Verdict::Killed(reason(&finished.output))
-    })
+    Ok((!finished.status.success()).then(|| reason(&finished.output)))
 }
 
 /// The message of the first panic: the line after its place.

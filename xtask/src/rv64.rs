@@ -1,9 +1,6 @@
 //! `cargo xtask rv64`: the card's side as firmware of a RISC-V machine. A separate package,
 //! `dpamatch_port`, does the work, so that this one builds in a second.
 
-use std::env;
-use std::process::Command;
-
 use crate::{Failure, root};
 
 /// Runs the task: builds `dpamatch_port` and passes the arguments on.
@@ -11,7 +8,7 @@ use crate::{Failure, root};
 /// # Errors
 /// [`Failure::Told`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = crate::cargo();
     command.current_dir(root());
     command.args(["run", "--quiet", "--release", "--package", "dpamatch_port", "--"]).args(args);
     let status =

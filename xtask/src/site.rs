@@ -32,8 +32,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 fn build() -> Result<(), String> {
     let root = root();
     let site = root.join("target/site");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    finish(Command::new(cargo).args(["build", "-p", "dpamatch_tools"]).current_dir(&root), &[0])?;
+    finish(crate::cargo().args(["build", "-p", "dpamatch_tools"]).current_dir(&root), &[0])?;
     // What an earlier version left would become a part of this one.
     let _ = fs::remove_dir_all(&site);
     stage(&root, &site)?;

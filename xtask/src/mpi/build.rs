@@ -1,6 +1,5 @@
 //! Builds the provider, the command that replays logs, and the MPI programs.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -27,18 +26,16 @@ impl Tools {
     /// # Errors
     /// [`Failure::Task`] when cargo fails.
     pub(super) fn build(dev: bool) -> Result<Self, Failure> {
-        let root = root();
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = crate::cargo();
         let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
-        cargo.current_dir(&root).args(["build", "--quiet", "--profile", profile]);
+        cargo.current_dir(root()).args(["build", "--quiet", "--profile", profile]);
         cargo.args(["--package", "dpamatch_provider", "--package", "dpamatch_tools"]);
         let finished = process::run(&mut cargo)
             .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
         if !finished.status.success() {
             return Err(Failure::Task(format!("the provider was not built\n{}", finished.output)));
         }
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let target = crate::target();
         let provider = target.join(folder);
         let command = provider.join("dpamatch");
         Ok(Self { provider, command, folder: target.join("mpi") })

@@ -136,12 +136,8 @@ impl Row<'_> {
 
     /// Results of all rounds.
     fn column(&self, at: usize) -> Vec<f64> {
-        column(&self.rounds, at)
+        self.rounds.iter().filter_map(|round| round[at]).collect()
     }
-}
-
-fn column(rounds: &[Measured], at: usize) -> Vec<f64> {
-    rounds.iter().filter_map(|round| round[at]).collect()
 }
 
 /// Ratios of one time to the other, by round.
@@ -205,18 +201,5 @@ mod tests {
         let other = [round(Some(3.0)), round(Some(1.0)), round(Some(2.0))];
         assert_eq!(times_as_long(&one, &other, 0), [2.0, 4.0]);
         assert_eq!(times_as_long(&one, &other, MESSAGES_A_SECOND), [0.5, 0.25]);
-    }
-
-    #[test]
-    fn a_column_has_the_rounds_that_measured_it() {
-        let mut rounds = [[None; COLUMNS.len()]; 3];
-        (rounds[0][1], rounds[2][1], rounds[1][2]) = (Some(4.0), Some(5.0), Some(6.0));
-        assert_eq!([0, 1, 2].map(|at| column(&rounds, at)), [vec![], vec![4.0, 5.0], vec![6.0]]);
-    }
-
-    #[test]
-    fn each_library_has_its_own_shared_memory() {
-        let ways = ["mpich", "openmpi"].map(|name| ways(&Library { name, venv: "".into() }));
-        assert_eq!(ways, [["dpamatch", "shm", "ucx"], ["dpamatch", "sm", "ucx"]]);
     }
 }
