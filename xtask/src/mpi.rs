@@ -22,7 +22,6 @@ use crate::Failure;
 use build::Tools;
 use run::Job;
 
-/// An installed MPI library.
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) venv: PathBuf,
@@ -63,7 +62,6 @@ impl Library {
     }
 }
 
-/// One line of the table.
 struct Row {
     what: String,
     library: String,
@@ -104,7 +102,6 @@ impl Table {
     }
 }
 
-/// What the task is to do.
 struct Options {
     suites: bool,
     dev: bool,
@@ -223,7 +220,6 @@ fn libfabrics(venvs: &Path) -> Vec<(String, Option<PathBuf>)> {
     all
 }
 
-/// The folder of the virtual environments.
 fn venvs() -> Result<PathBuf, Failure> {
     if let Some(venvs) = env::var_os("MPI_VENVS") {
         return Ok(venvs.into());

@@ -11,7 +11,6 @@ use std::time::Instant;
 use crate::process;
 use crate::{Failure, root};
 
-/// One line of the table.
 #[derive(PartialEq, Eq, Debug)]
 struct Mutant {
     fault: String,

@@ -124,7 +124,6 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<Noticed>, Failure
     Ok(ran.is_ok().then_some(Noticed::Firmware))
 }
 
-/// The programs with models, built.
 fn programs() -> Result<Vec<PathBuf>, Failure> {
     let mut cargo = crate::mutants::cargo(&root(), &["--tests", "--no-run"]);
     let built = process::run(&mut cargo)

@@ -4,10 +4,8 @@
 use crate::status::Refusal;
 use std::ffi::c_void;
 
-/// Opaque to the host.
 pub(crate) type Handle = *mut c_void;
 
-/// Kinds of opaque objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -30,12 +28,10 @@ pub(crate) enum Kind {
 const MARK: u64 = 0x0d9a << 48;
 
 impl Kind {
-    /// The handle of the object with this number.
     pub(crate) fn handle(self, number: u32) -> Handle {
         (MARK | (self as u64) << 40 | u64::from(number)) as Handle
     }
 
-    /// The number in a handle of this kind.
     pub(crate) fn number(self, handle: *const c_void) -> Result<u32, Refusal> {
         if handle.is_null() {
             return Err(format!("{self:?}: a null pointer").into());

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Everything that host calls share.
 pub(crate) struct Machine {
     nic: Mutex<Nic>,
     pub(crate) objects: Mutex<Objects>,
@@ -29,7 +28,6 @@ pub(crate) struct Objects {
     pub(crate) windows: Slab<u32>,
 }
 
-/// A number of the environment.
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     let Ok(text) = std::env::var(name) else { return default };
     text.parse().unwrap_or_else(|_| {
@@ -64,12 +62,10 @@ impl Machine {
         NicGuard(guard)
     }
 
-    /// The objects, for one change.
     pub(crate) fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The process of a handle.
     pub(crate) fn process(&self, handle: crate::handle::Handle) -> Result<Arc<Process>, Refusal> {
         let kind = crate::handle::Kind::Process;
         let number = kind.number(handle)?;

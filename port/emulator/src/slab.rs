@@ -11,7 +11,6 @@ pub(crate) struct Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// An empty table whose numbers begin at `first`.
     pub(crate) const fn new(first: u32) -> Self {
         Self { first, slots: Vec::new() }
     }
@@ -33,24 +32,20 @@ impl<T> Slab<T> {
         number.wrapping_sub(self.first) as usize
     }
 
-    /// The entry with this number.
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.slots.get(self.at(number))?.as_ref()
     }
 
-    /// The entry with this number, to change it.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         let at = self.at(number);
         self.slots.get_mut(at)?.as_mut()
     }
 
-    /// Takes an entry out.
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
         let at = self.at(number);
         self.slots.get_mut(at)?.take()
     }
 
-    /// All entries with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let numbered = self.slots.iter().enumerate();
         numbered.filter_map(|(at, slot)| Some((self.first + at as u32, slot.as_ref()?)))

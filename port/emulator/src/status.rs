@@ -3,7 +3,6 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The API's status codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Status {
@@ -12,7 +11,6 @@ pub(crate) enum Status {
     Fatal = 3,
 }
 
-/// Why a call refuses.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: Status,

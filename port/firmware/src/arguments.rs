@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use dpa_model::{Choice, NicConfig, Options, Order, PaperWorkload};
 
-/// The command line.
 pub(crate) struct Arguments(String);
 
 impl Arguments {
@@ -21,13 +20,11 @@ impl Arguments {
         Self(line)
     }
 
-    /// The value of a word.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let words = self.0.split_ascii_whitespace();
         words.filter_map(|word| word.split_once('=')).find(|word| word.0 == name).map(|word| word.1)
     }
 
-    /// The value of a word as a number, or `default`.
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
         match self.get(name) {
             None => default,

@@ -21,7 +21,6 @@ struct Heap {
 #[global_allocator]
 static HEAP: Heap = Heap { taken: AtomicUsize::new(0) };
 
-/// Bytes taken so far.
 pub(crate) fn bytes_taken() -> usize {
     HEAP.taken.load(Relaxed)
 }

@@ -11,19 +11,15 @@ use crate::start::{HARTS_MOST, mark, wait};
 
 /// Marks of this program; numbers below 1,000 are the card's steps.
 pub(crate) mod marks {
-    /// The host posts receives.
     pub(crate) const POST: u32 = 1000;
-    /// The wire sends messages.
     pub(crate) const SEND: u32 = 1001;
     /// The leader looks for work.
     pub(crate) const LEAD: u32 = 1002;
-    /// The host takes results.
     pub(crate) const DRAIN: u32 = 1003;
     /// A worker looks for work.
     pub(crate) const IDLE: u32 = 1004;
 }
 
-/// The role of a hart.
 pub(crate) enum Role {
     /// Runs slices until the run ends.
     Worker(Worker),
@@ -32,7 +28,6 @@ pub(crate) enum Role {
 }
 
 static ROLES: [AtomicPtr<Role>; HARTS_MOST] = [const { AtomicPtr::new(null_mut()) }; HARTS_MOST];
-/// Ends that are done.
 static ENDS_DONE: AtomicUsize = AtomicUsize::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 

@@ -13,7 +13,6 @@ pub(crate) struct Software {
 }
 
 impl Software {
-    /// Number of forwarded posts and messages.
     pub(crate) fn forwarded(&self) -> usize {
         self.forwarded
     }

@@ -64,7 +64,6 @@ pub(crate) fn wait() {
 
 /// Mark that starts an observer's count of instructions.
 pub(crate) const COUNT_FROM: u32 = 2046;
-/// Mark that ends the count.
 pub(crate) const COUNT_TO: u32 = 2047;
 
 /// A mark: an instruction without effect for observers of the machine.

@@ -40,7 +40,6 @@ const COMM: CommId = CommId(0);
 /// Most senders: each may need a hart.
 const SENDERS_MOST: usize = 8;
 
-/// The host's end.
 struct Host {
     port: HostPort,
     workload: Workload,

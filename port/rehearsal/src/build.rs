@@ -4,10 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The firmware's target.
 pub const TARGET: &str = "riscv64imac-unknown-none-elf";
 
-/// Variant of the firmware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Build {
     /// As on a card.
@@ -17,7 +15,6 @@ pub enum Build {
     Faults,
 }
 
-/// Why the build failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The compiler lacks the target.
@@ -72,7 +69,6 @@ pub(crate) fn finish(mut command: Command) -> Result<(), BuildError> {
     }
 }
 
-/// The repository's root.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().nth(2).unwrap_or(package).to_owned()

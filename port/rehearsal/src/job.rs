@@ -45,7 +45,6 @@ fn events(
     events
 }
 
-/// One run of the firmware.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
     pub name: String,

@@ -33,7 +33,6 @@ pub enum Phase {
     HostPost,
     /// The wire's end sends.
     Send,
-    /// The host takes results.
     HostDrain,
     /// A hart waits for another inside a block.
     Wait,

@@ -12,12 +12,10 @@ pub const MEMORY_BYTES: u64 = 128 << 20;
 /// Longest run before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether QEMU is installed.
 pub fn is_here() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// The outcomes, if written.

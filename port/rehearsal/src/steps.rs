@@ -36,7 +36,6 @@ const BETWEEN_WORK: [&str; 3] = ["EntriesSeen", "BoundaryEnds", "SliceEnds"];
 /// Means over all occurrences of a pair of steps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Row {
-    /// Occurrences.
     pub times: u64,
     /// Instructions of handler 0, and the excess of each further handler.
     pub instructions: [f64; 2],
@@ -49,7 +48,6 @@ pub struct Row {
     pub code: f64,
 }
 
-/// Names of two steps.
 pub type Pair = (&'static str, &'static str);
 
 fn workloads(options: &[&str]) -> Vec<Job> {

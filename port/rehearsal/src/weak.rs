@@ -66,7 +66,6 @@ impl Kind {
     }
 }
 
-/// Result of many runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     pub runs: u64,

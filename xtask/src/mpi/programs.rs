@@ -9,7 +9,6 @@ use super::run::Job;
 use super::{Library, Table};
 use crate::{Failure, process};
 
-/// A third-party program.
 struct Program {
     name: &'static str,
     processes: usize,

@@ -112,7 +112,6 @@ fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLU
 /// Results of a round, by column.
 type Measured = [Option<f64>; COLUMNS.len()];
 
-/// A library with one way.
 struct Row<'a> {
     library: &'static str,
     way: &'static str,
@@ -134,7 +133,6 @@ impl Row<'_> {
         self.rounds.push([in_order, reverse, any_source, ping_pong, rate, latency]);
     }
 
-    /// Results of all rounds.
     fn column(&self, at: usize) -> Vec<f64> {
         self.rounds.iter().filter_map(|round| round[at]).collect()
     }

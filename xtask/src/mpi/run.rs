@@ -10,7 +10,6 @@ use super::Library;
 use super::build::{LATE, Tools};
 use crate::process;
 
-/// A run to make.
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     tools: &'a Tools,
@@ -31,7 +30,6 @@ pub(super) struct Job<'a> {
 /// machine.
 const STOCK: &str = "tcp";
 
-/// A finished run.
 pub(super) struct Ended {
     pub(super) success: bool,
     pub(super) output: String,
@@ -98,12 +96,10 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Folder of logs and statistics.
     pub(super) fn logs(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("logs")
     }
 
-    /// Working folder of the program.
     fn place(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("place")
     }

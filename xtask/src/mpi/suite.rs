@@ -54,7 +54,6 @@ const CONFIGURATION: &str = "\
 #define THREAD_PACKAGE_POSIX 1\n#define THREAD_PACKAGE_NONE 0\n\
 #define THREAD_PACKAGE_INVALID 0\n#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX\n";
 
-/// The rows of both suites.
 pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources: &Path) {
     let mpich = sources.join("mpich/test/mpi");
     if mpich.is_dir() {

@@ -22,12 +22,10 @@ impl Row {
         Self { name, outcome: Outcome::Passed(wall, counts) }
     }
 
-    /// A failed step, which ends the run.
     pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
         Self { name, outcome: Outcome::Failed(wall) }
     }
 
-    /// A step that did not run.
     pub(crate) fn skipped(name: &'static str) -> Self {
         Self { name, outcome: Outcome::Skipped }
     }

@@ -4,7 +4,6 @@ use crate::thread::Unit;
 use std::fmt;
 use std::io::Write;
 
-/// Writes one line.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     // One write for the whole line, so that lines of several threads do not mix. Nobody is left
     // to hear that standard error is closed.

@@ -10,10 +10,8 @@ use std::sync::Arc;
 /// Most bytes of a program's name.
 const NAME_BYTES: usize = 256;
 
-/// A program.
 pub(crate) struct App {
     pub(crate) name: CString,
-    /// The device part.
     pub(crate) bytes: Vec<u8>,
 }
 

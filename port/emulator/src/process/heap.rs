@@ -69,7 +69,6 @@ impl Heap {
         Ok(at)
     }
 
-    /// Gives a block back.
     pub(crate) fn free(&self, address: u64) -> Result<(), Refusal> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         match blocks.remove(&address) {
@@ -101,7 +100,6 @@ impl Heap {
         self.place(address, bytes)
     }
 
-    /// How much is in use.
     pub(crate) fn info(&self) -> HeapInfo {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let requested = blocks.values().sum();

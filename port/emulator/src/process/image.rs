@@ -37,7 +37,6 @@ pub(crate) fn refuse(bytes: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The dynamic linker's last error.
 fn why() -> String {
     // SAFETY: `dlerror` gives null or a text that lives until the next call on this thread.
     let text = unsafe { libc::dlerror() };
@@ -49,7 +48,6 @@ fn why() -> String {
 }
 
 impl Image {
-    /// Loads a device part.
     pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Self, Refusal> {
         refuse(bytes)?;
         let title = CString::new(name).map_err(|_| "a name with a 0 byte")?;
@@ -77,7 +75,6 @@ impl Image {
         Ok(image)
     }
 
-    /// The address of a function.
     pub(crate) fn function(&self, name: &str) -> Result<usize, Refusal> {
         let title = CString::new(name).map_err(|_| "a name with a 0 byte")?;
         // SAFETY: the handle is loaded, the name ends with 0.

@@ -5,7 +5,6 @@ use std::ffi::c_void;
 /// Level of a message that is never printed, and most detail.
 const NO_PRINT: u8 = 0;
 
-/// A stream.
 pub(crate) struct Stream {
     pub(crate) file: *mut libc::FILE,
     pub(crate) level: u8,

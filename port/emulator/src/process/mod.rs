@@ -17,17 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Codes with which a process ends.
 pub(crate) mod ended {
-    /// It lives.
     pub(crate) const NOT: u32 = 0;
     /// The system ended it: a crash.
     pub(crate) const CRASH: u32 = 1;
-    /// It finished itself.
     pub(crate) const FINISHED: u32 = 0x40;
     /// Codes of programs begin here.
     pub(crate) const USER: u32 = 128;
 }
 
-/// A process on the DPA.
 pub(crate) struct Process {
     pub(crate) id: u32,
     pub(crate) app: Arc<App>,

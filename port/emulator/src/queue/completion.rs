@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Indexes of completion queues have 24 bits.
 const INDEX: u32 = 0xff_ffff;
 
-/// What a completion says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completion {
     pub(crate) opcode: u8,
@@ -26,7 +25,6 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    /// Turns it into an error.
     pub(crate) fn fail(&mut self, opcode: u8, syndrome: u8) {
         (self.opcode, self.syndrome, self.bytes) = (opcode, syndrome, 0);
     }
@@ -45,7 +43,6 @@ impl Completion {
     }
 }
 
-/// A completion queue.
 pub(crate) struct Cq {
     pub(crate) number: u32,
     pub(crate) process: u32,

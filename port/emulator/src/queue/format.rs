@@ -23,17 +23,14 @@ pub(crate) const LOCAL_WRITE: i32 = 1;
 pub(crate) const REMOTE_WRITE: i32 = 2;
 pub(crate) const REMOTE_READ: i32 = 4;
 
-/// A big-endian number at an offset.
 pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// A big-endian number at an offset.
 pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
 }
 
-/// A big-endian number at an offset.
 pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
 }

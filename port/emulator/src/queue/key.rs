@@ -8,14 +8,12 @@ use crate::status::Refusal;
 /// Numbers of keys begin here.
 const FIRST: u32 = 0x10;
 
-/// A range of memory with rights.
 pub(crate) struct Mkey {
     process: u32,
     /// The range in the addresses that entries use.
     base: u64,
     bytes: u64,
     access: i32,
-    /// The byte at `base`.
     start: *mut u8,
     /// Keeps memory of a heap mapped. The host keeps its own.
     _place: Option<Place>,
@@ -25,7 +23,6 @@ pub(crate) struct Mkey {
 unsafe impl Send for Mkey {}
 
 impl Mkey {
-    /// A key of device memory.
     pub(crate) fn of_heap(process: u32, place: Place, base: u64, bytes: u64, access: i32) -> Self {
         Self { process, base, bytes, access, start: place.at(0, bytes), _place: Some(place) }
     }
@@ -43,7 +40,6 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// No keys.
     pub(crate) fn new() -> Self {
         Self { keys: Slab::new(FIRST), made: 0 }
     }
@@ -63,18 +59,15 @@ impl Keys {
             .map(|(_, key)| key)
     }
 
-    /// Whether a key exists.
     pub(crate) fn has(&self, key: u32) -> bool {
         self.find(key).is_some()
     }
 
-    /// Removes a key.
     pub(crate) fn remove(&mut self, key: u32) -> Option<()> {
         self.find(key)?;
         self.keys.remove(key >> 8).map(|_| ())
     }
 
-    /// Removes the keys of a process.
     pub(crate) fn forget(&mut self, process: u32) {
         let gone = self.keys.iter().filter(|(_, (_, key))| key.process == process);
         let gone: Vec<_> = gone.map(|(number, _)| number).collect();
@@ -111,7 +104,6 @@ impl Keys {
         Ok(found.start.wrapping_add(offset as usize))
     }
 
-    /// Copies bytes out of memory.
     pub(crate) fn read(
         &self,
         (key, address, bytes): (u32, u64, u64),
@@ -126,7 +118,6 @@ impl Keys {
         Ok(())
     }
 
-    /// Copies bytes into memory.
     pub(crate) fn write(
         &self,
         (key, address): (u32, u64),

@@ -49,7 +49,6 @@ pub(crate) enum Arrival {
     Later,
 }
 
-/// The NIC's state.
 pub(crate) struct Nic {
     pub(crate) cqs: Slab<Cq>,
     pub(crate) wqs: Slab<Wq>,
@@ -61,7 +60,6 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
-    /// A NIC without queues.
     pub(crate) fn new() -> Self {
         Self {
             cqs: Slab::new(FIRST_CQ),
@@ -81,7 +79,6 @@ impl Nic {
             .any(|(_, cq)| cq.unit.as_ref().is_some_and(|other| Arc::ptr_eq(other, unit)))
     }
 
-    /// Drops queues and keys of a process.
     pub(crate) fn forget(&mut self, process: u32) {
         let wqs = self.wqs.iter().filter(|(_, wq)| wq.process == process);
         let wqs: Vec<_> = wqs.map(|(number, _)| number).collect();
@@ -175,7 +172,6 @@ impl Nic {
 }
 
 impl Cq {
-    /// The event of this queue.
     fn wake(&self) {
         if let Some(unit) = &self.unit {
             machine().scheduler.wake(unit);

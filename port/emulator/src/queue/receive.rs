@@ -5,12 +5,10 @@ use super::format;
 use super::key::Keys;
 use crate::process::Place;
 
-/// Most segments of an entry.
 const SEGMENTS: usize = 32;
 /// A segment with this key ends an entry.
 const NO_KEY: u32 = 0x100;
 
-/// A receive queue.
 pub(crate) struct Receiver {
     pub(crate) cqn: u32,
     pub(crate) user_index: u32,
@@ -18,7 +16,6 @@ pub(crate) struct Receiver {
     pub(crate) record: Place,
     pub(crate) log_depth: u8,
     pub(crate) log_stride: u8,
-    /// Buffers taken so far.
     pub(crate) taken: u16,
     pub(crate) broken: bool,
 }
@@ -63,7 +60,6 @@ impl Receiver {
 }
 
 impl Buffer {
-    /// A completion that names this buffer.
     pub(crate) fn completion(&self, number: u32) -> Completion {
         Completion { number, counter: self.counter, ..Completion::default() }
     }

@@ -11,7 +11,6 @@ const UNITS: usize = 16;
 /// Bits of a data segment's count that say that data follow.
 const INLINE: u32 = 1 << 31;
 
-/// A send queue.
 pub(crate) struct Sender {
     pub(crate) cqn: u32,
     pub(crate) user_index: u32,

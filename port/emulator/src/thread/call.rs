@@ -8,7 +8,6 @@ use crate::status::{Refusal, host};
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Most arguments of a call.
 const ARGUMENTS: usize = 11;
 
 /// A call, and where its caller waits.
@@ -31,7 +30,6 @@ impl Call {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(result);
     }
 
-    /// The thread of this call is over.
     pub(crate) fn end(&self) {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
         self.told.notify_all();
@@ -95,7 +93,6 @@ unsafe extern "C" fn flexio_process_call() {
     )
 }
 
-/// A call with five registers.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

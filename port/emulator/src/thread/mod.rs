@@ -23,14 +23,12 @@ use crate::process::Process;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Makes an event descriptor readable.
 pub(crate) fn signal(event: &OwnedFd) {
     let one = 1_u64.to_ne_bytes();
     // SAFETY: eight bytes for a descriptor that we own. It counts, so a full one is as good.
     unsafe { libc::write(event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
 }
 
-/// Ends all threads of a process.
 pub(crate) fn retire_all(process: &Arc<Process>) {
     let objects = machine().objects();
     let of_process = objects.units.iter().filter(|(_, unit)| Arc::ptr_eq(&unit.process, process));

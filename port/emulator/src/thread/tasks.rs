@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 const WORKERS: i32 = 256;
 const TASKS: usize = 1 << 16;
 
-/// A command queue.
 pub(crate) struct TaskQueue {
     process: Arc<Process>,
     tasks: Mutex<VecDeque<(usize, u64)>>,

@@ -21,7 +21,6 @@ pub(crate) mod state {
     pub(crate) const GONE: u8 = 5;
 }
 
-/// What a thread runs.
 pub(crate) enum Kind {
     Handler,
     Call(Arc<Call>),
@@ -49,7 +48,6 @@ pub(crate) struct Own {
     pub(crate) errno: Cell<u64>,
 }
 
-/// A DPA thread.
 pub(crate) struct Unit {
     pub(crate) id: u32,
     pub(crate) process: Arc<Process>,
@@ -69,7 +67,6 @@ unsafe impl Send for Unit {}
 unsafe impl Sync for Unit {}
 
 impl Unit {
-    /// A thread that is not running yet.
     pub(crate) fn new(
         id: u32,
         process: Arc<Process>,
@@ -95,12 +92,10 @@ impl Unit {
         Self { id, process, name, entry, kind, argument, local, worker, state, own }
     }
 
-    /// Activations so far.
     pub(crate) fn activations(&self) -> u64 {
         self.own.activations.get()
     }
 
-    /// Whether this is the first fault of its kind.
     pub(crate) fn first(&self, fault: u8) -> bool {
         let old = self.own.reported.get();
         self.own.reported.set(old | 1 << fault);

@@ -41,9 +41,7 @@ const NAP_US: i64 = 50;
 const SLEEP_MS: i64 = 100;
 
 thread_local! {
-    /// The thread that runs here now.
     static CURRENT: Cell<*const Unit> = const { Cell::new(std::ptr::null()) };
-    /// The worker that this host thread is.
     static WORKER: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -53,7 +51,6 @@ pub(crate) fn current<'a>() -> Option<&'a Unit> {
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// All workers.
 pub(crate) struct Scheduler {
     workers: OnceLock<Vec<Arc<Worker>>>,
     next: AtomicUsize,
@@ -92,12 +89,10 @@ unsafe impl Send for Worker {}
 unsafe impl Sync for Worker {}
 
 impl Scheduler {
-    /// No workers yet.
     pub(crate) fn new() -> Self {
         Self { workers: OnceLock::new(), next: AtomicUsize::new(0) }
     }
 
-    /// Starts the workers, once.
     pub(crate) fn start(&self) {
         self.workers();
     }
@@ -278,7 +273,6 @@ impl Worker {
         seed
     }
 
-    /// Runs a thread until it pauses.
     fn step(&self, unit: &Unit) -> Pause {
         let own = &unit.own;
         if unit.process.state() != ended::NOT {

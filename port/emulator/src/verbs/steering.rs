@@ -51,7 +51,6 @@ struct Rule {
     action: Action,
 }
 
-/// All rules, best first.
 #[derive(Default)]
 pub(crate) struct Steering {
     rules: Vec<Rule>,
@@ -103,7 +102,6 @@ impl Steering {
         None
     }
 
-    /// The queue for a frame that comes.
     pub(crate) fn receive(&self, frame: &[u8]) -> Option<u32> {
         match self.follow(Direction::Receive, frame)? {
             Action::Queue(number) => Some(number),
@@ -111,7 +109,6 @@ impl Steering {
         }
     }
 
-    /// Whether any rule is for frames that come.
     pub(crate) fn receives(&self) -> bool {
         self.rules.iter().any(|rule| rule.direction == Direction::Receive)
     }

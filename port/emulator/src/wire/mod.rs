@@ -5,10 +5,8 @@ mod pcap;
 
 use pcap::{Reader, Writer};
 
-/// Frames that the NIC takes at once.
 const BURST: usize = 16;
 
-/// The wire of this program.
 #[derive(Default)]
 pub(crate) struct Wires {
     input: Option<Reader>,
@@ -19,7 +17,6 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// The wire that the environment names.
     pub(crate) fn new() -> Self {
         let mut wires = Self::default();
         let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
@@ -40,12 +37,10 @@ impl Wires {
         wires
     }
 
-    /// Frames to take at once.
     pub(crate) fn burst(&self) -> usize {
         BURST
     }
 
-    /// The next frame that comes.
     pub(crate) fn next(&mut self, frame: &mut Vec<u8>) -> bool {
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         frame.extend_from_slice(next.as_deref().unwrap_or_default());
@@ -58,12 +53,10 @@ impl Wires {
         self.refused = Some(std::mem::take(&mut self.last));
     }
 
-    /// Whether a frame waits for a queue.
     pub(crate) fn waits(&self) -> bool {
         self.refused.is_some()
     }
 
-    /// A frame that leaves.
     pub(crate) fn send(&mut self, frame: &[u8]) {
         if let Some(output) = &mut self.output {
             output.write(frame);

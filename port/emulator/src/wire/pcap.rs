@@ -10,14 +10,12 @@ const FRAME_HEADER: usize = 16;
 /// Most bytes of a frame.
 const MOST: usize = 1 << 14;
 
-/// Frames of a file.
 pub(crate) struct Reader {
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Reader {
-    /// Opens a file.
     pub(crate) fn open(path: &str) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
         if bytes.len() < HEADER || bytes[..4] != MAGIC.to_le_bytes() {
@@ -37,13 +35,11 @@ impl Reader {
     }
 }
 
-/// A file that frames are written to.
 pub(crate) struct Writer {
     file: File,
 }
 
 impl Writer {
-    /// Creates a file.
     pub(crate) fn create(path: &str) -> Result<Self, String> {
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -54,7 +50,6 @@ impl Writer {
         made.map(|file| Self { file }).map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Appends a frame.
     pub(crate) fn write(&mut self, frame: &[u8]) {
         let length = (frame.len() as u32).to_le_bytes();
         let mut entry = vec![0; FRAME_HEADER];

@@ -7,7 +7,6 @@ pub const MARKS: usize = 2048;
 /// Effect of a mark on its hart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mark {
-    /// None.
     #[default]
     Ignore,
     Enter(u8),
@@ -33,7 +32,6 @@ pub struct Count {
     pub atomics: u64,
     pub fences: u64,
     pub divisions: u64,
-    /// Times that a mark entered the phase.
     pub entered: u64,
 }
 

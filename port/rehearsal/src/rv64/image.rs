@@ -6,7 +6,6 @@ use object::{Endianness, Object, ObjectSymbol};
 
 use super::memory::MEMORY_BASE;
 
-/// A program for the machine.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub(crate) entry: u64,

@@ -15,7 +15,6 @@ pub struct CacheSetup {
 /// A hart's work between two marks, summed over all occurrences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
-    /// Occurrences.
     pub times: u64,
     /// Instructions, without the marks.
     pub instructions: u64,

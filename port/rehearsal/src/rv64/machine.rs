@@ -91,7 +91,6 @@ pub enum Fault {
     Size,
 }
 
-/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The program's exit code, or the fault.

@@ -85,7 +85,6 @@ impl Memory {
         self.reservations.contains(&(hart, doubleword))
     }
 
-    /// Reads a byte for the host.
     pub(crate) fn byte(&self, address: u64) -> Option<u8> {
         let place = self.place(0, address, 0).ok()?;
         Some(place.of(self.get(place.doubleword)) as u8)
@@ -101,12 +100,10 @@ impl Memory {
         Some(())
     }
 
-    /// Reads bytes for the host.
     pub(crate) fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         (address..).take(length).map(|at| self.byte(at)).collect()
     }
 
-    /// Reads a doubleword for the host.
     pub(crate) fn doubleword(&self, address: u64) -> Option<u64> {
         Some(self.get(self.place(0, address, 3).ok()?.doubleword))
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::Fault;
 use super::memory::Memory;
 
-/// Result of a failed call.
 const FAILED: u64 = u64::MAX;
 
 #[derive(Debug, Default)]
