@@ -105,30 +105,6 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-#[test]
-fn the_command_gives_the_same_bytes_twice_in_every_form() {
-    for format in ["table", "csv", "json"] {
-        let arguments =
-            ["predict", "--threads", "1,4", "--workload", "nc,mixed:50", "--format", format];
-        let first = text(&dpamatch(&arguments, ""));
-        assert_eq!(first, text(&dpamatch(&arguments, "")));
-        assert!(first.contains("mixed:50"), "{first}");
-    }
-}
-
-#[test]
-fn a_stream_is_predicted() {
-    let stream = "post,0,9,0,7\npost,1,9,*,7\narrive,0,9,0,7\narrive,1,9,3,7\narrive,2,9,3,8\n";
-    let output =
-        text(&dpamatch(&["predict", "stream", "--handlers", "4", "--format", "json"], stream));
-    let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
-    let value = &value["results"];
-    assert_eq!(value["stream"][0]["messages"], 3);
-    assert_eq!(value["stream"][0]["matched"], 2);
-    assert_eq!(value["stream"][0]["unexpected"], 1);
-    assert_eq!(value["handlers"].as_array().map(Vec::len), Some(4));
-}
-
 /// A rank of a trace goes the way of the workloads, with the same bytes each time; what it came to
 /// is what the trace's own analysis says.
 #[test]
@@ -286,37 +262,6 @@ fn an_ablation_has_all_rows() {
     }
 }
 
-/// LULESH's messages differ in source or tag, so with domains nobody waits.
-#[test]
-fn domains_of_a_recorded_program() {
-    let lulesh = recorded("lulesh-27");
-    let lulesh = lulesh.to_str().expect("a plain name");
-    let results = results(&["predict", "domains", "--handlers", "8", lulesh]);
-    let row = &results["domains"][0];
-    assert_eq!((&row["ranks"], &row["messages"]), (&27.into(), &7300.into()), "{row}");
-    assert_eq!(row["first_of_domain_percent"], 100.0, "{row}");
-    assert_eq!(row["waits_keyed_ns"], 0.0, "{row}");
-    let number = |name: &str| row[name].as_f64().expect(name);
-    assert!(number("waits_paper_ns") > 90.0, "{row}");
-    let gain = (number("rate_keyed_msgs_per_us") / number("rate_paper_msgs_per_us") - 1.0) * 100.0;
-    assert!((number("gain_percent") - gain).abs() < 1e-9, "{row}");
-    assert!((number("least_gain_percent")..number("most_gain_percent")).contains(&gain), "{row}");
-}
-
-/// A table that is too small is not enlarged, in windows and in streams.
-#[test]
-fn few_receives_send_messages_on() {
-    for form in [&["--window", "128"][..], &["--stream"]] {
-        let small = ["predict", "--threads", "8", "--workload", "nc", "--receives"];
-        let share = |receives| {
-            let results = results(&[&small[..], &[receives], form].concat());
-            results["rates"][0]["to_software_percent"].as_f64().expect("a share")
-        };
-        assert_eq!(share("1024"), 0.0);
-        assert!(share("16") > 80.0, "{form:?}");
-    }
-}
-
 /// Parts make the whole, and the same figure told twice is the same.
 #[test]
 fn tables_of_a_run_add_up() {
@@ -381,38 +326,4 @@ fn calibration_writes_a_profile() {
         let near = (rates[0] - 0.38).abs() < 0.002 && (rates[1] - 0.7).abs() < 0.004;
         assert!(near, "{base}: {csv}");
     }
-}
-
-#[test]
-fn calibration_is_judged_by_what_it_was_not_fitted_to() {
-    let few = "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n";
-    let fits = text(&dpamatch(&["calibrate"], few));
-    assert!(!fits.contains("Held out"), "nothing is left: {fits}");
-    let more = text(&dpamatch(&["calibrate"], &format!("{few}WC-SP,1,0.4\nNC,4,2.0\n")));
-    let error = |series: &str, threads: &str| -> f64 {
-        let held_out = more.split("Held out").nth(1).expect("a second table");
-        let row = held_out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-        let row = row.into_iter().find(|row| row.len() == 5 && row[..2] == [series, threads]);
-        row.and_then(|row| row[4].parse().ok()).unwrap_or_else(|| panic!("{series}: {more}"))
-    };
-    // One thread meets no conflict; four are not 25 % faster than four times one.
-    assert!(error("WC-SP", "1").abs() < 5.0, "{more}");
-    assert!(error("NC", "4") < -20.0, "{more}");
-    let bad = dpamatch(&["calibrate"], &format!("{few}NC,191,9.0\n"));
-    let said = String::from_utf8_lossy(&bad.stderr).into_owned();
-    assert!(!bad.status.success() && said.contains("191 handlers, but the card has 190"), "{said}");
-}
-
-#[test]
-fn a_number_that_moves_nothing_and_one_that_is_none() {
-    let told = dpamatch(&["predict", "sensitivity", "host.remote_read_ns", "--format", "csv"], "");
-    let text = String::from_utf8(told.stdout).expect("text");
-    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("as given")).collect();
-    let [given, read, ..] = rows[..] else { panic!("{text}") };
-    let errors = |row: &str| row.splitn(3, ',').nth(2).map(str::to_owned);
-    assert!(read.starts_with("host.remote_read_ns,2000"), "{text}");
-    assert_eq!(errors(given), errors(read), "no message is read from a sender there");
-    let refused = dpamatch(&["predict", "sensitivity", "host.reed_ns"], "");
-    let says = String::from_utf8(refused.stderr).expect("text");
-    assert!(!refused.status.success() && says.contains("host.reed_ns"), "{says}");
 }

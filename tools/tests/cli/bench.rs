@@ -1,8 +1,6 @@
 //! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
 //! how fast anything is.
 
-use dpamatch_tools::bench::WARM_UP;
-
 use super::*;
 
 /// Columns of the CSV form.
@@ -70,54 +68,6 @@ fn rounds_repetitions_and_budget_are_those_asked_for() {
     assert_eq!(windows_made("--rounds 1 --reps 100 --budget 0 --baseline memcpy"), [[10]; 2]);
 }
 
-/// How long the engine's searches are says how many bins it has, and that receives stand in front.
-#[test]
-fn the_sequential_engines_search_what_was_asked_for() {
-    let steps = |arguments: &str| {
-        let report = json(&format!("{arguments} --windows 100"));
-        let results = report["rates"].as_array().expect("results");
-        let engine = results.iter().find(|result| result["handlers"].is_null()).expect("a row");
-        engine["samples"][0]["steps_per_message"].as_f64().expect("a number")
-    };
-    assert_eq!(steps("--scenario NC-REV --baseline list"), 50.5);
-    assert_eq!(steps("--scenario DEPTH-64 --baseline list"), 65.0);
-    assert_eq!(steps("--scenario NC-REV --baseline bins --bins 1"), 50.5);
-    assert!(steps("--scenario NC-REV --baseline bins") < 2.0);
-}
-
-#[test]
-fn order_and_payloads_are_checked() {
-    let report = json("--scenario NC-REV,WC --windows 16,20 --baseline list");
-    // Two scenarios and two windows, by the NIC and by the engine.
-    assert_eq!(report["payloads_checked"], 2 * 2 * (16 + 20) * WARM_UP);
-    let results = report["rates"].as_array().expect("results");
-    assert_eq!(results.len(), 8);
-    for result in results {
-        assert_eq!(
-            result["samples"][0]["checked"],
-            result["window"].as_u64().expect("a number") * WARM_UP as u64
-        );
-    }
-}
-
-#[test]
-fn shares_are_set_by_options() {
-    let shares = "--wild 30 --conflicts 25 --late 50";
-    let report =
-        json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
-    let results = report["rates"].as_array().expect("results");
-    let names: Vec<&str> =
-        results.iter().filter_map(|result| result["scenario"].as_str()).collect();
-    assert_eq!(names, ["MIX-30-25-50", "MIX-30-25-50", "MANY-3", "MANY-3", "HOT-50", "HOT-50"]);
-    for result in results {
-        assert_eq!(result["samples"][0]["checked"], 40 * WARM_UP);
-    }
-    // How many messages waited for their receives does not depend on time.
-    let nic = results.iter().find(|result| !result["handlers"].is_null()).expect("the NIC");
-    let unexpected = nic["samples"][0]["paths"]["unexpected"].as_f64().expect("a share");
-    assert!((0.4..=0.6).contains(&unexpected), "{unexpected}");
-}
-
 #[test]
 fn json_says_what_was_measured_and_where() {
     let report = json("--scenario WC --windows 64 --sweep 4,64 --seed 9 --fast-path off --bins 64");
@@ -132,15 +82,6 @@ fn json_says_what_was_measured_and_where() {
         assert_eq!(paths["fast"], 0.0, "the fast path is off");
         assert!(result["to_no_matching"].as_f64() > Some(0.0));
     }
-}
-
-#[test]
-fn the_table_names_scenario_and_machine() {
-    let output = bench("--scenario NC-REV-S7 --windows 8");
-    let table = text(&output);
-    assert!(table.starts_with(concat!("dpamatch ", env!("CARGO_PKG_VERSION"), " ")), "{table}");
-    assert!(table.lines().any(|line| line.starts_with("NC-REV-S7 ")), "{table}");
-    assert!(output.stderr.is_empty(), "no progress bar without a terminal");
 }
 
 /// However the processors moved, every measurement stands in one part of the report.
@@ -179,14 +120,4 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
         assert_eq!(of_window.count(), 5 * 2, "{window}: {numbers}");
     }
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
-}
-
-#[test]
-fn without_a_compiler_peers_says_what_is_missing() {
-    let run = command("bench", "--peers --scenario NC");
-    assert_eq!(run.status.code(), Some(1));
-    assert!(run.stdout.is_empty());
-    let said = said(&run);
-    assert!(said.contains("cannot run the compiler /nonexistent/cc"), "{said}");
-    assert!(said.contains("libucx-dev") && said.contains("DPAMATCH_UCX"), "{said}");
 }

@@ -7,7 +7,6 @@ mod compare;
 mod cost;
 mod errors;
 mod explore;
-mod footprint;
 #[cfg(target_os = "linux")]
 mod guard;
 mod help;
