@@ -183,37 +183,3 @@ impl Engine for ListEngine {
             + Comms::<()>::bytes_bound(load.comms)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use dpamatch_vocabulary::{Rank, SourceSel, Tag};
-
-    use super::*;
-
-    /// A run of n messages in reverse order need n(n+1)/2 compares, in the same order n.
-    #[test]
-    fn search_steps_of_reverse_and_same_order() {
-        let n = 100;
-        for (reverse, steps) in [(true, n * (n + 1) / 2), (false, n)] {
-            let mut engine = ListEngine::new();
-            let tag = |number| Tag::new(number).expect("a small tag");
-            for number in 0..n {
-                engine.post(
-                    RecvId(u64::from(number)),
-                    CommId(0),
-                    Selector::new(SourceSel::Any, tag(number)),
-                );
-            }
-            for number in 0..n {
-                let wanted = if reverse { n - 1 - number } else { number };
-                let envelope =
-                    Envelope { comm: CommId(0), source: Rank::default(), tag: tag(wanted) };
-                assert_eq!(
-                    engine.arrive(MsgId(u64::from(number)), envelope),
-                    Some(RecvId(u64::from(wanted)))
-                );
-            }
-            assert_eq!(engine.stats().prq.attempts, u64::from(steps), "reverse: {reverse}");
-        }
-    }
-}

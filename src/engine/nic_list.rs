@@ -395,22 +395,15 @@ impl Engine for NicListEngine {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Rank, Tag};
-
     use super::*;
-
-    fn tag(number: u32) -> Tag {
-        Tag::new(number).expect("a small tag")
-    }
+    use crate::engine::words::{envelope, exact};
 
     fn post(engine: &mut NicListEngine, number: u32) -> Option<MsgId> {
-        let selector = Selector::new(Rank::default(), tag(number));
-        engine.post(RecvId(number.into()), CommId(0), selector)
+        engine.post(RecvId(number.into()), CommId(0), exact(0, number))
     }
 
     fn arrive(engine: &mut NicListEngine, number: u32) -> Option<RecvId> {
-        let envelope = Envelope { comm: CommId(0), source: Rank::default(), tag: tag(number) };
-        engine.arrive(MsgId(number.into()), envelope)
+        engine.arrive(MsgId(number.into()), envelope(CommId(0), 0, number))
     }
 
     fn counts(engine: &NicListEngine) -> Vec<u64> {

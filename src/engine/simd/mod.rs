@@ -234,17 +234,10 @@ impl Engine for SimdEngine {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{RANK_MAX, Rank, TAG_MAX, Tag};
+    use dpamatch_vocabulary::{RANK_MAX, TAG_MAX};
 
     use super::*;
-
-    fn rank(number: u32) -> Rank {
-        Rank::new(number).expect("a small rank")
-    }
-
-    fn tag(number: u32) -> Tag {
-        Tag::new(number).expect("a small tag")
-    }
+    use crate::engine::words::{envelope, exact, rank, tag};
 
     /// In reverse order each search of n receives costs one block for each sixteen before the hit,
     /// and one full compare.
@@ -253,14 +246,11 @@ mod tests {
         let mut engine = SimdEngine::new();
         let n = 256_u32;
         for number in 0..n {
-            engine.post(RecvId(u64::from(number)), CommId(0), Selector::new(rank(1), tag(number)));
+            engine.post(RecvId(u64::from(number)), CommId(0), exact(1, number));
         }
         for number in (0..n).rev() {
-            let envelope = Envelope { comm: CommId(0), source: rank(1), tag: tag(number) };
-            assert_eq!(
-                engine.arrive(MsgId(u64::from(number)), envelope),
-                Some(RecvId(u64::from(number)))
-            );
+            let found = engine.arrive(MsgId(number.into()), envelope(CommId(0), 1, number));
+            assert_eq!(found, Some(RecvId(number.into())));
         }
         let stats = &engine.stats().prq;
         let blocks = u64::from(n / 16);

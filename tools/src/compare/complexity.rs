@@ -25,45 +25,22 @@ struct Growth {
     early: u32,
 }
 
-const GROWTHS: [Growth; 5] = [
-    Growth {
-        name: "PRQ, many senders, forward",
-        many: true,
-        order: Order::Forward,
-        any: 0,
-        early: 0,
-    },
-    Growth {
-        name: "PRQ, many senders, reverse",
-        many: true,
-        order: Order::Reverse,
-        any: 0,
-        early: 0,
-    },
-    Growth {
-        name: "PRQ, one sender, reverse",
-        many: false,
-        order: Order::Reverse,
-        any: 0,
-        early: 0,
-    },
-    Growth {
-        name: "PRQ, any source, reverse",
-        many: true,
-        order: Order::Reverse,
-        any: 100,
-        early: 0,
-    },
-    Growth {
-        name: "UMQ, any source, reverse",
-        many: true,
-        order: Order::Reverse,
-        any: 100,
-        early: 100,
-    },
-];
+const GROWTHS: [Growth; 5] = {
+    use Order::{Forward, Reverse};
+    [
+        Growth::new("PRQ, many senders, forward", true, Forward, 0, 0),
+        Growth::new("PRQ, many senders, reverse", true, Reverse, 0, 0),
+        Growth::new("PRQ, one sender, reverse", false, Reverse, 0, 0),
+        Growth::new("PRQ, any source, reverse", true, Reverse, 100, 0),
+        Growth::new("UMQ, any source, reverse", true, Reverse, 100, 100),
+    ]
+};
 
 impl Growth {
+    const fn new(name: &'static str, many: bool, order: Order, any: u32, early: u32) -> Self {
+        Self { name, many, order, any, early }
+    }
+
     fn workload(&self, entries: u32, seed: u64) -> Workload {
         let (ranks, pending) = if self.many { (entries + 1, 1) } else { (2, entries) };
         let Self { order, any, early, .. } = *self;
