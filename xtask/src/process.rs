@@ -14,9 +14,6 @@ pub(crate) struct Finished {
 }
 
 /// Runs `command` to its end without input.
-///
-/// # Errors
-/// When the program cannot be started or its output cannot be read.
 pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
     let ended = command.stdin(Stdio::null()).output()?;
     let [stdout, stderr] =

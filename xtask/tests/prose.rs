@@ -4,23 +4,25 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Command;
 
 const WIDEST: usize = 100;
 
-/// All files below `folder` with this ending, without build outputs and downloads.
-fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() {
-            if (!name.starts_with('.') || name == ".github") && name != "target" {
-                files(&path, ending, found);
-            }
-        } else if path.extension().is_some_and(|end| end == ending) {
-            found.push(path);
-        }
-    }
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository")
+}
+
+/// The repository's files with this ending: paths from its root, and texts.
+fn files(ending: &str) -> Vec<(String, String)> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", &format!("*.{ending}")]);
+    let listed = git.current_dir(root()).output().expect("git lists the files");
+    let listed = String::from_utf8(listed.stdout).expect("paths in UTF-8");
+    let text = |path: &str| Some((path.to_owned(), fs::read_to_string(root().join(path)).ok()?));
+    let found: Vec<_> = listed.lines().filter_map(text).collect();
+    assert!(found.len() > 10, "the files are looked for in the wrong place");
+    found
 }
 
 /// Whether a line is too wide. One long word, an address for example, cannot be wrapped.
@@ -57,15 +59,9 @@ fn prose(text: &str) -> Vec<usize> {
 
 #[test]
 fn no_line_of_prose_is_too_wide() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
     let mut wide = Vec::new();
     for (ending, look) in [("rs", comments as fn(&str) -> Vec<usize>), ("md", prose)] {
-        let mut found = Vec::new();
-        files(root, ending, &mut found);
-        assert!(found.len() > 10, "the files are looked for in the wrong place");
-        for path in found {
-            let text = fs::read_to_string(&path).expect("a text");
-            let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        for (shown, text) in files(ending) {
             wide.extend(look(&text).into_iter().map(|line| format!("{shown}:{line}")));
         }
     }
@@ -119,13 +115,9 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
 
 #[test]
 fn no_sentence_of_a_page_is_too_long() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
-    let mut pages = Vec::new();
-    files(root, "md", &mut pages);
     let mut long = Vec::new();
-    for page in pages {
-        let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-        for (line, sentence) in sentences(&fs::read_to_string(&page).expect("a text")) {
+    for (shown, text) in files("md") {
+        for (line, sentence) in sentences(&text) {
             let words = sentence.split_whitespace().count();
             if words > LONGEST {
                 long.push(format!("{shown}:{line}: {words} words: {sentence}"));
@@ -174,35 +166,28 @@ fn explained(page: &str) -> Vec<&str> {
 
 #[test]
 fn ids_are_explained_and_only_code_names_them() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
-    let page = fs::read_to_string(root.join("docs/decisions.md")).expect("the page on IDs");
+    let page = fs::read_to_string(root().join("docs/decisions.md")).expect("the page on IDs");
     let explained = explained(&page);
     assert!(explained.contains(&"O16") && explained.contains(&"S8"), "{explained:?}");
     let known = |id: &str| {
         let id = id.trim_end_matches(|end: char| end.is_ascii_lowercase());
         explained.contains(&id)
     };
-    let mut sources = Vec::new();
-    files(root, "rs", &mut sources);
     let mut numbered = BTreeSet::new();
-    for path in sources {
-        for id in invariants(&fs::read_to_string(&path).expect("a text")) {
+    for (shown, text) in files("rs") {
+        for id in invariants(&text) {
             let is_new = known(id) || numbered.insert(id.to_owned());
-            assert!(is_new, "{}: another file numbers an {id}, too", path.display());
+            assert!(is_new, "{shown}: another file numbers an {id}, too");
         }
     }
     let mut named = Vec::new();
     for (ending, is_page) in [("md", true), ("rs", false)] {
-        let mut found = Vec::new();
-        files(root, ending, &mut found);
-        for path in found {
-            let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        for (shown, text) in files(ending) {
             if shown == "docs/decisions.md" {
                 continue;
             }
             // The page on the protocol is the code's, and its reader has the code open.
             let no_ids = is_page && !shown.starts_with("dpa_model/src/");
-            let text = fs::read_to_string(&path).expect("a text");
             let read = if is_page { text } else { comments_of(&text) };
             let wrong =
                 ids(&read).into_iter().filter(|id| no_ids || !known(id) && !numbered.contains(*id));

@@ -17,21 +17,15 @@ pub enum Build {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The compiler lacks the target.
     #[error("the target {TARGET} is not installed (`rustup target add {TARGET}`)")]
     NoTarget,
-    /// The compiler reported errors.
     #[error("it was not built\n{0}")]
     Failed(String),
-    /// A program or file is missing.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
 }
 
 /// Builds the card's side alone, without the ends.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn card() -> Result<(), BuildError> {
     let mut cargo = cargo("card", "")?;
     cargo.args(["-p", "dpa_model", "--no-default-features"]);
@@ -106,9 +100,6 @@ impl Build {
     }
 
     /// Builds the firmware and returns the path of the ELF file.
-    ///
-    /// # Errors
-    /// [`BuildError`].
     pub fn build(self) -> Result<PathBuf, BuildError> {
         let mut cargo = cargo(self.name(), self.flags())?;
         cargo.current_dir(root().join("port/firmware"));
@@ -117,9 +108,6 @@ impl Build {
     }
 
     /// Builds the firmware and returns the ELF file's contents.
-    ///
-    /// # Errors
-    /// [`BuildError`].
     pub fn image(self) -> Result<Vec<u8>, BuildError> {
         let path = self.build()?;
         std::fs::read(&path).map_err(|error| BuildError::Io(path.display().to_string(), error))

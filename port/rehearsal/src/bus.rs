@@ -28,9 +28,6 @@ pub fn has_compiler() -> bool {
 }
 
 /// Builds the host's program.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn build() -> Result<PathBuf, BuildError> {
     let folder = target_folder().join("host");
     fs::create_dir_all(&folder)
@@ -60,9 +57,6 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
 }
 
 /// Runs a job in `folder`: QEMU with the firmware, and the host's program beside it.
-///
-/// # Errors
-/// When files cannot be written or a program cannot be started.
 pub fn run(elf: &Path, host: &Path, job: &Job, folder: &Path) -> io::Result<Ran> {
     let (memory, out) = (folder.join(MEMORY), folder.join(OUT));
     for file in [&memory, &out] {
@@ -77,7 +71,7 @@ pub fn run(elf: &Path, host: &Path, job: &Job, folder: &Path) -> io::Result<Ran>
         .args([MEMORY, IN, OUT, &BINS.to_string()])
         .stderr(Stdio::piped())
         .spawn()?;
-    let ran = qemu::run_sharing(elf, job, folder, Some(MEMORY));
+    let ran = qemu::run(elf, job, folder, qemu::Mode::Sharing(MEMORY));
     if ran.as_ref().is_ok_and(|ran| !ran.is_good) {
         // It would wait for the card for ever.
         let _ = host.kill();

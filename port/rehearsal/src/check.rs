@@ -12,7 +12,7 @@ use dpamatch::stream::Profile;
 
 use crate::bus;
 use crate::job::{Ends, Job, OUT};
-use crate::qemu::{self, Ran};
+use crate::qemu::{self, Mode, Ran};
 use crate::rv64::{Image, Setup};
 
 /// Harts of the card's side, each with at least one handler.
@@ -142,17 +142,11 @@ pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
 }
 
 /// Runs all jobs in QEMU, with a folder for their files.
-///
-/// # Errors
-/// When files cannot be written or QEMU cannot be started.
 pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
-    in_folder(jobs, folder, |job| qemu::run(elf, job, folder, false))
+    in_folder(jobs, folder, |job| qemu::run(elf, job, folder, Mode::Usual))
 }
 
 /// Runs all jobs with host and wire in a separate program, with a folder for their files.
-///
-/// # Errors
-/// When files cannot be written or a program cannot be started.
 pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
     in_folder(jobs, folder, |job| bus::run(elf, host, job, folder))
 }
@@ -190,7 +184,7 @@ pub fn instructions(
 ) -> std::io::Result<[u64; 2]> {
     fs::create_dir_all(folder)?;
     let (_, mine) = interpret(image, job, Setup::default());
-    let qemu = qemu::run(elf, job, folder, true)?;
+    let qemu = qemu::run(elf, job, folder, Mode::Counted)?;
     let number = |console: &str| {
         let line = console.lines().find(|line| line.starts_with("instructions of hart 0"))?;
         line.rsplit(' ').next()?.parse().ok()

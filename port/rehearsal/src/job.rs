@@ -45,7 +45,7 @@ fn events(
     events
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Job {
     pub name: String,
     pub harts: usize,

@@ -17,9 +17,6 @@ pub fn has_compiler() -> bool {
 }
 
 /// Builds the static library and links it with the kit's C files; returns the ELF file's path.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn build() -> Result<PathBuf, BuildError> {
     let mut library = cargo("card-library", "--cfg dpamatch_firmware")?;
     let kit = root().join("port/kit");

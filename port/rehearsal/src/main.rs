@@ -122,13 +122,11 @@ fn run_kit() -> Result {
             name: "kit".to_owned(),
             harts: kit::HARTS,
             arguments: "kit".to_owned(),
-            files: std::collections::BTreeMap::new(),
-            expected: Vec::new(),
-            events: String::new(),
+            ..Job::default()
         };
         let folder = root().join("target/firmware/run").join(std::process::id().to_string());
         std::fs::create_dir_all(&folder)?;
-        let ran = qemu::run(&elf, &job, &folder, false)?;
+        let ran = qemu::run(&elf, &job, &folder, qemu::Mode::Usual)?;
         println!("QEMU: {}", ran.console.trim_end());
         good &= ran.is_good;
         std::fs::remove_dir_all(folder)?;

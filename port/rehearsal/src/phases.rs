@@ -41,50 +41,27 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases, in the order of tables.
-    pub const ALL: [Self; 18] = [
-        Self::Poll,
-        Self::Search,
-        Self::Book,
-        Self::Barrier,
-        Self::Detect,
-        Self::Resolve,
-        Self::Fast,
-        Self::Slow,
-        Self::Consume,
-        Self::Protocol,
-        Self::Boundary,
-        Self::Post,
-        Self::HostPost,
-        Self::Send,
-        Self::HostDrain,
-        Self::Wait,
-        Self::Idle,
-        Self::Other,
+    /// All phases with their names, in the order of tables.
+    pub const ALL: [(Self, &str); 18] = [
+        (Self::Poll, "poll"),
+        (Self::Search, "search"),
+        (Self::Book, "book"),
+        (Self::Barrier, "barrier"),
+        (Self::Detect, "detect"),
+        (Self::Resolve, "resolve"),
+        (Self::Fast, "fast path"),
+        (Self::Slow, "slow path"),
+        (Self::Consume, "consume"),
+        (Self::Protocol, "protocol"),
+        (Self::Boundary, "boundary"),
+        (Self::Post, "post, card"),
+        (Self::HostPost, "post, host"),
+        (Self::Send, "send"),
+        (Self::HostDrain, "results, host"),
+        (Self::Wait, "wait"),
+        (Self::Idle, "idle"),
+        (Self::Other, "other"),
     ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Poll => "poll",
-            Self::Search => "search",
-            Self::Book => "book",
-            Self::Barrier => "barrier",
-            Self::Detect => "detect",
-            Self::Resolve => "resolve",
-            Self::Fast => "fast path",
-            Self::Slow => "slow path",
-            Self::Consume => "consume",
-            Self::Protocol => "protocol",
-            Self::Boundary => "boundary",
-            Self::Post => "post, card",
-            Self::HostPost => "post, host",
-            Self::Send => "send",
-            Self::HostDrain => "results, host",
-            Self::Wait => "wait",
-            Self::Idle => "idle",
-            Self::Other => "other",
-        }
-    }
 
     /// Whether the phase is card work on a message's way.
     pub fn is_message_path(self) -> bool {

@@ -25,30 +25,18 @@ pub struct Ran {
     pub is_good: bool,
 }
 
-/// Runs a job in an existing `folder`. `counted`: the harts' instruction counters are exact;
-/// slower, and for one hart only.
-///
-/// # Errors
-/// When files cannot be written or QEMU cannot be started.
-pub fn run(elf: &Path, job: &Job, folder: &Path, counted: bool) -> io::Result<Ran> {
-    start(elf, job, folder, counted, None)
+/// How the machine runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode<'a> {
+    Usual,
+    /// The harts' instruction counters are exact; slower, and for one hart only.
+    Counted,
+    /// The machine's memory is this file of the folder.
+    Sharing(&'a str),
 }
 
-/// Runs a job with the machine's memory in the file `memory` of that folder, for sharing.
-///
-/// # Errors
-/// See [`run`].
-pub fn run_sharing(elf: &Path, job: &Job, folder: &Path, memory: Option<&str>) -> io::Result<Ran> {
-    start(elf, job, folder, false, memory)
-}
-
-fn start(
-    elf: &Path,
-    job: &Job,
-    folder: &Path,
-    counted: bool,
-    memory: Option<&str>,
-) -> io::Result<Ran> {
+/// Runs a job in an existing `folder`.
+pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode<'_>) -> io::Result<Ran> {
     for (name, bytes) in &job.files {
         fs::write(folder.join(name), bytes)?;
     }
@@ -61,14 +49,15 @@ fn start(
         job.arguments.split_whitespace().map(|word| format!(",arg={word}")).collect();
     let mut command = Command::new(PROGRAM);
     command.current_dir(folder).args(["-m", "128M", "-bios", "none", "-machine"]);
-    match memory {
-        None => command.arg("virt"),
-        Some(file) => command.args(["virt,memory-backend=ram", "-object"]).arg(format!(
+    match mode {
+        Mode::Usual | Mode::Counted => command.arg("virt"),
+        Mode::Sharing(file) => command.args(["virt,memory-backend=ram", "-object"]).arg(format!(
             "memory-backend-file,id=ram,size={MEMORY_BYTES},mem-path={file},share=on"
         )),
     };
     // One thread for all harts, which switch when they wait. Otherwise dozens of spinning threads
     // would share the processors.
+    let counted = mode == Mode::Counted;
     command.args(if counted { ["-icount", "shift=0"] } else { ["-accel", "tcg,thread=single"] });
     command.args(["-display", "none", "-serial", "none", "-monitor", "none"]);
     command.args(["-smp", &job.harts.to_string(), "-kernel"]).arg(elf);

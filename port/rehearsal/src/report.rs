@@ -51,7 +51,7 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
     if let Some(difference) = difference {
         return Err(NotCounted(job.arguments.clone(), difference));
     }
-    let by_phase = Phase::ALL.map(|phase| {
+    let by_phase = Phase::ALL.map(|(phase, _)| {
         let mut sum = Count::default();
         outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
         (phase, sum)
@@ -78,9 +78,6 @@ fn per_message(count: u64) -> f64 {
 }
 
 /// Instructions per message by phase, for each workload, with these options of the firmware.
-///
-/// # Errors
-/// When a run does not give the oracle's outcomes.
 pub fn by_phase(marked: &Image, options: &str) -> Result<String, NotCounted> {
     let mut text = String::new();
     phases(&mut text, marked, options, |_, _, _| {})?;
@@ -109,9 +106,6 @@ fn phases(
 }
 
 /// All tables.
-///
-/// # Errors
-/// When a run does not give the oracle's outcomes.
 pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     let (mut text, mut stack_rows, mut accesses) = Default::default();
     phases(&mut text, marked, "", |workload, handlers, run| {
@@ -182,12 +176,12 @@ fn message_path(run: &Counted) -> f64 {
 }
 
 fn rows(text: &mut String, runs: &[Counted]) {
-    for (index, phase) in Phase::ALL.into_iter().enumerate() {
+    for (index, (phase, name)) in Phase::ALL.into_iter().enumerate() {
         let counts = runs.iter().map(|run| per_message(run.by_phase[index].1.instructions));
         let counts: Vec<f64> = counts.collect();
         if counts.iter().any(|&count| count > 0.0) {
             let cells: String = counts.iter().map(|count| format!("{count:>9.1}")).collect();
-            line(text, &format!("{:<16}{cells}", phase.name()));
+            line(text, &format!("{name:<16}{cells}"));
         }
         if phase == Phase::Boundary {
             let cells: String =
@@ -214,9 +208,9 @@ fn access_rows(text: &mut String, workload: PaperWorkload, run: &Counted) {
         let cells: String = columns.map(|count| format!("{:>10.2}", per_message(count))).concat();
         line(text, &format!("{name:<16}{cells}"));
     };
-    for (phase, count) in run.by_phase.iter().filter(|(phase, _)| phase.is_message_path()) {
-        if count.instructions > 0 {
-            cells(phase.name(), count);
+    for ((phase, name), (_, count)) in Phase::ALL.into_iter().zip(&run.by_phase) {
+        if phase.is_message_path() && count.instructions > 0 {
+            cells(name, count);
             all.add(count);
         }
     }

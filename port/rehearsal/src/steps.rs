@@ -110,9 +110,6 @@ impl Sums {
 }
 
 /// Every pair of consecutive steps on a hart.
-///
-/// # Errors
-/// When a run does not give the oracle's outcomes.
 pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     let usual = |(from, _): Pair| !BETWEEN_WORK.contains(&from);
     let jobs = workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1]));

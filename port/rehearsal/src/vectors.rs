@@ -13,9 +13,6 @@ const SEEDS: u64 = 4;
 const EVENTS: u64 = 2000;
 
 /// Writes the streams into a folder; returns their number.
-///
-/// # Errors
-/// When a file cannot be written.
 pub fn write(folder: &Path) -> io::Result<usize> {
     fs::create_dir_all(folder)?;
     let mut count = 0;

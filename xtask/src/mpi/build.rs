@@ -22,9 +22,6 @@ pub(super) struct Tools {
 
 impl Tools {
     /// Builds provider and command.
-    ///
-    /// # Errors
-    /// [`Failure::Task`] when cargo fails.
     pub(super) fn build(dev: bool) -> Result<Self, Failure> {
         let mut cargo = crate::cargo();
         let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
@@ -50,9 +47,6 @@ impl Tools {
     }
 
     /// Compiles a program of `mpi/provider/mpi` with the library's compiler.
-    ///
-    /// # Errors
-    /// [`Failure::Task`] when the compiler fails.
     pub(super) fn compile(&self, library: &Library, name: &str) -> Result<PathBuf, Failure> {
         let folder = self.folder.join(library.name);
         std::fs::create_dir_all(&folder)
@@ -64,9 +58,6 @@ impl Tools {
     }
 
     /// The names of the engines.
-    ///
-    /// # Errors
-    /// [`Failure::Task`] when the command does not list them.
     pub(super) fn engines(&self) -> Result<Vec<String>, Failure> {
         let finished = process::run(Command::new(&self.command).arg("engines"))
             .map_err(|error| Failure::Task(format!("{}: {error}", self.command.display())))?;

@@ -85,9 +85,6 @@ const BENCHMARKS: &[Program] = &[
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// The rows of all installed programs.
-///
-/// # Errors
-/// [`Failure::Task`] when the list of engines fails.
 pub(super) fn rows(
     table: &mut Table,
     tools: &Tools,

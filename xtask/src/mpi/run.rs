@@ -155,9 +155,6 @@ impl<'a> Job<'a> {
     }
 
     /// Runs a program that prints a summary line, and replays its logs.
-    ///
-    /// # Errors
-    /// When the program fails, or a log differs from the oracle.
     pub(super) fn checked(&self) -> Result<String, String> {
         let ended = self.run()?;
         let line = ended.output.lines().find(|line| line.contains(": ok,"));
@@ -168,9 +165,6 @@ impl<'a> Job<'a> {
     }
 
     /// Sums numbers with these words in their names over all statistics of the last run.
-    ///
-    /// # Errors
-    /// When the statistics cannot be read.
     pub(super) fn total(&self, words: &str) -> Result<u64, String> {
         let logs = self.logs();
         let entries =
@@ -187,9 +181,6 @@ impl<'a> Job<'a> {
     }
 
     /// Replays all logs of the last run through the oracle.
-    ///
-    /// # Errors
-    /// The first log that differs.
     pub(super) fn replay(&self) -> Result<String, String> {
         let logs = self.logs();
         let entries =

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use crate::{Failure, process, root};
 use step::{STEPS, Step};
-use summary::Row;
+use summary::{Outcome, Row};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
     let first_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
     if first_failure().is_some() {
-        return Row::skipped(step.name);
+        return Row { name: step.name, outcome: Outcome::Skipped };
     }
     println!("== {}: {step}", step.name);
     let begin = Instant::now();
@@ -83,13 +83,14 @@ fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
     let wall = begin.elapsed();
     let verdict = if result.is_ok() { "" } else { ", FAILED" };
     println!("   {}: {:.1} s{verdict}", step.name, wall.as_secs_f64());
-    match result {
-        Ok(counts) => Row::passed(step.name, wall, counts),
+    let outcome = match result {
+        Ok(counts) => Outcome::Passed(wall, counts),
         Err(fault) => {
             // The whole output, then the reason, where the reader looks first.
             println!("{}\n   {}: {}", fault.output, step.name, fault.reason);
             first_failure().get_or_insert(format!("{} failed: {}", step.name, fault.reason));
-            Row::failed(step.name, wall)
+            Outcome::Failed(wall)
         }
-    }
+    };
+    Row { name: step.name, outcome }
 }

@@ -7,28 +7,13 @@ use super::counts::Counts;
 /// One step's line of the table.
 pub(crate) struct Row {
     pub(super) name: &'static str,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
-enum Outcome {
+pub(super) enum Outcome {
     Passed(Duration, Counts),
     Failed(Duration),
     Skipped,
-}
-
-impl Row {
-    /// A successful step with its wall-clock time.
-    pub(crate) fn passed(name: &'static str, wall: Duration, counts: Counts) -> Self {
-        Self { name, outcome: Outcome::Passed(wall, counts) }
-    }
-
-    pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
-        Self { name, outcome: Outcome::Failed(wall) }
-    }
-
-    pub(crate) fn skipped(name: &'static str) -> Self {
-        Self { name, outcome: Outcome::Skipped }
-    }
 }
 
 /// The table of all steps with their times in seconds, then the totals, with processor time if
@@ -93,10 +78,15 @@ fn totals(total: &Counts, processor: Option<Duration>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Outcome::{Failed, Passed, Skipped};
     use super::*;
 
     fn seconds(tenths: u64) -> Duration {
         Duration::from_millis(100 * tenths)
+    }
+
+    fn row(name: &'static str, outcome: Outcome) -> Row {
+        Row { name, outcome }
     }
 
     fn tests(number: u64) -> Counts {
@@ -112,11 +102,11 @@ mod tests {
             ..Counts::default()
         };
         let rows = [
-            Row::passed("format", seconds(4), Counts::default()),
-            Row::passed("tests", seconds(610), tests(40)),
-            Row::passed("benches", seconds(10), Counts { benches: 4, ..Counts::default() }),
-            Row::passed("loom", seconds(90), models),
-            Row::passed("doc tests", seconds(10), tests(2)),
+            row("format", Passed(seconds(4), Counts::default())),
+            row("tests", Passed(seconds(610), tests(40))),
+            row("benches", Passed(seconds(10), Counts { benches: 4, ..Counts::default() })),
+            row("loom", Passed(seconds(90), models)),
+            row("doc tests", Passed(seconds(10), tests(2))),
         ];
         let expected = "\
             step          result      wall  counted\n\
@@ -134,9 +124,9 @@ mod tests {
     #[test]
     fn a_failed_run_says_so_in_the_last_line() {
         let rows = [
-            Row::passed("tests", seconds(10), tests(7)),
-            Row::failed("docs", seconds(20)),
-            Row::skipped("loom"),
+            row("tests", Passed(seconds(10), tests(7))),
+            row("docs", Failed(seconds(20))),
+            row("loom", Skipped),
         ];
         let expected = "\
             step          result      wall  counted\n\

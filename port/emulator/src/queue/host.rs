@@ -90,7 +90,7 @@ extern "C" fn flexio_cq_create(
             return Err("compressed completions are not emulated".into());
         }
         let unit = match attr.element {
-            0 => Some(crate::thread::thread(attr.thread)?),
+            0 => Some(crate::thread::find(attr.thread)?),
             8 => None,
             other => return Err(format!("element type {other} is not emulated").into()),
         };

@@ -41,14 +41,9 @@ pub(crate) fn entry(
     Ok((name, address))
 }
 
-fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
+pub(crate) fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
     let number = Kind::Thread.number(handler)?;
     machine().objects().units.get(number).cloned().ok_or_else(|| Kind::Thread.gone())
-}
-
-/// The thread of a handle that a host passes with a queue.
-pub(crate) fn thread(handle: Handle) -> Result<Arc<Unit>, Refusal> {
-    find(handle)
 }
 
 #[unsafe(no_mangle)]

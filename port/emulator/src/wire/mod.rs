@@ -5,7 +5,7 @@ mod pcap;
 
 use pcap::{Reader, Writer};
 
-const BURST: usize = 16;
+pub(crate) const BURST: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct Wires {
@@ -35,10 +35,6 @@ impl Wires {
             }
         }
         wires
-    }
-
-    pub(crate) fn burst(&self) -> usize {
-        BURST
     }
 
     pub(crate) fn next(&mut self, frame: &mut Vec<u8>) -> bool {

@@ -28,16 +28,12 @@ pub struct Symbol {
 /// Why a file is not a program for the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// Not an ELF file, or a damaged one.
     #[error("not a readable ELF file: {0}")]
     Object(#[from] object::read::Error),
-    /// For another processor.
     #[error("not a program for RISC-V")]
     Machine,
-    /// Without an executable segment.
     #[error("no code in it")]
     NoCode,
-    /// A segment below the machine's memory.
     #[error("a part at {0:#x} lies below the machine's memory")]
     Below(u64),
 }
@@ -55,9 +51,6 @@ impl Image {
     }
 
     /// Reads a 64-bit ELF file.
-    ///
-    /// # Errors
-    /// [`ImageError`].
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
         let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
         let (header, endian) = (file.elf_header(), file.endian());

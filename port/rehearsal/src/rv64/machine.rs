@@ -52,41 +52,16 @@ impl Default for Setup {
 /// Why a run ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
-    /// An unknown instruction.
     #[error("illegal instruction at {pc:#x}")]
-    Illegal {
-        /// Program counter.
-        pc: u64,
-    },
-    /// An access outside of memory.
+    Illegal { pc: u64 },
     #[error("access to {address:#x}, which is no memory, at {pc:#x}")]
-    Outside {
-        /// Program counter.
-        pc: u64,
-        /// Accessed address.
-        address: u64,
-    },
-    /// An unaligned access.
+    Outside { pc: u64, address: u64 },
     #[error("unaligned access to {address:#x} at {pc:#x}")]
-    Unaligned {
-        /// Program counter.
-        pc: u64,
-        /// Accessed address.
-        address: u64,
-    },
-    /// An unknown call to the host.
+    Unaligned { pc: u64, address: u64 },
     #[error("unknown semihosting operation {operation:#x}")]
-    Semihosting {
-        /// Its number.
-        operation: u64,
-    },
-    /// The instruction limit.
+    Semihosting { operation: u64 },
     #[error("no end after {instructions} instructions")]
-    Limit {
-        /// Instructions of all harts.
-        instructions: u64,
-    },
-    /// The program does not fit in memory.
+    Limit { instructions: u64 },
     #[error("the program does not fit in memory")]
     Size,
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::decode::{Instruction, Op, decode};
 use super::image::Image;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Function {
     pub name: String,
     pub address: u64,
@@ -42,12 +42,7 @@ fn function(name: &str, address: u64, bytes: &[u8]) -> Function {
         name: name.to_owned(),
         address,
         size: bytes.len() as u64,
-        frame: 0,
-        divisions: 0,
-        byte_stores: 0,
-        unknown: 0,
-        calls: Vec::new(),
-        computed_calls: 0,
+        ..Function::default()
     };
     // The last `auipc` result in each register, for the jump that follows.
     let mut upper = [None; 32];
@@ -173,15 +168,11 @@ mod tests {
     #[test]
     fn stacks_add_up_along_calls() {
         let function = |address, frame, calls: &[u64]| Function {
-            name: String::new(),
             address,
             size: 16,
             frame,
-            divisions: 0,
-            byte_stores: 0,
-            unknown: 0,
             calls: calls.to_vec(),
-            computed_calls: 0,
+            ..Function::default()
         };
         let mut functions = vec![
             function(0, 16, &[16, 32]),
