@@ -2,19 +2,23 @@
 //! (docs/record.md).
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 
-fn archive(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/recorder");
-    folder.join(format!("{name}.dumpi.tar.xz"))
+/// The recording `halo-2` in a folder.
+fn unpacked() -> tempfile::TempDir {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let archive = root.join("../tests/data/traces/recorder/halo-2.dumpi.tar.xz");
+    let packed = fs::read(archive).expect("the archive");
+    let folder = tempfile::tempdir().expect("a folder");
+    let unpacked = lzma_rust2::XzReader::new(&packed[..], true);
+    tar::Archive::new(unpacked).unpack(folder.path()).expect("room");
+    folder
 }
 
-fn analyze(trace: &Path, more: &[&str]) -> String {
+fn analyze(trace: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    let output = command.arg("analyze").arg(trace).args(more).output().expect("the program runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    command.arg("analyze").arg(trace).args(more).output().expect("the program runs")
 }
 
 #[inline(never)]
@@ -36,10 +40,7 @@ fn base() -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 fn lines_are_those_of_the_program() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let packed = fs::read(archive("halo-2")).expect("the archive");
-    let unpacked = lzma_rust2::XzReader::new(&packed[..], true);
-    tar::Archive::new(unpacked).unpack(folder.path()).expect("room");
+    let folder = unpacked();
     let object = std::env::current_exe().expect("a path");
     let address = somewhere as fn() -> u32 as usize as u64 - base();
     for rank in 0..2 {
@@ -55,7 +56,9 @@ fn lines_are_those_of_the_program() {
         };
         fs::write(&file, text.lines().map(line).collect::<String>()).expect("room");
     }
-    let text = analyze(folder.path(), &["--wide"]);
+    let output = analyze(folder.path(), &["--wide"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
     let place = format!("call_sites.rs:{}", somewhere() - 1);
     assert!(text.contains(&place), "{place}\n{text}");
     assert!(text.contains("somewhere"), "{text}");
@@ -64,14 +67,10 @@ fn lines_are_those_of_the_program() {
 /// A file of call sites that is none is said to be wrong, with its line.
 #[test]
 fn a_broken_file_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let packed = fs::read(archive("halo-2")).expect("the archive");
-    let unpacked = lzma_rust2::XzReader::new(&packed[..], true);
-    tar::Archive::new(unpacked).unpack(folder.path()).expect("room");
+    let folder = unpacked();
     let file = folder.path().join("halo-2-0001.sites");
     fs::write(&file, "dpamatch call sites 1\nobject 0 /x\nsite 0 1 12\n").expect("room");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    let output = command.arg("analyze").arg(folder.path()).output().expect("the program runs");
+    let output = analyze(folder.path(), &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("halo-2-0001.sites:3: ") && said.contains("unknown object"), "{said}");

@@ -86,6 +86,10 @@ fn file(frame: &Frame, calls: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
+fn reader(bytes: Vec<u8>) -> BinaryReader {
+    BinaryReader::new(Region::memory("made", bytes), Rank::default(), false).expect("a trace")
+}
+
 /// Reads all calls; of each its function and operation as text.
 fn read(bytes: Vec<u8>) -> Result<Vec<(&'static str, String)>, TraceError> {
     let mut reader = BinaryReader::new(Region::memory("made", bytes), Rank::default(), false)?;
@@ -116,8 +120,7 @@ fn init_counts_its_arguments_twice_before_0_6_2() {
         ([13, 0, 0], false),
     ] {
         let bytes = file(&Frame { version, ..modern() }, &[arguments(twice), alone(FINALIZE)]);
-        let region = Region::memory("made", bytes);
-        let mut reader = BinaryReader::new(region, Rank::default(), false).expect("a trace");
+        let mut reader = reader(bytes);
         assert!(reader.next_call().expect("a call").is_some(), "{version:?}");
         let told = reader.arguments().expect("they are kept");
         let texts = told.iter().find_map(|(_, argument)| match argument {
@@ -146,8 +149,7 @@ fn statuses_have_no_tag_before_0_6_3() {
     ] {
         let calls = [recv(PLAIN, status), alone(WTIME), alone(FINALIZE)];
         let bytes = file(&Frame { version, ..modern() }, &calls);
-        let region = Region::memory("made", bytes.clone());
-        let mut reader = BinaryReader::new(region, Rank::default(), false).expect("a trace");
+        let mut reader = reader(bytes.clone());
         let call = reader.next_call().expect("good").expect("a call");
         let Op::Recv { recv, status } = call.op else { panic!("{:?}", call.op) };
         let expected = Status { bytes: 5, source: 3, tag, cancelled: false, error: 9 };
@@ -162,8 +164,7 @@ fn the_index_has_five_to_eight_words() {
     for words in 5..=8 {
         let frame = Frame { index_words: words, ..modern() };
         let bytes = file(&frame, &[send(PLAIN, &[], 5), alone(FINALIZE)]);
-        let region = Region::memory("made", bytes.clone());
-        let reader = BinaryReader::new(region, Rank::default(), false).expect("a trace");
+        let reader = reader(bytes.clone());
         let info = reader.info();
         let header = (info.version, info.start_s, info.hostname.as_deref());
         assert_eq!(header, (Some([13, 0, 0]), Some(77), Some("node")), "{words} words");
@@ -226,8 +227,7 @@ fn masks_say_what_stands_before_the_arguments() {
             let receive = recv(mask, &status);
             let receive = [&receive[..3], &head, &receive[3..]].concat();
             let bytes = file(&modern(), &[send(mask, &head, 5), receive, alone(FINALIZE)]);
-            let region = Region::memory("made", bytes.clone());
-            let mut reader = BinaryReader::new(region, Rank::default(), false).expect("a trace");
+            let mut reader = reader(bytes.clone());
             let call = reader.next_call().expect("good").expect("a call");
             assert_eq!(call.thread, thread.then_some(6), "{mask:#x}");
             let span = |span: Option<dpamatch_tools::trace::Span>| {

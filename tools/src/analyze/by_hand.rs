@@ -1,11 +1,11 @@
 //! Hand-written programs for tests.
 
-use super::order::Network;
+use super::order::{Interleaving, Network};
 use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
 use super::stats::Plan;
-use super::{OrderChoice, Question, Report, Run};
+use super::{OrderChoice, Question, Report, Run, legality};
 use crate::trace::{self, OpenOptions};
-use dpamatch::engine::BinCount;
+use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::EngineOptions;
 
 const BLANK: Transfer = Transfer {
@@ -46,6 +46,27 @@ pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     }
     let comms = vec![comm(2), comm(3)];
     Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
+}
+
+/// Rank 0 with the first transfers, and rank 1 with the second ones.
+pub(super) fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
+    Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
+}
+
+/// The receives of rank 1's messages as paired, which every interleaving must reproduce.
+pub(super) fn paired(run: &Run) -> Vec<u32> {
+    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    let random = (0..20).map(|seed| Interleaving::Random { seed });
+    for interleaving in
+        [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random)
+    {
+        let order = &run.guided(interleaving)[1];
+        let replayed = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
+        let agreement = run.view(1).compare(&replayed);
+        assert!(agreement.is_exact(), "{interleaving:?}: {agreement:?}");
+        assert_eq!(legality::check(run.view(1), order, &replayed), Ok(()), "{interleaving:?}");
+    }
+    receives
 }
 
 /// A question with the default bins: 1 and 32.

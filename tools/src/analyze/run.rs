@@ -200,28 +200,10 @@ fn addressed(programs: &[Program]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::by_hand::{program, receive, send};
+    use crate::analyze::by_hand::{paired, program, receive, run, send};
     use crate::analyze::order::Happening;
     use crate::analyze::program::{Action, End, Step, Transfer, UNKNOWN};
     use dpamatch::engine::Oracle;
-
-    fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
-        Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
-    }
-
-    fn replayed(run: &Run) -> Vec<u32> {
-        let random = (0..20).map(|seed| Interleaving::Random { seed });
-        let all = [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random);
-        let mut results: Vec<_> = all
-            .map(|interleaving| {
-                let orders = run.guided(interleaving);
-                run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine")
-            })
-            .collect();
-        results.dedup();
-        assert_eq!(results.len(), 1, "{results:?}");
-        results.remove(0)
-    }
 
     #[test]
     fn a_message_comes_after_the_cancel_of_a_receive_that_would_have_taken_it() {
@@ -230,7 +212,7 @@ mod tests {
                 &[send(1, 5)],
                 &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)],
             );
-            assert_eq!(replayed(&run), [1]);
+            assert_eq!(paired(&run), [1]);
             let early = run.guided(Interleaving::ArrivalsFirst);
             let last = early[1].iter().skip(2).collect::<Vec<_>>();
             assert_eq!(last, [Happening::Arrive(0), Happening::Post(1)], "{peer}, {tag}");
@@ -244,7 +226,7 @@ mod tests {
         let run = run(&[send(1, 7), send(1, 8)], &[receive(-1, -1, End::Ignored), known]);
         let truth = run.truth[1];
         assert_eq!((truth.pairs, truth.eliminated, truth.bytes_equal), (1, 1, 1));
-        assert_eq!(replayed(&run), [1, 0], "the receive with the status got tag 7");
+        assert_eq!(paired(&run), [1, 0], "the receive with the status got tag 7");
     }
 
     #[test]
@@ -253,7 +235,7 @@ mod tests {
         unsure.unsure_null = true;
         let run = run(&[send(1, 4)], &[unsure, receive(0, 4, End::Ignored)]);
         assert_eq!((run.truth[1].taken_for_null, run.truth[1].left), (1, 0));
-        assert_eq!(replayed(&run), [1]);
+        assert_eq!(paired(&run), [1]);
     }
 
     #[test]
@@ -264,7 +246,7 @@ mod tests {
         assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
         assert_eq!(run.inbound[1][1].op, UNKNOWN);
         assert_eq!(run.inbound[1][1].bytes, 2);
-        assert_eq!(replayed(&run), [1, 0]);
+        assert_eq!(paired(&run), [1, 0]);
     }
 
     /// The recorded first receive got the second sender's message. In a causal order it may get the

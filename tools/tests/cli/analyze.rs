@@ -1,4 +1,4 @@
-//! `dpamatch analyze` and `dpamatch bench --trace` from the outside.
+//! `dpamatch analyze` from the outside.
 
 use std::collections::BTreeMap;
 
@@ -143,20 +143,4 @@ fn the_page_is_whole_and_needs_nothing_else() {
     assert!(page.contains("&lt;script&gt;alert(1)&lt;&amp;&#39;&quot;\u{fffd}"));
     assert!(page.contains("<p>dpamatch ") && page.contains("<pre>dpamatch analyze "));
     assert!(write() == (page, pictures), "the same bytes again");
-}
-
-#[test]
-fn a_recorded_rank_is_a_load() {
-    let line = format!("--trace {} --rank 13 --rounds 1 --budget 1", archive("lulesh-27"));
-    let out = text(&command("bench", &format!("{line} --format csv")));
-    let lines: Vec<_> = out.lines().collect();
-    assert_eq!(
-        lines[0],
-        "rank,messages,events,size_bytes,engine,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,pairs"
-    );
-    let row = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
-    let (nic, bins) = (row(lines[1]), row(lines[2]));
-    assert_eq!((nic[0].as_str(), nic[4].as_str(), bins[4].as_str()), ("13", "optimistic", "bins"));
-    assert_eq!(nic[1], nic[8], "every message finds its receive");
-    assert_eq!(nic[8], bins[8]);
 }

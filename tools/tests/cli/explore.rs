@@ -14,20 +14,6 @@ fn ended(output: &Output, code: i32) -> &str {
     shown
 }
 
-/// With the paper's rule a conflict forces the messages behind it, with domains it does not.
-#[test]
-fn only_messages_that_can_meet_wait() {
-    let paths = |domains: &str| {
-        let output = explore(&format!("--example x6 --schedules 1000 --domains {domains}"));
-        let shown = ended(&output, 0);
-        let paths = shown.lines().filter(|line| line.contains(" % "));
-        paths.map(|line| line.split('%').nth(1).unwrap_or("").trim().to_owned()).collect::<Vec<_>>()
-    };
-    assert!(paths("paper").contains(&"clean slow forced forced".to_owned()));
-    // The second message takes the next receive of its run without waiting for the first.
-    assert_eq!(paths("keyed"), ["clean fast clean clean"]);
-}
-
 #[test]
 fn a_seed_fixes_the_story() {
     let story = |seed: u32| ended(&explore(&format!("--example x2 --story {seed}")), 0).to_owned();

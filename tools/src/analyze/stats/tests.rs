@@ -1,11 +1,7 @@
-use crate::analyze::by_hand::{program, question, receive, report, send};
+use crate::analyze::by_hand::{program, question, receive, report, run, send};
 use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN};
 use crate::analyze::stats::{COLUMNS, Shortage, Violation};
 use crate::analyze::{OrderChoice, Report, Run};
-
-fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
-    Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
-}
 
 #[test]
 fn what_waits_is_there_while_nothing_happens() {

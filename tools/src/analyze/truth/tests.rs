@@ -1,7 +1,6 @@
 use crate::analyze::Run;
-use crate::analyze::by_hand::{program, receive, send};
-use crate::analyze::legality;
-use crate::analyze::order::{Dice, Happening, Interleaving, Network};
+use crate::analyze::by_hand::{paired, program, receive, run, send};
+use crate::analyze::order::{Dice, Happening, Network};
 use crate::analyze::program::{End, Transfer, UNKNOWN};
 use dpamatch::engine::Oracle;
 
@@ -26,26 +25,6 @@ fn got(bytes: u32) -> Transfer {
 /// A receive of 100 bytes with a cancel and an ignored status.
 fn asked(peer: i32, tag: i32) -> Transfer {
     Transfer { bytes: 100, ..receive(peer, tag, End::CancelAsked) }
-}
-
-fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
-    Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
-}
-
-/// The receives of rank 1's messages as paired, which every interleaving must reproduce.
-fn paired(run: &Run) -> Vec<u32> {
-    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
-    let random = (0..20).map(|seed| Interleaving::Random { seed });
-    for interleaving in
-        [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random)
-    {
-        let order = &run.guided(interleaving)[1];
-        let replayed = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
-        let agreement = run.view(1).compare(&replayed);
-        assert!(agreement.is_exact(), "{interleaving:?}: {agreement:?}");
-        assert_eq!(legality::check(run.view(1), order, &replayed), Ok(()), "{interleaving:?}");
-    }
-    receives
 }
 
 /// Of two receives cancelled with an ignored status, only the second got a message, as the byte
