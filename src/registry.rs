@@ -1,6 +1,5 @@
 //! The engines by name. To add one, add one entry to [`ENGINES`].
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use dpa_model::{ConfigError, Hints, InlineHashes, NicConfig};
@@ -117,21 +116,14 @@ fn nic_list(design: NicDesign, options: &EngineOptions) -> Box<dyn Engine> {
 }
 
 /// Why an engine cannot be built from these options.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("engine {engine}: {reason}")]
 pub struct BuildError {
     /// The engine.
     pub engine: &'static str,
     /// What is wrong, naming the option.
     pub reason: String,
 }
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "engine {}: {}", self.engine, self.reason)
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// An engine that can be chosen by name.
 #[derive(Clone, Copy, Debug)]

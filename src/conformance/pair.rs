@@ -1,7 +1,6 @@
 //! An engine and the oracle side by side.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use dpamatch_vocabulary::CommId;
 
@@ -11,7 +10,8 @@ use crate::engine::{Engine, Load, Oracle, QueueStats};
 use crate::stream::{Event, Outcome, apply};
 
 /// The first disagreement between an engine and the oracle.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("call {number}, {call}: {what}")]
 pub struct Difference {
     /// Which call, from 0.
     pub number: u64,
@@ -20,14 +20,6 @@ pub struct Difference {
     /// The compared property, with the engine's and the oracle's value.
     pub what: String,
 }
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "call {}, {}: {}", self.number, self.call, self.what)
-    }
-}
-
-impl std::error::Error for Difference {}
 
 /// An engine and the oracle, given the same calls.
 pub struct Pair {

@@ -1,7 +1,5 @@
 //! The order that the NIC chose, as a log, and its replay through a sequential engine.
 
-use std::fmt;
-
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
@@ -50,7 +48,8 @@ pub enum LogEntry {
 }
 
 /// The first entry of a log on which an engine disagrees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("entry {index} of the order log is {entry:?}, but the engine gives {engine:?}")]
 pub struct Mismatch {
     /// Index in the log.
     pub index: usize,
@@ -60,15 +59,6 @@ pub struct Mismatch {
     /// the receive itself for a cancel that succeeds.
     pub engine: Option<u64>,
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, entry, engine } = self;
-        write!(f, "entry {index} of the order log is {entry:?}, but the engine gives {engine:?}")
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// Feeds the log's events to `engine` and compares every result.
 ///

@@ -5,8 +5,6 @@
 //! The number of bins is either fixed or grows: then a table doubles when it holds half as many
 //! entries as bins.
 
-use std::fmt;
-
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::Load;
@@ -22,16 +20,9 @@ pub const BIN_COUNT_MAX: u32 = 65_536;
 pub struct BinCount(u32);
 
 /// A number of bins that no table can have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0} bins: the number must be from 1 to {max}", max = BIN_COUNT_MAX)]
 pub struct BadBinCount(pub u32);
-
-impl fmt::Display for BadBinCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bins: the number must be from 1 to {BIN_COUNT_MAX}", self.0)
-    }
-}
-
-impl std::error::Error for BadBinCount {}
 
 impl BinCount {
     /// This many bins.

@@ -11,53 +11,27 @@ use dpa_model::{
 use super::software::Software;
 
 /// A failure of the emulated NIC during a run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NicRunError {
     /// The configuration is invalid.
+    #[error(transparent)]
     Config(ConfigError),
     /// The system could not start a thread.
-    Thread(std::io::Error),
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
     /// The NIC's answers contradict each other, or a hint forbids a wildcard.
-    Feed(FeedError),
+    #[error(transparent)]
+    Feed(#[from] FeedError),
     /// At the end the NIC's queues differ from what its answers imply.
+    #[error("the NIC's queues at the end do not hold what its answers left: {0}")]
     LeftDiffers(&'static str),
     /// The NIC stopped by itself.
+    #[error("the emulated NIC stopped unexpectedly")]
     Stopped,
     /// The run makes no progress and still waits for this.
+    #[error("the emulated NIC does nothing any more, and {0} is missing")]
     Stuck(&'static str),
-}
-
-impl fmt::Display for NicRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::Thread(_) => f.write_str("cannot start a thread"),
-            Self::Feed(error) => error.fmt(f),
-            Self::LeftDiffers(what) => {
-                write!(f, "the NIC's queues at the end do not hold what its answers left: {what}")
-            }
-            Self::Stopped => f.write_str("the emulated NIC stopped unexpectedly"),
-            Self::Stuck(what) => {
-                write!(f, "the emulated NIC does nothing any more, and {what} is missing")
-            }
-        }
-    }
-}
-
-impl std::error::Error for NicRunError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Thread(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<FeedError> for NicRunError {
-    fn from(error: FeedError) -> Self {
-        Self::Feed(error)
-    }
 }
 
 /// What runs the NIC.

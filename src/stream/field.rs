@@ -1,7 +1,5 @@
 //! Parsing of one line of a stream.
 
-use std::fmt;
-
 use dpamatch_vocabulary::{
     CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
 };
@@ -10,12 +8,14 @@ use super::{COLL_NAME_MAX, CollName, Collective, Event, ProbeId};
 use crate::engine::{MsgId, RecvId};
 
 /// What is wrong with a line. Quoted text is cut after 40 characters.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldError {
     /// The first field is not a verb.
+    #[error("unknown event {0:?} (known: post, arrive, cancel, probe, mprobe)")]
     UnknownVerb(String),
     /// The line ends too early.
+    #[error("{verb} needs the field {field}")]
     Missing {
         /// The verb.
         verb: &'static str,
@@ -23,6 +23,7 @@ pub enum FieldError {
         field: &'static str,
     },
     /// A field is not a number.
+    #[error("{field} is {text:?}, not a number{}", if *wild { " or *" } else { "" })]
     NotANumber {
         /// The field.
         field: &'static str,
@@ -32,6 +33,7 @@ pub enum FieldError {
         wild: bool,
     },
     /// A number is too large for its field.
+    #[error("{field} {text} is above {max}")]
     OutOfRange {
         /// The field.
         field: &'static str,
@@ -41,47 +43,30 @@ pub enum FieldError {
         max: u64,
     },
     /// A field after the last one is no option.
+    #[error("extra field {0:?} is not key=value")]
     NotKeyValue(String),
     /// A known key appears twice.
+    #[error("key {0} is given twice")]
     KeyTwice(&'static str),
     /// Not a valid name of a collective.
+    #[error(
+        "coll {0:?} is not a name of 1 to {max} letters, digits, '_', '-' or '.'",
+        max = COLL_NAME_MAX
+    )]
     BadCollName(String),
     /// An earlier line of the stream posts this receive.
+    #[error("receive {0} was posted before")]
     DuplicateRecv(u64),
     /// In an earlier line of the stream this message arrives.
+    #[error("message {0} arrived before")]
     DuplicateMsg(u64),
     /// The line is too long.
+    #[error("line is longer than {} bytes", super::LINE_BYTES_MAX)]
     TooLong,
     /// The line is not UTF-8.
+    #[error("line is not valid UTF-8")]
     NotUtf8,
 }
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownVerb(verb) => {
-                write!(f, "unknown event {verb:?} (known: post, arrive, cancel, probe, mprobe)")
-            }
-            Self::Missing { verb, field } => write!(f, "{verb} needs the field {field}"),
-            Self::NotANumber { field, text, wild } => {
-                write!(f, "{field} is {text:?}, not a number{}", if *wild { " or *" } else { "" })
-            }
-            Self::OutOfRange { field, text, max } => write!(f, "{field} {text} is above {max}"),
-            Self::NotKeyValue(field) => write!(f, "extra field {field:?} is not key=value"),
-            Self::KeyTwice(key) => write!(f, "key {key} is given twice"),
-            Self::BadCollName(name) => write!(
-                f,
-                "coll {name:?} is not a name of 1 to {COLL_NAME_MAX} letters, digits, '_', '-' or '.'"
-            ),
-            Self::DuplicateRecv(recv) => write!(f, "receive {recv} was posted before"),
-            Self::DuplicateMsg(msg) => write!(f, "message {msg} arrived before"),
-            Self::TooLong => write!(f, "line is longer than {} bytes", super::LINE_BYTES_MAX),
-            Self::NotUtf8 => f.write_str("line is not valid UTF-8"),
-        }
-    }
-}
-
-impl std::error::Error for FieldError {}
 
 /// At most 40 characters of a field for a message.
 fn excerpt(text: &str) -> String {

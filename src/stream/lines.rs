@@ -1,7 +1,6 @@
 //! Text line by line, each of bounded length, with the place of each line.
 
 use std::io::{self, BufRead, Read};
-use std::{error, fmt};
 
 /// Lines of a text, one of them in memory at a time.
 #[derive(Debug)]
@@ -62,16 +61,9 @@ pub fn is_too_long(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TooLong>())
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("line is longer than {0} bytes")]
 struct TooLong(usize);
-
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line is longer than {} bytes", self.0)
-    }
-}
-
-impl error::Error for TooLong {}
 
 #[cfg(test)]
 mod tests {

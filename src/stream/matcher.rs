@@ -1,37 +1,17 @@
 //! Running a stream through an engine or an emulated NIC.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::{Event, Outcome};
 use crate::engine::{Counter, Engine};
 
 /// Why a matcher ended a stream early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The engine itself failed. The results so far are right; results of later events are missing.
-    Engine(Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Engine(error) = self;
-        error.fmt(f)
-    }
-}
-
-impl std::error::Error for RunError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        let Self::Engine(error) = self;
-        error.source()
-    }
-}
-
-impl From<Box<dyn std::error::Error + Send + Sync>> for RunError {
-    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        Self::Engine(error)
-    }
+    #[error(transparent)]
+    Engine(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Something that runs a stream of events: every [`Engine`], and an emulated NIC.

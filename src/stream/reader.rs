@@ -1,6 +1,5 @@
 //! Events read line by line.
 
-use std::fmt;
 use std::io::{self, BufRead};
 
 use super::field::parse;
@@ -12,63 +11,32 @@ use super::{Event, FieldError};
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// A line that is not an event.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {error}")]
 pub struct LineError {
     /// Its number, from 1.
     pub line: u64,
     /// What is wrong with it.
+    #[source]
     pub error: FieldError,
 }
 
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.error)
-    }
-}
-
-impl std::error::Error for LineError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
-
 /// Why the events end early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// A line is not an event.
-    Line(LineError),
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// The input cannot be read.
+    #[error("cannot read line {line}: {error}")]
     Io {
         /// Number of the line, from 1.
         line: u64,
         /// The system's error.
+        #[source]
         error: io::Error,
     },
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(error) => error.fmt(f),
-            Self::Io { line, error } => write!(f, "cannot read line {line}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Line(error) => error.source(),
-            Self::Io { error, .. } => Some(error),
-        }
-    }
-}
-
-impl From<LineError> for ReadError {
-    fn from(error: LineError) -> Self {
-        Self::Line(error)
-    }
 }
 
 /// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in
