@@ -7,26 +7,16 @@
 //!
 //! - [`PollingPolicy`] and the policies; [`PolicySpec`] names them on the command line.
 //! - In virtual time: [`PollCosts`], [`discovery`], [`latency`], [`thresholds`].
-//! - On real threads: [`ProgressEngine`] with [`shared_memory`], [`kernel`] and [`network`]
-//!   channels.
 
 mod costs;
 pub mod discovery;
-pub mod kernel;
 pub mod latency;
-pub mod network;
-mod packet;
 mod policy;
-mod progress;
-mod reorder;
 pub mod run_length;
-pub mod shared_memory;
 pub mod thresholds;
 
 pub use costs::PollCosts;
-pub use packet::{LocalPeer, Packet, RemotePeer, RemoteSendError};
 pub use policy::{
     Channel, Dynamic, PolicySpec, PollingPolicy, RoundRobin, StaticRatio, UnknownPolicy,
 };
-pub use progress::{Completed, PollCounts, ProgressEngine};
 pub use run_length::RunLength;

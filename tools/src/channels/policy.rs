@@ -24,7 +24,7 @@ impl Channel {
     }
 }
 
-/// Chooses the next channel to poll. The real progress engine and virtual time use one interface.
+/// Chooses the next channel to poll.
 pub trait PollingPolicy: fmt::Debug + Send {
     fn next(&mut self) -> Channel;
 

@@ -1,4 +1,3 @@
-mod real;
 mod virtual_time;
 
 use std::fs;
@@ -13,7 +12,7 @@ use indicatif::ProgressBar;
 
 use super::progress::bar;
 use super::table::{self, Format, Wide};
-use super::{BadInput, engines, output};
+use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
@@ -27,10 +26,8 @@ next.
                published one
   thresholds   the length from which a message takes another channel, by latency and by overlap
                with computation
-  real         the policies in the real progress engine, with threads (not part of the default: its
-               numbers vary)
 
-All but the last run in virtual time with published costs of polling; equal arguments give equal
+All run in virtual time with published costs of polling; equal arguments give equal
 bytes.
 
 Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the
@@ -39,8 +36,7 @@ ratio follows the last H messages), run-length (our own: learns how runs of mess
 Examples:
   dpamatch study channels --out figures
   dpamatch study channels --only discovery --policy dynamic:8,run-length --bursts 1,8,64 --gap 300
-  dpamatch study channels --only latency --set network_start_ns=2000 --format csv
-  dpamatch study channels --only real --messages 20000";
+  dpamatch study channels --only latency --set network_start_ns=2000 --format csv";
 
 /// Compare policies for polling several channels.
 #[derive(Debug, clap::Args)]
@@ -76,12 +72,6 @@ pub(super) struct Args {
     /// Computation to overlap with, in microseconds
     #[arg(long, value_name = "US", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     compute: u64,
-    /// Messages of each peer in the real progress engine
-    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    messages: u32,
-    /// Software engine behind the real progress engine
-    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engines::software(&[]))]
-    engine: String,
     /// Sets one of the costs; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -104,7 +94,6 @@ enum What {
     Discovery,
     NeverWorse,
     Thresholds,
-    Real,
 }
 
 /// See [`Bursts`].
@@ -164,7 +153,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             What::Discovery => virtual_time::discovery(args, &costs, &mut results),
             What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),
             What::Thresholds => virtual_time::thresholds(args, &costs, &mut results),
-            What::Real => results.tables.push(real::run(args, &costs, &results.progress)?),
         }
     }
     results.progress.finish_and_clear();

@@ -26,21 +26,3 @@ fn our_policy_is_never_far_behind_the_best_published_one() {
         assert!(worst(policy) > 1.2, "{policy}: {}", worst(policy));
     }
 }
-
-#[test]
-fn the_real_engine_runs_every_policy() {
-    let report = json("--only real --messages 300 --set kernel_ns=1");
-    let rows = report["real"].as_array().expect("rows");
-    assert_eq!(rows.len(), 4);
-    for row in rows {
-        let number = |name: &str| row[name].as_u64().expect("a number");
-        let found = ["network", "shared", "kernel"]
-            .iter()
-            .map(|channel| {
-                number(&format!("{channel}_polls")) - number(&format!("{channel}_empty"))
-            })
-            .sum::<u64>();
-        assert_eq!((number("messages"), found), (600, 600), "{row}");
-        assert_eq!(number("kernel_polls") - number("kernel_empty"), 6, "every fiftieth of 300");
-    }
-}

@@ -22,7 +22,6 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
         }
         What::NeverWorse => Kind::value_variants().len() * GAPS.len() * args.bursts.len(),
         What::Thresholds => 0,
-        What::Real => args.policy.len(),
     }
 }
 
