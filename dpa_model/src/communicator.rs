@@ -6,7 +6,7 @@ use crate::booking::HANDLERS_MAX;
 use crate::config::bins_of_communicator;
 use crate::descriptor::Posted;
 use crate::index::CommView;
-use crate::message::Target;
+use crate::message::{Target, one_word};
 use crate::number::{BinId, Label, RunPlace};
 use crate::sync::PlainCell;
 use crate::unexpected::LINKED_ALWAYS;
@@ -70,10 +70,9 @@ impl Labels {
         class: WildcardClass,
         target: &Target,
     ) -> RunPlace {
-        let fields = (target.source.get(), target.tag.get());
-        if let Some(last) =
-            last.filter(|last| (last.source, last.tag) == fields || fault!(RunsByBin))
-        {
+        let fields = one_word(target.source.get(), target.tag.get());
+        let fits = |last: &&Posted| one_word(last.source, last.tag) == fields;
+        if let Some(last) = last.filter(|last| fits(last) || fault!(RunsByBin)) {
             // So no handler of a block that starts in a run leaves its number.
             if last.run.place() < RunPlace::LAST - HANDLERS_MAX as u64 {
                 return last.run.plus(1);

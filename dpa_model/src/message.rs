@@ -189,6 +189,12 @@ impl Target {
     }
 }
 
+/// Source and tag in one word, so that a loop loads, compares and stores them at once.
+#[inline(always)]
+pub(crate) fn one_word(source: u32, tag: u32) -> u64 {
+    u64::from(source) | u64::from(tag) << u32::BITS
+}
+
 /// A receive that the host posts.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -8,7 +8,7 @@ use crate::communicator::Labels;
 use crate::descriptor::state;
 use crate::free_list::FreeList;
 use crate::index::CommView;
-use crate::message::{Command, Completion, Message, Post};
+use crate::message::{Command, Completion, Message, Post, one_word};
 use crate::number::{BinId, ReceiveId, unchecked};
 use crate::ring::Stretch;
 use crate::shared::Shared;
@@ -164,6 +164,7 @@ pub(super) fn enter(
     // SAFETY: the tail stands in a chain, and no block is running (D1).
     let last = (tail != ReceiveId::NIL).then(|| unsafe { unchecked(receives, tail).posted.peek() });
     let run = labels.run_after(last.as_deref(), class, &post.target);
+    let fields = one_word(post.target.source.get(), post.target.tag.get());
     // SAFETY: the free list made the number.
     let descriptor = unsafe { unchecked(receives, receive) };
     debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
@@ -177,8 +178,7 @@ pub(super) fn enter(
             slot.buffer = post.buffer;
             slot.request = post.request;
             slot.run = run;
-            slot.source = post.target.source.get();
-            slot.tag = post.target.tag.get();
+            (slot.source, slot.tag) = (fields as u32, (fields >> u32::BITS) as u32);
             slot.bin = bin;
             slot.capacity = post.capacity;
         });

@@ -3,14 +3,7 @@
 //!
 //! A receive can be taken only by a message that it matches. So two messages that no receive posted
 //! now could match both never meet, and inside a block receives only disappear. Which messages can
-//! meet follows from the classes posted in their communicator:
-//!
-//! | classes posted | messages of one domain are equal in |
-//! |---|---|
-//! | none, or without wildcards | source and tag |
-//! | with any source | tag |
-//! | with any tag | source |
-//! | both, or any source and any tag at once | nothing more |
+//! meet follows from the classes posted in their communicator, by the page's table.
 //!
 //! **Keys.** A handler tells the domain by the fields of the message's header, never by the
 //! sender's hashes: a sender could put two messages that one receive matches into two domains.
@@ -143,7 +136,7 @@ impl Fields {
 }
 
 /// The bits of source (above) and tag in which messages that can meet are equal, by the table
-/// above.
+/// of `docs/domains.md`.
 #[inline(always)]
 fn mask(view: CommView) -> u64 {
     const SOURCE: u64 = 0xFFFF_FFFF << 32;
