@@ -193,8 +193,7 @@ fn build() -> Result<PathBuf, Failure> {
     // callgrind finds the parts by function name.
     command.current_dir(root()).env("CARGO_PROFILE_RELEASE_STRIP", "none");
     command.args(["build", "--quiet", "--release", "-p", "dpamatch", "--example", "instructions"]);
-    let finished = process::run(&mut command)
-        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.status.success() {
         return Err(Failure::Task(format!("the example was not built\n{}", finished.output)));
     }
@@ -224,8 +223,7 @@ fn count(counted: &Command, part: Option<&str>) -> Result<u64, Failure> {
     command.args(part.map(|function| format!("--toggle-collect={function}")));
     command.arg(counted.get_program()).args(counted.get_args());
     command.envs(counted.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let finished = process::run(&mut command)
-        .map_err(|error| Failure::Task(format!("cannot run valgrind: {error}")))?;
+    let finished = process::run(&mut command).map_err(Failure::Task)?;
     collected(&finished.output)
         .ok_or_else(|| Failure::Task(format!("no count from callgrind\n{}", finished.output)))
 }

@@ -174,8 +174,7 @@ fn model(
         Some(crew) => command.env("DPAMATCH_LOOM_CREW", crew),
         None => command.env_remove("DPAMATCH_LOOM_CREW"),
     };
-    let finished = process::run(&mut command)
-        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.output.contains("running ") || finished.output.contains("no such fault") {
         return Err(Failure::Task(format!("{fault}: the model did not run\n{}", finished.output)));
     }

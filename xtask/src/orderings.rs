@@ -126,8 +126,7 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<Noticed>, Failure
 
 fn programs() -> Result<Vec<PathBuf>, Failure> {
     let mut cargo = crate::mutants::cargo(&root(), &["--tests", "--no-run"]);
-    let built = process::run(&mut cargo)
-        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    let built = process::run(&mut cargo).map_err(Failure::Task)?;
     let lines = built.output.lines().filter_map(|line| line.trim().strip_prefix("Executable "));
     // `tests/block.rs (target/loom/models/deps/block-0123)`
     let programs = lines.filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'));
@@ -140,8 +139,7 @@ fn programs() -> Result<Vec<PathBuf>, Failure> {
 
 /// Runs each model of a program once, as it is.
 fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
-    let listed = process::run(Command::new(program).arg("--list"))
-        .map_err(|error| Failure::Task(format!("cannot run {}: {error}", program.display())))?;
+    let listed = process::run(Command::new(program).arg("--list")).map_err(Failure::Task)?;
     let names = listed.stdout.lines().filter_map(|line| line.strip_suffix(": test"));
     let model = |name: &str| {
         let started = Instant::now();
@@ -161,8 +159,7 @@ fn run_model(program: &Path, test: &str, variable: (&str, &str)) -> Result<Finis
     let mut command = Command::new(program);
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env("RUST_BACKTRACE", "0");
     command.current_dir(root().join("loom_tests")).env(variable.0, variable.1);
-    process::run(&mut command)
-        .map_err(|error| Failure::Task(format!("cannot run {}: {error}", program.display())))
+    process::run(&mut command).map_err(Failure::Task)
 }
 
 /// All weaker orderings in the sources below a folder.

@@ -1,6 +1,5 @@
 //! Runs a child process and keeps its output.
 
-use std::io;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -14,8 +13,11 @@ pub(crate) struct Finished {
 }
 
 /// Runs `command` to its end without input.
-pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
-    let ended = command.stdin(Stdio::null()).output()?;
+pub(crate) fn run(command: &mut Command) -> Result<Finished, String> {
+    let ended = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
     let [stdout, stderr] =
         [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(Finished { status: ended.status, output: stderr + &stdout, stdout })

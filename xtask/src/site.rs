@@ -52,7 +52,7 @@ fn build() -> Result<(), String> {
 /// Runs a command; returns what it printed. `fine` are the exit codes of success.
 fn finish(command: &mut Command, fine: &[i32]) -> Result<String, String> {
     let name = format!("{command:?}");
-    let finished = process::run(command).map_err(|error| format!("{name}: {error}"))?;
+    let finished = process::run(command)?;
     match finished.status.code() {
         Some(code) if fine.contains(&code) => Ok(finished.stdout),
         _ => Err(format!("{name}: {}\n{}", finished.status, finished.output)),

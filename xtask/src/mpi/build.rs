@@ -27,8 +27,7 @@ impl Tools {
         let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
         cargo.current_dir(root()).args(["build", "--quiet", "--profile", profile]);
         cargo.args(["--package", "dpamatch_provider", "--package", "dpamatch_tools"]);
-        let finished = process::run(&mut cargo)
-            .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+        let finished = process::run(&mut cargo).map_err(Failure::Task)?;
         if !finished.status.success() {
             return Err(Failure::Task(format!("the provider was not built\n{}", finished.output)));
         }
@@ -59,8 +58,8 @@ impl Tools {
 
     /// The names of the engines.
     pub(super) fn engines(&self) -> Result<Vec<String>, Failure> {
-        let finished = process::run(Command::new(&self.command).arg("engines"))
-            .map_err(|error| Failure::Task(format!("{}: {error}", self.command.display())))?;
+        let finished =
+            process::run(Command::new(&self.command).arg("engines")).map_err(Failure::Task)?;
         let words = finished.stdout.lines().filter_map(|line| line.split_whitespace().next());
         Ok(words.map(str::to_owned).collect())
     }

@@ -174,7 +174,7 @@ fn same_answer(stock: &[String], ours: &[String]) -> Result<(), String> {
 fn matching(tools: &Tools, job: &Job<'_>) -> Result<String, String> {
     let mut command = Command::new(&tools.command);
     command.arg("analyze").arg(job.logs()).args(["--bins", "128", "--sweep", "32"]);
-    let finished = process::run(&mut command).map_err(|error| error.to_string())?;
+    let finished = process::run(&mut command)?;
     let line = finished.stdout.lines().find(|line| line.starts_with("messages: "));
     let high = finished.stdout.lines().find(|line| line.starts_with("high water: "));
     match (finished.status.success(), line, high) {

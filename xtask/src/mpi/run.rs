@@ -171,13 +171,10 @@ impl<'a> Job<'a> {
             fs::read_dir(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
         let files = entries.flatten().map(|entry| entry.path());
         let files = files.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
-        let mut sum = 0;
-        for file in files {
-            let text = fs::read_to_string(&file)
-                .map_err(|error| format!("{}: {error}", file.display()))?;
-            sum += total_of(&text, words);
-        }
-        Ok(sum)
+        let text = |file: PathBuf| {
+            fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+        };
+        files.map(|file| Ok(total_of(&text(file)?, words))).sum()
     }
 
     /// Replays all logs of the last run through the oracle.
@@ -197,7 +194,7 @@ impl<'a> Job<'a> {
                 .map_err(|error| format!("{}: {error}", events.display()))?;
             let mut command = Command::new(&self.tools.command);
             command.args(["match", "--engine", "oracle"]).arg(&events);
-            let finished = process::run(&mut command).map_err(|error| error.to_string())?;
+            let finished = process::run(&mut command)?;
             if !finished.status.success() || finished.stdout.trim() != results.trim() {
                 return Err(format!("{} differs from the oracle", events.display()));
             }

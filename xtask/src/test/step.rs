@@ -190,7 +190,6 @@ const SLOW: &[&str] = &[
     "tables_fit",
     // The models.
     "a_number_that_matters_is_told_from_one_that_does_not",
-    "a_number_that_moves_nothing_and_one_that_is_none",
     "intervals_hold_the_truth_as_often_as_they_say",
     "our_policy_is_never_far_behind_the_best_published_one",
     "predicted_paths_are_those_of_the_nic",

@@ -67,7 +67,7 @@ impl Hart {
             pc,
             x: [0; 32],
             views: [0; 32],
-            order: HartOrder::default(),
+            order: HartOrder::new(number),
             late: [None; 32],
             retired: 0,
             phase: 0,
@@ -213,7 +213,7 @@ impl Hart {
             self.views[0] = 0;
             self.late[rd] = None;
             if let Some(weak) = &mut shared.weak {
-                weak.pass(&mut shared.memory, self.number, &mut self.order, &self.late);
+                weak.pass(&mut shared.memory, &mut self.order, &self.late);
             }
         }
         if rd == SP && self.counting {
@@ -235,7 +235,7 @@ impl Hart {
         }
         shared.touch(self.number, place, false);
         if WEAK && let Some(weak) = &mut shared.weak {
-            return weak.load(&mut shared.memory, self.number, &mut self.order, place, view);
+            return weak.load(&mut shared.memory, &mut self.order, place, view);
         }
         (place.of(shared.memory.get(place.doubleword)), 0)
     }
@@ -259,7 +259,7 @@ impl Hart {
         if WEAK && let Some(weak) = &mut shared.weak {
             let view = self.views[base].max(self.views[source]);
             let data = (value, view, self.late[source]);
-            weak.store(&mut shared.memory, self.number, &mut self.order, place, data);
+            weak.store(&mut shared.memory, &mut self.order, place, data);
             return;
         }
         shared.memory.store(self.number, place, value);
@@ -276,7 +276,7 @@ impl Hart {
     ) -> bool {
         let Some(weak) = &mut shared.weak else { return false };
         let load = (place, view, widen);
-        let name = weak.put_off(&mut shared.memory, self.number, &mut self.order, load);
+        let name = weak.put_off(&mut shared.memory, &mut self.order, load);
         if name.is_some() {
             if self.counting {
                 self.count().loads += 1;
@@ -292,8 +292,7 @@ impl Hart {
         if let Some(name) = self.late[register]
             && let Some(weak) = &mut shared.weak
         {
-            let (value, view) =
-                weak.do_late(&mut shared.memory, self.number, &mut self.order, name);
+            let (value, view) = weak.do_late(&mut shared.memory, &mut self.order, name);
             self.x[register] = value;
             self.views[register] = view;
             self.late[register] = None;
@@ -308,7 +307,7 @@ impl Hart {
             // Mode 8 is `fence.tso`: all but writes before reads.
             let total = bits >> 8 & 15 != 8;
             let sets = (bits >> 4 & 3, bits & 3, total);
-            weak.fence(&mut shared.memory, self.number, &mut self.order, sets);
+            weak.fence(&mut shared.memory, &mut self.order, sets);
         }
     }
 
@@ -325,7 +324,7 @@ impl Hart {
         let doubleword = place.doubleword;
         if WEAK && let Some(weak) = &mut shared.weak {
             let (memory, order) = (&mut shared.memory, &mut self.order);
-            weak.before_atomic(memory, self.number, order, doubleword, release);
+            weak.before_atomic(memory, order, doubleword, release);
         }
         let old = place.of(shared.memory.get(doubleword));
         let (new, result) = match op {

@@ -240,7 +240,7 @@ impl Machine {
                 }
                 if let Some(mut weak) = self.shared.weak.take() {
                     for hart in &mut self.harts {
-                        weak.drain_all(&mut self.shared.memory, hart.number, &mut hart.order);
+                        weak.drain_all(&mut self.shared.memory, &mut hart.order);
                     }
                     self.totals = [weak.delayed, weak.stale, weak.late];
                 }
@@ -264,7 +264,7 @@ impl Machine {
         }
         (0..32).for_each(|register| hart.settle(shared, register));
         if let Some(weak) = &mut shared.weak {
-            weak.synchronize(&mut shared.memory, number, &mut hart.order);
+            weak.synchronize(&mut shared.memory, &mut hart.order);
         }
         match self.host.call(&mut shared.memory, hart.x[10], hart.x[11]) {
             Ok(answer) => {

@@ -119,6 +119,7 @@ struct Late {
 /// A hart's store buffer and its view of memory.
 #[derive(Debug, Default)]
 pub(crate) struct HartOrder {
+    hart: usize,
     buffer: Vec<Pending>,
     epoch: u32,
     /// Loads return nothing that was replaced before this time (V4).
@@ -134,6 +135,10 @@ pub(crate) struct HartOrder {
 }
 
 impl HartOrder {
+    pub(crate) fn new(hart: usize) -> Self {
+        Self { hart, ..Self::default() }
+    }
+
     /// Forgets completed loads, except those for which one of `registers` still waits.
     fn forget(&mut self, registers: &[Option<u32>; 32]) {
         let Self { buffer, late, .. } = self;
@@ -224,14 +229,13 @@ impl Weak {
     pub(crate) fn store(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         place: Place,
         (value, view, from): (u64, u64, Option<u32>),
     ) {
-        self.do_late_at(memory, hart, order, place.doubleword);
+        self.do_late_at(memory, order, place.doubleword);
         if order.buffer.len() == BUFFER {
-            self.drain_some(memory, hart, order);
+            self.drain_some(memory, order);
         }
         self.delayed += 1;
         // The load may be done by now.
@@ -247,7 +251,6 @@ impl Weak {
     pub(crate) fn put_off(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         (place, view, widen): (Place, u64, fn(u64) -> u64),
     ) -> Option<u32> {
@@ -257,7 +260,7 @@ impl Weak {
         if self.random.below(self.options.late_one_in) != 0 {
             return None;
         }
-        self.do_late_at(memory, hart, order, place.doubleword);
+        self.do_late_at(memory, order, place.doubleword);
         order.late_names = order.late_names.wrapping_add(1);
         let name = order.late_names;
         order.late.push(Late { name, place, view, widen, done: None });
@@ -274,7 +277,6 @@ impl Weak {
     pub(crate) fn do_late(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         name: u32,
     ) -> (u64, u64) {
@@ -285,7 +287,7 @@ impl Weak {
         if let Some(done) = load.done {
             return done;
         }
-        let (value, view) = self.load_now(memory, hart, order, load.place, load.view);
+        let (value, view) = self.load_now(memory, order, load.place, load.view);
         let value = (load.widen)(value);
         order.late[index].done = Some((value, view));
         for pending in order.buffer.iter_mut().filter(|pending| pending.from == Some(name)) {
@@ -297,28 +299,22 @@ impl Weak {
     }
 
     /// Completes the deferred loads of a doubleword.
-    fn do_late_at(
-        &mut self,
-        memory: &mut Memory,
-        hart: usize,
-        order: &mut HartOrder,
-        doubleword: usize,
-    ) {
+    fn do_late_at(&mut self, memory: &mut Memory, order: &mut HartOrder, doubleword: usize) {
         while let Some(load) = order
             .late
             .iter()
             .find(|load| load.done.is_none() && load.place.doubleword == doubleword)
         {
             let name = load.name;
-            self.do_late(memory, hart, order, name);
+            self.do_late(memory, order, name);
         }
     }
 
     /// Completes all deferred loads.
-    fn do_all_late(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
+    fn do_all_late(&mut self, memory: &mut Memory, order: &mut HartOrder) {
         while let Some(load) = order.late.iter().find(|load| load.done.is_none()) {
             let name = load.name;
-            self.do_late(memory, hart, order, name);
+            self.do_late(memory, order, name);
         }
     }
 
@@ -326,19 +322,17 @@ impl Weak {
     pub(crate) fn load(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         place: Place,
         view: u64,
     ) -> (u64, u64) {
-        self.do_late_at(memory, hart, order, place.doubleword);
-        self.load_now(memory, hart, order, place, view)
+        self.do_late_at(memory, order, place.doubleword);
+        self.load_now(memory, order, place, view)
     }
 
     fn load_now(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         place: Place,
         view: u64,
@@ -348,7 +342,7 @@ impl Weak {
             pendings.find(|pending| pending.place.doubleword == place.doubleword).copied()
         };
         if let Some(name) = newest(order).and_then(|pending| pending.from) {
-            self.do_late(memory, hart, order, name);
+            self.do_late(memory, order, name);
         }
         if let Some(pending) = newest(order) {
             if pending.place.covers(place) {
@@ -356,14 +350,14 @@ impl Weak {
                 order.looked = order.looked.max(pending.view);
                 return (value, pending.view);
             }
-            self.drain_through(memory, hart, order, pending.number);
+            self.drain_through(memory, order, pending.number);
         }
         let floor = order.floor.max(view);
         let Some(history) = self.histories.get_mut(&place.doubleword) else {
             order.looked = order.looked.max(floor);
             return (place.of(memory.get(place.doubleword)), floor);
         };
-        let bound = floor.max(history.seen[hart]);
+        let bound = floor.max(history.seen[order.hart]);
         let last = history.versions.len() - 1;
         // The oldest version still current at `bound`.
         let oldest = history.versions.iter().rposition(|&(time, _)| time <= bound).unwrap_or(0);
@@ -373,7 +367,7 @@ impl Weak {
             self.stale += u64::from(chosen != last);
         }
         let (time, value) = history.versions[chosen];
-        history.seen[hart] = time.max(history.seen[hart]);
+        history.seen[order.hart] = time.max(history.seen[order.hart]);
         let view = floor.max(time);
         order.looked = order.looked.max(view);
         (place.of(value), view)
@@ -383,21 +377,20 @@ impl Weak {
     pub(crate) fn before_atomic(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         doubleword: usize,
         release: bool,
     ) {
-        self.do_late_at(memory, hart, order, doubleword);
+        self.do_late_at(memory, order, doubleword);
         if release {
-            self.do_all_late(memory, hart, order);
+            self.do_all_late(memory, order);
         }
         let waits = |pending: &Pending| {
             release || pending.epoch < order.epoch || pending.place.doubleword == doubleword
         };
         if let Some(last) = order.buffer.iter().rev().find(|pending| waits(pending)) {
             let number = last.number;
-            self.drain_through(memory, hart, order, number);
+            self.drain_through(memory, order, number);
         }
     }
 
@@ -429,15 +422,14 @@ impl Weak {
     pub(crate) fn fence(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         (before, after, total): (u32, u32, bool),
     ) {
         if before & 2 != 0 {
-            self.do_all_late(memory, hart, order);
+            self.do_all_late(memory, order);
         }
         if before & 1 != 0 && after & 2 != 0 && total {
-            self.drain_all(memory, hart, order);
+            self.drain_all(memory, order);
             order.floor = order.floor.max(order.stored);
         }
         if before & 1 != 0 && after & 1 != 0 {
@@ -453,7 +445,6 @@ impl Weak {
     pub(crate) fn pass(
         &mut self,
         memory: &mut Memory,
-        hart: usize,
         order: &mut HartOrder,
         registers: &[Option<u32>; 32],
     ) {
@@ -463,16 +454,16 @@ impl Weak {
                 && let Some(load) = order.late.first()
             {
                 let name = load.name;
-                self.do_late(memory, hart, order, name);
+                self.do_late(memory, order, name);
             }
         }
         if !order.buffer.is_empty() && self.random.below(self.options.drain_one_in) == 0 {
-            self.drain_some(memory, hart, order);
+            self.drain_some(memory, order);
         }
     }
 
     /// Releases a random store among those that may go.
-    fn drain_some(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
+    fn drain_some(&mut self, memory: &mut Memory, order: &mut HartOrder) {
         let first = order.buffer[0].epoch;
         let same = order.buffer.iter().take_while(|pending| pending.epoch == first).count();
         let chosen = self.random.below(same as u32) as usize;
@@ -480,45 +471,39 @@ impl Weak {
         let doubleword = order.buffer[chosen].place.doubleword;
         let first = order.buffer.iter().find(|pending| pending.place.doubleword == doubleword);
         let number = first.map_or(0, |pending| pending.number);
-        self.drain(memory, hart, order, number);
+        self.drain(memory, order, number);
     }
 
     /// Releases all stores up to this one, in order.
-    fn drain_through(
-        &mut self,
-        memory: &mut Memory,
-        hart: usize,
-        order: &mut HartOrder,
-        number: u64,
-    ) {
+    fn drain_through(&mut self, memory: &mut Memory, order: &mut HartOrder, number: u64) {
         while let Some(first) = order.buffer.first().filter(|first| first.number <= number) {
             let first = first.number;
-            self.drain(memory, hart, order, first);
+            self.drain(memory, order, first);
         }
     }
 
     /// Releases all stores of a hart.
-    pub(crate) fn drain_all(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
-        self.drain_through(memory, hart, order, u64::MAX);
+    pub(crate) fn drain_all(&mut self, memory: &mut Memory, order: &mut HartOrder) {
+        self.drain_through(memory, order, u64::MAX);
     }
 
-    fn drain(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder, number: u64) {
+    fn drain(&mut self, memory: &mut Memory, order: &mut HartOrder, number: u64) {
         let index =
             |order: &HartOrder| order.buffer.iter().position(|pending| pending.number == number);
         // Its value first (V8), which may release stores before it.
         if let Some(name) = index(order).and_then(|index| order.buffer[index].from) {
-            self.do_late(memory, hart, order, name);
+            self.do_late(memory, order, name);
         }
         if let Some(index) = index(order) {
             let pending = order.buffer.remove(index);
-            order.stored = self.put(memory, hart, pending.place, pending.value);
+            order.stored = self.put(memory, order.hart, pending.place, pending.value);
         }
     }
 
     /// Completes all accesses of the hart before a host call.
-    pub(crate) fn synchronize(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
-        self.do_all_late(memory, hart, order);
-        self.drain_all(memory, hart, order);
+    pub(crate) fn synchronize(&mut self, memory: &mut Memory, order: &mut HartOrder) {
+        self.do_all_late(memory, order);
+        self.drain_all(memory, order);
         order.floor = self.now;
     }
 }
