@@ -555,13 +555,3 @@ fn advice(report: &Report) -> Table {
         ("because", |it| it.because.as_str().into()),
     ])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_in_percent() {
-        assert_eq!([percent(1, 4), percent(3, 2), percent(5, 0)], [25.0, 150.0, 500.0]);
-    }
-}

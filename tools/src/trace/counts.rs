@@ -90,16 +90,4 @@ mod tests {
         assert_eq!(records.of_class(Class::P2p), 8);
         assert_eq!(records.of_class(Class::Other), 0);
     }
-
-    #[test]
-    fn merged_counts_add_up() {
-        let function = |name| Function::from_name(name).expect("a function");
-        let (send, recv) = (function("MPI_Send"), function("MPI_Recv"));
-        let (mut all, mut rank) = (Counts::default(), Counts::default());
-        rank.add(send, 3);
-        all.merge(&rank);
-        rank.add(recv, 2);
-        all.merge(&rank);
-        assert_eq!([all.get(send), all.get(recv)], [6, 2]);
-    }
 }

@@ -114,22 +114,3 @@ impl Dice {
         ((u128::from(self.roll()) * u128::from(end)) >> 64) as u64
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_keep_kind_and_number() {
-        for number in [0, 1, NUMBER] {
-            for happening in [
-                Happening::Post(number),
-                Happening::Arrive(number),
-                Happening::Cancel(number),
-                Happening::Probe(number),
-            ] {
-                assert_eq!(Happening::from(Code::from(happening)), happening);
-            }
-        }
-    }
-}
