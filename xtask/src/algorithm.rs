@@ -9,14 +9,11 @@ use crate::{Failure, mutants, root};
 
 type Line = &'static [&'static str];
 
-/// Action of a step.
 enum Work {
     Cargo(Line),
     /// Runs `dpamatch` with each of these arguments in place of `{}`.
     Dpamatch(Line, &'static [&'static str]),
-    /// Runs the everyday models.
     Models,
-    /// Runs the seeded faults.
     Mutants,
 }
 

@@ -16,7 +16,6 @@ mod rv64;
 mod site;
 mod test;
 
-/// One task of the command line.
 struct Task {
     name: &'static str,
     about: &'static str,
@@ -25,7 +24,6 @@ struct Task {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-/// Why a task failed.
 enum Failure {
     /// Invalid command line; exit code 2.
     Usage(String),

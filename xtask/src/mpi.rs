@@ -228,7 +228,6 @@ fn venvs() -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(home).join(".cache/mpi"))
 }
 
-/// The rows of the repository's own programs.
 fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failure> {
     let exchange = tools.compile(library, "exchange")?;
     let rate = tools.compile(library, "rate")?;

@@ -19,7 +19,6 @@ use crate::{Failure, root, rv64};
 /// Seeds of each kind of firmware run for an ordering that no model needs.
 const SEEDS: &str = "12";
 
-/// One ordering, replaced by a weaker one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Weakening {
     /// Path below `src/`.
@@ -106,7 +105,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 enum Noticed {
-    /// The test, and how it failed.
     Model(String),
     Firmware,
 }

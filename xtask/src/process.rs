@@ -3,7 +3,6 @@
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Result of a finished child process.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     /// Standard output alone, for parsers.

@@ -104,7 +104,6 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
     write(sources.join(COMMANDS), help.as_bytes())
 }
 
-/// The page with the help of all commands.
 fn commands(dpamatch: &dyn Fn(&[&str]) -> Result<String, String>) -> Result<String, String> {
     let top = dpamatch(&["--help"])?;
     let mut page = format!("# Command line\n\n```text\n{top}```\n");
@@ -203,7 +202,6 @@ fn staged(page: &str) -> String {
     page.strip_suffix("README.md").map_or(page.to_owned(), |folder| format!("{folder}index.md"))
 }
 
-/// The pages of the sidebar.
 struct Book {
     pages: Vec<String>,
     summary: String,

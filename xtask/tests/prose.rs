@@ -68,7 +68,6 @@ fn no_line_of_prose_is_too_wide() {
     assert!(wide.is_empty(), "wider than {WIDEST} columns:\n{}", wide.join("\n"));
 }
 
-/// Most words of a sentence on a page.
 const LONGEST: usize = 35;
 
 /// The sentences of a page with their lines. A list item, a block and a heading end one.

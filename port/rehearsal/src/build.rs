@@ -8,7 +8,6 @@ pub const TARGET: &str = "riscv64imac-unknown-none-elf";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Build {
-    /// As on a card.
     Plain,
     Marks,
     /// With the seeded faults, selected on the command line.
@@ -72,7 +71,6 @@ pub(crate) fn program(variable: &str, otherwise: &str) -> Command {
     Command::new(env::var_os(variable).unwrap_or_else(|| otherwise.into()))
 }
 
-/// Whether the compiler supports the target.
 pub fn has_target() -> bool {
     let mut rustc = program("RUSTC", "rustc");
     let output = rustc.args(["--print", "target-libdir", "--target", TARGET]).output();

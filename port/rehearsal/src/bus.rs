@@ -19,15 +19,12 @@ const IN: &str = "host-stream.bin";
 const OUT: &str = "host-outcomes.bin";
 /// Harts of the card's side.
 const HARTS: [usize; 2] = [4, 8];
-/// Bins of each communicator's tables.
 const BINS: usize = 256;
 
-/// Whether there is a C compiler for this machine.
 pub fn has_compiler() -> bool {
     program("CC", "cc").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Builds the host's program.
 pub fn build() -> Result<PathBuf, BuildError> {
     let folder = target_folder().join("host");
     fs::create_dir_all(&folder)

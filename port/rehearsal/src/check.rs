@@ -68,13 +68,11 @@ pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
     PaperWorkload::ALL.iter().flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
 }
 
-/// Result of a number of jobs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Verdict {
     /// Outcomes equal to the oracle's.
     pub outcomes: usize,
     pub runs: usize,
-    /// Faults by run.
     pub wrong: Vec<String>,
 }
 

@@ -9,11 +9,9 @@ const SEEDS: u64 = 1000;
 const SHIPPED: &str = "shipped";
 const FIRST: &str = "--first-seed";
 
-/// Selected runs in weak memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     pub seeds: Range<u64>,
-    /// Run with unmodified orderings.
     pub shipped: bool,
     /// Run with each of these orderings weakened: `FILE:LINE:COLUMN=WEAKER`.
     pub places: Vec<String>,

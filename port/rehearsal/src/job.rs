@@ -49,7 +49,6 @@ fn events(
 pub struct Job {
     pub name: String,
     pub harts: usize,
-    /// The firmware's command line.
     pub arguments: String,
     pub files: BTreeMap<String, Vec<u8>>,
     /// Expected contents of [`OUT`].
@@ -62,12 +61,9 @@ fn lines(events: &[Event]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
 
-/// Place of host and wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
-    /// On the leader's hart.
     Leader,
-    /// On their own harts.
     Apart,
 }
 
@@ -93,7 +89,6 @@ impl Job {
         Self::workload_from(1, workload, harts_and_handlers, ends, windows, options)
     }
 
-    /// A workload from several senders.
     pub fn workload_from(
         senders: usize,
         workload: PaperWorkload,

@@ -10,7 +10,6 @@ pub const HARTS: usize = 5;
 
 const COMPILER: &str = "riscv64-unknown-elf-gcc";
 
-/// Whether there is a C compiler for the machine.
 pub fn has_compiler() -> bool {
     let compiler = Command::new(COMPILER).arg("--version").output();
     compiler.is_ok_and(|output| output.status.success())

@@ -3,10 +3,8 @@
 use crate::rv64::{MARKS, Mark};
 use dpa_model::step::StepKind;
 
-/// A part of the work on a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
-    /// Unnamed work.
     Other,
     /// Begins the slice and reads the message.
     Poll,
@@ -36,7 +34,6 @@ pub enum Phase {
     HostDrain,
     /// A hart waits for another inside a block.
     Wait,
-    /// A worker waits for a block.
     Idle,
 }
 

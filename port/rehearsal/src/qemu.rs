@@ -18,14 +18,11 @@ pub fn is_here() -> bool {
 
 #[derive(Debug)]
 pub struct Ran {
-    /// The outcomes, if written.
     pub outcomes: Option<Vec<u8>>,
     pub console: String,
-    /// Whether it exited with code 0.
     pub is_good: bool,
 }
 
-/// How the machine runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode<'a> {
     Usual,

@@ -11,9 +11,7 @@ use crate::job::{Ends, Job, WARM_UP};
 use crate::phases::{Phase, marks};
 
 const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
-/// Handlers of the table of memory accesses.
 const ACCESSES_AT: usize = 32;
-/// Handlers of the table of options.
 const OPTIONS_AT: [usize; 3] = [1, 8, 32];
 /// Non-default options, with the workloads that they affect.
 const OPTIONS: [(&str, &[PaperWorkload]); 7] = [
@@ -105,7 +103,6 @@ fn phases(
     Ok(())
 }
 
-/// All tables.
 pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     let (mut text, mut stack_rows, mut accesses) = Default::default();
     phases(&mut text, marked, "", |workload, handlers, run| {

@@ -116,7 +116,6 @@ pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     rows(marked, jobs, usual)
 }
 
-/// The wanted pairs in these runs.
 fn rows(
     marked: &Image,
     jobs: impl Iterator<Item = Job>,

@@ -10,18 +10,15 @@ use crate::{Failure, process, root};
 /// Exit code of a command that ran out of time.
 pub(super) const LATE: i32 = 124;
 
-/// Built files.
 pub(super) struct Tools {
     /// The folder of the provider's shared library.
     pub(super) provider: PathBuf,
-    /// The command `dpamatch`.
     pub(super) command: PathBuf,
     /// Folder for the programs, logs and statistics of the runs.
     pub(super) folder: PathBuf,
 }
 
 impl Tools {
-    /// Builds provider and command.
     pub(super) fn build(dev: bool) -> Result<Self, Failure> {
         let mut cargo = crate::cargo();
         let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
@@ -56,7 +53,6 @@ impl Tools {
         Ok(program)
     }
 
-    /// The names of the engines.
     pub(super) fn engines(&self) -> Result<Vec<String>, Failure> {
         let finished =
             process::run(Command::new(&self.command).arg("engines")).map_err(Failure::Task)?;

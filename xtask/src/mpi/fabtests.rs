@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::Table;
 use super::build::Tools;
 
-/// Programs of one process.
 const ALONE: &[&str] =
     &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test", "getinfo_test"];
 /// Programs of two processes, with their common arguments.

@@ -84,7 +84,6 @@ const BENCHMARKS: &[Program] = &[
 /// consecutive searches at any graph size.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The rows of all installed programs.
 pub(super) fn rows(
     table: &mut Table,
     tools: &Tools,

@@ -18,11 +18,9 @@ pub(super) struct Job<'a> {
     processes: usize,
     environment: Vec<(String, String)>,
     limit: Duration,
-    /// The libfabric provider, or another transport.
     provider: &'static str,
     /// Command that starts the launcher.
     wrapper: Vec<String>,
-    /// Whether to write logs and statistics.
     recorded: bool,
 }
 
@@ -61,7 +59,6 @@ impl<'a> Job<'a> {
         Self { wrapper, ..self.clone() }
     }
 
-    /// A run with libfabric's own provider.
     pub(super) fn stock(mut self) -> Self {
         self.provider = STOCK;
         self
@@ -104,7 +101,6 @@ impl<'a> Job<'a> {
         self.tools.folder.join(self.library.name).join("place")
     }
 
-    /// Contents of the program's output files.
     pub(super) fn files(&self) -> String {
         let entries = fs::read_dir(self.place()).into_iter().flatten().flatten();
         entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
@@ -177,7 +173,6 @@ impl<'a> Job<'a> {
         files.map(|file| Ok(total_of(&text(file)?, words))).sum()
     }
 
-    /// Replays all logs of the last run through the oracle.
     pub(super) fn replay(&self) -> Result<String, String> {
         let logs = self.logs();
         let entries =

@@ -303,14 +303,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Compiler inputs of all tests of a list.
 struct Programs {
     folder: PathBuf,
     source: PathBuf,
     list: PathBuf,
     /// The list's makefile, for tests built from several files.
     makefile: String,
-    /// Objects common to the tests.
     common: Vec<PathBuf>,
     define: Option<&'static str>,
 }

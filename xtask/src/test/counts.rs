@@ -12,7 +12,6 @@ pub(crate) struct Counts {
     /// Loom models explored up to a preemption bound.
     pub(crate) models_bounded: u64,
     pub(crate) executions: u64,
-    /// Benches that ran one round.
     pub(crate) benches: u64,
 }
 

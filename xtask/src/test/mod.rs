@@ -21,7 +21,6 @@ use summary::{Outcome, Row};
 enum Extent {
     /// `--fast`: the checks that find most faults within a minute.
     Fast,
-    /// The checks before a merge.
     Everyday,
     /// `--full`: models to their full bounds, and the checks that need a nightly compiler.
     Full,

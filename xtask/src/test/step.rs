@@ -10,7 +10,6 @@ use crate::process;
 
 /// A cargo command and the judgement of its output.
 pub(crate) struct Step {
-    /// Name in headings and in the summary.
     pub(crate) name: &'static str,
     pub(super) extents: &'static [Extent],
     /// A toolchain by name, if not the repository's.
@@ -30,13 +29,11 @@ pub(crate) struct Step {
 
 pub(crate) struct Fault {
     pub(crate) reason: String,
-    /// The command's whole output.
     pub(crate) output: String,
 }
 
 /// Part of every extent.
 const ALWAYS: &[Extent] = &[Extent::Fast, Extent::Everyday, Extent::Full];
-/// Checks before a merge.
 const MERGE: &[Extent] = &[Extent::Everyday, Extent::Full];
 
 /// A step with the repository's toolchain and the shared target folder that counts nothing.

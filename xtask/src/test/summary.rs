@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::counts::Counts;
 
-/// One step's line of the table.
 pub(crate) struct Row {
     pub(super) name: &'static str,
     pub(super) outcome: Outcome,

@@ -58,7 +58,6 @@ fn find(app: Handle) -> Result<Arc<App>, Refusal> {
     machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())
 }
 
-/// The program and the device function of a stub.
 pub(crate) fn stub(stub: *const c_void) -> Result<(Arc<App>, String), Refusal> {
     let found = machine().objects().stubs.get(&(stub as usize)).cloned();
     found.ok_or_else(|| format!("{stub:p} is no stub of a device function").into())

@@ -17,7 +17,6 @@ pub(crate) struct Stream {
 unsafe impl Send for Stream {}
 
 impl Stream {
-    /// Prints or holds a message.
     pub(crate) fn write(&mut self, level: u8, text: &[u8]) {
         if level == NO_PRINT || level > self.level {
             return;
@@ -28,7 +27,6 @@ impl Stream {
         }
     }
 
-    /// Prints what is held.
     pub(crate) fn flush(&mut self) {
         let (text, bytes) = (self.held.as_ptr().cast::<c_void>(), self.held.len());
         // SAFETY: `text` has that many bytes; the host keeps the file open as long as the stream.

@@ -119,7 +119,6 @@ impl Nic {
         self.complete(cqn, &Completion::default());
     }
 
-    /// A frame from a wire: to the queue that a rule names.
     pub(crate) fn receive_frame(&mut self, frame: &[u8]) -> Arrival {
         let Some(number) = self.steering.receive(frame) else {
             return if self.steering.receives() { Arrival::Dropped } else { Arrival::Later };

@@ -20,7 +20,6 @@ pub(crate) struct Receiver {
     pub(crate) broken: bool,
 }
 
-/// A buffer that a message takes.
 pub(crate) struct Buffer {
     segments: [(u32, u64, u32); SEGMENTS],
     count: usize,
@@ -28,7 +27,6 @@ pub(crate) struct Buffer {
 }
 
 impl Receiver {
-    /// Takes the next buffer, if there is one.
     pub(crate) fn take(&mut self) -> Option<Buffer> {
         if self.broken {
             return None;
@@ -64,7 +62,6 @@ impl Buffer {
         Completion { number, counter: self.counter, ..Completion::default() }
     }
 
-    /// Writes a message into the buffer's segments.
     pub(crate) fn scatter(&self, keys: &Keys, mut message: &[u8]) -> Result<(), String> {
         let all = message.len();
         for &(key, address, length) in &self.segments[..self.count] {

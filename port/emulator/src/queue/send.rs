@@ -21,7 +21,6 @@ pub(crate) struct Sender {
     pub(crate) broken: bool,
 }
 
-/// An entry that the NIC has read.
 struct Entry {
     bytes: [u8; UNITS * format::WQEBB as usize],
     length: usize,

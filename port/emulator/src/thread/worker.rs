@@ -45,7 +45,6 @@ thread_local! {
     static WORKER: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The DPA thread that calls.
 pub(crate) fn current<'a>() -> Option<&'a Unit> {
     // SAFETY: set around each step to a unit that the worker holds; cleared afterwards.
     unsafe { CURRENT.get().as_ref() }
@@ -68,7 +67,6 @@ struct Retired {
     told: Condvar,
 }
 
-/// A host thread that runs DPA threads.
 pub(crate) struct Worker {
     index: usize,
     inbox: Mutex<VecDeque<Message>>,
@@ -350,7 +348,6 @@ impl Worker {
         }
     }
 
-    /// Ends a thread of a process that has ended.
     fn stop(&self, unit: &Unit) -> Pause {
         self.abandon(unit);
         unit.state.store(state::GONE, Ordering::Release);

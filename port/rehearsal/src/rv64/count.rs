@@ -4,7 +4,6 @@ pub const PHASES: usize = 32;
 /// Number of marks: the unsigned constant of `slti x0, x0, constant`.
 pub const MARKS: usize = 2048;
 
-/// Effect of a mark on its hart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mark {
     #[default]
@@ -20,7 +19,6 @@ pub enum Mark {
     CountTo,
 }
 
-/// Work in one phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Count {
     /// Instructions, without marks.

@@ -19,7 +19,6 @@ pub(crate) enum Op {
     Mulw, Divw, Divuw, Remw, Remuw,
     /// A fence; `immediate` holds mode, predecessors and successors as in the instruction.
     Fence,
-    /// The `pause` hint.
     Pause,
     /// `slti x0, x0, immediate`: a hint without effect that marks a place in the code.
     Mark,

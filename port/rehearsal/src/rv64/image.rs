@@ -11,7 +11,6 @@ pub struct Image {
     pub(crate) entry: u64,
     /// Address and contents of its segments.
     pub(crate) parts: Vec<(u64, Vec<u8>)>,
-    /// The executable segment: address and contents.
     pub(crate) code: (u64, Vec<u8>),
     symbols: Vec<Symbol>,
 }
@@ -25,7 +24,6 @@ pub struct Symbol {
     pub is_function: bool,
 }
 
-/// Why a file is not a program for the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     #[error("not a readable ELF file: {0}")]
@@ -50,7 +48,6 @@ impl Image {
         }
     }
 
-    /// Reads a 64-bit ELF file.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
         let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
         let (header, endian) = (file.elf_header(), file.endian());
@@ -101,7 +98,6 @@ impl Image {
         &self.symbols
     }
 
-    /// The address and bytes of its code.
     pub fn code(&self) -> (u64, &[u8]) {
         (self.code.0, &self.code.1)
     }

@@ -37,7 +37,6 @@ impl Segment {
     }
 }
 
-/// Segments by first and last mark.
 pub type Segments = BTreeMap<(u16, u16), Segment>;
 
 /// A first-level cache: lines with the version seen, the youngest last.
@@ -62,7 +61,6 @@ impl First {
     }
 }
 
-/// A hart's current segment.
 #[derive(Clone, Debug, Default)]
 struct Open {
     data: First,
@@ -70,7 +68,6 @@ struct Open {
     last_fetched: u32,
     /// The last mark, and the instructions retired by then.
     since: Option<(u16, u64)>,
-    /// Lines missed since.
     missed: Vec<u32>,
     code_missed: u64,
 }
@@ -112,7 +109,6 @@ impl Caches {
         }
     }
 
-    /// Starts or stops recording.
     pub(crate) fn count(&mut self, counting: bool) {
         self.counting = counting;
         for open in &mut self.harts {

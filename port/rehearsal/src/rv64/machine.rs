@@ -14,7 +14,6 @@ use super::weak::{Weak, WeakOptions};
 /// Instructions of a hart's turn, unless it waits; weak memory has its own turns.
 const TURN: u32 = 64;
 
-/// Configuration of a machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub harts: usize,
@@ -27,9 +26,7 @@ pub struct Setup {
     /// Weak memory between [`Mark::CountFrom`] and [`Mark::CountTo`]; `None`: sequentially
     /// consistent.
     pub weak: Option<WeakOptions>,
-    /// First-level caches, to count misses between two marks.
     pub caches: Option<CacheSetup>,
-    /// Instruction limit over all harts.
     pub limit: u64,
 }
 
@@ -49,7 +46,6 @@ impl Default for Setup {
     }
 }
 
-/// Why a run ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     #[error("illegal instruction at {pc:#x}")]
@@ -68,7 +64,6 @@ pub enum Fault {
 
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The program's exit code, or the fault.
     pub end: Result<i32, Fault>,
     pub console: String,
     /// All files, including written ones.

@@ -11,7 +11,6 @@ pub struct Function {
     pub address: u64,
     /// Bytes.
     pub size: u64,
-    /// Bytes of its stack frame.
     pub frame: u64,
     pub divisions: usize,
     pub byte_stores: usize,

@@ -26,11 +26,8 @@ use std::collections::HashMap;
 
 use super::memory::{Memory, Place};
 
-/// Versions kept of a doubleword.
 const VERSIONS: usize = 8;
-/// Capacity of a hart's store buffer.
 const BUFFER: usize = 24;
-/// Most deferred loads of a hart.
 const LATE: usize = 8;
 
 /// Degree of reordering; all choices come from `seed`.
@@ -126,11 +123,9 @@ pub(crate) struct HartOrder {
     floor: u64,
     /// The youngest version that a load returned.
     looked: u64,
-    /// Time of its last store in memory.
     stored: u64,
     stores: u64,
     late: Vec<Late>,
-    /// Deferred loads so far.
     late_names: u32,
 }
 
@@ -150,7 +145,6 @@ impl HartOrder {
     }
 }
 
-/// State that all harts share.
 pub(crate) struct Weak {
     options: WeakOptions,
     pub(crate) random: Random,
@@ -196,12 +190,10 @@ impl Weak {
         }
     }
 
-    /// Instructions of the next turn.
     pub(crate) fn turn(&mut self) -> u32 {
         1 + self.random.below(self.options.turn)
     }
 
-    /// Adds a new version of the doubleword.
     pub(crate) fn put(
         &mut self,
         memory: &mut Memory,
@@ -225,7 +217,6 @@ impl Weak {
         now
     }
 
-    /// Buffers a hart's store.
     pub(crate) fn store(
         &mut self,
         memory: &mut Memory,
@@ -298,7 +289,6 @@ impl Weak {
         (value, view)
     }
 
-    /// Completes the deferred loads of a doubleword.
     fn do_late_at(&mut self, memory: &mut Memory, order: &mut HartOrder, doubleword: usize) {
         while let Some(load) = order
             .late
@@ -310,7 +300,6 @@ impl Weak {
         }
     }
 
-    /// Completes all deferred loads.
     fn do_all_late(&mut self, memory: &mut Memory, order: &mut HartOrder) {
         while let Some(load) = order.late.iter().find(|load| load.done.is_none()) {
             let name = load.name;
@@ -482,7 +471,6 @@ impl Weak {
         }
     }
 
-    /// Releases all stores of a hart.
     pub(crate) fn drain_all(&mut self, memory: &mut Memory, order: &mut HartOrder) {
         self.drain_through(memory, order, u64::MAX);
     }

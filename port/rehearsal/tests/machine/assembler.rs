@@ -84,7 +84,6 @@ pub(crate) fn mark(number: u32) -> u32 {
 pub(crate) const HART_TO_A0: u32 = 0xf140_2573;
 pub(crate) const WFI: u32 = 0x1050_0073;
 pub(crate) const NOP: u32 = 0x13;
-/// Instructions of [`end`].
 const END: usize = 9;
 
 /// `a1` = start of memory + `offset`: three instructions.
@@ -119,7 +118,6 @@ pub(crate) fn outcome(code: &[u32], setup: &Setup) -> Outcome {
     run(&Image::from_code(&code), setup)
 }
 
-/// The exit code of a program on one hart.
 pub(crate) fn result(code: &[u32]) -> i32 {
     let mut code = code.to_vec();
     code.extend(end());
