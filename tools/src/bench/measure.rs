@@ -396,4 +396,4 @@ fn sample(
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::bench) mod tests;

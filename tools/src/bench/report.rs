@@ -207,10 +207,8 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::Grow;
     use super::super::placement::Distance;
     use super::*;
-    use dpamatch::registry::EngineOptions;
 
     fn row(peer: Peer, window: usize, times: &[f64]) -> Row {
         let point = Point { peer, scenario: "NC".parse().expect("a scenario"), window, size: 8 };
@@ -295,18 +293,11 @@ mod tests {
             Point { scenario: "NC".parse().expect("a scenario"), ..row(Peer::Bins, 3, &[]).point },
             Point { window: 5, peer: Peer::Nic { handlers: 4 }, ..row(Peer::Bins, 3, &[]).point },
         ];
-        let nic = EngineOptions { threads: false, ..EngineOptions::default() };
-        let budget = std::time::Duration::ZERO;
         let settings = Settings {
-            nic,
-            grow: Grow::ALL,
-            like_card: false,
             repetitions: 2,
             repetitions_single: 2,
-            budget,
-            seed: 1,
-            ucx: None,
             look: true,
+            ..super::super::measure::tests::settings(false)
         };
         let mut told = Vec::new();
         let report = Report::run(&points, 3, &settings, |point| told.push(point.clone()));

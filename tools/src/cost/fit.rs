@@ -328,6 +328,11 @@ mod tests {
     use crate::cost::queue::steps_reverse;
     use crate::cost::transfer::node_aware_s;
 
+    fn run(seconds: f64, messages: u64, bytes: u64, ppn: u32, place: Place) -> Run {
+        let (protocol, steps, order, link_bytes) = (None, None, None, None);
+        Run { seconds, messages, bytes, ppn, place, protocol, steps, order, link_bytes }
+    }
+
     /// Runs whose times follow the model up to a relative error of `noise`.
     fn synthetic(noise: f64, seed: u64) -> Vec<Run> {
         let profile = Profile::blue_waters();
@@ -348,15 +353,9 @@ mod tests {
                                 one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
                             let seconds = exact * (1.0 + noise * random.random_range(-1.0..1.0));
                             runs.push(Run {
-                                seconds,
-                                messages,
-                                bytes: bytes * messages,
-                                ppn,
-                                place,
-                                protocol: None,
                                 steps: Some(steps),
                                 order: Some(order),
-                                link_bytes: None,
+                                ..run(seconds, messages, bytes * messages, ppn, place)
                             });
                         }
                     }
@@ -429,17 +428,9 @@ mod tests {
             for (messages, bytes) in [(1_u64, 1000_u64), (1, 10_000), (10, 1000), (1, 100_000)] {
                 for ppn in [1_u32, 2, 4] {
                     let rate = if ppn == 4 { node_rate / 4.0 } else { 1e9 };
-                    runs.push(Run {
-                        seconds: 1e-6 * messages as f64 + bytes as f64 / rate,
-                        messages,
-                        bytes,
-                        ppn,
-                        place,
-                        protocol: Some(Protocol::Eager),
-                        steps: None,
-                        order: None,
-                        link_bytes: None,
-                    });
+                    let seconds = 1e-6 * messages as f64 + bytes as f64 / rate;
+                    let run = run(seconds, messages, bytes, ppn, place);
+                    runs.push(Run { protocol: Some(Protocol::Eager), ..run });
                 }
             }
         }
@@ -469,17 +460,7 @@ mod tests {
             [16_384, 65_536, 1 << 20].into_iter().flat_map(|b| [1, 2, 4, 8, 16].map(|p| (b, p)))
         {
             let alone = node_aware_s(&profile, Place::Network, bytes, ppn);
-            let run = Run {
-                seconds: alone,
-                messages: 1,
-                bytes,
-                ppn,
-                place: Place::Network,
-                protocol: None,
-                steps: None,
-                order: None,
-                link_bytes: None,
-            };
+            let run = run(alone, 1, bytes, ppn, Place::Network);
             let loads = Torus::line(4, &profile.layout)
                 .loads(&profile.layout, &line_test(4, ppn, bytes, &profile.layout));
             let load = loads.values().copied().max().expect("a loaded link");

@@ -3,7 +3,7 @@
 use super::super::scenario::Scenario;
 use super::*;
 
-fn settings(threads: bool) -> Settings {
+pub(in crate::bench) fn settings(threads: bool) -> Settings {
     let nic = EngineOptions { threads, ..EngineOptions::default() };
     Settings {
         nic,
