@@ -13,7 +13,8 @@ use dpamatch_tools::trace::{
 };
 use proptest::prelude::*;
 
-/// All that a call says and its arguments, as text that can be compared after the reader has gone on.
+/// All that a call says and its arguments, as text that can be compared after the reader has gone
+/// on.
 type Told = (String, Vec<(String, String)>);
 
 fn data(name: &str) -> PathBuf {

@@ -1,5 +1,5 @@
-//! The command `compare` as a user meets it. `tables/shown/compare.txt` has its counts; no test looks
-//! at how fast anything is.
+//! The command `compare` as a user meets it. `tables/shown/compare.txt` has its counts; no test
+//! looks at how fast anything is.
 
 use super::*;
 
