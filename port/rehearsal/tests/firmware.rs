@@ -33,7 +33,7 @@ fn outcomes_are_the_oracles() {
     let Some(elf) = elf(Build::Plain) else { return };
     let verdict = check::in_interpreter(&image(&elf), &check::jobs(1, 300, 4));
     assert_eq!(verdict.wrong, Vec::<String>::new());
-    assert_eq!(verdict.runs, 4 * (15 + 9 + 4 * 4));
+    assert_eq!(verdict.runs, 4 * (12 + 9 + 4 * 4));
 }
 
 #[test]
