@@ -2,7 +2,7 @@
 //!
 //! A trace holds the call of `MPI_Allreduce`, not its messages. [`schedule`] makes one process's
 //! messages, by the algorithm that a [`Library`] chooses for the operation, the number of processes
-//! and the size. The choices are tables ([`select`]); each operation's algorithms are in a file.
+//! and the size. The choices are tables (`select.rs`); each operation's algorithms are in a file.
 //! A process needs its own arguments only, as in the library.
 //!
 //! # Examples
