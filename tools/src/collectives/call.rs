@@ -32,7 +32,7 @@ impl<'a> Call<'a> {
         Self { kind, rank, size, root: 0, count, element, counts, sent_counts, sent_element }
     }
 
-    /// A part of this call: another operation on a vector of so many elements, with root 0.
+    /// A part of this call: another operation on a vector of this length, with root 0.
     pub(super) fn part(self, kind: CollectiveKind, count: u64) -> Self {
         Self { kind, count, root: 0, counts: &[], ..self }
     }

@@ -15,7 +15,7 @@ fn times_are_ratios_to_the_list() {
     }
 }
 
-/// The same words in front, and the same name in documents.
+/// Shares the leading words of the command line and the name in documents.
 #[test]
 fn a_part_of_study_is_the_command_of_its_name() {
     for arguments in ["spans", "memory --rounds 0 --engine bins --format json"] {
