@@ -41,7 +41,7 @@ fn bruck(call: &Call<'_>, steps: &mut Steps) {
     }
 }
 
-/// Posts and sends to all others, in batches of a fixed size. The library copies a process's own block.
+/// Posts and sends to all others, in batches. The library copies a process's own block.
 fn scattered(call: &Call<'_>, at_once: usize, steps: &mut Steps) {
     for first in (0..call.size).step_by(at_once) {
         let part = || (first..(first + at_once).min(call.size)).filter(|&step| step > 0);
