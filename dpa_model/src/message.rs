@@ -1,7 +1,7 @@
 //! Entries of the queues: messages, commands, completions. Each fits with its ready mark in one
 //! 64-byte line.
 
-use crate::copy::{BYTES_MAX, UNALIGNED_IS_ONE_ACCESS};
+use crate::copy::{BYTES_MAX, BYTES_MIN, UNALIGNED_IS_ONE_ACCESS};
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
 use crate::number::StoredId;
@@ -70,14 +70,18 @@ pub(crate) mod data {
     pub(crate) const SHORT: u8 = 3;
 }
 
+/// Whether a payload is of kind [`data::SHORT`]. Where unaligned copies are slow, none is.
+#[inline(always)]
+fn is_short(protocol: Protocol, length: u32) -> bool {
+    let lengths = INLINE_BYTES as u32 + 1..=BYTES_MAX as u32;
+    UNALIGNED_IS_ONE_ACCESS && protocol == Protocol::Buffered && lengths.contains(&length)
+}
+
 impl Entry {
-    /// Whether the payload is of kind [`data::SHORT`]. Where unaligned copies are slow, none is.
+    /// Whether the payload is of kind [`data::SHORT`].
     #[inline(always)]
     pub(crate) fn is_short(&self) -> bool {
-        let lengths = INLINE_BYTES as u32 + 1..=BYTES_MAX as u32;
-        UNALIGNED_IS_ONE_ACCESS
-            && self.protocol == Protocol::Buffered
-            && lengths.contains(&self.length)
+        is_short(self.protocol, self.length)
     }
 
     /// Whether the payload is of a kind.
@@ -91,10 +95,14 @@ impl Entry {
     }
 }
 
-/// Whether data lies in its entry, and is such for a buffer of that capacity.
+/// Whether a stored payload is of a kind, for a buffer of that capacity.
 #[inline(always)]
-pub(crate) fn is_inline<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
-    protocol == Protocol::Inline && (DATA != data::WORD || length.min(capacity) == 8)
+pub(crate) fn fits<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
+    match DATA {
+        data::WORD => protocol == Protocol::Inline && length.min(capacity) == 8,
+        data::SHORT => is_short(protocol, length) && capacity as usize >= BYTES_MIN,
+        _ => protocol == Protocol::Inline,
+    }
 }
 
 /// Packs up to [`INLINE_BYTES`] bytes into words in registers: a sender's loop stores nothing but

@@ -16,10 +16,12 @@
 use alloc::boxed::Box;
 
 use crate::buffers::Buffers;
+use crate::completion_queue::CompletionQueue;
 use crate::free_list::FreeList;
 use crate::hash::Hashes;
+use crate::host_address::HostAddress;
 use crate::index::CommView;
-use crate::message::{Entry, Message, Protocol, Target, is_inline};
+use crate::message::{Entry, Message, Protocol, Target, data, fits};
 use crate::number::{BinId, BufferId, StoredId, indexed, unchecked_mut};
 use crate::ring::Stretch;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
@@ -254,35 +256,52 @@ impl UnexpectedStore {
         Some(message)
     }
 
-    /// Stores consecutive messages of one communicator that have hashes and data in the entry, the
-    /// common case, while there is room. The first is number `arrival`. Returns how many. A
+    /// Stores consecutive messages of one communicator that have hashes and data of kind `DATA`,
+    /// the common case, while there is room. The first is number `arrival`. Returns how many. A
     /// separate function, short enough to keep its values in registers.
     #[inline(never)]
-    pub(crate) fn insert_row(
+    pub(crate) fn insert_row<const DATA: u8>(
         &mut self,
         view: &CommView,
         comm: CommId,
         arrival: u64,
+        queue: &CompletionQueue,
         incoming: Stretch<'_, Entry>,
     ) -> usize {
         let (view, mut bytes, mut count) = (*view, 0, 0);
-        let Self { entries, chains, free, .. } = self;
+        let Self { entries, chains, free, buffers, free_buffers, .. } = self;
         // The end of the list of all messages, in a local variable.
         let all = view.bin(WildcardClass::Any, 0).index();
         let mut tail = chains[all].tail;
         for (place, message) in incoming.places().zip(free.next()) {
             // SAFETY: the leader saw the block's entries ready, and releases them after it.
             let entry = unsafe { incoming.peek(place) };
-            let usual = entry.protocol == Protocol::Inline && entry.has_hashes;
-            if entry.envelope.comm != comm || !usual {
+            if entry.envelope.comm != comm || !entry.has_hashes || !entry.is::<DATA>() {
                 break;
             }
+            let buffer = match DATA {
+                data::SHORT => free_buffers.take(),
+                _ => Some(BufferId::NIL),
+            };
+            let Some(buffer) = buffer else { break };
             step!(BoundaryBegins { handler: place });
             step!(Stored { entry: message.0 });
             bytes += u64::from(entry.length);
             let hashes = entry.hashes;
             let arrival = arrival + place as u64;
-            entry_of(entries, message).fill(arrival, &entry, hashes, BufferId::NIL);
+            entry_of(entries, message).fill(arrival, &entry, hashes, buffer);
+            if DATA == data::SHORT {
+                if fault!(KeptAfterRelease) {
+                    queue.ring.release(incoming.position(place + 1));
+                }
+                let from = queue.bounce_buffer(incoming.position(place));
+                // SAFETY: the bounce buffer belongs to this entry until the head passes it. The
+                // other buffer was free, and only the boundary, which holds `&mut self`, uses it.
+                unsafe {
+                    let keep = |bytes: &[u8]| buffers.write_in_loop(buffer.index(), bytes);
+                    queue.bounce.read(from, entry.length as usize, keep);
+                }
+            }
             append::<0>(entries, chains, &view, message, hashes);
             if tail == StoredId::NIL {
                 chains[all].head = message;
@@ -345,8 +364,8 @@ impl UnexpectedStore {
     /// A view of the store for a loop over common messages.
     #[inline(always)]
     pub(crate) fn in_row(&mut self) -> InRow<'_> {
-        let Self { entries, chains, free, bytes, .. } = self;
-        InRow { entries, chains, free, bytes }
+        let Self { entries, chains, free, buffers, free_buffers, bytes } = self;
+        InRow { entries, chains, free, buffers, free_buffers, bytes }
     }
 
     /// Unlinks a message, found in the chain of `bin`, from all its chains; it keeps its memory
@@ -426,6 +445,8 @@ pub(crate) struct InRow<'a> {
     entries: &'a mut [Unexpected],
     chains: &'a mut [Chain],
     free: &'a mut FreeList<StoredId>,
+    buffers: &'a Buffers,
+    free_buffers: &'a mut FreeList<BufferId>,
     bytes: &'a mut u64,
 }
 
@@ -445,7 +466,7 @@ impl InRow<'_> {
         let Unexpected { message, protocol, .. } = entry_of(self.entries, first);
         let Envelope { source, tag, .. } = message.envelope;
         let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
-        (accepted && is_inline::<DATA>(*protocol, message.length, capacity)).then_some(first)
+        (accepted && fits::<DATA>(*protocol, message.length, capacity)).then_some(first)
     }
 
     /// Unlinks the first message of the chain of `bin` from all its chains.
@@ -472,12 +493,33 @@ impl InRow<'_> {
         }
     }
 
-    /// Frees the memory of an unlinked message whose fields are still unchanged.
+    /// Frees the memory of an unlinked message with data of kind `DATA`, after a copy of the data
+    /// into the receive's buffer. The entry's fields are still unchanged.
+    ///
+    /// # Safety
+    /// The host lent a buffer of that capacity to this receive. The data fit it: [`fits`].
     #[inline(always)]
-    pub(crate) fn give(&mut self, message: StoredId) -> &Unexpected {
+    pub(crate) unsafe fn give<const DATA: u8>(
+        &mut self,
+        message: StoredId,
+        target: HostAddress,
+        capacity: u32,
+    ) -> &Unexpected {
         let entry = entry_of(self.entries, message);
         *self.bytes -= u64::from(entry.message.length);
         self.free.give(message);
+        let length = entry.message.length;
+        if DATA == data::SHORT {
+            self.free_buffers.give(entry.buffer);
+            // SAFETY: only the boundary writes the buffers, and it is here; the caller's promise.
+            unsafe {
+                let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
+                self.buffers.read(entry.buffer.index(), length as usize, put);
+            }
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { target.put_inline(capacity, &entry.payload, length) };
+        }
         entry
     }
 }

@@ -47,7 +47,11 @@ pub struct Parts {
 
 /// A NIC in free order that logs its order, with communicator 0 created.
 pub fn build(config: NicConfig) -> Parts {
-    let config = NicConfig { options: Options { log_order: true, ..config.options }, ..config };
+    build_as(NicConfig { options: Options { log_order: true, ..config.options }, ..config })
+}
+
+/// A NIC with communicator 0 created.
+pub fn build_as(config: NicConfig) -> Parts {
     let Nic { mut leader, workers, mut host, sender } =
         Nic::new(&config).expect("a valid configuration");
     host.create(dpa_model::CommId(0), config.bins as u32, Hints::default(), 0)

@@ -5,7 +5,7 @@
 use dpa_model::{
     CommId, Event, NicConfig, Options, Payload, Round, TwoLists, UnexpectedFull, Wait,
 };
-use loom_tests::race::{Ends, Role, build, lead, lead_until, model, run, work};
+use loom_tests::race::{Ends, Role, build, build_as, lead, lead_until, model, run, work};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 fn config(receives: usize) -> NicConfig {
@@ -415,14 +415,26 @@ fn an_offer_carries_a_receive() {
 
 #[test]
 fn longer_messages_without_a_receive() {
+    longer_messages("boundary/longer messages stored", true);
+}
+
+/// Without reports of stored messages a lone leader stores them in a row.
+#[test]
+fn longer_messages_in_a_row() {
+    longer_messages("boundary/longer messages in a row", false);
+}
+
+fn longer_messages(name: &str, log_order: bool) {
     // One bounce buffer, one unexpected buffer, two results: each is used again while the other
     // side may still read it.
     let expected = ["stored", "arrivals_forwarded", "send_no_bounce_buffer"];
-    model("boundary/longer messages stored", 3, Some(2), &expected, &[], |rotation, paths| {
-        let mut parts = build(NicConfig {
+    model(name, 3, Some(2), &expected, &[], move |rotation, paths| {
+        let NicConfig { options, .. } = config(1);
+        let mut parts = build_as(NicConfig {
             unexpected: 1,
             completion_queue: 2,
             completion_ring: 2,
+            options: Options { log_order, ..options },
             ..config(1)
         });
         assert!(parts.host.poll().is_none());
@@ -435,7 +447,7 @@ fn longer_messages_without_a_receive() {
         });
         let mut host = parts.host;
         let read: Role = Box::new(move || {
-            let (mut next, mut wait) = (0, Wait::new());
+            let (mut next, mut wait) = (u64::from(!log_order), Wait::new());
             while next < 4 {
                 match host.poll() {
                     Some(Event::Unexpected { message }) => assert_eq!(message.arrival, 0),

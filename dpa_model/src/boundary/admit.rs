@@ -7,6 +7,7 @@ use super::post_row::{PostRow, Tables, enter, is_post};
 use super::{Boundary, report};
 use crate::communicator::{Communicator, Home};
 use crate::config::Order;
+use crate::copy::UNALIGNED_IS_ONE_ACCESS;
 use crate::host_address::HostAddress;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, Post, Target, data};
@@ -151,6 +152,9 @@ impl Boundary {
                     row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
                 if late == 0 {
                     late = row.receive::<CLASS, { data::INLINE }>(stored, unexpected, results_tail);
+                }
+                if late == 0 && UNALIGNED_IS_ONE_ACCESS {
+                    late = row.receive::<CLASS, { data::SHORT }>(stored, unexpected, results_tail);
                 }
                 place += late as usize;
                 stored -= late;

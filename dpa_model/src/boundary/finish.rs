@@ -8,7 +8,7 @@ use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::matching::Matched;
-use crate::message::{Completion, Entry, Message, Protocol};
+use crate::message::{Completion, Entry, Message, Protocol, data};
 use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::unexpected::LINKED_ALWAYS;
@@ -75,14 +75,21 @@ impl Boundary {
         if !usual || count == 0 || fault!(UnexpectedReversed) {
             return 0;
         }
-        let entries = nic.arrivals.queue(block.queue).ring.stretch(block.first, count);
+        let queue = nic.arrivals.queue(block.queue);
+        let entries = queue.ring.stretch(block.first, count);
         // SAFETY: the entry was seen ready; `release` comes later.
-        let comm = unsafe { entries.peek(0) }.envelope.comm;
+        let first = unsafe { entries.peek(0) };
+        let comm = first.envelope.comm;
         let inbox = self.inbox(comm);
         if !inbox.on_nic || inbox.linked.exceeds(LINKED_ALWAYS) {
             return 0;
         }
-        let stored = self.unexpected.insert_row(&inbox.view, comm, block.arrival, entries);
+        let (store, view) = (&mut self.unexpected, &inbox.view);
+        let stored = if first.is_short() {
+            store.insert_row::<{ data::SHORT }>(view, comm, block.arrival, queue, entries)
+        } else {
+            store.insert_row::<{ data::INLINE }>(view, comm, block.arrival, queue, entries)
+        };
         self.close(Inbox { stored: stored as u32, ..inbox });
         self.note_stored(nic, stored);
         stored

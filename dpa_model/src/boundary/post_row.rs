@@ -108,12 +108,10 @@ impl PostRow<'_> {
             step!(UnexpectedVisited { entry: found.0 });
             step!(TakenLate { entry: found.0 });
             store.unlink_first::<CLASS>(&row.view, found, bin);
-            let entry = store.give(found);
             // SAFETY: the host lent the buffer until the result reaches it; the ring has a free
             // position for each due command, and only the leader fills it.
             unsafe {
-                let length = entry.message.length;
-                post.buffer.put_inline(post.capacity, &entry.payload, length);
+                let entry = store.give::<DATA>(found, post.buffer, post.capacity);
                 results.fill(late, |slot| {
                     // Word by word: a copy of the whole would pass through the stack.
                     let Message { arrival, envelope, length } = entry.message;

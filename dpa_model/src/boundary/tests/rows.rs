@@ -186,12 +186,13 @@ impl Side {
             (*count, names)
         });
         alloc::format!(
-            "{:?}\n{:?}\n{:?}\n{} stored, {} bytes\n{} taken {forwarded:?}",
+            "{:?}\n{:?}\n{:?}\n{} stored, {} bytes, room {}\n{} taken {forwarded:?}",
             tables(&self.nic),
             boundary.comms,
             store.chains(class_of),
             store.used(),
             store.bytes,
+            store.room(),
             self.taken.len(),
         )
     }
@@ -300,6 +301,7 @@ fn config(random: &mut Random, order: Order) -> NicConfig {
         order,
         ..Options::default()
     };
+    let unexpected = random.pick(&[4, 20, 100]);
     NicConfig {
         handlers: random.pick(&[1, 2, 8, 32, 100]),
         receives: random.pick(&[5, 20, 100]),
@@ -308,8 +310,8 @@ fn config(random: &mut Random, order: Order) -> NicConfig {
         completion_queue: 128,
         command_queue: 128,
         completion_ring: 128,
-        unexpected: random.pick(&[4, 20, 100]),
-        unexpected_buffers: random.pick(&[1, 4]),
+        unexpected,
+        unexpected_buffers: random.pick(&[1, 4, unexpected]),
         bounce_buffers: 64,
         eager_limit: 520,
         regions: 1,
