@@ -3,7 +3,8 @@
 mod grid;
 mod html;
 
-pub use grid::{Grid, wrapped};
+use grid::Grid;
+pub use grid::wrapped;
 pub use html::{escaped, printable};
 
 use serde_json::{Map, Value, json};
@@ -16,7 +17,14 @@ pub enum Cell {
     Count(u64),
     /// A number that was computed or measured.
     Real(f64),
+    Flag(bool),
     None,
+}
+
+impl From<bool> for Cell {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
 }
 
 impl From<&str> for Cell {
@@ -67,6 +75,7 @@ impl Cell {
             Self::Text(text) => text.clone(),
             Self::Count(count) => count.to_string(),
             Self::Real(number) => significant(*number),
+            Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Self::None => "-".to_owned(),
         }
     }
@@ -77,6 +86,7 @@ impl Cell {
             Self::Count(count) => count.to_string(),
             Self::Real(number) if *number != 0.0 && number.abs() < 1e-3 => format!("{number:e}"),
             Self::Real(number) => number.to_string(),
+            Self::Flag(flag) => flag.to_string(),
             Self::None => String::new(),
         }
     }
@@ -86,6 +96,7 @@ impl Cell {
             Self::Text(text) => json!(text),
             Self::Count(count) => json!(count),
             Self::Real(number) => json!(number),
+            Self::Flag(flag) => json!(flag),
             Self::None => Value::Null,
         }
     }
@@ -268,16 +279,12 @@ impl Table {
         }
     }
 
-    /// For people: title, columns side by side, notes, in lines of `width` columns; see [`Grid`].
+    /// For people: title, columns side by side, notes, in lines of `width` columns. Columns that have
+    /// no room are named below.
     pub fn text(&self, width: usize) -> String {
-        let mut grid = Grid::new(&self.columns).extra(self.extra.iter().map(String::as_str));
-        for (i, column) in self.columns.iter().enumerate() {
-            let words = self.rows.iter().any(|row| matches!(row[i], Cell::Text(_)));
-            grid = if words { grid.words(column) } else { grid.numbers(column) };
-        }
-        self.rows.iter().for_each(|row| grid.push(row.iter().map(Cell::shown)));
         let notes: String = self.notes.iter().map(|note| format!("  {note}\n")).collect();
-        wrapped(&format!("{}\n{}{notes}", self.title, grid.text(width)), width)
+        let columns = Grid::of(self).text(width);
+        wrapped(&format!("{}\n{columns}{notes}", self.title), width)
     }
 
     pub fn markdown(&self) -> String {

@@ -5,9 +5,14 @@ use std::time::Instant;
 
 use hdrhistogram::Histogram;
 
-/// Reported percentiles, with their names.
-pub const PERCENTILES: [(f64, &str); 5] =
-    [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99_9"), (99.99, "p99_99")];
+/// Reported percentiles, with their names for programs.
+pub const PERCENTILES: [(f64, &str); 5] = [
+    (50.0, "latency_p50_ns"),
+    (90.0, "latency_p90_ns"),
+    (99.0, "latency_p99_ns"),
+    (99.9, "latency_p99_9_ns"),
+    (99.99, "latency_p99_99_ns"),
+];
 
 /// Precision in decimal digits: the error is less than 0.1 %.
 const DIGITS: u8 = 3;

@@ -1,9 +1,9 @@
 mod cpus;
 mod figures;
 mod latencies;
-mod machine_readable;
 mod paper;
 mod recorded;
+mod results;
 mod scaling;
 mod tables;
 mod warnings;
@@ -416,7 +416,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             writeln!(stderr(), "dpamatch: WARNING: {warning}")?;
         }
     }
-    let whole = machine_readable::document(&report, &parts, &header);
+    let whole = results::document(&report, &parts, &header);
     args.save.write(|| whole.clone())?;
     if let Some(folder) = &args.out {
         write_folder(folder, &whole, &parts, &header, nic)
@@ -429,18 +429,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             writeln!(out, "{}", wrapped(&header.text(&report), width))?;
             for (place, part) in parts.iter().enumerate() {
                 writeln!(out, "\n{}", part.heading(&report))?;
-                if args.is_overview() && place == 0 {
-                    let size = args.sizes.first().copied();
-                    write!(out, "\n{}", tables::paper(&part.report, PAPER_SWEEP, size, width))?;
-                }
-                let only_nic = args.is_overview();
-                write!(out, "\n{}", tables::overview(&part.report, nic, only_nic, width))?;
-                if let Some(table) = latencies::table(&part.report) {
+                let size = args.sizes.first().copied();
+                let paper = args.is_overview() && place == 0;
+                let paper = paper.then(|| tables::paper(&part.report, PAPER_SWEEP, size));
+                let overview = tables::overview(&part.report, nic, args.is_overview());
+                for table in
+                    paper.into_iter().chain([overview]).chain(latencies::table(&part.report))
+                {
                     write!(out, "\n{}", table.text(width))?;
                 }
             }
         }
-        Format::Csv => machine_readable::csv(&mut *out, &parts, header.settings.ucx.as_ref())?,
+        Format::Csv => write!(out, "{}", results::rates(&parts, header.ucx_version()).csv())?,
         Format::Json => document::write(&mut *out, &whole)?,
     }
     Ok(out.flush()?)
@@ -493,9 +493,7 @@ fn write_folder(
     nic: Peer,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, parts, header.settings.ucx.as_ref())?;
-    fs::write(folder.join("results.csv"), csv)?;
+    fs::write(folder.join("results.csv"), results::rates(parts, header.ucx_version()).csv())?;
     let mut json = Vec::new();
     document::write(&mut json, whole)?;
     fs::write(folder.join("results.json"), json)?;
@@ -536,6 +534,10 @@ struct Header {
 }
 
 impl Header {
+    fn ucx_version(&self) -> Option<&str> {
+        self.settings.ucx.as_ref().map(Ucx::version)
+    }
+
     /// The threads that run the NIC.
     fn runner(&self) -> String {
         if self.settings.nic.threads {
@@ -551,10 +553,8 @@ impl Header {
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
         });
-        let beside = settings
-            .ucx
-            .as_ref()
-            .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
+        let beside =
+            self.ucx_version().map_or(String::new(), |version| format!(", beside UCX {version}"));
         let clock = self.clock.map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
             format!(
                 "\nsingle messages: up to {} repetitions; a clock reading takes {read_ns:.0} ns, \

@@ -4,7 +4,7 @@ use super::case::{FASTER, FEWER_STEPS, Metric, NANOSECONDS, STEPS};
 use super::experiment::{Plan, Progress, Report, run_cases};
 use super::{Case, CompareError, Sheet};
 use crate::figure::{Axis, Figure, Lines, Series};
-use crate::table::{Cell, Table};
+use crate::table::Table;
 use crate::workload::{Order, Pattern, Workload};
 
 /// The two queues: name, and percentage of messages that arrive before their receives.
@@ -19,15 +19,6 @@ const ANY_RANKS: u32 = 256;
 const ANY_SHARES: [u32; 7] = [0, 10, 25, 50, 75, 90, 100];
 /// Queue length for rates.
 const RATE_DEPTH: u32 = 8192;
-
-fn key(case: &Case, i: usize) -> String {
-    match &case.keys[i] {
-        Cell::Text(text) => text.clone(),
-        Cell::Count(count) => count.to_string(),
-        Cell::Real(value) => value.to_string(),
-        Cell::None => String::new(),
-    }
-}
 
 /// All job sizes, both queues, both orders.
 pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
@@ -83,7 +74,8 @@ fn beside_paper(sheet: &Sheet) -> Table {
     for (queue, printed) in PAPER {
         let at_paper = |case: &Case| {
             let Workload { ranks, pending, order, .. } = case.workload;
-            key(case, 0) == queue && (ranks, pending, order) == (PAPER_RANKS, 10, Order::Reverse)
+            case.keys[0].csv() == queue
+                && (ranks, pending, order) == (PAPER_RANKS, 10, Order::Reverse)
         };
         let Some((_, all)) = sheet.rows.iter().find(|(case, _)| at_paper(case)) else { continue };
         for (engine, printed) in ["rank-array", "4d"].into_iter().zip(printed) {
@@ -107,9 +99,9 @@ fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figu
             let mut panel =
                 Lines::new(title, Axis::powers("ranks"), Axis::log(format!("times {what}")));
             let x = |case: &Case| {
-                let fits = key(case, 0) == queue
-                    && key(case, 1) == order.name()
-                    && key(case, 2) == pending;
+                let fits = case.keys[0].csv() == queue
+                    && case.keys[1].csv() == order.name()
+                    && case.keys[2].csv() == pending;
                 fits.then_some(f64::from(case.workload.ranks))
             };
             panel.series = sheet.series(x, metric);
@@ -156,7 +148,7 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
         summary.push(sheet.pivot("any-times", title + "times faster than the list", FASTER));
     }
     let panel = |queue: &str| {
-        let x = |case: &Case| (key(case, 0) == queue).then_some(f64::from(case.workload.any));
+        let x = |case: &Case| (case.keys[0].csv() == queue).then_some(f64::from(case.workload.any));
         let y = Axis::log("times fewer steps");
         let panel = Lines::new(queue, Axis::linear("receives from any source, %"), y);
         Lines { series: sheet.series(x, FEWER_STEPS), ..panel }

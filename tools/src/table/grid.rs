@@ -2,18 +2,19 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
+use super::{Cell, Table};
+
 const GAP: usize = 2;
 /// Least width of a wrapped last column of words.
 const WORDS_MIN: usize = 30;
 
-/// Rows of text under a header. By default the first column holds words, aligned left, and the
-/// others numbers, aligned right.
+/// The shown columns of a table. Words are aligned left, numbers right.
 ///
 /// If a line has no room for all columns, the extra ones go first, then those at the right, and a
 /// line below names them. A last column of words is wrapped instead.
-#[derive(Clone, Debug)]
-pub struct Grid {
-    header: Vec<String>,
+#[derive(Debug)]
+pub(super) struct Grid<'a> {
+    header: &'a [String],
     rows: Vec<Vec<String>>,
     /// Whether each column holds words.
     words: Vec<bool>,
@@ -21,41 +22,23 @@ pub struct Grid {
     extra: Vec<usize>,
 }
 
-impl Grid {
-    pub fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let header: Vec<String> = header.into_iter().map(Into::into).collect();
-        let words = (0..header.len()).map(|i| i == 0).collect();
-        Self { header, rows: Vec::new(), words, extra: Vec::new() }
-    }
-
-    fn place(&self, column: &str) -> Option<usize> {
-        self.header.iter().rposition(|name| name == column)
-    }
-
-    pub fn words(mut self, column: &str) -> Self {
-        self.place(column).into_iter().for_each(|place| self.words[place] = true);
-        self
-    }
-
-    pub fn numbers(mut self, column: &str) -> Self {
-        self.place(column).into_iter().for_each(|place| self.words[place] = false);
-        self
-    }
-
-    /// Marks columns as dispensable, the first to go first.
-    pub fn extra<'a, C: IntoIterator<Item = &'a str>>(mut self, columns: C) -> Self {
-        let places = columns.into_iter().filter_map(|column| self.place(column));
-        self.extra = places.collect();
-        self
-    }
-
-    /// Adds a row; missing cells are empty.
-    pub fn push(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
-        self.rows.push(row.into_iter().map(Into::into).collect());
+impl<'a> Grid<'a> {
+    pub(super) fn of(table: &'a Table) -> Self {
+        let place = |extra: &String| table.columns.iter().position(|column| column == extra);
+        let words = |column: usize| {
+            let mut cells = table.rows.iter().map(|row| &row[column]);
+            cells.any(|cell| matches!(cell, Cell::Text(_)))
+        };
+        Self {
+            header: &table.columns,
+            rows: table.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect(),
+            words: (0..table.columns.len()).map(words).collect(),
+            extra: table.extra.iter().filter_map(place).collect(),
+        }
     }
 
     fn width(&self, place: usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.get(place));
+        let cells = self.rows.iter().map(|row| &row[place]);
         let widths = cells.chain([&self.header[place]]).map(|cell| cell.chars().count());
         widths.max().unwrap_or(0)
     }
@@ -88,7 +71,7 @@ impl Grid {
     }
 
     /// The lines, each ending with a line feed and not longer than `width` if possible.
-    pub fn text(&self, width: usize) -> String {
+    pub(super) fn text(&self, width: usize) -> String {
         if self.header.is_empty() {
             return String::new();
         }
@@ -97,8 +80,7 @@ impl Grid {
         table.load_style(presets::NOTHING);
         table.set_header(shown.iter().map(|&place| &self.header[place]));
         for row in &self.rows {
-            let cell = |&place: &usize| row.get(place).map_or("", String::as_str);
-            table.add_row(shown.iter().map(cell));
+            table.add_row(shown.iter().map(|&place| &row[place]));
         }
         let last = shown.len() - 1;
         let all: usize = shown.iter().map(|&place| self.width(place) + GAP).sum();
@@ -162,37 +144,40 @@ pub fn wrapped(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn grid() -> Grid {
-        let mut grid = Grid::new(["name", "first", "second", "third"]);
-        grid.push(["a", "1", "22", "333"]);
-        grid.push(["bb", "4444444", "5", "6"]);
-        grid
+    fn table() -> Table {
+        let mut table = Table::new("t", "", ["name", "first", "second", "third"]);
+        table.push(["a".into(), 1_u64.into(), 22_u64.into(), 333_u64.into()]);
+        table.push(["bb".into(), 4_444_444_u64.into(), 5_u64.into(), 6_u64.into()]);
+        table
     }
 
     #[test]
     fn all_columns_stand_where_there_is_room() {
         let text = "name    first  second  third\na           1      22    333\nbb    4444444       5      6\n";
-        assert_eq!(grid().text(28), text);
-        assert_eq!(grid().text(usize::MAX), text);
+        assert_eq!(Grid::of(&table()).text(28), text);
+        assert_eq!(Grid::of(&table()).text(usize::MAX), text);
     }
 
     #[test]
     fn columns_are_left_out_and_named() {
-        let right = grid().text(27);
+        let text =
+            |extra: &[&str], width| Grid::of(&table().extra(extra.iter().copied())).text(width);
+        let right = text(&[], 27);
         assert!(right.starts_with("name    first  second\n"), "{right}");
         assert!(right.ends_with("\n  with --wide also: third\n"), "{right}");
-        let extra = grid().extra(["second", "first"]).text(27);
+        let extra = text(&["second", "first"], 27);
         assert!(extra.starts_with("name    first  third\n"), "{extra}");
         assert!(extra.ends_with("also: second\n"), "{extra}");
-        let most = grid().extra(["second"]).text(8);
+        let most = text(&["second"], 8);
         assert!(most.starts_with("name\na\nbb\n"), "{most}");
     }
 
     #[test]
     fn a_last_column_of_words_is_broken() {
-        let mut grid = Grid::new(["rank", "calls", "result"]).words("result");
-        grid.push(["3", "17", "these words are far too many for what is left of the line here"]);
-        let text = grid.text(44);
+        let mut table = Table::new("t", "", ["rank", "calls", "result"]);
+        let words = "these words are far too many for what is left of the line here";
+        table.push(["3".into(), 17_u64.into(), words.into()]);
+        let text = Grid::of(&table).text(44);
         assert!(text.lines().all(|line| line.chars().count() <= 44), "{text}");
         assert!(text.starts_with("rank  calls  result\n3        17  these words"), "{text}");
         assert_eq!(text.split_whitespace().count(), 3 + 2 + 14, "{text}");

@@ -5,9 +5,9 @@ use dpamatch_tools::table::{Cell, Table};
 
 /// A row for each receiver with windows of one message; `None` without such windows.
 pub(super) fn table(report: &Report) -> Option<Table> {
-    let columns = ["engine", "handlers", "scenario", "bytes", "messages"].into_iter();
-    let columns = columns.chain(PERCENTILES.iter().map(|(_, name)| *name)).chain(["max"]);
-    let columns = columns.map(|name| name.replacen("_", ".", 1));
+    let columns = ["engine", "handlers", "scenario", "bytes", "messages"].map(str::to_owned);
+    let percentiles = PERCENTILES.iter().map(|(percent, _)| format!("p{percent}"));
+    let columns = columns.into_iter().chain(percentiles).chain(["max".to_owned()]);
     let title = "Latency of single messages until acknowledged, in nanoseconds";
     let mut table = Table::new("latencies", title, columns)
         .note("percentiles without a message beyond them are omitted");

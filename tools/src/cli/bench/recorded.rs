@@ -7,13 +7,13 @@ use std::time::Duration;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
-use dpamatch_tools::results::{Descriptor, Figure, better};
-use dpamatch_tools::table::{Grid, wrapped};
+use dpamatch_tools::table::{Cell, Table, wrapped};
 use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
 use serde_json::{Map, Value, json};
 
 use super::super::progress::{bar, spinner};
+use super::super::table::write;
 use super::super::trace::{bad_input, open};
 use super::super::{BadInput, document, engines, output};
 use super::{Args, Format, WIRES};
@@ -52,13 +52,16 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     progress.finish_and_clear();
     let rows = rows?;
     let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };
-    let whole = || document::document(&[descriptor()], results(&load, &rows));
+    let whole = || document::of_tables(&[&table(&load, &rows)], conditions(&load));
     args.save.write(whole)?;
     let mut out = output::stdout();
+    if args.format == Format::Table {
+        let about = format!("dpamatch {VERSION} on {}", Machine::this());
+        writeln!(out, "{}", wrapped(&about, args.wide.width()))?;
+    }
     match args.format {
-        Format::Table => write!(out, "{}", table(&load, &rows, args.wide.width()))?,
-        Format::Csv => csv(&mut *out, &load, &rows)?,
         Format::Json => document::write(&mut *out, &whole())?,
+        form => write(&mut *out, &[table(&load, &rows)], form, args.wide)?,
     }
     Ok(out.flush()?)
 }
@@ -70,99 +73,57 @@ pub(super) struct Load<'a> {
     pub(super) rounds: u32,
 }
 
-pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow], width: usize) -> String {
-    let mut table = Grid::new([
-        "engine",
-        "million messages/s",
-        "from",
-        "to",
-        "pairs",
-        "messages per block",
-        "clean",
-        "fast",
-        "slow",
-        "unexpected",
-    ])
-    .extra(["messages per block"]);
-    for row in rows {
-        let mega = |rate: f64| format!("{:.3}", rate / 1e6);
-        let mut cells = vec![
-            row.engine.to_owned(),
-            mega(row.rate.median),
-            mega(row.rate.min),
-            mega(row.rate.max),
-            row.matched.to_string(),
-        ];
-        if let Some(counts) = &row.counts {
-            let paths = Paths::of(counts);
-            let share = |share: f64| format!("{:.1} %", share * 100.0);
-            cells.push(format!("{:.2}", paths.per_block));
-            cells.extend([paths.clean, paths.fast, paths.slow, paths.unexpected].map(share));
-        }
-        table.push(cells);
-    }
-    let text = format!(
-        "dpamatch {} on {}\nrank {}: {} messages of {} bytes in {} events, {} rounds\n{}",
-        VERSION,
-        Machine::this(),
-        load.rank,
-        load.recorded.messages(),
-        load.size,
-        load.recorded.events(),
-        load.rounds,
-        table.text(width)
+pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
+    let Load { rank, recorded, size, rounds } = load;
+    let title = format!(
+        "rank {rank}: {} messages of {size} bytes in {} events, {rounds} rounds",
+        recorded.messages(),
+        recorded.events(),
     );
-    wrapped(&text, width)
-}
-
-const COLUMNS: &str = "rank,messages,events,size_bytes,engine,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,pairs";
-
-pub(super) fn csv(
-    out: &mut dyn Write,
-    load: &Load<'_>,
-    rows: &[RecordedRow],
-) -> std::io::Result<()> {
-    writeln!(out, "{COLUMNS}")?;
-    for RecordedRow { engine, rate, matched, .. } in rows {
-        let (messages, events) = (load.recorded.messages(), load.recorded.events());
-        writeln!(
-            out,
-            "{},{messages},{events},{},{engine},{:.0},{:.0},{:.0},{matched}",
-            load.rank, load.size, rate.median, rate.min, rate.max
-        )?;
+    let measured = ["rate_msgs_per_s", "rate_min_msgs_per_s", "rate_max_msgs_per_s"];
+    let mut table = Table::open("rates", title)
+        .keyed(5)
+        .extra(["bytes", "events", "messages", "rank", "per block"])
+        .named(&[
+            ("bytes", "size_bytes"),
+            ("messages/s", measured[0]),
+            ("from", measured[1]),
+            ("to", measured[2]),
+        ])
+        .measured(&measured)
+        .measured(&["per_block", "clean_percent", "fast_percent", "slow_percent"])
+        .measured(&["unexpected_percent"]);
+    for row in rows {
+        let paths = row.counts.as_ref().map(Paths::of);
+        let percent =
+            |share: fn(&Paths) -> f64| Cell::from(paths.as_ref().map(|paths| share(paths) * 100.0));
+        table.row([
+            ("engine", row.engine.into()),
+            ("rank", (*rank).into()),
+            ("messages", recorded.messages().into()),
+            ("events", recorded.events().into()),
+            ("bytes", (*size).into()),
+            ("messages/s", row.rate.median.into()),
+            ("from", row.rate.min.into()),
+            ("to", row.rate.max.into()),
+            ("pairs", row.matched.into()),
+            ("per block", paths.as_ref().map(|paths| paths.per_block).into()),
+            ("clean %", percent(|paths| paths.clean)),
+            ("fast %", percent(|paths| paths.fast)),
+            ("slow %", percent(|paths| paths.slow)),
+            ("unexpected %", percent(|paths| paths.unexpected)),
+        ]);
+        table.rounds(measured[0], &row.rates);
     }
-    Ok(())
+    table
 }
 
-fn descriptor() -> Descriptor {
-    let name = "rate_msgs_per_s";
-    Descriptor {
-        name: "rates".to_owned(),
-        title: "Matching rate of a rank's recorded sequence".to_owned(),
-        notes: Vec::new(),
-        keys: vec!["engine".to_owned()],
-        figures: vec![Figure { name: name.to_owned(), better: better(name) }],
-    }
-}
-
-pub(super) fn results(load: &Load<'_>, rows: &[RecordedRow]) -> Map<String, Value> {
-    let row = |row: &RecordedRow| {
-        json!({
-            "engine": row.engine,
-            "rate_msgs_per_s": row.rate.median,
-            "rate_min_msgs_per_s": row.rate.min,
-            "rate_max_msgs_per_s": row.rate.max,
-            "rate_msgs_per_s_rounds": row.rates,
-            "pairs": row.matched,
-            "paths": row.counts.as_ref().map(Paths::of),
-        })
-    };
+pub(super) fn conditions(load: &Load<'_>) -> Map<String, Value> {
     document::members(json!({
         "rank": load.rank,
         "messages": load.recorded.messages(),
         "events": load.recorded.events(),
         "size_bytes": load.size,
         "rounds": load.rounds,
-        "rates": rows.iter().map(row).collect::<Vec<_>>(),
     }))
 }

@@ -1,115 +1,80 @@
-//! The results as text.
+//! The results as tables for people.
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{CALIBRATION, Paths, Peer, Point, Report, Row};
-use dpamatch_tools::table::{Grid, wrapped};
+use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
+use dpamatch_tools::table::{Cell, Table};
 
 use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
+use super::results::of_paths;
 
-fn mega(rate: Option<f64>) -> String {
-    rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
-        small if small < 0.1 => format!("{small:.4}"),
-        rate => format!("{rate:.2}"),
-    })
+fn mega(row: Option<&Row>) -> Cell {
+    row.and_then(Row::rate).map(|rate| rate.median / 1e6).into()
 }
 
-fn ratio(ratio: Option<f64>) -> String {
-    ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
+fn ratio(own: Option<&Row>, other: Option<&Row>) -> Cell {
+    own.zip(other).and_then(|(own, other)| own.ratio_to(other)).into()
 }
 
 /// NC, WC-FP and WC-SP over the handlers, beside the paper's values.
-pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width: usize) -> String {
+pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Table {
     let row = |peer, scenario: &str| {
         let scenario = scenario.parse().ok()?;
         report.find(&Point { peer, scenario, window: CALIBRATION[1], size: size? }, true)
     };
-    let rate = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
-    let over = |own: Option<&Row>, other: Option<&Row>| {
-        ratio(own.zip(other).and_then(|(a, b)| a.ratio_to(b)))
-    };
     let base = row(Peer::NoMatching, "NC");
-    let mut table = Grid::new([
-        "handlers", "NC", "WC-FP", "WC-SP", "NC/none", "FP/NC", "SP/NC", "|", "NC", "WC-FP",
-        "WC-SP", "NC/none", "FP/NC", "SP/NC",
-    ]);
+    let half = ["NC", "WC-FP", "WC-SP", "NC/none", "FP/NC", "SP/NC"];
+    let columns = ["handlers"].into_iter().chain(half).chain(["|"]).chain(half);
+    let title = "Calibrated rate, million messages/s; the right half is the paper's measurement on \
+                 a BlueField-3.";
+    let mut table = Table::new("paper", title, columns);
     for &handlers in sweep {
-        let own = |scenario| row(Peer::Nic { handlers }, scenario);
-        let (nc, fast, slow) = (own("NC"), own("WC-FP"), own("WC-SP"));
-        let mut cells = vec![
-            handlers.to_string(),
-            rate(nc),
-            rate(fast),
-            rate(slow),
-            over(nc, base),
-            over(fast, nc),
-            over(slow, nc),
-            "|".to_owned(),
-        ];
-        if let Some(place) = figure8::THREADS.iter().position(|&threads| threads == handlers) {
+        let [nc, fast, slow] =
+            ["NC", "WC-FP", "WC-SP"].map(|scenario| row(Peer::Nic { handlers }, scenario));
+        let ours =
+            [mega(nc), mega(fast), mega(slow), ratio(nc, base), ratio(fast, nc), ratio(slow, nc)];
+        let place = figure8::THREADS.iter().position(|&threads| threads == handlers);
+        let published = place.map_or([const { Cell::None }; 6], |place| {
             use PaperWorkload::{FastPath, NoConflict, SlowPath};
             let [nc, fast, slow] =
                 [NoConflict, FastPath, SlowPath].map(|workload| figure8::rates(workload)[place]);
-            cells.extend([nc, fast, slow].map(|rate| format!("{rate:.2}")));
-            cells.extend(
-                [nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")),
-            );
-        }
-        table.push(cells);
+            [nc, fast, slow, nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(Cell::from)
+        });
+        let cells = [handlers.into()].into_iter().chain(ours).chain(["|".into()]);
+        table.push(cells.chain(published));
     }
-    let mut text = format!(
-        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3.\n{}",
-        table.text(width)
-    );
     for (peer, name) in
         [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
     {
         if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
-            text += &format!("{name}: {}\n", mega(Some(rate.median)));
+            table = table.note(format!("{name}: {:.2}", rate.median / 1e6));
         }
     }
-    text += &format!(
-        "the paper's RDMA without matching: {PAPER_NO_MATCHING}; its MPI on the host: {PAPER_MPI}\n\
-         On the card each handler is a thread and waits for others. Here one thread runs a block\n\
-         unless --workers or --like card says otherwise, so nobody waits and conflicts cost little.\n"
-    );
-    wrapped(&text, width)
+    table
+        .note(format!(
+            "the paper's RDMA without matching: {PAPER_NO_MATCHING}; its MPI on the host: \
+             {PAPER_MPI}"
+        ))
+        .note(
+            "On the card each handler is a thread and waits for others. Here one thread runs a \
+             block unless --workers or --like card says otherwise, so nobody waits and conflicts \
+             cost little.",
+        )
 }
 
 /// Columns that a narrow table omits, in this order.
 const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "bytes", "/memcpy", "memcpy"];
 
 /// All scenarios for one number of handlers, or for all.
-pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize) -> String {
+pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
     let shown = |row: &&Row| {
         matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
     };
-    let mut header = vec![
-        "scenario",
-        "handlers",
-        "window",
-        "bytes",
-        "rate",
-        "min",
-        "max",
-        "n",
-        "none",
-        "bins",
-        "/none",
-        "/bins",
-        "post ns",
-        "per block",
-        "fast",
-        "slow",
-    ];
     // Only where something found no room, so that the columns are noticed.
     let any_software = report.rows.iter().filter(shown).any(|row| {
-        let sent_on = |paths: &Paths| paths.software + paths.software_posts > 0.0;
-        row.samples.iter().filter_map(|sample| sample.paths.as_ref()).any(sent_on)
+        let paths = row.samples.iter().filter_map(|sample| sample.paths.as_ref());
+        paths.map(|paths| paths.software + paths.software_posts).sum::<f64>() > 0.0
     });
-    if any_software {
-        header.extend(["host recv", "host msg"]);
-    }
     let mut others: Vec<Peer> = Vec::new();
     for row in &report.rows {
         let peer = row.point.peer;
@@ -118,62 +83,49 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
             others.push(peer);
         }
     }
-    let ratios: Vec<String> = others.iter().map(|peer| format!("/{}", peer.name())).collect();
-    for (peer, ratio) in others.iter().zip(&ratios) {
-        header.extend([peer.name(), ratio]);
-    }
-    let mut table = Grid::new(header).extra(EXTRA);
-    for row in report.rows.iter().filter(shown) {
-        let Peer::Nic { handlers } = row.point.peer else { continue };
-        let none = report.beside(row, Peer::NoMatching);
-        let bins = report.beside(row, Peer::Bins);
-        let rate = row.rate();
-        let beside = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
-        let paths = |value: fn(&Paths) -> f64| {
-            let of_sample =
-                |sample: &dpamatch_tools::bench::Sample| sample.paths.as_ref().map_or(0.0, value);
-            if row.calibrated { String::new() } else { format!("{:.2}", row.median(of_sample)) }
-        };
-        let mut cells = vec![
-            row.point.scenario.to_string(),
-            handlers.to_string(),
-            if row.calibrated { "cal".to_owned() } else { row.point.window.to_string() },
-            row.point.size.to_string(),
-            mega(rate.map(|rate| rate.median)),
-            mega(rate.map(|rate| rate.min)),
-            mega(rate.map(|rate| rate.max)),
-            rate.map_or(0, |rate| rate.count).to_string(),
-            beside(none),
-            beside(bins),
-            ratio(none.and_then(|none| row.ratio_to(none))),
-            ratio(bins.and_then(|bins| row.ratio_to(bins))),
-            if row.calibrated {
-                String::new()
-            } else {
-                format!("{:.1}", row.median(|sample| sample.post_ns))
-            },
-            paths(|paths| paths.per_block),
-            paths(|paths| paths.fast),
-            paths(|paths| paths.slow),
-        ];
-        if any_software {
-            cells.extend([paths(|paths| paths.software_posts), paths(|paths| paths.software)]);
-        }
-        for &peer in &others {
-            let other = report.beside(row, peer);
-            cells.push(beside(other));
-            cells.push(ratio(other.and_then(|other| row.ratio_to(other))));
-        }
-        table.push(cells);
-    }
     let software = if any_software {
         " host recv, host msg: shares of receives and messages that found no room on the NIC."
     } else {
         ""
     };
-    let text = format!(
-        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.{software}\n{}",
-        table.text(width)
+    let title = format!(
+        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on \
+         the same wire.{software}"
     );
-    wrapped(&text, width)
+    let mut table = Table::open("overview", title).extra(EXTRA);
+    for row in report.rows.iter().filter(shown) {
+        let beside = |peer| report.beside(row, peer);
+        let (none, bins, rate) = (beside(Peer::NoMatching), beside(Peer::Bins), row.rate());
+        let mut cells: Vec<(String, Cell)> = [
+            ("scenario", row.point.scenario.name().into()),
+            ("handlers", row.point.peer.handlers().into()),
+            ("window", if row.calibrated { "cal".into() } else { row.point.window.into() }),
+            ("bytes", row.point.size.into()),
+            ("rate", mega(Some(row))),
+            ("min", rate.map(|rate| rate.min / 1e6).into()),
+            ("max", rate.map(|rate| rate.max / 1e6).into()),
+            ("n", rate.map_or(0, |rate| rate.count).into()),
+            ("none", mega(none)),
+            ("bins", mega(bins)),
+            ("/none", ratio(Some(row), none)),
+            ("/bins", ratio(Some(row), bins)),
+            ("post ns", (!row.calibrated).then(|| row.median(|sample| sample.post_ns)).into()),
+            ("per block", of_paths(row, |paths| paths.per_block).into()),
+            ("fast", of_paths(row, |paths| paths.fast).into()),
+            ("slow", of_paths(row, |paths| paths.slow).into()),
+        ]
+        .map(|(name, cell)| (name.to_owned(), cell))
+        .into();
+        if any_software {
+            let share = |share| Cell::from(of_paths(row, share));
+            cells.push(("host recv".to_owned(), share(|paths| paths.software_posts)));
+            cells.push(("host msg".to_owned(), share(|paths| paths.software)));
+        }
+        for &peer in &others {
+            cells.push((peer.name().to_owned(), mega(beside(peer))));
+            cells.push((format!("/{}", peer.name()), ratio(Some(row), beside(peer))));
+        }
+        table.row(cells);
+    }
+    table
 }

@@ -1,7 +1,7 @@
 use std::io::Write;
 
 use dpamatch::Rank;
-use dpamatch_tools::table::Grid;
+use dpamatch_tools::table::Table;
 use dpamatch_tools::trace::{Counts, Tally, TraceError};
 use serde_json::json;
 
@@ -79,17 +79,21 @@ fn text(
     width: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let mut table = Grid::new(["rank", "calls", "left out", "result"]).words("result");
+    let columns = ["rank", "calls", "left out", "result"];
+    let mut table = Table::new("ranks", "Calls, and what the footers say", columns);
     let mut all = Counts::default();
     for (rank, result) in ranks {
         let tally = result.as_ref().ok();
-        let calls = tally.map_or("-".to_owned(), |tally| tally.calls.total().to_string());
         let footer = tally.and_then(|tally| tally.info.footer.as_ref());
-        let ignored = footer.map_or("-".to_owned(), |footer| footer.ignored.total().to_string());
         if let Some(tally) = tally {
             all.merge(&tally.calls);
         }
-        table.push([rank.get().to_string(), calls, ignored, verdict(result)]);
+        table.push([
+            rank.get().into(),
+            tally.map(|tally| tally.calls.total()).into(),
+            footer.map(|footer| footer.ignored.total()).into(),
+            verdict(result).into(),
+        ]);
     }
     write!(out, "{}", table.text(width))?;
     let good = ranks.iter().filter(|(_, result)| is_good(result)).count();

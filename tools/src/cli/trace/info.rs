@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use dpamatch::Rank;
-use dpamatch_tools::table::Grid;
+use dpamatch_tools::table::{Cell, Table};
 use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
@@ -86,23 +86,25 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     for (rank, message) in &sum.salvaged {
         writeln!(out, "rank {} salvaged: {message}", rank.get())?;
     }
-    let mut classes = Grid::new(["class", "calls", "share"]);
+    let total = sum.calls.total();
+    let mut classes = Table::new("classes", "\nCalls by class", ["class", "calls", "%"]);
     for class in Class::ALL {
         let calls = sum.calls.of_class(class);
-        let share = 100.0 * calls as f64 / sum.calls.total().max(1) as f64;
-        classes.push([class.name().to_owned(), calls.to_string(), format!("{share:.1} %")]);
+        let share = 100.0 * calls as f64 / total.max(1) as f64;
+        classes.push([class.name().into(), calls.into(), share.into()]);
     }
-    write!(out, "\n{}", classes.text(usize::MAX))?;
+    let columns = ["function", "calls", "left out"];
+    let mut functions = Table::new("functions", "\nCalls by function", columns);
     // Functions with omitted calls only are listed, too.
-    let mut functions = Grid::new(["function", "calls", "left out"]);
     let mut seen = sum.calls.clone();
     seen.merge(&sum.ignored);
     for (function, _) in seen.iter() {
-        let ignored =
-            if sum.footers > 0 { sum.ignored.get(function).to_string() } else { "-".to_owned() };
-        functions.push([function.name().to_owned(), sum.calls.get(function).to_string(), ignored]);
+        let ignored = (sum.footers > 0).then(|| sum.ignored.get(function));
+        let calls = sum.calls.get(function);
+        functions.push([function.name().into(), calls.into(), Cell::from(ignored)]);
     }
-    writeln!(out, "\n{}\n{} calls", functions.text(usize::MAX), sum.calls.total())?;
+    let tables = [classes, functions].map(|table| table.text(usize::MAX));
+    writeln!(out, "{}\n{total} calls", tables.concat())?;
     Ok(())
 }
 
