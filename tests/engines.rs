@@ -7,15 +7,14 @@ mod seeds;
 
 use std::collections::BTreeMap;
 
-use dpamatch::conformance::{Call, Pair, check_engine, check_seed, random_calls};
+use dpamatch::conformance::{Pair, check_engine, check_seed, random_calls};
 use dpamatch::engine::{
     AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, Engine, FourDEngine,
     GridThreshold, Load, MsgId, RankArrayEngine, RecvId,
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions, find};
-use dpamatch::stream::{Event, Generator, ProbeId, Profile, StreamMatcher};
+use dpamatch::stream::{Generator, Profile, StreamMatcher};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
-use proptest::prelude::*;
 
 /// The software engines of the registry.
 fn engines() -> impl Iterator<Item = &'static EngineEntry> {
@@ -141,20 +140,24 @@ fn other_forms_of_engines() {
 #[test]
 fn growing_tables_keep_searches_short() {
     let n = 10_000;
+    let source = |number| Rank::new(number % 100).expect("a small rank");
+    let tag = |number| Tag::new(number).expect("a small tag");
     for (name, doublings) in [("bins", 7), ("optimistic-seq", 12)] {
         for reverse in [false, true] {
             let options = EngineOptions { grow_bins: true, ..EngineOptions::default() };
             let entry = find(name).expect("a registered engine");
             let mut engine = entry.engine(&options).expect("a software engine");
             for number in 0..n {
-                let key = selector(Some(number % 100), Some(number));
-                engine.post(RecvId(number.into()), CommId(0), key);
+                engine.post(
+                    RecvId(number.into()),
+                    CommId(0),
+                    Selector::new(source(number), tag(number)),
+                );
             }
             assert_eq!(engine.stats().conversions, doublings, "{name}");
             for number in 0..n {
                 let wanted = if reverse { n - 1 - number } else { number };
-                let source = Rank::new(wanted % 100).expect("a small rank");
-                let tag = Tag::new(wanted).expect("a small tag");
+                let (source, tag) = (source(wanted), tag(wanted));
                 let found =
                     engine.arrive(MsgId(number.into()), Envelope { comm: CommId(0), source, tag });
                 assert_eq!(found, Some(RecvId(wanted.into())), "{name}");
@@ -214,105 +217,5 @@ fn equal_keys_in_order_cost_one_compare_each() {
         // Engines that compare many entries at a time count each compare.
         let attempts = engine.stats().prq.attempts;
         assert!(attempts == 500 || entry.name == "simd", "{}: {attempts}", entry.name);
-    }
-}
-
-/// A call with small numbers, which shrink well.
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    Post(u32, Option<u32>, Option<u32>),
-    Arrive(u32, u32, u32),
-    /// Cancels the receive posted this many posts ago.
-    Cancel(u64),
-    Probe(u32, Option<u32>, Option<u32>),
-    Mprobe(u32, Option<u32>, Option<u32>),
-    Free(u32),
-    Size(u32, u32),
-}
-
-fn operation() -> impl Strategy<Value = Operation> {
-    let comm = 0..2_u32;
-    let field = 0..3_u32;
-    let wild = || prop::option::weighted(0.7, 0..3_u32);
-    prop_oneof![
-        6 => (comm.clone(), wild(), wild()).prop_map(|(c, s, t)| Operation::Post(c, s, t)),
-        6 => (comm.clone(), field.clone(), field).prop_map(|(c, s, t)| Operation::Arrive(c, s, t)),
-        2 => (1..8_u64).prop_map(Operation::Cancel),
-        1 => (comm.clone(), wild(), wild()).prop_map(|(c, s, t)| Operation::Probe(c, s, t)),
-        1 => (comm.clone(), wild(), wild()).prop_map(|(c, s, t)| Operation::Mprobe(c, s, t)),
-        1 => comm.clone().prop_map(Operation::Free),
-        1 => (comm, 1..4_u32).prop_map(|(c, size)| Operation::Size(c, size)),
-    ]
-}
-
-fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
-    let source =
-        source.map_or(SourceSel::Any, |number| Rank::new(number).expect("a small rank").into());
-    let tag = tag.map_or(TagSel::Any, |number| Tag::new(number).expect("a small tag").into());
-    Selector { source, tag }
-}
-
-/// The calls of the operations; ids are their places among the posts and arrivals.
-fn calls(operations: &[Operation]) -> Vec<Call> {
-    let probe = ProbeId(0);
-    let (mut posts, mut arrivals) = (0, 0);
-    let call = |&operation: &Operation| match operation {
-        Operation::Post(comm, source, tag) => {
-            posts += 1;
-            let (recv, comm) = (RecvId(posts - 1), CommId(comm));
-            Call::Event(Event::Post {
-                recv,
-                comm,
-                selector: selector(source, tag),
-                size: None,
-                coll: None,
-            })
-        }
-        Operation::Arrive(comm, source, tag) => {
-            arrivals += 1;
-            let source = Rank::new(source).expect("a small rank");
-            let tag = Tag::new(tag).expect("a small tag");
-            let envelope = Envelope { comm: CommId(comm), source, tag };
-            Call::Event(Event::Arrive {
-                msg: MsgId(arrivals - 1),
-                envelope,
-                bytes: None,
-                coll: None,
-            })
-        }
-        Operation::Cancel(back) => {
-            Call::Event(Event::Cancel { recv: RecvId(posts.wrapping_sub(back)) })
-        }
-        Operation::Probe(comm, source, tag) => {
-            Call::Event(Event::Probe { probe, comm: CommId(comm), selector: selector(source, tag) })
-        }
-        Operation::Mprobe(comm, source, tag) => Call::Event(Event::Mprobe {
-            probe,
-            comm: CommId(comm),
-            selector: selector(source, tag),
-        }),
-        Operation::Free(comm) => Call::Free(CommId(comm)),
-        Operation::Size(comm, size) => Call::Size(CommId(comm), size),
-    };
-    operations.iter().map(call).collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Compares the visible state after every call.
-    #[test]
-    fn operations_agree_with_the_oracle(
-        operations in prop::collection::vec(operation(), 1..100),
-        number_of_bins in prop::sample::select(vec![1, 2, 3, 7, 31]),
-        comm_size in prop::sample::select(vec![None, Some(2), Some(5)]),
-    ) {
-        for entry in engines() {
-            let mut pair = Pair::new(build(entry, bins(number_of_bins), comm_size));
-            for call in calls(&operations) {
-                let compared = pair.apply(call).and_then(|()| pair.compare());
-                prop_assert!(compared.is_ok(), "{}: {}", entry.name, compared.unwrap_err());
-            }
-        }
     }
 }
