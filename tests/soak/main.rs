@@ -9,8 +9,6 @@
 //! `DPAMATCH_WORKERS`, `DPAMATCH_RECEIVES` and `DPAMATCH_UNEXPECTED` change the other settings.
 
 mod border;
-mod fault;
-mod memory;
 mod options;
 mod receiver;
 mod run;
@@ -24,12 +22,11 @@ use std::time::Duration;
 use dpamatch::NicConfig;
 use dpamatch::endpoint::Drive;
 
-use fault::Fault;
-use run::{Progress, Settings, run};
+use run::{Settings, run};
 
 /// The settings of a long run, if the environment asks for one.
 fn long() -> Option<Settings> {
-    let mut settings = Settings::default();
+    let mut settings = Settings { shows: true, ..Settings::default() };
     let mut is_asked_for = false;
     let mut set = |name: &str, set: &mut dyn FnMut(&mut Settings, u64)| {
         if let Ok(value) = std::env::var(format!("DPAMATCH_{name}")) {
@@ -50,27 +47,20 @@ fn long() -> Option<Settings> {
     is_asked_for.then_some(settings)
 }
 
-fn show(progress: &Progress) {
-    let seconds = progress.elapsed.as_secs_f64();
-    let rate = progress.received as f64 / seconds / 1e6;
-    let memory = progress.memory_bytes.map_or(0, |bytes| bytes >> 20);
-    eprintln!("{seconds:7.0} s  {:12} messages  {rate:.2} M/s, {memory} MiB", progress.received);
-}
-
 #[test]
 fn a_soak_finds_nothing() {
     if let Some(settings) = long() {
-        let report = run(&settings, &mut show).unwrap_or_else(|fault| panic!("{fault}"));
+        let report = run(&settings);
         println!("{report:#?}\n{:.3} million messages per second", report.rate_per_s() / 1e6);
-        report.check_memory().unwrap_or_else(|fault| panic!("{fault}"));
+        report.check_memory();
         return;
     }
     let _dog = watchdog::on("a short soak");
     // Room for less than half of the receives, so that the fallback runs.
     let nic = NicConfig { receives: 100, ..Settings::default().nic };
     let settings = Settings { messages: 50_000, break_every: 2_000, nic, ..Settings::default() };
-    let report = run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}"));
-    report.check_memory().unwrap_or_else(|fault| panic!("{fault}"));
+    let report = run(&settings);
+    report.check_memory();
     assert_eq!(report.received, 50_000);
     // A break is due every 2,000 messages, and is skipped while another one waits.
     assert!(report.breaks >= 10, "{report:?}");
@@ -97,23 +87,6 @@ fn time_ends_a_soak() {
         drive: Drive::Caller,
         ..Settings::default()
     };
-    let report = run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}"));
+    let report = run(&settings);
     assert!(report.received < settings.messages, "{report:?}");
-}
-
-#[test]
-fn impossible_settings_are_refused() {
-    let _dog = watchdog::on("the answer to impossible settings");
-    let nic = NicConfig { handlers: 0, ..NicConfig::default() };
-    for settings in [
-        Settings { senders: 0, ..Settings::default() },
-        Settings { window: 0, ..Settings::default() },
-        Settings { receives_max: 0, ..Settings::default() },
-        Settings { nic, ..Settings::default() },
-    ] {
-        assert!(matches!(
-            run(&settings, &mut |_| ()),
-            Err(Fault::Settings(_) | Fault::Endpoint(_))
-        ));
-    }
 }

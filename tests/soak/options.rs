@@ -12,7 +12,7 @@ use dpamatch_vocabulary::Selector;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::run::{Report, Settings, run};
+use super::run::{Settings, run};
 use super::watchdog;
 
 fn rank(number: u32) -> Rank {
@@ -34,12 +34,6 @@ fn roomy() -> NicConfig {
     }
 }
 
-/// Free running with the order log replayed; see [`run`].
-fn free_running(settings: Settings) -> Report {
-    let described = format!("{settings:?}");
-    run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}: {described}"))
-}
-
 fn short(nic: NicConfig, seed: u64) -> Settings {
     Settings { messages: 4_000, break_every: 400, seed, nic, ..Settings::default() }
 }
@@ -53,8 +47,7 @@ fn any_number_of_workers_and_senders() {
             for handlers in [1, 7, 32, 64] {
                 let nic = NicConfig { workers, handlers, ..roomy() };
                 let seed = (workers * 100 + senders * 10 + handlers) as u64;
-                let report =
-                    free_running(Settings { senders, messages: 1_000, ..short(nic, seed) });
+                let report = run(&Settings { senders, messages: 1_000, ..short(nic, seed) });
                 assert_eq!(report.software.arrivals, 0, "{report:?}");
                 assert_eq!(report.counts.handlers.messages, report.received);
                 shared_blocks += report.counts.boundary.shared_blocks;
@@ -83,7 +76,7 @@ fn every_option_of_the_algorithm() {
                     seed += 1;
                     let settings =
                         Settings { messages: 500, ..short(NicConfig { options, ..roomy() }, seed) };
-                    let report = free_running(settings);
+                    let report = run(&settings);
                     if fast_path == FastPath::Off {
                         assert_eq!(report.counts.handlers.fast, 0);
                     }
@@ -104,7 +97,7 @@ fn hints_leave_wildcards_out() {
     let _dog = watchdog::on("an endpoint: hints leave wildcards out");
     for (seed, no_any_source, no_any_tag) in [(1, true, false), (2, false, true), (3, true, true)] {
         let hints = Hints { no_any_source, no_any_tag, ..Hints::default() };
-        let report = free_running(Settings { hints, ..short(roomy(), seed) });
+        let report = run(&Settings { hints, ..short(roomy(), seed) });
         let walked = report.counts.handlers;
         assert_eq!(walked.walked_any_source > 0, !no_any_source, "{walked:?}");
         assert_eq!(walked.walked_any_tag > 0, !no_any_tag, "{walked:?}");
@@ -123,7 +116,7 @@ fn back_pressure_in_free_running_order() {
         options,
         ..roomy()
     };
-    let report = free_running(short(nic, 77));
+    let report = run(&short(nic, 77));
     let boundary = report.counts.boundary;
     assert!(boundary.unexpected_full > 0, "{report:?}");
     assert_eq!((boundary.fallback_unexpected, report.software.arrivals), (0, 0), "{report:?}");
@@ -180,7 +173,7 @@ fn wrong_hashes_are_counted_and_do_no_harm() {
     for (inline_hashes, counted) in [(InlineHashes::Verify, true), (InlineHashes::Ignore, false)] {
         let options = Options { inline_hashes, ..Options::default() };
         let nic = NicConfig { options, ..roomy() };
-        let report = free_running(Settings { hash_fault: 0x8000_0001, ..short(nic, 5) });
+        let report = run(&Settings { hash_fault: 0x8000_0001, ..short(nic, 5) });
         // Every message at its first search, some at a second one.
         let wrong = if counted { report.received..=2 * report.received } else { 0..=0 };
         assert!(

@@ -8,13 +8,11 @@ use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::fault::Fault;
-use super::memory::resident_bytes;
-use super::run::{Progress, Report, Settings};
+use super::run::{Report, Settings, resident_bytes};
 use super::traffic::{HEADER_BYTES, Lane, MESSAGE_BYTES_MAX, TAGS};
 use super::verify::Verifier;
 use dpamatch::endpoint::{
-    Communicator, Endpoint, LogEntry, PostError, Received, RecvError, RecvRequest, Status, Stopped,
+    Communicator, Endpoint, LogEntry, Received, RecvError, RecvRequest, Status,
 };
 
 pub(super) struct Receiver<'a> {
@@ -95,12 +93,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Receives until the senders have ended and all their messages are here.
-    pub(super) fn run(
-        &mut self,
-        started: Instant,
-        over: &AtomicBool,
-        show: &mut dyn FnMut(&Progress),
-    ) -> Result<(), Fault> {
+    pub(super) fn run(&mut self, started: Instant, over: &AtomicBool) {
         let mut shown = Duration::ZERO;
         let mut wait = Wait::new();
         let mut rounds = 0u64;
@@ -110,29 +103,29 @@ impl<'a> Receiver<'a> {
                 self.wanted = self.random.random_range(1..=self.most);
             }
             if self.breaking {
-                self.end_break_if_due()?;
+                self.end_break_if_due();
             } else if self.received >= self.next_break {
                 self.breaking = true;
             }
-            self.post()?;
-            if self.collect()? > 0 {
+            self.post();
+            if self.collect() > 0 {
                 wait = Wait::new();
                 if (dice >> 16).is_multiple_of(16) {
-                    self.cancel_one()?;
+                    self.cancel_one();
                 }
                 if (dice >> 32).is_multiple_of(16) {
-                    self.probe(dice & 1 << 63 == 0)?;
+                    self.probe(dice & 1 << 63 == 0);
                 }
             } else if self.received == self.sent().unwrap_or(u64::MAX) {
-                return Ok(());
+                return;
             } else if wait.failed_polls() >= STANDSTILL_POLLS {
-                self.clear_the_way()?;
+                self.clear_the_way();
                 wait = Wait::new();
             } else {
                 if wait.failed_polls() >= IDLE_POLLS && self.verifier.unexpected() > 0 {
                     let posted = self.slots.len() - self.vacant.len();
                     if posted >= self.most {
-                        self.cancel_one()?;
+                        self.cancel_one();
                     }
                     self.wanted = (posted + 1).min(self.most);
                     self.wild = 1;
@@ -145,13 +138,9 @@ impl<'a> Receiver<'a> {
             rounds += 1;
             if rounds.is_multiple_of(256) {
                 let elapsed = started.elapsed();
-                if elapsed.saturating_sub(shown) >= Duration::from_secs(1) {
+                if self.settings.shows && elapsed.saturating_sub(shown) >= Duration::from_secs(1) {
                     shown = elapsed;
-                    show(&Progress {
-                        received: self.received,
-                        elapsed,
-                        memory_bytes: resident_bytes(),
-                    });
+                    self.show(elapsed);
                 }
                 if self.settings.time_max.is_some_and(|most| elapsed >= most) {
                     over.store(true, Relaxed);
@@ -160,15 +149,22 @@ impl<'a> Receiver<'a> {
         }
     }
 
+    fn show(&self, elapsed: Duration) {
+        let (seconds, received) = (elapsed.as_secs_f64(), self.received);
+        let rate = received as f64 / seconds / 1e6;
+        let memory = resident_bytes().map_or(0, |bytes| bytes >> 20);
+        eprintln!("{seconds:7.0} s  {received:12} messages  {rate:.2} M/s, {memory} MiB");
+    }
+
     /// Cancels the last receives and checks that the queues are empty.
-    pub(super) fn finish(mut self, elapsed: Duration) -> Result<Report, Fault> {
-        self.empty_queues()?;
+    pub(super) fn finish(mut self, elapsed: Duration) -> Report {
+        self.empty_queues();
         for comm in self.comms.drain(..) {
-            self.endpoint.free_comm(comm).map_err(|error| Fault::Busy(error.to_string()))?;
+            self.endpoint.free_comm(comm).expect("nothing is left");
         }
         let memory_bytes = self.memory_before.zip(resident_bytes());
         let (counts, software) = self.endpoint.counts();
-        Ok(Report {
+        Report {
             received: self.received,
             elapsed,
             truncated: self.truncated,
@@ -179,7 +175,7 @@ impl<'a> Receiver<'a> {
             counts,
             software,
             memory_bytes,
-        })
+        }
     }
 
     fn sent(&self) -> Option<u64> {
@@ -193,12 +189,12 @@ impl<'a> Receiver<'a> {
 
     /// Ends a break once every sender has used up its allowance or ended, and its messages are
     /// here.
-    fn end_break_if_due(&mut self) -> Result<(), Fault> {
+    fn end_break_if_due(&mut self) {
         let used_up = self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
             lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
         });
         if used_up {
-            self.empty_queues()?;
+            self.empty_queues();
             self.breaking = false;
             self.breaks += 1;
             self.next_break = self.received + self.settings.break_every;
@@ -206,25 +202,21 @@ impl<'a> Receiver<'a> {
             self.most = (self.settings.receives_max >> self.random.random_range(0..3)).max(1);
             (0..self.lanes.len()).for_each(|sender| self.allow(sender));
         }
-        Ok(())
     }
 
     /// Cancels all receives. There are no messages, so both queues must be empty then.
-    fn empty_queues(&mut self) -> Result<(), Fault> {
+    fn empty_queues(&mut self) {
         for place in 0..self.slots.len() {
             if let Some(request) = &self.slots[place] {
-                self.endpoint.cancel(request)?;
+                self.endpoint.cancel(request).expect("the NIC runs");
             }
         }
         let mut wait = Wait::new();
         while self.vacant.len() < self.slots.len() {
-            self.collect()?;
+            self.collect();
             wait.pause();
         }
-        match self.verifier.left() {
-            (0, 0) => Ok(()),
-            (receives, messages) => Err(Fault::Left { receives, messages }),
-        }
+        assert_eq!(self.verifier.left(), (0, 0), "receives and messages in the queues");
     }
 
     fn selector(&mut self) -> (SourceSel, TagSel) {
@@ -254,7 +246,7 @@ impl<'a> Receiver<'a> {
         buffer
     }
 
-    fn post(&mut self) -> Result<(), Fault> {
+    fn post(&mut self) {
         while self.slots.len() - self.vacant.len() < self.wanted {
             let Some(place) = self.vacant.pop() else { break };
             let wild = self.wild;
@@ -273,104 +265,86 @@ impl<'a> Receiver<'a> {
                 }
             }
             let request = self.endpoint.post_recv(&self.comms[comm], source, tag, buffer);
-            self.slots[place] = Some(request.map_err(|error| match error {
-                PostError::Stopped(_) => Stopped.into(),
-                _ => Fault::Request(error.to_string()),
-            })?);
+            self.slots[place] = Some(request.expect("posted"));
         }
-        Ok(())
     }
 
-    fn cancel_one(&mut self) -> Result<(), Fault> {
+    fn cancel_one(&mut self) {
         let place = self.random.random_range(0..self.slots.len());
         if let Some(request) = &self.slots[place] {
-            self.endpoint.cancel(request)?;
+            self.endpoint.cancel(request).expect("the NIC runs");
         }
-        Ok(())
     }
 
     /// Breaks a standstill: perhaps no posted receive fits the remaining messages.
-    fn clear_the_way(&mut self) -> Result<(), Fault> {
+    fn clear_the_way(&mut self) {
         for _ in 0..CANCELS_AT_STANDSTILL {
-            self.cancel_one()?;
+            self.cancel_one();
         }
         self.wanted = self.most;
         self.wild = CANCELS_AT_STANDSTILL;
-        Ok(())
     }
 
-    fn probe(&mut self, take: bool) -> Result<(), Fault> {
+    fn probe(&mut self, take: bool) {
         let (source, tag) = self.selector();
         let comm = self.comm();
         let comm = &self.comms[comm];
-        let wrong = |error: RecvError| Fault::Request(error.to_string());
         if !take {
-            self.endpoint.iprobe(comm, source, tag).map_err(wrong)?;
-        } else if let Some(matched) = self.endpoint.improbe(comm, source, tag).map_err(wrong)? {
+            self.endpoint.iprobe(comm, source, tag).expect("the NIC runs");
+        } else if let Some(matched) =
+            self.endpoint.improbe(comm, source, tag).expect("the NIC runs")
+        {
             let buffer = self.buffer();
             let result = self.endpoint.mrecv(matched, buffer);
-            self.follow_log()?;
-            self.check(result)?;
+            self.follow_log();
+            self.check(result);
             self.taken += 1;
         }
-        Ok(())
     }
 
-    fn follow_log(&mut self) -> Result<(), Fault> {
+    fn follow_log(&mut self) {
         self.endpoint.drain_order_log(&mut self.log);
-        self.verifier.follow(&mut self.log)
+        self.verifier.follow(&mut self.log);
     }
 
     /// Checks the receives that have ended. Returns the number of messages.
-    fn collect(&mut self) -> Result<u64, Fault> {
+    fn collect(&mut self) -> u64 {
         let before = self.received;
         self.endpoint.test_some(&mut self.slots, &mut self.results);
         // The log first, because it lists the messages.
-        self.follow_log()?;
+        self.follow_log();
         let mut results = std::mem::take(&mut self.results);
         for (place, result) in results.drain(..) {
             self.vacant.push(place);
-            self.check(result)?;
+            self.check(result);
         }
         self.results = results;
-        Ok(self.received - before)
+        self.received - before
     }
 
-    fn check(&mut self, result: Result<Received, RecvError>) -> Result<(), Fault> {
+    fn check(&mut self, result: Result<Received, RecvError>) {
         match result {
             Ok(ref received) => {
-                self.accept(received.bytes(), &received.status, received.buffer.len())?
+                self.accept(received.bytes(), &received.status, received.buffer.len());
             }
             Err(RecvError::Truncated { ref received, sent }) => {
-                if received.buffer.len() >= sent {
-                    return Err(Fault::Request(format!(
-                        "{sent} bytes were truncated without need"
-                    )));
-                }
+                assert!(received.buffer.len() < sent, "{sent} bytes were truncated without need");
                 self.truncated += 1;
-                self.accept(received.bytes(), &received.status, received.buffer.len())?;
+                self.accept(received.bytes(), &received.status, received.buffer.len());
             }
             Err(RecvError::Cancelled(_)) => self.cancelled += 1,
-            Err(RecvError::Stopped) => return Err(Stopped.into()),
-            Err(ref error) => return Err(Fault::Request(error.to_string())),
+            Err(error) => panic!("a request ended wrongly: {error}"),
         }
         self.spare.push(result.map_or_else(RecvError::into_buffer, |received| received.buffer));
-        Ok(())
     }
 
-    fn accept(&mut self, bytes: &[u8], status: &Status, capacity: usize) -> Result<(), Fault> {
-        if status.bytes > capacity {
-            return Err(Fault::Request(format!(
-                "{} bytes in a buffer of {capacity}",
-                status.bytes
-            )));
-        }
-        let sender = self.verifier.receive(bytes, status)?;
+    fn accept(&mut self, bytes: &[u8], status: &Status, capacity: usize) {
+        assert!(status.bytes <= capacity, "{} bytes in a buffer of {capacity}", status.bytes);
+        let sender = self.verifier.receive(bytes, status);
         self.received += 1;
         self.received_of[sender] += 1;
         if !self.breaking {
             self.allow(sender);
         }
-        Ok(())
     }
 }

@@ -23,7 +23,6 @@ use dpamatch_vocabulary::Rank;
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::host::SoftwareStats;
 
-use super::fault::Fault;
 use super::receiver::Receiver;
 use super::traffic::{Lane, Source};
 
@@ -33,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) messages: u64,
     /// The senders stop after this time.
     pub(crate) time_max: Option<Duration>,
+    /// Print the progress about once a second.
+    pub(crate) shows: bool,
     /// Fixes the actions of senders and receiver; their timing depends on the threads.
     pub(crate) seed: u64,
     /// Sender threads, 1 to 64.
@@ -66,6 +67,7 @@ impl Default for Settings {
         Self {
             messages: 100_000_000,
             time_max: None,
+            shows: false,
             seed: 0,
             senders: 4,
             communicators: 2,
@@ -89,16 +91,6 @@ impl Default for Settings {
             drive: Drive::threads(),
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Progress {
-    /// Messages received and checked.
-    pub(crate) received: u64,
-    /// Time since the start.
-    pub(crate) elapsed: Duration,
-    /// Resident memory of the process, if the system reports it.
-    pub(crate) memory_bytes: Option<u64>,
 }
 
 /// The report of a run without a fault.
@@ -132,15 +124,12 @@ impl Report {
     }
 
     /// Checks that memory stayed flat. Meaningful only if the process does nothing else.
-    ///
-    /// # Errors
-    /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
-    pub(crate) fn check_memory(&self) -> Result<(), Fault> {
-        match self.memory_bytes {
-            Some((before, after)) if after > before + MEMORY_GROWTH_MAX_BYTES => {
-                Err(Fault::Memory { before, after })
-            }
-            _ => Ok(()),
+    pub(crate) fn check_memory(&self) {
+        if let Some((before, after)) = self.memory_bytes {
+            assert!(
+                after <= before + MEMORY_GROWTH_MAX_BYTES,
+                "memory grew from {before} to {after}"
+            );
         }
     }
 }
@@ -148,77 +137,53 @@ impl Report {
 /// More growth of resident memory than this after the first tenth of a run is a fault: 16 MiB.
 pub(crate) const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
 
-/// Makes the senders end when this thread leaves the run, also by a panic.
-struct EndSenders<'a>(&'a AtomicBool);
+/// Resident memory in bytes, or `None` if the system does not report it.
+pub(super) fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// Makes the senders end when this thread leaves the run; by a panic it prints the settings.
+struct EndSenders<'a>(&'a AtomicBool, &'a Settings);
 
 impl Drop for EndSenders<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
+        if std::thread::panicking() {
+            eprintln!("{:?}", self.1);
+        }
     }
 }
 
-/// Runs the traffic; `show` is called about once a second.
-///
-/// # Errors
-/// The first [`Fault`] that was found.
-///
-/// # Panics
-/// When a sender thread panicked.
-pub(crate) fn run(settings: &Settings, show: &mut dyn FnMut(&Progress)) -> Result<Report, Fault> {
-    settings.check()?;
+/// Runs the traffic, and panics at the first fault.
+pub(crate) fn run(settings: &Settings) -> Report {
     let over = AtomicBool::new(false);
     let lanes: Vec<Lane> = (0..settings.senders).map(|_| Lane::new(settings.window)).collect();
     std::thread::scope(|scope| {
-        let _end = EndSenders(&over);
+        let _end = EndSenders(&over, settings);
         let options = Options { log_order: true, ..settings.nic.options };
         let config = EndpointConfig {
             nic: NicConfig { options, ..settings.nic },
             drive: settings.drive.clone(),
         };
-        let mut endpoint = Endpoint::new(&config)?;
-        let comms: Result<Vec<_>, _> =
-            (0..settings.communicators).map(|_| endpoint.create_comm(settings.hints)).collect();
-        let comms = comms?;
-        let mut threads = Vec::new();
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let create = |_| endpoint.create_comm(settings.hints).expect("the NIC runs");
+        let comms: Vec<_> = (0..settings.communicators).map(create).collect();
         for (index, lane) in lanes.iter().enumerate() {
-            let rank = Rank::new(index as u32).map_err(|_| Fault::Settings("too many senders"))?;
+            let rank = Rank::new(index as u32).expect("few senders");
             let mut peers: Vec<_> = comms.iter().map(|comm| endpoint.sender(comm, rank)).collect();
             peers.iter_mut().for_each(|peer| peer.set_hash_fault(settings.hash_fault));
             let quota = settings.messages / settings.senders as u64
                 + u64::from((index as u64) < settings.messages % settings.senders as u64);
             let mut source = Source::new(settings.seed, peers, quota);
             let over = &over;
-            threads.push(scope.spawn(move || source.send_all(lane, over)));
+            scope.spawn(move || source.send_all(lane, over));
         }
         let started = Instant::now();
         let mut receiver = Receiver::new(settings, endpoint, comms, &lanes);
-        receiver.run(started, &over, show)?;
-        let elapsed = started.elapsed();
-        for thread in threads {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        receiver.finish(elapsed)
+        receiver.run(started, &over);
+        receiver.finish(started.elapsed())
     })
-}
-
-impl Settings {
-    fn check(&self) -> Result<(), Fault> {
-        if !(1..=64).contains(&self.senders) {
-            return Err(Fault::Settings("there must be 1 to 64 senders"));
-        }
-        if self.communicators == 0 || self.receives_max == 0 {
-            return Err(Fault::Settings("communicators and receives must be at least 1"));
-        }
-        if self.window == 0 || self.break_every == 0 {
-            return Err(Fault::Settings("window and messages between breaks must be at least 1"));
-        }
-        if self.hints.allow_overtaking {
-            return Err(Fault::Settings(
-                "with overtaking allowed the oracle cannot check the matches",
-            ));
-        }
-        Ok(())
-    }
 }
