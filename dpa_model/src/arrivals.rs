@@ -111,7 +111,6 @@ impl Arrivals {
         &self.queues[queue.0]
     }
 
-    /// A shared handle of a queue.
     #[cfg(feature = "ends")]
     pub(crate) fn share(&self, queue: QueueId) -> Arc<CompletionQueue> {
         self.queues[queue.0].clone()

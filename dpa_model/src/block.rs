@@ -57,14 +57,12 @@ impl Published {
         self.0 >> SLICE_BITS
     }
 
-    /// Number of slices.
     #[inline(always)]
     pub(crate) fn slices(self) -> usize {
         (self.0 & SLICES) as usize
     }
 }
 
-/// Description of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockInfo {
     pub(crate) number: u64,
@@ -91,7 +89,6 @@ impl BlockInfo {
         WorkerId(((handler + 1) * self.slices - 1) / self.count)
     }
 
-    /// The handlers of a worker's slice.
     pub(crate) fn slice(&self, WorkerId(slice): WorkerId) -> Range<usize> {
         if self.slices == self.count {
             // One handler each needs no division, which is slow on a card.
@@ -151,7 +148,6 @@ impl Keys<'_> {
         at + self.0[at..].iter().take_while(|&key| !wanted(key)).count()
     }
 
-    /// The keys from `from` on.
     #[inline(always)]
     pub(crate) fn from(self, from: usize) -> impl Iterator<Item = Key> {
         self.0[from..].iter().map(|key| Key(key.load(Relaxed)))

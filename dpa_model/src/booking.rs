@@ -48,7 +48,6 @@ impl FarBits {
 
 indexed!([FarBits] by ReceiveId);
 
-/// The bit of a handler in its word.
 #[inline(always)]
 fn bit(handler: usize) -> u64 {
     1 << (handler % 64)
@@ -128,7 +127,6 @@ fn book_far_alone(near: &Descriptor, far: &FarBits, handler: usize) -> u64 {
     before | lower
 }
 
-/// A set of handlers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HandlerSet([u64; WORDS]);
 

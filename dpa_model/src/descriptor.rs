@@ -38,7 +38,6 @@ pub(crate) mod state {
 #[repr(C)]
 pub(crate) struct Posted {
     pub(crate) label: Label,
-    /// Address of the user's buffer.
     pub(crate) buffer: HostAddress,
     /// The host's name for the request.
     pub(crate) request: u64,

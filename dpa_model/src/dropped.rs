@@ -28,7 +28,6 @@ impl Dropped {
         }
     }
 
-    /// Pushes an entry.
     pub(crate) fn put(&self, entry: StoredId) {
         let mut head = self.head.load(Relaxed);
         loop {

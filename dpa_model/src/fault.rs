@@ -287,7 +287,6 @@ pub fn weaken(what: &str) -> bool {
     true
 }
 
-/// The ordering at this place.
 #[cfg(any(dpamatch_loom, dpamatch_faults))]
 #[inline(always)]
 pub(crate) fn ordering(place: u32, ordering: crate::sync::Ordering) -> crate::sync::Ordering {

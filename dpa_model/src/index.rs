@@ -88,7 +88,6 @@ impl CommView {
         self.kinds & OVERTAKING != 0
     }
 
-    /// The bin that holds `class` and `hash`.
     #[inline(always)]
     pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> BinId {
         let within = if class == WildcardClass::Any { 0 } else { reduce(hash, self.bins) };

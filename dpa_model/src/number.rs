@@ -135,7 +135,6 @@ impl RunPlace {
     pub(crate) const LAST: u64 = (1 << Self::PLACE_BITS) - 1;
     const NUMBER: u64 = u64::MAX << (Self::CLASS_BITS + Self::PLACE_BITS);
 
-    /// No run.
     pub(crate) const EMPTY: Self = Self(0);
 
     /// The first place of a run.
@@ -144,13 +143,11 @@ impl RunPlace {
         Self(number << (Self::CLASS_BITS + Self::PLACE_BITS) | class as u64)
     }
 
-    /// The class of the receive.
     #[inline(always)]
     pub(crate) fn class(self) -> WildcardClass {
         WildcardClass::ALL[(self.0 & ((1 << Self::CLASS_BITS) - 1)) as usize]
     }
 
-    /// The place in the run.
     #[inline(always)]
     pub(crate) fn place(self) -> u64 {
         (self.0 & !Self::NUMBER) >> Self::CLASS_BITS
@@ -203,7 +200,6 @@ impl WorkerId {
     pub(crate) const LEADER: Self = Self(0);
 }
 
-/// One of the completion queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct QueueId(pub(crate) usize);

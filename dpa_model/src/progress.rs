@@ -25,7 +25,6 @@ pub(crate) enum Phase {
 #[cfg(not(dpamatch_loom))]
 const PHASE_BITS: u32 = 2;
 
-/// The progress of one worker.
 #[derive(Debug)]
 pub(crate) struct Progress(Words);
 

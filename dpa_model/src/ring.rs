@@ -216,7 +216,6 @@ impl<T> Clone for Run<'_, T> {
 impl<T> Copy for Run<'_, T> {}
 
 impl<'a, T> Run<'a, T> {
-    /// The position at `index` of the run.
     #[inline(always)]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64
@@ -279,7 +278,6 @@ impl<'a, T> Stretch<'a, T> {
         0..self.slots.len()
     }
 
-    /// The position at `index` of the stretch.
     #[inline(always)]
     pub(crate) fn position(&self, index: usize) -> u64 {
         self.first + index as u64

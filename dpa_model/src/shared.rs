@@ -80,13 +80,11 @@ impl Shared {
         Bookings { receives: &self.receives, far: &self.far_bits }
     }
 
-    /// The bin of a posted receive.
     pub(crate) fn bin_of(&self, receive: ReceiveId) -> BinId {
         // SAFETY: inside a block (D1).
         unsafe { self.receives[receive].posted.peek() }.bin
     }
 
-    /// The indexes of the communicator with this view.
     #[inline(always)]
     pub(crate) fn indexes(&self, view: CommView) -> Indexes<'_> {
         Indexes { bookings: self.bookings(), bins: &self.bins, view }

@@ -30,7 +30,6 @@ const NUMBERS: [u32; 16] = [
     i32::MAX as u32,
 ];
 
-/// Communicators.
 const COMMS: [u32; 4] = [0, 1, 4096, u32::MAX];
 
 /// Names of collective operations.

@@ -30,7 +30,6 @@ impl fmt::Display for Call {
     }
 }
 
-/// The communicator of an event.
 pub(super) fn comm_of(event: &Event) -> Option<CommId> {
     match *event {
         Event::Post { comm, .. } | Event::Probe { comm, .. } | Event::Mprobe { comm, .. } => {

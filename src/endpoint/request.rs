@@ -15,7 +15,6 @@ pub struct RecvRequest {
     pub(super) index: u32,
 }
 
-/// How a receive ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     Received(Vec<u8>, Message),
@@ -23,7 +22,6 @@ pub(super) enum Ended {
     Refused(Vec<u8>),
 }
 
-/// State of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     /// The receive has not ended, or the row is free; the port's slot knows.

@@ -4,7 +4,6 @@
 //! message stands in four, O22). The slab reuses freed nodes, so an engine whose queues stopped
 //! growing does not allocate.
 
-/// "No node".
 const NIL: u32 = u32::MAX;
 
 /// Marks a free node, in place of its predecessor in lane 0.

@@ -106,7 +106,6 @@ pub struct FourD {
     /// Size of communicators without one of their own.
     default_size: Option<u32>,
     pools: grid::Pools,
-    /// Leads in use.
     leads: u32,
     conversions: u64,
 }

@@ -30,7 +30,6 @@ pub(super) struct Growth {
     most: u32,
     /// Bins of I3, which does not grow: only the communicator is in its keys.
     both: u32,
-    /// Bytes of all tables.
     pub(super) bytes: usize,
     /// Tables that doubled.
     pub(super) doublings: u64,
@@ -104,7 +103,6 @@ struct Table {
 }
 
 impl Table {
-    /// The chain of a hash.
     #[inline]
     fn chain(&self, hash: u32) -> Chain {
         self.bins.get(bin_of(hash, self.bins.len() as u32)).copied().unwrap_or(Chain::EMPTY)
@@ -308,7 +306,6 @@ impl FourIndexes {
         collided && class != WildcardClass::Any
     }
 
-    /// Unlinks a receive.
     #[inline]
     pub(super) fn unlink_posted(&mut self, entries: &mut Entries<1, 4>, at: u32) {
         let posted = entries.posted.get(at);
@@ -334,7 +331,6 @@ impl FourIndexes {
         self.link_message(growth, entries, WildcardClass::Exact, at)
     }
 
-    /// Unlinks a message.
     #[inline]
     pub(super) fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, at: u32) {
         let message = entries.unexpected.get(at);

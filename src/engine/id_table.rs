@@ -49,7 +49,6 @@ impl IdTable {
         at
     }
 
-    /// The value of `id`.
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -58,7 +57,6 @@ impl IdTable {
         Some(self.slots[self.slot(id)].1).filter(|&value| value != VACANT)
     }
 
-    /// Sets the value of `id`.
     #[inline]
     pub(super) fn set(&mut self, id: u64, value: u32) {
         debug_assert!(value != VACANT, "the value that marks a vacant slot");

@@ -17,6 +17,7 @@ mod four_indexes;
 mod hash;
 mod id_table;
 mod indexed;
+mod linear;
 mod list;
 mod nic_list;
 mod optimistic_seq;

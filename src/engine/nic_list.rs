@@ -14,13 +14,10 @@
 //! - **ALPU** (`alpu`): a unit compares L entries of each queue at once and answers with the oldest
 //!   that fits. The processor beside it searches the rest, and refills the unit.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector};
-
 use super::chain::{Chain, Slab};
-use super::comms::Comms;
-use super::entry::{PostedReceive, UnexpectedMessage};
-use super::places::{Places, Receives};
-use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
+use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::linear::{Linear, Policy, Queue};
+use super::{Counter, QueueStats};
 
 /// A card whose hardware matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,117 +39,18 @@ struct Placed<T> {
 
 /// A queue in two parts.
 #[derive(Clone, Debug)]
-struct Queue<T: Copy> {
-    entries: Slab<Placed<T>, 1>,
+pub struct Parts<E: Copy> {
+    entries: Slab<Placed<E>, 1>,
     /// All of these are older than the host's.
     card: Chain,
     host: Chain,
     /// Length of `card`.
     on_card: u32,
-}
-
-/// A search's result.
-struct Found {
-    at: Option<u32>,
-    compares: u64,
-    card_steps: u64,
-    host_steps: u64,
-}
-
-impl<T: Copy> Queue<T> {
-    const fn new() -> Self {
-        Self { entries: Slab::new(), card: Chain::EMPTY, host: Chain::EMPTY, on_card: 0 }
-    }
-
-    /// The oldest entry that fits. An associative card compares all its entries in one step.
-    fn search(&self, associative: bool, fits: impl Fn(&T) -> bool) -> Found {
-        let walk = |chain| {
-            let mut steps = 0;
-            let found = self.entries.walk(chain, 0).find(|(_, placed)| {
-                steps += 1;
-                fits(&placed.entry)
-            });
-            (found.map(|(at, _)| at), steps)
-        };
-        let (at, compares) = walk(self.card);
-        let (compares, card_steps) = match associative && !self.card.is_empty() {
-            true => (u64::from(at.is_some()), 1),
-            false => (compares, compares),
-        };
-        if at.is_some() {
-            return Found { at, compares, card_steps, host_steps: 0 };
-        }
-        let (at, host_steps) = walk(self.host);
-        Found { at, compares: compares + host_steps, card_steps, host_steps }
-    }
-
-    fn push(&mut self, entry: T, on_card: bool) -> u32 {
-        let at = self.entries.insert(Placed { entry, on_card });
-        let chain = if on_card { &mut self.card } else { &mut self.host };
-        self.entries.push_back(chain, 0, at);
-        self.on_card += u32::from(on_card);
-        at
-    }
-
-    fn remove(&mut self, at: u32) -> Placed<T> {
-        let on_card = self.entries.get(at).on_card;
-        let chain = if on_card { &mut self.card } else { &mut self.host };
-        self.entries.unlink(chain, 0, at);
-        self.on_card -= u32::from(on_card);
-        self.entries.remove(at)
-    }
-
-    /// Moves the host's oldest entries to the card until it holds `room`; returns their number.
-    fn refill(&mut self, room: u32) -> u64 {
-        let mut moved = 0;
-        while self.on_card < room
-            && let Some(at) = self.entries.pop_front(&mut self.host, 0)
-        {
-            self.entries.get_mut(at).on_card = true;
-            self.entries.push_back(&mut self.card, 0, at);
-            self.on_card += 1;
-            moved += 1;
-        }
-        moved
-    }
-
-    /// Moves the card's entries to the host, which holds none; returns their number.
-    fn onload(&mut self) -> u64 {
-        let mut moved = 0;
-        while let Some(at) = self.entries.pop_front(&mut self.card, 0) {
-            self.entries.get_mut(at).on_card = false;
-            self.entries.push_back(&mut self.host, 0, at);
-            moved += 1;
-        }
-        self.on_card = 0;
-        moved
-    }
-
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// From the oldest on.
-    fn iter(&self) -> impl Iterator<Item = &T> {
-        let both = self.entries.walk(self.card, 0).chain(self.entries.walk(self.host, 0));
-        both.map(|(_, placed)| &placed.entry)
-    }
-}
-
-impl Receives for Slab<Placed<PostedReceive>, 1> {
-    #[inline]
-    fn recv_at(&self, at: u32) -> Option<RecvId> {
-        self.find(at).map(|placed| placed.entry.recv)
-    }
-
-    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
-        self.live().map(|(at, placed)| (at, placed.entry.recv))
-    }
-
-    #[inline]
-    fn count(&self) -> usize {
-        self.len() as usize
-    }
+    /// Whether the next entry stands on the card.
+    to_card: bool,
+    /// Entries of an associative unit, which is refilled from the host; `None` for a list.
+    unit: Option<u32>,
+    shares: Shares,
 }
 
 /// Who did the work.
@@ -162,241 +60,215 @@ struct Shares {
     host_steps: u64,
     card_matches: u64,
     host_matches: u64,
-    /// Receives and messages for which the card had no room.
-    host_receives: u64,
-    host_messages: u64,
+    /// Entries for which the card had no room.
+    host_entries: u64,
     /// Entries moved between card and host.
     moved: u64,
+}
+
+impl<E: Entry> Parts<E> {
+    fn new(unit: Option<u32>) -> Self {
+        Self {
+            entries: Slab::new(),
+            card: Chain::EMPTY,
+            host: Chain::EMPTY,
+            on_card: 0,
+            to_card: false,
+            unit,
+            shares: Shares::default(),
+        }
+    }
+
+    fn walk(&self, chain: Chain, wanted: &E::Wanted) -> (Option<u32>, u64) {
+        let mut steps = 0;
+        let found = self.entries.walk(chain, 0).find(|(_, placed)| {
+            steps += 1;
+            placed.entry.fits(wanted)
+        });
+        (found.map(|(at, _)| at), steps)
+    }
+
+    /// Moves the host's oldest entries to the card until it holds `room`.
+    fn refill(&mut self, room: u32) {
+        while self.on_card < room
+            && let Some(at) = self.entries.pop_front(&mut self.host, 0)
+        {
+            self.entries.get_mut(at).on_card = true;
+            self.entries.push_back(&mut self.card, 0, at);
+            self.on_card += 1;
+            self.shares.moved += 1;
+        }
+    }
+
+    /// Moves the card's entries to the host, which holds none.
+    fn onload(&mut self) {
+        while let Some(at) = self.entries.pop_front(&mut self.card, 0) {
+            self.entries.get_mut(at).on_card = false;
+            self.entries.push_back(&mut self.host, 0, at);
+            self.shares.moved += 1;
+        }
+        self.on_card = 0;
+    }
+}
+
+impl<E: Entry> Queue<E> for Parts<E> {
+    /// An associative unit compares all its entries in one step.
+    fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+        let (on_card, mut compares) = self.walk(self.card, wanted);
+        let mut card_steps = compares;
+        if self.unit.is_some() && !self.card.is_empty() {
+            (compares, card_steps) = (u64::from(on_card.is_some()), 1);
+            stats.hops += 1;
+        }
+        let (on_host, host_steps) = match on_card {
+            Some(_) => (None, 0),
+            None => self.walk(self.host, wanted),
+        };
+        let found = on_card.or(on_host);
+        stats.searched(compares + host_steps, found.is_some());
+        self.shares.card_steps += card_steps;
+        self.shares.host_steps += host_steps;
+        self.shares.card_matches += u64::from(on_card.is_some());
+        self.shares.host_matches += u64::from(on_host.is_some());
+        found
+    }
+
+    fn push(&mut self, entry: E) -> u32 {
+        let on_card = self.to_card;
+        let at = self.entries.insert(Placed { entry, on_card });
+        let chain = if on_card { &mut self.card } else { &mut self.host };
+        self.entries.push_back(chain, 0, at);
+        self.on_card += u32::from(on_card);
+        self.shares.host_entries += u64::from(!on_card);
+        at
+    }
+
+    fn remove(&mut self, at: u32) -> (E, bool) {
+        let on_card = self.entries.get(at).on_card;
+        let chain = if on_card { &mut self.card } else { &mut self.host };
+        self.entries.unlink(chain, 0, at);
+        self.on_card -= u32::from(on_card);
+        let entry = self.entries.remove(at).entry;
+        self.refill(self.unit.unwrap_or(0));
+        (entry, false)
+    }
+
+    #[inline]
+    fn find(&self, at: u32) -> Option<&E> {
+        self.entries.find(at).map(|placed| &placed.entry)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
+        let both = self.entries.walk(self.card, 0).chain(self.entries.walk(self.host, 0));
+        both.map(|(at, placed)| (at, &placed.entry))
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.entries.len() as usize
+    }
+
+    fn release(&mut self) {
+        self.entries.release();
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.bytes()
+    }
+
+    fn bytes_bound(entries: u64) -> u64 {
+        Slab::<Placed<E>, 1>::bytes_bound(entries)
+    }
+}
+
+/// Decides whether an entry stands on the card.
+#[derive(Clone, Debug)]
+pub struct Card {
+    design: NicDesign,
+    room: u32,
+    /// Whether new receives stand on the host.
+    software: bool,
     /// Times that control over new receives went to the host or back.
     changes: u64,
 }
 
+type Receives = Parts<PostedReceive>;
+type Messages = Parts<UnexpectedMessage>;
+
 /// An engine with a bounded card. A search costs the entries before the one that it finds, but one
 /// step for all entries of an associative unit. Insertion and removal take O(1), plus the entries
 /// that move between card and host.
-#[derive(Clone, Debug)]
-pub struct NicListEngine {
-    design: NicDesign,
-    room: u32,
-    posted: Queue<PostedReceive>,
-    unexpected: Queue<UnexpectedMessage>,
-    /// Whether new receives stand on the host.
-    software: bool,
-    places: Places,
-    entries: Comms<()>,
-    shares: Shares,
-    stats: Stats,
-}
+pub type NicListEngine = Linear<Receives, Messages, Card>;
 
 impl NicListEngine {
     /// An engine with empty queues and `room` entries on the card.
     pub fn new(design: NicDesign, room: u32) -> Self {
-        Self {
-            design,
-            room,
-            posted: Queue::new(),
-            unexpected: Queue::new(),
-            software: false,
-            places: Places::new(),
-            entries: Comms::new(),
-            shares: Shares::default(),
-            stats: Stats::default(),
-        }
-    }
-
-    fn note(&mut self, found: &Found, on_card: bool) {
-        let shares = &mut self.shares;
-        shares.card_steps += found.card_steps;
-        shares.host_steps += found.host_steps;
-        shares.card_matches += u64::from(found.at.is_some() && on_card);
-        shares.host_matches += u64::from(found.at.is_some() && !on_card);
-    }
-
-    fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<u32> {
-        let associative = self.design == NicDesign::Alpu;
-        let found = self.unexpected.search(associative, |message| message.fits(comm, selector));
-        self.stats.umq.searched(found.compares, found.at.is_some());
-        self.stats.umq.hops += u64::from(associative) * found.card_steps;
-        let on_card = found.at.is_some_and(|at| self.unexpected.entries.get(at).on_card);
-        self.note(&found, on_card);
-        found.at
-    }
-
-    fn earliest(&mut self, envelope: &Envelope) -> Option<u32> {
-        let associative = self.design == NicDesign::Alpu;
-        let found = self.posted.search(associative, |receive| receive.accepts(envelope));
-        self.stats.prq.searched(found.compares, found.at.is_some());
-        self.stats.prq.hops += u64::from(associative) * found.card_steps;
-        let on_card = found.at.is_some_and(|at| self.posted.entries.get(at).on_card);
-        self.note(&found, on_card);
-        found.at
-    }
-
-    fn turn_to(&mut self, software: bool) {
-        self.shares.changes += u64::from(self.software != software);
-        self.software = software;
-    }
-
-    /// Whether the card has an entry for one more receive, or (Portals, ALPU) unexpected message.
-    fn takes(&mut self, receive: bool) -> bool {
-        match self.design {
-            NicDesign::HwList => {
-                if receive {
-                    self.turn_to(!self.posted.host.is_empty() || self.posted.on_card >= self.room);
-                }
-                receive && !self.software
-            }
-            NicDesign::Portals => {
-                let used = self.posted.on_card + self.unexpected.on_card;
-                if !self.software && used >= self.room {
-                    self.turn_to(true);
-                    self.shares.moved += self.unexpected.onload();
-                }
-                !self.software
-            }
-            // The oldest entries stand in the unit: `refill` leaves none behind it if it has room.
-            NicDesign::Alpu if receive => self.posted.on_card < self.room,
-            NicDesign::Alpu => self.unexpected.on_card < self.room,
-        }
-    }
-
-    fn insert_posted(&mut self, receive: PostedReceive) {
-        let on_card = self.takes(true);
-        self.shares.host_receives += u64::from(!on_card);
-        self.stats.prq.inserted(!self.posted.is_empty());
-        let at = self.posted.push(receive, on_card);
-        self.places.set(&self.posted.entries, receive.recv, at);
-        self.entries.enter(receive.comm, || ());
-        self.note_memory();
-    }
-
-    fn remove_posted(&mut self, at: u32) -> RecvId {
-        let receive = self.posted.remove(at).entry;
-        if self.design == NicDesign::Alpu {
-            self.shares.moved += self.posted.refill(self.room);
-        }
-        self.entries.leave(receive.comm);
-        self.stats.prq.removed();
-        receive.recv
-    }
-
-    fn insert_unexpected(&mut self, message: UnexpectedMessage) {
-        let on_card = self.takes(false);
-        self.shares.host_messages += u64::from(!on_card);
-        self.stats.umq.inserted(!self.unexpected.is_empty());
-        self.unexpected.push(message, on_card);
-        self.entries.enter(message.envelope.comm, || ());
-        self.note_memory();
-    }
-
-    fn remove_unexpected(&mut self, at: u32) -> MsgId {
-        let message = self.unexpected.remove(at).entry;
-        if self.design == NicDesign::Alpu {
-            self.shares.moved += self.unexpected.refill(self.room);
-        }
-        self.entries.leave(message.envelope.comm);
-        self.stats.umq.removed();
-        message.msg
-    }
-
-    fn note_memory(&mut self) {
-        let nodes = self.posted.entries.bytes() + self.unexpected.entries.bytes();
-        self.stats.set_memory_bytes(nodes + self.places.bytes() + self.entries.bytes());
+        let unit = (design == NicDesign::Alpu).then_some(room);
+        let card = Card { design, room, software: false, changes: 0 };
+        Self::with_queues(Parts::new(unit), Parts::new(unit), card)
     }
 }
 
-impl Engine for NicListEngine {
-    fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let message = self.mprobe(comm, selector);
-        if message.is_none() {
-            self.insert_posted(PostedReceive { recv, comm, selector });
+impl Card {
+    fn turn_to(&mut self, software: bool) {
+        self.changes += u64::from(self.software != software);
+        self.software = software;
+    }
+
+    /// Whether matching stays on a Portals card, which needs an entry for one more.
+    fn has_entry(&mut self, receives: &Receives, messages: &mut Messages) -> bool {
+        if !self.software && receives.on_card + messages.on_card >= self.room {
+            self.turn_to(true);
+            messages.onload();
         }
-        message
+        !self.software
+    }
+}
+
+impl Policy<Receives, Messages> for Card {
+    fn before_post(&mut self, receives: &mut Receives, messages: &mut Messages) {
+        receives.to_card = match self.design {
+            NicDesign::HwList => {
+                self.turn_to(!receives.host.is_empty() || receives.on_card >= self.room);
+                !self.software
+            }
+            NicDesign::Portals => self.has_entry(receives, messages),
+            // The oldest entries stand in the unit: `refill` leaves none behind it if it has room.
+            NicDesign::Alpu => receives.on_card < self.room,
+        };
     }
 
-    fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
-        if let Some(at) = self.earliest(&envelope) {
-            return Some(self.remove_posted(at));
-        }
-        self.insert_unexpected(UnexpectedMessage { msg, envelope });
-        None
+    fn before_store(&mut self, receives: &mut Receives, messages: &mut Messages) {
+        messages.to_card = match self.design {
+            NicDesign::HwList => false,
+            NicDesign::Portals => self.has_entry(receives, messages),
+            NicDesign::Alpu => messages.on_card < self.room,
+        };
     }
 
-    fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.find(&self.posted.entries, recv);
-        if let Some(at) = place {
-            self.remove_posted(at);
-        }
-        self.stats.cancel_ended(place.is_some());
-        place.is_some()
-    }
-
-    fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|at| self.unexpected.entries.get(at).entry.msg)
-    }
-
-    fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|at| self.remove_unexpected(at))
-    }
-
-    fn free_comm(&mut self, comm: CommId) -> bool {
-        if !self.is_empty(comm) {
-            return false;
-        }
-        self.entries.remove(comm);
-        if self.posted.is_empty() && self.unexpected.is_empty() {
-            self.posted.entries.release();
-            self.unexpected.entries.release();
-            self.places.release();
-            self.entries.release();
-        }
-        self.note_memory();
-        true
-    }
-
-    fn posted(&self) -> Vec<RecvId> {
-        self.posted.iter().map(|receive| receive.recv).collect()
-    }
-
-    fn unexpected(&self) -> Vec<MsgId> {
-        self.unexpected.iter().map(|message| message.msg).collect()
-    }
-
-    fn is_empty(&self, comm: CommId) -> bool {
-        self.entries.entries(comm) == 0
-    }
-
-    fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    fn own_counters(&self) -> Vec<Counter> {
-        let shares = &self.shares;
+    fn own_counters(&self, receives: &Receives, messages: &Messages) -> Vec<Counter> {
+        let both = |of: fn(&Shares) -> u64| of(&receives.shares) + of(&messages.shares);
         let rows = [
-            ("card_matches", shares.card_matches),
-            ("host_matches", shares.host_matches),
-            ("card_steps", shares.card_steps),
-            ("host_steps", shares.host_steps),
-            ("host_receives", shares.host_receives),
-            ("host_messages", shares.host_messages),
-            ("moved_entries", shares.moved),
-            ("control_changes", shares.changes),
+            ("card_matches", both(|shares| shares.card_matches)),
+            ("host_matches", both(|shares| shares.host_matches)),
+            ("card_steps", both(|shares| shares.card_steps)),
+            ("host_steps", both(|shares| shares.host_steps)),
+            ("host_receives", receives.shares.host_entries),
+            ("host_messages", messages.shares.host_entries),
+            ("moved_entries", both(|shares| shares.moved)),
+            ("control_changes", self.changes),
         ];
         rows.into_iter().map(|(name, value)| Counter::new(name, value)).collect()
-    }
-
-    fn memory_bound(&self, load: &Load) -> u64 {
-        Slab::<Placed<PostedReceive>, 1>::bytes_bound(load.posted)
-            + Slab::<Placed<UnexpectedMessage>, 1>::bytes_bound(load.unexpected)
-            + Places::bytes_bound(load.posted)
-            + Comms::<()>::bytes_bound(load.comms)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dpamatch_vocabulary::CommId;
+
     use super::*;
     use crate::engine::words::{envelope, exact};
+    use crate::engine::{Engine, MsgId, RecvId};
 
     fn post(engine: &mut NicListEngine, number: u32) -> Option<MsgId> {
         engine.post(RecvId(number.into()), CommId(0), exact(0, number))
@@ -433,9 +305,9 @@ mod tests {
         let mut engine = NicListEngine::new(NicDesign::Portals, 4);
         (0..2).for_each(|number| assert_eq!(post(&mut engine, number), None));
         (10..12).for_each(|number| assert_eq!(arrive(&mut engine, number), None));
-        assert_eq!((engine.software, engine.unexpected.on_card), (false, 2));
+        assert_eq!((engine.policy.software, engine.umq.on_card), (false, 2));
         assert_eq!(post(&mut engine, 3), None);
-        assert_eq!((engine.software, engine.unexpected.on_card), (true, 0));
+        assert_eq!((engine.policy.software, engine.umq.on_card), (true, 0));
         assert_eq!(arrive(&mut engine, 1), Some(RecvId(1)));
         assert_eq!(arrive(&mut engine, 3), Some(RecvId(3)));
         assert_eq!(post(&mut engine, 11), Some(MsgId(11)));
@@ -444,7 +316,7 @@ mod tests {
         };
         assert_eq!([card, host, receives, messages, moved, changes], [1, 2, 1, 0, 2, 1]);
         assert_eq!(post(&mut engine, 4), None);
-        assert_eq!(engine.posted.on_card, 1, "room on the card does not bring control back");
+        assert_eq!(engine.prq.on_card, 1, "room on the card does not bring control back");
     }
 
     /// The unit answers in one step, whatever stands in it, and is refilled from the list.
@@ -457,6 +329,6 @@ mod tests {
         // The unit holds 0, 1, 3; the list 4.
         assert_eq!(arrive(&mut engine, 4), Some(RecvId(4)));
         assert_eq!(counts(&engine), [1, 1, 2, 1, 2, 0, 1, 0]);
-        assert_eq!((engine.stats.prq.attempts, engine.stats.prq.hops), (2, 2));
+        assert_eq!((engine.stats().prq.attempts, engine.stats().prq.hops), (2, 2));
     }
 }

@@ -33,7 +33,6 @@ pub(super) trait Receives {
 struct Slot {
     /// Other bits of the id's hash than those that chose the slot.
     check: u32,
-    /// The node.
     at: u32,
 }
 
@@ -160,7 +159,6 @@ mod tests {
 
     use super::*;
 
-    /// Nodes and their receives.
     #[derive(Default)]
     struct Nodes(Vec<Option<RecvId>>);
 

@@ -69,7 +69,6 @@ pub struct RankArray {
     life: ArrayLife,
     /// Size of communicators without one of their own.
     default_size: Option<u32>,
-    /// Bytes of all arrays.
     bytes: usize,
 }
 

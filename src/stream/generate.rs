@@ -44,7 +44,6 @@ struct Shape {
     comms: u32,
     /// Percentage of selectors' fields that are wild.
     wild: u32,
-    /// Longest burst.
     burst: u32,
     /// Percentage of burst steps that keep the key.
     same_key: u32,

@@ -85,7 +85,6 @@ impl Name {
     }
 }
 
-/// One sender.
 #[derive(Debug)]
 pub(super) struct Source {
     random: ChaCha8Rng,

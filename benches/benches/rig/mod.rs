@@ -29,9 +29,7 @@ pub(crate) fn exact(number: usize) -> Selector {
 
 /// A NIC and both its ends.
 pub(crate) struct Rig {
-    /// The host's end.
     pub(crate) host: HostPort,
-    /// The handlers.
     pub(crate) leader: Leader,
     /// The wire's end.
     pub(crate) sender: Sender,

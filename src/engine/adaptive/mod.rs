@@ -142,7 +142,6 @@ pub struct Adaptive {
     default_size: Option<u32>,
     /// Conversions by their result: list, ranks, bins.
     conversions: [u64; 3],
-    /// Bytes of all tables.
     bytes: usize,
 }
 

@@ -20,7 +20,6 @@ struct Parameters {
     comm_size: Option<u32>,
 }
 
-/// The kind of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Kind {
     /// [`Kind::POINT_TO_POINT`], or the number of the collective operation.

@@ -46,7 +46,6 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The queue of a rank in this level.
     #[inline]
     pub(super) fn queue(self, rank: u32) -> u32 {
         self.first + rank % self.count
@@ -78,7 +77,6 @@ impl Collectives {
         self.levels.get(class as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The levels of all classes.
     pub(super) fn all_levels(&self) -> impl Iterator<Item = Level> {
         self.levels.iter().flatten().copied()
     }

@@ -30,7 +30,7 @@ use catalogue::{Catalogue, Kind};
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 use side::{Side, Wanted};
 
-use super::entry::{PostedReceive, UnexpectedMessage};
+use super::entry::{Entry, PostedReceive, UnexpectedMessage};
 use super::id_table::IdTable;
 use super::places::Places;
 use super::{Collective, Counter, Engine, Load, MsgId, RecvId, Stats};
@@ -146,7 +146,7 @@ impl DedicatedEngine {
     /// Node of the oldest unexpected message that fits.
     fn oldest(&mut self, kind: Option<Kind>, comm: CommId, selector: Selector) -> Option<u32> {
         let wanted = Wanted { kind, comm, source: concrete(selector.source) };
-        self.umq.search(wanted, |message| message.fits(comm, selector), &mut self.stats.umq)
+        self.umq.search(wanted, |message| message.fits(&(comm, selector)), &mut self.stats.umq)
     }
 
     fn take(&mut self, at: u32) -> MsgId {
@@ -176,7 +176,7 @@ impl DedicatedEngine {
         let source = Some(envelope.source.get());
         let wanted = Wanted { kind: Some(kind), comm: envelope.comm, source };
         if let Some(at) =
-            self.prq.search(wanted, |receive| receive.accepts(&envelope), &mut self.stats.prq)
+            self.prq.search(wanted, |receive| receive.fits(&envelope), &mut self.stats.prq)
         {
             return Some(self.remove_posted(at));
         }

@@ -152,7 +152,6 @@ impl Partners {
         }
     }
 
-    /// All queues.
     pub(super) fn route_all(&self, route: &mut Vec<u32>) {
         route.extend_from_slice(&self.shared);
         route.extend(self.partners.iter().map(|partner| partner.queue));

@@ -263,7 +263,6 @@ impl<T: Copy> Side<T> {
         self.work.overhead_steps += u64::from(count);
     }
 
-    /// Removes an element.
     pub(super) fn remove(&mut self, at: u32, stats: &mut QueueStats) -> T {
         let Element { item, comm, queue, kind, .. } = *self.nodes.get(at);
         self.nodes.unlink(&mut self.queues[queue as usize], 0, at);

@@ -19,7 +19,6 @@ pub(super) struct Segment {
     /// Neighbours in the list of the array's element, by rising y.
     prev: u32,
     next: u32,
-    /// The plane it belongs to.
     plane: u32,
     x: u32,
 }
@@ -32,7 +31,6 @@ struct Plane {
     /// Neighbours in the communicator's list, by rising coordinate.
     prev: u32,
     next: u32,
-    /// Number of its segments.
     segments: u32,
 }
 

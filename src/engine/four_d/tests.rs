@@ -12,7 +12,6 @@ fn arrive(engine: &mut impl Engine, msg: u64, source: u32, number: u32) -> Optio
     engine.arrive(MsgId(msg), Envelope { comm: COMM, source: rank(source), tag: tag(number) })
 }
 
-/// An engine that is always a grid.
 fn grid(size: u32) -> FourDEngine {
     FourDEngine::new(GridThreshold::Entries(0), Some(size))
 }
@@ -33,7 +32,6 @@ fn spans_at_the_ends_of_the_intervals() {
     assert_eq!(dimension_span(0), 4);
 }
 
-/// Thresholds as published.
 #[test]
 fn thresholds_are_six_spans_and_two() {
     let thresholds = [2, 3, 4, 5].map(|bits| GridThreshold::Span.entries(bits));

@@ -31,10 +31,8 @@ impl Lanes {
     }
 }
 
-/// A block with an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Answer {
-    /// Which block.
     pub(crate) block: usize,
     /// Its lanes that answer, lane 0 in the lowest bit; at least one.
     pub(crate) lanes: u16,
@@ -76,7 +74,6 @@ impl Comparer {
         all
     }
 
-    /// Its name.
     #[cfg(test)]
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
@@ -157,7 +154,6 @@ fn masked(keys: &[Lanes], masks: &[Lanes], key: u32) -> Option<Answer> {
     None
 }
 
-/// The loop for one mask.
 #[inline(always)]
 fn under(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
     for (block, keys) in keys.iter().enumerate() {

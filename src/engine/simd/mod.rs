@@ -20,23 +20,29 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 use lanes::Comparer;
 use packed::{Masks, PackedQueue, key, mask};
 
-use super::comms::Comms;
-use super::entry::{PostedReceive, UnexpectedMessage};
-use super::places::{Places, Receives};
-use super::{Engine, Load, MsgId, RecvId, Stats};
+use super::QueueStats;
+use super::entry::{Entry, PostedReceive, UnexpectedMessage};
+use super::linear::{Linear, Queue};
 
 /// Two arrays of packed keys. A search costs a vector compare for each sixteen entries before the
 /// one that it finds; insertion is O(1), removal O(1) on average (holes are packed when they
 /// outnumber the entries).
-#[derive(Clone, Debug)]
-pub struct SimdEngine {
-    prq: PackedQueue<PostedReceive>,
-    umq: PackedQueue<UnexpectedMessage>,
-    /// Slot of each posted receive, for cancels.
-    places: Places,
-    /// Entries of each communicator, in both queues.
-    entries: Comms<()>,
-    stats: Stats,
+pub type SimdEngine = Linear<PackedQueue<PostedReceive>, PackedQueue<UnexpectedMessage>>;
+
+impl SimdEngine {
+    /// An engine with empty queues that compares as fast as this processor can.
+    pub fn new() -> Self {
+        Self::with_comparer(Comparer::detect())
+    }
+
+    /// An engine that compares one key after the other, to be measured against.
+    pub fn scalar() -> Self {
+        Self::with_comparer(Comparer::scalar())
+    }
+
+    fn with_comparer(comparer: Comparer) -> Self {
+        Self::with_queues(PackedQueue::new(comparer), PackedQueue::new(comparer), ())
+    }
 }
 
 impl Default for SimdEngine {
@@ -61,174 +67,82 @@ fn envelope_key(envelope: &Envelope) -> u32 {
     key(envelope.comm.0, envelope.source.get(), envelope.tag.get())
 }
 
-impl Receives for PackedQueue<PostedReceive> {
-    fn recv_at(&self, slot: u32) -> Option<RecvId> {
-        self.find(slot).map(|receive| receive.recv)
+/// An entry with a packed key.
+pub trait Packed: Entry {
+    /// Its key, and its mask if its queue stores masks.
+    fn key(&self) -> (u32, Option<u32>);
+
+    /// The key that a search compares with, and whose masks count.
+    fn search(wanted: &Self::Wanted) -> (u32, Masks);
+}
+
+impl Packed for PostedReceive {
+    fn key(&self) -> (u32, Option<u32>) {
+        let (key, mask) = selector_key(self.comm, self.selector);
+        (key, Some(mask))
     }
 
-    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
-        self.live().map(|(slot, receive)| (slot, receive.recv))
+    fn search(envelope: &Envelope) -> (u32, Masks) {
+        (envelope_key(envelope), Masks::Stored)
+    }
+}
+
+impl Packed for UnexpectedMessage {
+    fn key(&self) -> (u32, Option<u32>) {
+        (envelope_key(&self.envelope), None)
+    }
+
+    fn search(&(comm, selector): &(CommId, Selector)) -> (u32, Masks) {
+        let (key, mask) = selector_key(comm, selector);
+        (key, Masks::Given(mask))
+    }
+}
+
+impl<E: Packed> Queue<E> for PackedQueue<E> {
+    #[inline]
+    fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+        let (key, masks) = E::search(wanted);
+        let found = Self::search(self, masks, key, |entry| entry.fits(wanted));
+        stats.hops += found.blocks;
+        stats.searched(found.compares, found.slot.is_some());
+        found.slot
+    }
+
+    fn push(&mut self, entry: E) -> u32 {
+        let (key, mask) = entry.key();
+        self.push(key, mask, entry)
+    }
+
+    fn remove(&mut self, slot: u32) -> (E, bool) {
+        let mut moved = false;
+        let entry = self.remove(slot, |_, _| moved = true);
+        (entry, moved)
     }
 
     #[inline]
-    fn count(&self) -> usize {
+    fn find(&self, slot: u32) -> Option<&E> {
+        self.find(slot)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
+        self.live()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
         self.len()
     }
-}
 
-impl SimdEngine {
-    /// An engine with empty queues that compares as fast as this processor can.
-    pub fn new() -> Self {
-        Self::with_comparer(Comparer::detect())
+    fn release(&mut self) {
+        self.release();
     }
 
-    /// An engine that compares one key after the other, to be measured against.
-    pub fn scalar() -> Self {
-        Self::with_comparer(Comparer::scalar())
+    fn bytes(&self) -> usize {
+        self.bytes()
     }
 
-    fn with_comparer(comparer: Comparer) -> Self {
-        Self {
-            prq: PackedQueue::new(comparer),
-            umq: PackedQueue::new(comparer),
-            places: Places::new(),
-            entries: Comms::new(),
-            stats: Stats::default(),
-        }
-    }
-
-    /// Slot of the oldest unexpected message that fits.
-    fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<u32> {
-        let (key, mask) = selector_key(comm, selector);
-        let found =
-            self.umq.search(Masks::Given(mask), key, |message| message.fits(comm, selector));
-        self.stats.umq.hops += found.blocks;
-        self.stats.umq.searched(found.compares, found.slot.is_some());
-        found.slot
-    }
-
-    /// Slot of the earliest posted receive that accepts the message.
-    fn earliest(&mut self, envelope: &Envelope) -> Option<u32> {
-        let key = envelope_key(envelope);
-        let found = self.prq.search(Masks::Stored, key, |receive| receive.accepts(envelope));
-        self.stats.prq.hops += found.blocks;
-        self.stats.prq.searched(found.compares, found.slot.is_some());
-        found.slot
-    }
-
-    fn insert_posted(&mut self, receive: PostedReceive) {
-        let (key, mask) = selector_key(receive.comm, receive.selector);
-        self.stats.prq.inserted(!self.prq.is_empty());
-        let slot = self.prq.push(key, Some(mask), receive);
-        self.places.set(&self.prq, receive.recv, slot);
-        self.entries.enter(receive.comm, || ());
-        self.note_memory();
-    }
-
-    fn remove_posted(&mut self, slot: u32) -> RecvId {
-        let mut packed = false;
-        let receive = self.prq.remove(slot, |_, _| packed = true);
-        if packed {
-            self.places.renew(&self.prq);
-        }
-        self.entries.leave(receive.comm);
-        self.stats.prq.removed();
-        receive.recv
-    }
-
-    fn insert_unexpected(&mut self, message: UnexpectedMessage) {
-        self.stats.umq.inserted(!self.umq.is_empty());
-        self.umq.push(envelope_key(&message.envelope), None, message);
-        self.entries.enter(message.envelope.comm, || ());
-        self.note_memory();
-    }
-
-    fn remove_unexpected(&mut self, slot: u32) -> MsgId {
-        let message = self.umq.remove(slot, |_, _| ());
-        self.entries.leave(message.envelope.comm);
-        self.stats.umq.removed();
-        message.msg
-    }
-
-    fn note_memory(&mut self) {
-        let queues = self.prq.bytes() + self.umq.bytes();
-        self.stats.set_memory_bytes(queues + self.places.bytes() + self.entries.bytes());
-    }
-}
-
-impl Engine for SimdEngine {
-    fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let message = self.mprobe(comm, selector);
-        if message.is_none() {
-            self.insert_posted(PostedReceive { recv, comm, selector });
-        }
-        message
-    }
-
-    fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
-        if let Some(slot) = self.earliest(&envelope) {
-            return Some(self.remove_posted(slot));
-        }
-        self.insert_unexpected(UnexpectedMessage { msg, envelope });
-        None
-    }
-
-    fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.find(&self.prq, recv);
-        if let Some(slot) = place {
-            self.remove_posted(slot);
-        }
-        self.stats.cancel_ended(place.is_some());
-        place.is_some()
-    }
-
-    fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|slot| self.umq.get(slot).msg)
-    }
-
-    fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|slot| self.remove_unexpected(slot))
-    }
-
-    /// The arrays belong to all communicators: only when they hold nothing at all they are given
-    /// back.
-    fn free_comm(&mut self, comm: CommId) -> bool {
-        if !self.is_empty(comm) {
-            return false;
-        }
-        self.entries.remove(comm);
-        if self.prq.is_empty() && self.umq.is_empty() {
-            self.prq.release();
-            self.umq.release();
-            self.places.release();
-            self.entries.release();
-        }
-        self.note_memory();
-        true
-    }
-
-    fn posted(&self) -> Vec<RecvId> {
-        self.prq.iter().map(|receive| receive.recv).collect()
-    }
-
-    fn unexpected(&self) -> Vec<MsgId> {
-        self.umq.iter().map(|message| message.msg).collect()
-    }
-
-    fn is_empty(&self, comm: CommId) -> bool {
-        self.entries.entries(comm) == 0
-    }
-
-    fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    /// Entries with their keys and holes, and the places of receives.
-    fn memory_bound(&self, load: &Load) -> u64 {
-        PackedQueue::<PostedReceive>::bytes_bound(load.posted)
-            + PackedQueue::<UnexpectedMessage>::bytes_bound(load.unexpected)
-            + Places::bytes_bound(load.posted)
-            + Comms::<()>::bytes_bound(load.comms)
+    fn bytes_bound(entries: u64) -> u64 {
+        Self::bytes_bound(entries)
     }
 }
 
@@ -238,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::engine::words::{envelope, exact, rank, tag};
+    use crate::engine::{Engine, MsgId, RecvId};
 
     /// In reverse order each search of n receives costs one block for each sixteen before the hit,
     /// and one full compare.

@@ -21,7 +21,6 @@ pub(super) fn key(comm: u32, source: u32, tag: u32) -> u32 {
     source << 16 | tag
 }
 
-/// The mask of a selector.
 #[inline]
 pub(super) fn mask(any_source: bool, any_tag: bool) -> u32 {
     DEAD | if any_source { 0 } else { 0x7fff_0000 } | if any_tag { 0 } else { 0xffff }
@@ -29,7 +28,7 @@ pub(super) fn mask(any_source: bool, any_tag: bool) -> u32 {
 
 /// Whose masks count in a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Masks {
+pub enum Masks {
     /// Each entry's own: a message looks for a receive.
     Stored,
     /// This one for all: a receive looks for a message.
@@ -51,7 +50,7 @@ pub(super) struct Found {
 /// blocks without a live lane go from either end at once, and when more lanes are dead than live
 /// the queue is packed.
 #[derive(Clone, Debug)]
-pub(super) struct PackedQueue<E> {
+pub struct PackedQueue<E> {
     comparer: Comparer,
     keys: Vec<Lanes>,
     /// As many as `keys`, or none if no entry has anything wild.
@@ -91,10 +90,6 @@ impl<E: Copy> PackedQueue<E> {
 
     fn slot(&self, index: usize) -> u32 {
         self.base.wrapping_add(index as u32) & SLOT_MASK
-    }
-
-    pub(super) fn get(&self, slot: u32) -> &E {
-        &self.entries[self.index(slot)]
     }
 
     /// The entry of a slot; `None` if there is none.
@@ -236,11 +231,6 @@ impl<E: Copy> PackedQueue<E> {
         self.first = 0;
     }
 
-    /// The live entries in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &E> {
-        self.live().map(|(_, entry)| entry)
-    }
-
     /// The live entries in order, with their slots.
     pub(super) fn live(&self) -> impl Iterator<Item = (u32, &E)> {
         let entries = self.entries.iter().enumerate().filter(|&(index, _)| self.is_live(index));
@@ -306,7 +296,7 @@ mod tests {
                 assert_eq!(removed, entry);
             }
             if step % 61 == 0 {
-                assert!(queue.iter().eq(model.iter().map(|(entry, _)| entry)));
+                assert!(queue.live().eq(model.iter().map(|(entry, slot)| (*slot, entry))));
             }
             let wanted = model.iter().find(|(entry, _)| entry % 50 == draw % 50);
             let found =
@@ -341,7 +331,7 @@ mod tests {
             });
         }
         assert!(queue.bytes() as u64 <= bound(3_001));
-        assert_eq!(queue.iter().count(), 3_000);
+        assert_eq!(queue.live().count(), 3_000);
     }
 
     /// The numbers that programs use make keys of their own.
