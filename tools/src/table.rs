@@ -247,7 +247,6 @@ impl Table {
         }
     }
 
-    /// The columns' names for programs.
     pub fn names(&self) -> Vec<String> {
         let name = |heading: &String| {
             let given = self.names.iter().find(|(known, _)| known == heading);

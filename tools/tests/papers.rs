@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// A row with a command.
 struct Row {
     command: String,
     output: String,

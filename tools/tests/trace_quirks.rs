@@ -41,7 +41,6 @@ fn alone(number: u16) -> Vec<u8> {
     record(number, PLAIN, &[], &[])
 }
 
-/// How a file is framed.
 struct Frame {
     version: [u8; 3],
     /// Words of the index, the magic included: 5 to 8.

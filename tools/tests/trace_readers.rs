@@ -243,7 +243,6 @@ fn survive(bytes: &[u8], is_text: bool, salvage: bool) -> u64 {
     calls
 }
 
-/// What is done to a file.
 #[derive(Clone, Debug)]
 enum Harm {
     Flip(prop::sample::Index, u8),

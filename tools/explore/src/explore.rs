@@ -11,9 +11,7 @@ use crate::{Ending, Setup, told};
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub run: Run,
-    /// Seed of a random schedule.
     pub seed: Option<u64>,
-    /// Description of the fault.
     pub what: String,
 }
 
@@ -49,7 +47,6 @@ impl Report {
     }
 }
 
-/// Orders schedules by turns, then by steps.
 fn length(run: &Run) -> (usize, usize) {
     (run.turns.len(), run.told.len())
 }

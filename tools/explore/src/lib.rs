@@ -49,7 +49,6 @@ pub fn keep_rules() {
     dpa_model_explore::choose_fault(None);
 }
 
-/// `ForcingIgnored` as `forcing-ignored`.
 fn kebab(name: &str) -> String {
     let mut text = String::new();
     for letter in name.chars() {
@@ -61,14 +60,12 @@ fn kebab(name: &str) -> String {
     text
 }
 
-/// The explored configuration and stream.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The stream's posts, arrivals and cancels in order. Communicators are numbered from 0.
     pub operations: Vec<Operation>,
     /// Handlers of a block, `1..=64`, each on its own worker.
     pub handlers: usize,
-    /// Bins of each hash table.
     pub bins: usize,
     pub fast_path: FastPath,
     /// Skip receives booked by a lower handler.
@@ -119,7 +116,6 @@ pub fn arrive(msg: u64, comm: u32, source: u32, tag: u32) -> Operation {
     Operation::Arrive { msg: MsgId(msg), envelope, bytes: 0 }
 }
 
-/// Cancels receive `recv`.
 pub fn cancel(recv: u64) -> Operation {
     Operation::Cancel { recv: RecvId(recv) }
 }

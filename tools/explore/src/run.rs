@@ -17,12 +17,9 @@ use crate::schedule::{Chooser, Chosen, Policy, Turns};
 use crate::told::{self, Told};
 use crate::{Ending, Setup};
 
-/// Result of one schedule.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The schedule.
     pub turns: Turns,
-    /// The stream's result.
     pub result: Result<Ending, Stuck>,
     /// The handlers' steps, in order.
     pub told: Vec<dpamatch_story::Told>,
@@ -31,7 +28,6 @@ pub struct Run {
     names: BTreeMap<u64, u64>,
 }
 
-/// Why a schedule did not end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stuck(pub String);
 

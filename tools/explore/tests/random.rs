@@ -30,10 +30,8 @@ use stream::{Crew, Stream, cancel, post, send, tiny};
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
 
-/// Scheduling policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
-    /// A random runnable thread at each step.
     Random,
     /// Priorities that change at this many points (probabilistic concurrency testing).
     Pct(usize),
@@ -43,7 +41,6 @@ enum Choice {
 struct Seeded(u64);
 
 impl Seeded {
-    /// A number in `0..end`.
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -17,7 +17,6 @@ use crate::predict::{predict, series};
 use crate::{Profile, Setup, SimulateError};
 use dpamatch_vocabulary::PaperWorkload;
 
-/// A measured rate for calibration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
     pub series: PaperWorkload,
@@ -27,15 +26,12 @@ pub struct Measured {
     pub rate: f64,
 }
 
-/// A fitted parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     pub parameter: &'static str,
     /// Value; for `work` a factor.
     pub value: f64,
-    /// The measurement.
     pub measured: Measured,
-    /// The fitted profile's prediction.
     pub predicted: f64,
 }
 

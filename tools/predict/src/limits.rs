@@ -4,10 +4,8 @@ use crate::{FastPath, Offer, Prediction, Setup, SimulateError, predict};
 
 const RECEIVES_MAX: usize = 2 * crate::WINDOW_MAX;
 
-/// A possible limit of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Message arrival rate.
     Arrival,
     /// Bytes that wire and host bus move.
     Bandwidth,

@@ -15,7 +15,6 @@ pub enum Offer {
     Pattern {
         /// Receives and messages.
         pattern: Pattern,
-        /// Length of each message in bytes.
         bytes: u32,
     },
     /// These events, once, starting with cold caches.
@@ -29,7 +28,6 @@ impl Offer {
     }
 }
 
-/// A predicted rate.
 #[derive(Clone, Debug)]
 pub struct Prediction {
     /// Messages per microsecond.

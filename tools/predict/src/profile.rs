@@ -20,29 +20,16 @@ pub enum ProfileError {
     /// An override of an unknown parameter.
     #[error("no parameter {name:?}; known: {known}")]
     NoParameter {
-        /// The name.
         name: String,
         /// The parameters of its table, or the tables.
         known: String,
     },
     /// An override whose value is not a number.
     #[error("{name}: {value:?} is not a number")]
-    NotANumber {
-        /// Parameter.
-        name: String,
-        /// Value.
-        value: String,
-    },
+    NotANumber { name: String, value: String },
     /// A number outside its range.
     #[error("{name} is {value}, must be {range}")]
-    OutOfRange {
-        /// Parameter.
-        name: String,
-        /// Value.
-        value: f64,
-        /// Accepted range.
-        range: &'static str,
-    },
+    OutOfRange { name: String, value: f64, range: &'static str },
 }
 
 macro_rules! section {
@@ -57,15 +44,10 @@ macro_rules! section {
 section! {
     /// Execution units.
     Eus {
-        /// Clock in GHz.
         clock_ghz: f64,
-        /// Cores.
         cores: usize,
-        /// EUs of a core.
         per_core: usize,
-        /// EUs available to a program.
         usable: usize,
-        /// Issue slots of a core.
         issue_slots: u32,
         /// Share of a slot that an EU alone on its core uses.
         issue_demand: f64,
@@ -74,19 +56,12 @@ section! {
 section! {
     /// Memory levels: latencies in ns, sizes in bytes.
     Memory {
-        /// First level, per EU.
         l1_ns: f64,
-        /// Second level, shared.
         l2_ns: f64,
-        /// Third level, shared.
         l3_ns: f64,
-        /// The card's memory.
         dram_ns: f64,
-        /// Size of the first level.
         l1_bytes: usize,
-        /// Size of the second.
         l2_bytes: usize,
-        /// Size of the third.
         l3_bytes: usize,
         /// Largest completion queue and bounce buffers that land in the caches.
         landing_bytes: u64,
@@ -105,9 +80,7 @@ section! {
         bytes_per_ns: f64,
         /// A message that the card sends on, matched in software by one core of the host.
         software_ns: f64,
-        /// A completion entry.
         completion_ns: f64,
-        /// A doorbell record.
         doorbell_ns: f64,
     }
 }
@@ -125,7 +98,6 @@ section! {
 section! {
     /// Arrivals, in ns.
     Arrival {
-        /// Spacing of two arrivals.
         spacing_ns: f64,
         /// Bytes that the wire brings in a nanosecond.
         bytes_per_ns: f64,
@@ -138,25 +110,18 @@ section! {
     Work {
         /// Finding and decoding the entry.
         poll_ns: f64,
-        /// Three hashes.
         hash_ns: f64,
         /// A search without its steps.
         search_ns: f64,
-        /// A receive visited.
         step_ns: f64,
-        /// Booking and publishing.
         book_ns: f64,
-        /// Detection.
         detect_ns: f64,
-        /// Fast path.
         fast_ns: f64,
         /// A link of the slow path.
         slow_ns: f64,
-        /// Consuming.
         consume_ns: f64,
         /// Delivery, repost.
         protocol_ns: f64,
-        /// A post.
         post_ns: f64,
         /// Storing an unexpected message.
         unexpected_ns: f64,
@@ -190,11 +155,8 @@ choice! {
 choice! {
     /// Handlers whose protocol stage overlaps the next block.
     Overlap in machine {
-        /// Handlers without conflict.
         Clean,
-        /// All handlers.
         Always,
-        /// None.
         Never,
     }
 }
@@ -223,7 +185,6 @@ choice! {
 choice! {
     /// Form of the partial barrier.
     Barrier in dpa_model_predict {
-        /// One bitmap for all.
         Bitmap,
         /// A word for each handler.
         Lanes,
@@ -245,21 +206,16 @@ section! {
 section! {
     /// Options of the NIC: see its `Options`.
     Nic {
-        /// Form of the partial barrier.
         barrier: Barrier,
     }
 }
 section! {
     /// The named choices.
     Rules {
-        /// Assignment of handlers to EUs.
         placement: Placement,
-        /// Overlap of protocol stages.
         overlap: Overlap,
-        /// Place of the block's end.
         #[serde(default)]
         block_end: BlockEnd,
-        /// What begins a block.
         #[serde(default)]
         block_begin: BlockBegin,
         /// Receives that a search visits for one load beyond the first level.
@@ -276,32 +232,20 @@ section! {
 section! {
     /// A card.
     Profile {
-        /// Its name.
         name: String,
         /// Grows when a number changes.
         version: u32,
-        /// Description.
         about: String,
-        /// Execution units.
         eus: Eus,
-        /// Memory levels.
         memory: Memory,
-        /// Accesses outside the DPA.
         host: Host,
-        /// Contended words.
         word: Word,
-        /// Arrivals.
         arrival: Arrival,
-        /// Instruction work.
         work: Work,
-        /// Measured instruction counts.
         #[serde(default)]
         instructions: Instructions,
-        /// Options of the NIC.
         nic: Nic,
-        /// Choices.
         rules: Rules,
-        /// Messages.
         driver: Driver,
     }
 }

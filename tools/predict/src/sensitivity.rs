@@ -36,7 +36,6 @@ impl Trial {
     }
 }
 
-/// Why the analysis failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SensitivityError {

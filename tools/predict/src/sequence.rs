@@ -71,7 +71,6 @@ impl Sequence {
         Self::new(operations(pattern, count, bytes))
     }
 
-    /// The sequence repeated `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Self {
         let operations = std::iter::repeat_n(&self.operations[..], times).flatten().copied();
         Self::new(operations.collect())
@@ -90,7 +89,6 @@ impl Sequence {
         self.comms
     }
 
-    /// Whether the operations have times.
     pub fn is_timed(&self) -> bool {
         !self.times_ns.is_empty()
     }

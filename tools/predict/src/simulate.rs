@@ -12,10 +12,8 @@ use crate::{Profile, Sequence};
 /// Form of the fast path (S8).
 pub use model::FastPath;
 
-/// Parameters of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setup {
-    /// The card.
     pub profile: Profile,
     /// N, the handlers of a block, each on its own EU.
     pub handlers: usize,
@@ -78,18 +76,12 @@ impl Setup {
     }
 }
 
-/// Why a run was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
     /// More handlers than the card has EUs.
     #[error("{wanted} handlers, but the card has {usable} usable execution units")]
-    Eus {
-        /// Requested handlers.
-        wanted: usize,
-        /// Available EUs.
-        usable: usize,
-    },
+    Eus { wanted: usize, usable: usize },
     /// The NIC cannot be built.
     #[error("{0}")]
     Config(#[from] model::ConfigError),
@@ -137,7 +129,6 @@ impl Part {
         self.count("arrivals_forwarded")
     }
 
-    /// Sum of one counter over the handlers.
     pub fn count(&self, name: &str) -> u64 {
         let all = self.handlers.iter().flatten().chain(&self.boundary);
         all.filter(|(counter, _)| *counter == name).map(|(_, value)| value).sum()

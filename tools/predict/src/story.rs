@@ -12,7 +12,6 @@ struct Notes {
     told: Vec<Told>,
     /// The request of each receive, by its name.
     requests: BTreeMap<u64, u64>,
-    /// Blocks that have begun.
     blocks: usize,
     /// The block to tell, counted from 0.
     wanted: usize,

@@ -7,7 +7,6 @@
 //! size changes nothing, but two in a row shift the alignment.
 
 pub(super) const NONE: u32 = u32::MAX;
-/// Cost of an unpaired message or receive.
 const SKIP: u32 = 2;
 /// Cost of a pair with contradictory byte counts: less than two [`SKIP`]s.
 const MISFIT: u32 = 3;

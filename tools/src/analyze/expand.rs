@@ -24,11 +24,8 @@ const BYTES_MAX: u64 = 1 << 36;
 /// What became of the calls of collective operations, in sums over the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Expanded {
-    /// The library's name.
     pub library: &'static str,
-    /// Calls replaced.
     pub calls: u64,
-    /// Messages sent in their place.
     pub messages: u64,
     /// Calls that stay without messages.
     pub kept: u64,

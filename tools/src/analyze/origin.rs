@@ -5,10 +5,8 @@ use crate::trace::{CommHow, Group, GroupHow};
 /// Index of a communicator in [`Program::comms`](super::Program::comms).
 pub type LocalId = u16;
 
-/// How a communicator is made.
 pub type How = CommHow<LocalId, Vec<i32>>;
 
-/// How a group is made.
 pub type Members = GroupHow<LocalId, Vec<i32>, Vec<[i32; 3]>>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]

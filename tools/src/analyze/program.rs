@@ -26,7 +26,6 @@ pub enum Kind {
     Null,
 }
 
-/// How a transfer ended, as recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum End {
@@ -56,14 +55,12 @@ pub struct Transfer {
     pub got_tag: i32,
     /// Bytes in that status, or [`UNKNOWN`].
     pub got_bytes: u32,
-    /// Number of the posting call, from 0.
     pub call: u32,
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
     pub function: u16,
     pub kind: Kind,
     pub end: End,
-    /// Whether the call waits for its completion.
     pub blocking: bool,
     /// Whether the send is synchronous: complete when matched.
     pub synchronous: bool,
@@ -130,7 +127,6 @@ impl Sync {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Begins this transfer; a probe waits for its message.
     Begin(u32),
     /// Waits for `count` transfers from index `first` of [`Program::finished`] on.
     Finish {
@@ -175,7 +171,6 @@ pub struct LocalComm {
 /// wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmptyPolls {
-    /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
     pub any_source: bool,
     pub any_tag: bool,
@@ -219,11 +214,8 @@ impl Side {
 pub struct CollectiveCall {
     pub sent: Side,
     pub received: Side,
-    /// Index into [`Program::steps`].
     pub step: u32,
-    /// Number of the call, from 0.
     pub call: u32,
-    /// The root's rank, or [`UNKNOWN`].
     pub root: u32,
     pub comm: u16,
     pub function: u16,
@@ -254,7 +246,6 @@ pub struct Program {
     pub oddities: Oddities,
     /// The program locations of its calls, if recorded.
     pub sites: Option<CallSites>,
-    /// What was lost, if the trace is truncated.
     pub salvaged: Option<String>,
 }
 

@@ -90,7 +90,6 @@ impl<'a> RankView<'a> {
         Ok(receives)
     }
 
-    /// Compares a replay's pairs with the trace's.
     pub fn compare(self, receives: &[u32]) -> Agreement {
         let mut agreement = Agreement::default();
         for (message, &receive) in self.inbound.iter().zip(receives) {
@@ -130,7 +129,6 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Whether all pairs agree with the trace.
     pub fn is_exact(&self) -> bool {
         self.other == 0 && self.missing == 0 && self.bytes_differ == 0
     }

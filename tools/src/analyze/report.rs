@@ -42,7 +42,6 @@ pub enum OrderChoice {
 pub struct Question {
     pub name: String,
     pub order: OrderChoice,
-    /// The network for [`OrderChoice::Causal`].
     pub network: Network,
     /// Numbers of bins and handlers, and the NIC's sizes.
     pub plan: Plan,
@@ -86,9 +85,7 @@ pub struct CommReport {
 pub struct Source {
     pub calls: u64,
     pub bytes: u64,
-    /// How receives and messages were paired.
     pub truth: Truth,
-    /// Sends without a known receiver.
     pub lost: Lost,
     /// What became of collective operations, if their messages were made.
     pub expanded: Option<Expanded>,
@@ -106,7 +103,6 @@ pub struct Report {
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
     pub order: OrderChoice,
-    /// The network of a causal order.
     pub network: Option<Network>,
     /// Number of stalls that a causal order had to resolve.
     pub stalls: u64,
@@ -114,7 +110,6 @@ pub struct Report {
     pub source: Source,
     /// Totals over all ranks.
     pub application: Totals,
-    /// Statistics of each rank with a trace.
     pub ranks: Vec<RankStats>,
     pub communicators: Vec<CommReport>,
     pub lifetime: Vec<Lifetime>,

@@ -26,7 +26,6 @@ pub struct Run {
     /// The ranks with a trace, ascending.
     pub programs: Vec<Program>,
     pub comms: Communicators,
-    /// The messages to each program.
     pub inbound: Vec<Vec<Inbound>>,
     /// How each program's receives and messages were paired.
     pub truth: Vec<Truth>,

@@ -12,7 +12,6 @@ use super::ucx::UcxError;
 pub(super) const SIZE_MAX: usize = 1 << 26;
 pub(super) const WINDOW_BYTES_MAX: usize = 1 << 29;
 
-/// Why a point cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -33,7 +32,6 @@ pub enum BenchError {
         "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
     )]
     WrongMessage {
-        /// The receive, in posting order.
         receive: usize,
         /// The message that it should have got, in sending order.
         message: usize,

@@ -40,7 +40,6 @@ impl Latencies {
         self.0.len()
     }
 
-    /// The maximum in nanoseconds.
     pub fn max_ns(&self) -> u64 {
         self.0.max()
     }
@@ -63,7 +62,6 @@ pub struct ClockQuality {
     pub step_ns: f64,
 }
 
-/// Consecutive readings, and repetitions.
 const READINGS: u32 = 1000;
 const TIMES: usize = 20;
 

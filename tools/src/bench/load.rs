@@ -17,7 +17,6 @@ const DONE_TAG: u32 = 1;
 /// First tag of the receives that never match.
 const STANDING_TAG: u32 = 1 << 30;
 
-/// Communicator and selector of a receive.
 pub(super) type Key = (CommId, Selector);
 
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use dpamatch::processors;
 /// The environment on which the results depend.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Machine {
-    /// The processor's model.
     pub cpu: String,
     /// Processors that this process may use.
     pub processors: usize,
@@ -23,7 +22,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Describes this machine; unavailable facts are "unknown".
     pub fn this() -> Self {
         let unknown = || "unknown".to_owned();
         let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {

@@ -35,12 +35,10 @@ pub struct Grow {
     pub unexpected: bool,
     /// So do their payloads.
     pub unexpected_buffers: bool,
-    /// The communicators fit.
     pub communicators: bool,
 }
 
 impl Grow {
-    /// Everything fits.
     pub const ALL: Self = Self {
         bins: true,
         receives: true,
@@ -50,7 +48,6 @@ impl Grow {
     };
 }
 
-/// The sizes of the NIC that was measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Sizes {
     pub workers: usize,
@@ -78,21 +75,17 @@ pub struct Settings {
     pub grow: Grow,
     /// Arrange the handlers as on the card: a thread for each, one bitmap as the barrier.
     pub like_card: bool,
-    /// Maximum measured windows.
     pub repetitions: usize,
     /// Maximum measured windows of one message, which are short, and whose rare long times matter.
     pub repetitions_single: usize,
     /// Time limit, after a minimum of ten windows.
     pub budget: Duration,
-    /// Seed of random orders.
     pub seed: u64,
-    /// UCX, if it is to be measured.
     pub ucx: Option<Ucx>,
     /// Whether to check the placement of the processors before and after each measurement.
     pub look: bool,
 }
 
-/// The result of one round of a point.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Sample {
     /// Time of a window in nanoseconds.

@@ -238,11 +238,9 @@ impl Receiver for NicReceiver {
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Paths {
     pub per_block: f64,
-    /// Share matched without conflict.
     pub clean: f64,
     pub fast: f64,
     pub slow: f64,
-    /// Share that was unexpected.
     pub unexpected: f64,
     /// Share that found no room and went on to software matching.
     pub software: f64,

@@ -17,7 +17,6 @@ pub enum Distance {
     Siblings,
     /// Cores that share a cache: up to 170 ns.
     Near,
-    /// More.
     Far,
 }
 
@@ -38,7 +37,6 @@ impl Distance {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub struct Placement {
     pub distance: Distance,
-    /// Whether another program slowed one of them.
     pub slowed: bool,
 }
 

@@ -6,15 +6,12 @@ use dpamatch::registry::EngineEntry;
 
 use super::scenario::Scenario;
 
-/// The receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Peer {
     /// The emulated NIC with this many handlers.
     Nic {
-        /// N.
         handlers: usize,
     },
-    /// The emulated NIC through the public interface.
     Endpoint,
     /// No matching: messages go to buffers in the order of arrival.
     NoMatching,
@@ -75,12 +72,10 @@ impl fmt::Display for Peer {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Point {
-    /// The receiver.
     pub peer: Peer,
     pub scenario: Scenario,
     /// Messages per window, `1..=WINDOW_MAX`.
     pub window: usize,
-    /// Bytes per message.
     pub size: usize,
 }
 

@@ -175,7 +175,6 @@ fn rate(
     Ok(messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9))
 }
 
-/// The result of an engine.
 #[derive(Clone, Debug)]
 pub struct RecordedRow {
     pub engine: &'static str,

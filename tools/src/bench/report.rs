@@ -65,13 +65,10 @@ impl Row {
 #[derive(Debug, thiserror::Error)]
 #[error("{point}")]
 pub struct PointError {
-    /// The point.
     pub point: String,
-    /// The cause.
     pub source: BenchError,
 }
 
-/// Results of several points.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.

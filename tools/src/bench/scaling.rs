@@ -21,7 +21,6 @@ use dpamatch::processors;
 use super::error::BenchError;
 use super::stats::Summary;
 
-/// The parameters of the measurement.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     pub nic: NicConfig,
@@ -29,7 +28,6 @@ pub struct Scaling {
     pub processors: Vec<usize>,
     pub window: usize,
     pub windows: usize,
-    /// Rounds over all rows.
     pub rounds: usize,
 }
 
@@ -60,13 +58,11 @@ pub struct ShareRow {
 }
 
 impl ShareRow {
-    /// The speed-up over the number of shards.
     pub fn efficiency(&self) -> f64 {
         self.speed_up / self.shards as f64
     }
 }
 
-/// The results.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Scaled {
     /// Rates of several shards on as many processors.

@@ -37,11 +37,8 @@ pub enum Posting {
 pub struct Scenario {
     name: String,
     pub posting: Posting,
-    /// All messages have one tag.
     pub same: bool,
-    /// The receives accept any source.
     pub any_source: bool,
-    /// The receives accept any tag.
     pub any_tag: bool,
     /// The messages come before the receives are posted.
     pub unexpected: bool,
@@ -51,7 +48,6 @@ pub struct Scenario {
     pub standing_wild: bool,
     /// Difference of consecutive tags.
     pub stride: u32,
-    /// The fast path's rule, which overrides the options.
     pub fast_path: Option<FastPath>,
     /// Sending threads, each with its own source rank.
     pub senders: usize,
@@ -117,12 +113,10 @@ impl Scenario {
             .collect()
     }
 
-    /// The scenario's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The default windows.
     pub fn usual_windows(&self) -> &'static [usize] {
         match self.name.as_str() {
             "NC" | "WC" | "WC-FP" | "WC-SP" | "NC-REV" => &[1, 100, 128, 1024],

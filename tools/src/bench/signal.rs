@@ -18,7 +18,6 @@ const GONE: u64 = u64::MAX;
 pub(super) trait Word {
     fn say(&self, value: u64);
 
-    /// Waits for a value of at least `value`.
     fn wait_with(&self, value: u64, spin: Spin) -> Result<(), Gone>;
 
     /// Waits with the patience of two threads with a processor each.

@@ -5,9 +5,7 @@
 pub struct Summary {
     /// The median, or the mean of the middle two values.
     pub median: f64,
-    /// The minimum.
     pub min: f64,
-    /// The maximum.
     pub max: f64,
     pub count: usize,
 }

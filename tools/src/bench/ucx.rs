@@ -29,7 +29,6 @@ pub struct Ucx {
     version: String,
 }
 
-/// Why UCX cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UcxError {

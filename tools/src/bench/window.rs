@@ -20,10 +20,8 @@ use super::signal::{Farewell, Gone, Signals, Spin, Word};
 
 /// Windows before the measured ones, with checked payloads and order.
 pub const WARM_UP: usize = 20;
-/// Minimum repetitions, even beyond the time limit.
 const REPETITIONS_MIN: usize = 10;
 
-/// The receiving end, with or without matching.
 pub(super) trait Receiver {
     /// Posts a receive whose message goes to buffer `slot`.
     fn post(&mut self, slot: usize, key: Key) -> Result<(), BenchError>;
@@ -38,7 +36,6 @@ pub(super) trait Receiver {
     fn buffer(&mut self, slot: usize) -> &mut [u8];
 }
 
-/// The sending end.
 pub(super) trait Outgoing {
     /// Sends a window's messages, or a sender's share.
     fn send(&mut self) -> Result<(), Gone>;
@@ -180,10 +177,8 @@ pub(super) fn nanoseconds(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// The sender's limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Maximum measured windows.
     pub(super) repetitions: usize,
     /// Time after which only the minimum number of windows is run.
     pub(super) budget: Duration,

@@ -25,7 +25,6 @@ pub struct PollCosts {
     pub network_start_ns: u64,
     /// From send to receive through the kernel module, without polling: trap and lock.
     pub kernel_start_ns: u64,
-    /// Mapping a page for the kernel module's copy.
     pub page_map_ns: u64,
     /// Processor time to post a message to the NIC (ours).
     pub network_post_ns: u64,

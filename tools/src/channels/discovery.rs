@@ -71,14 +71,12 @@ impl Gap {
     }
 }
 
-/// Parameters of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Discovery {
     pub shared: Bursts,
     pub network: Bursts,
     /// Pairs of bursts: one through shared memory, one through the network.
     pub pairs: u32,
-    /// Time between messages of a burst.
     pub gap: Gap,
     /// The root's time per message, including the acknowledgement.
     pub handle_ns: u64,
@@ -109,7 +107,6 @@ pub struct Discovered {
     pub network_ns: f64,
     /// Mean over both, in nanoseconds.
     pub mean_ns: f64,
-    /// Polls that found nothing.
     pub empty_polls: u64,
 }
 

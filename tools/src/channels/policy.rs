@@ -134,13 +134,9 @@ impl Ratio {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PolicySpec {
-    /// `round-robin`.
     RoundRobin,
-    /// `static:R`.
     Static(u32),
-    /// `dynamic:H`.
     Dynamic(u32),
-    /// `run-length`.
     RunLength,
 }
 

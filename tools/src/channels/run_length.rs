@@ -99,15 +99,11 @@ pub struct RunLength {
     cost_ns: [u64; 2],
     /// Rule 1: by channel, by [`Length`], and by whether a poll of the channel was in vain.
     odds: [[[Odds; 2]; 3]; 2],
-    /// Channel of the last message.
     current: Channel,
-    /// Messages of the present run.
     run: u64,
-    /// Length of the last complete run, by channel.
     last_run: [u64; 2],
     /// Rule 3, by channel.
     batches: [Batches; 2],
-    /// Messages of the present batch.
     batch: u64,
     /// Whether a poll of the current channel was in vain since the last message.
     in_vain: bool,

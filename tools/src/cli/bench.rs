@@ -520,7 +520,6 @@ fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Resu
     })
 }
 
-/// The lines above the results.
 struct Header {
     machine: Machine,
     command: String,

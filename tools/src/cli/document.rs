@@ -51,7 +51,6 @@ pub(super) struct Save {
     save: Option<PathBuf>,
 }
 
-/// Records the command line for the documents.
 pub(super) fn remember(command: &Command, matches: &ArgMatches) {
     let mut invocation = Invocation::default();
     let (mut command, mut matches) = (command, matches);

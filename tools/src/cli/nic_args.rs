@@ -136,7 +136,6 @@ impl NicArgs {
     }
 }
 
-/// The emulated NIC's options, by name.
 pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
     let EngineOptions { nic, hints, .. } = options;
     let hints = [

@@ -8,7 +8,6 @@ use crate::trace::CollectiveKind;
 pub struct Call<'a> {
     pub kind: CollectiveKind,
     pub rank: usize,
-    /// Number of processes.
     pub size: usize,
     /// The root; 0 for operations without one.
     pub root: usize,
@@ -25,7 +24,6 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A call without data.
     pub fn new(kind: CollectiveKind, rank: usize, size: usize) -> Self {
         let (counts, sent_counts): (&'a [u32], &'a [u32]) = (&[], &[]);
         let (count, element, sent_element) = (0, 1, 1);
@@ -37,7 +35,6 @@ impl<'a> Call<'a> {
         Self { kind, count, root: 0, counts: &[], ..self }
     }
 
-    /// Bytes of a process's block.
     pub(super) fn block(&self, rank: usize) -> u64 {
         let count = self.counts.get(rank).map_or(self.count, |&count| u64::from(count));
         count.saturating_mul(self.element)

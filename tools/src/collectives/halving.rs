@@ -34,13 +34,11 @@ pub(super) struct Halving {
 }
 
 impl Halving {
-    /// The process at a place.
     pub(super) fn actual(&self, place: usize) -> usize {
         let odd = usize::from(self.style == Style::Pieces { odd_stays: true });
         if place < self.surplus { 2 * place + odd } else { place + self.surplus }
     }
 
-    /// The rounds of a place.
     pub(super) fn rounds(style: Style, call: &Call<'_>, place: usize) -> Vec<Round> {
         let power = call.power();
         let (mut first, mut end, mut count) = (0_usize, power, call.count);

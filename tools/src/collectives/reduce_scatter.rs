@@ -49,7 +49,6 @@ fn fold(call: &Call<'_>, steps: &mut Steps) -> Option<usize> {
     Some(call.rank / 2)
 }
 
-/// The process at a place.
 fn actual(call: &Call<'_>, place: usize) -> usize {
     let surplus = call.size - call.power();
     if place < surplus { 2 * place + 1 } else { place + surplus }

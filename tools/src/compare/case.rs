@@ -5,14 +5,12 @@ use crate::figure::Series;
 use crate::table::{Cell, Table};
 use crate::workload::Workload;
 
-/// One stream of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
     pub keys: Vec<Cell>,
     pub workload: Workload,
 }
 
-/// The results of an experiment, case by case.
 #[derive(Clone, Debug, Default)]
 pub struct Sheet {
     /// Columns that identify a case.
@@ -107,7 +105,6 @@ impl Sheet {
         lines.filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// Whether any engine was timed.
     pub(super) fn timed(&self) -> bool {
         self.rows.iter().flat_map(|(_, all)| all).any(|measurement| !measurement.ns.is_empty())
     }

@@ -4,7 +4,6 @@ use crate::workload::BadWorkload;
 use dpamatch::registry::BuildError;
 use dpamatch::stream::RunError;
 
-/// Why a comparison ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
@@ -16,20 +15,8 @@ pub enum CompareError {
     Workload(#[from] BadWorkload),
     /// An engine gave up on a stream.
     #[error("engine {engine}")]
-    Run {
-        /// The engine.
-        engine: String,
-        /// Cause.
-        source: RunError,
-    },
+    Run { engine: String, source: RunError },
     /// An engine's results differ from the list's.
     #[error("engine {engine} gives other results than {baseline} for {case}")]
-    Differs {
-        /// The engine.
-        engine: String,
-        /// The baseline.
-        baseline: String,
-        /// The case.
-        case: String,
-    },
+    Differs { engine: String, baseline: String, case: String },
 }

@@ -35,25 +35,20 @@ choices! {
     }
 }
 
-/// Inputs of an experiment.
 #[derive(Debug)]
 pub struct Plan {
     /// The engines, starting with the list, the baseline of all comparisons.
     pub engines: Vec<&'static EngineEntry>,
-    /// Options of the engines.
     pub options: EngineOptions,
     /// Job sizes; empty for each experiment's default. `memory`, `spans`, `any`, `rate`, `depth`
     /// and `complexity` always use their own.
     pub ranks: Vec<u32>,
-    /// Messages per sender.
     pub pending: Vec<u32>,
-    /// Entries that stay in the queue.
     pub depths: Vec<u32>,
     /// Divisors of the cap on dedicated queues in the experiment `queues`.
     pub k: Vec<u32>,
     /// Timed rounds; 0 counts steps only, with a reproducible report.
     pub rounds: usize,
-    /// Seed of all random values.
     pub seed: u64,
 }
 
@@ -72,7 +67,6 @@ impl Plan {
         }
     }
 
-    /// The given job sizes, or else `usual`.
     pub(super) fn ranks_or(&self, usual: &[u32]) -> Vec<u32> {
         if self.ranks.is_empty() { usual.to_vec() } else { self.ranks.clone() }
     }
@@ -86,10 +80,8 @@ impl Plan {
 /// Receives an experiment's progress: the finished part, from 0 to 1, and the next item.
 pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
 
-/// Result of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Summary for people.
     pub summary: Vec<Table>,
     /// All numbers, for programs.
     pub data: Vec<Table>,

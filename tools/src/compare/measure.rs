@@ -19,7 +19,6 @@ const MORE_ROUNDS: usize = 10;
 /// Longest stream held in memory for timing.
 const TIMED_EVENTS: u64 = 4 << 20;
 
-/// An engine in a comparison.
 pub struct Candidate {
     pub name: String,
     make: Box<dyn Fn(Room) -> Result<Made, BuildError>>,
@@ -97,7 +96,6 @@ fn find(counters: &[Counter], name: &str) -> Option<u64> {
     counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
 }
 
-/// Result of one engine in one case.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     pub engine: String,
@@ -153,7 +151,6 @@ impl Measurement {
         Some(other.steps()? as f64 / self.steps()?.max(1) as f64)
     }
 
-    /// Median nanoseconds per match.
     pub fn ns_per_match(&self) -> Option<f64> {
         Summary::of(&self.ns).map(|summary| summary.median)
     }

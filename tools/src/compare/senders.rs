@@ -17,7 +17,6 @@ const PAPER: [(&str, [f64; 2]); 2] = [("PRQ", [44.0, 32.0]), ("UMQ", [31.0, 27.0
 /// Ranks and messages per rank of the experiment with ANY_SOURCE, and its percentages.
 const ANY_RANKS: u32 = 256;
 const ANY_SHARES: [u32; 7] = [0, 10, 25, 50, 75, 90, 100];
-/// Queue length for rates.
 const RATE_DEPTH: u32 = 8192;
 
 /// All job sizes, both queues, both orders.

@@ -77,7 +77,6 @@ pub struct Split {
 }
 
 impl Split {
-    /// The sum of the parts.
     pub fn total_s(&self) -> f64 {
         self.transfer_s + self.queue_s + self.contention_s
     }

@@ -27,9 +27,7 @@ pub struct Torus {
 /// A directed link out of a router.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkId {
-    /// The router where it begins.
     pub router: u32,
-    /// Dimension, 0 to 2.
     pub axis: usize,
     /// Towards the higher neighbour, or from the last router round to the first.
     pub up: bool,

@@ -14,7 +14,6 @@ use super::steps::{Posting, StepsError, counted_steps, roomy};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::registry::{EngineEntry, EngineOptions};
 
-/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Messages each way.
@@ -23,7 +22,6 @@ pub struct Settings {
     /// Repetitions of each measurement. The shortest time counts, because other programs only add
     /// to it.
     pub rounds: u32,
-    /// Seed of the random orders.
     pub seed: u64,
     pub options: EngineOptions,
 }
@@ -33,7 +31,6 @@ pub const ENDPOINT: &str = "endpoint";
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Measured {
-    /// The engine, or [`ENDPOINT`].
     pub engine: &'static str,
     /// best, worst or random.
     pub order: &'static str,
@@ -44,7 +41,6 @@ pub struct Measured {
     pub seconds: f64,
 }
 
-/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -160,7 +156,6 @@ fn time_endpoints(
 /// A measured test beside its predictions. Times are in seconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Predicted {
-    /// The measurement.
     #[serde(flatten)]
     pub measured: Measured,
     pub by_steps_s: f64,

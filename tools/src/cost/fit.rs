@@ -33,7 +33,6 @@ use super::profile::{Link, Place, Profile, Protocol};
 pub enum Order {
     /// Receives posted in the order of sending.
     Best,
-    /// In reverse.
     Worst,
     /// In a random order; unused for gamma n^2.
     Random,
@@ -55,10 +54,8 @@ pub struct Run {
     pub messages: u64,
     /// Bytes per process, over all messages.
     pub bytes: u64,
-    /// Sending processes per node.
     #[serde(default = "one")]
     pub ppn: u32,
-    /// Distance of the partners.
     #[serde(default = "network")]
     pub place: Place,
     /// Protocol of the messages; derived from their length if absent.
@@ -104,7 +101,6 @@ pub enum Search {
     Square,
 }
 
-/// The parameters of one place and protocol.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LinkFit {
     pub place: Place,
@@ -121,9 +117,7 @@ pub struct LinkFit {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fit {
-    /// The factor of gamma.
     pub search: Search,
-    /// By place and protocol.
     pub links: Vec<LinkFit>,
     /// gamma in seconds; `None` where the runs do not determine it.
     pub gamma_s: Option<Estimate>,
@@ -140,12 +134,7 @@ pub struct Fit {
 pub enum FitError {
     /// The runs do not outnumber the parameters.
     #[error("{runs} runs are too few for {parameters} parameters and their confidence")]
-    TooFew {
-        /// Usable runs.
-        runs: usize,
-        /// Parameters.
-        parameters: usize,
-    },
+    TooFew { runs: usize, parameters: usize },
 }
 
 /// Fits all runs that carry information about `search`. A run without protocol gets the one that

@@ -26,7 +26,6 @@ pub struct HighVolumePingPong {
     pub posting: Posting,
 }
 
-/// Why a test failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PingPongError {
@@ -47,14 +46,10 @@ pub enum PingPongError {
     Stopped(#[from] Stopped),
     /// A receive got a message with another tag.
     #[error("the receive with tag {tag} got another message")]
-    WrongMessage {
-        /// The tag.
-        tag: usize,
-    },
+    WrongMessage { tag: usize },
 }
 
 impl HighVolumePingPong {
-    /// Bytes of one message, at least 1.
     pub fn message_bytes(&self) -> u64 {
         (self.total_bytes / u64::from(self.messages.max(1))).max(1)
     }

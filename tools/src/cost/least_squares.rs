@@ -12,9 +12,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Estimate {
     /// The most likely value.
     pub value: f64,
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
@@ -31,12 +29,10 @@ impl Estimate {
     }
 }
 
-/// Result of a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Solution {
     /// By column; `None` for a column that depends on earlier ones.
     pub(super) estimates: Vec<Option<Estimate>>,
-    /// Weighted sum of squared residuals.
     pub(super) residual: f64,
     /// Rows minus estimated columns.
     pub(super) freedom: usize,

@@ -9,9 +9,7 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct InputError {
-    /// The line, from 1.
     pub line: u64,
-    /// What is wrong.
     pub what: String,
 }
 

@@ -12,12 +12,9 @@ const RANK_MAX: u32 = i32::MAX as u32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
-    /// Source rank.
     pub src: u32,
-    /// Destination rank.
     pub dst: u32,
     pub tag: u32,
-    /// Length.
     pub bytes: u64,
     /// Communicator; `src` and `dst` are world ranks in any case.
     pub comm: u32,

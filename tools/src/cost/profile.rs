@@ -70,7 +70,6 @@ pub struct Links {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// ppn.
     pub processes_per_node: u32,
     /// Sockets that share a node's processes evenly.
     pub sockets_per_node: u32,
@@ -103,12 +102,10 @@ pub struct ContentionRate {
     pub delta_s_per_byte: f64,
 }
 
-/// A machine.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub name: String,
-    /// Placement of processes.
     pub layout: Layout,
     /// Lengths at which protocols change.
     pub limits: Limits,
@@ -121,7 +118,6 @@ pub struct Profile {
     pub network: Links,
 }
 
-/// Why a profile is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -133,9 +129,7 @@ pub enum ProfileError {
     Value {
         /// The parameter, as `table.key`.
         key: String,
-        /// Its value.
         value: String,
-        /// The accepted range.
         must: &'static str,
     },
 }
@@ -251,7 +245,6 @@ impl Profile {
         } = link;
     }
 
-    /// The protocol for a message of this length.
     pub fn protocol(&self, bytes: u64) -> Protocol {
         if bytes <= self.limits.short_max_bytes {
             Protocol::Short

@@ -24,7 +24,6 @@ impl Pattern {
         Self { rows, columns, entries }
     }
 
-    /// The entries, row by row.
     pub fn entries(&self) -> &[(u32, u32)] {
         &self.entries
     }

@@ -55,7 +55,6 @@ impl Posting {
     }
 }
 
-/// Why steps cannot be counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepsError {

@@ -29,7 +29,6 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Powers }
     }
 
-    /// Whether the scale can show `value`.
     pub(super) fn shows(&self, value: f64) -> bool {
         self.scale.shows(value)
     }
@@ -97,7 +96,6 @@ impl Span {
         Self { ticks: ticks.collect(), scale, low, high }
     }
 
-    /// Whether the lower end is 0.
     pub(super) fn begins_at_zero(&self) -> bool {
         self.scale == Scale::Linear && self.low == 0.0
     }
@@ -109,7 +107,6 @@ impl Span {
 }
 
 impl Scale {
-    /// Whether the value lies within the axis.
     pub(super) fn shows(self, value: f64) -> bool {
         value.is_finite() && (self == Self::Linear || value > 0.0)
     }

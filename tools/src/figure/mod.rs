@@ -49,7 +49,6 @@ pub use panel::{Bars, Heat, Lines, Panel, Series, Style};
 /// Panels under one heading.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Heading above all panels.
     pub title: String,
     /// Panels from left to right, then from top to bottom.
     pub panels: Vec<Panel>,
@@ -68,7 +67,6 @@ impl Figure {
         self
     }
 
-    /// The picture, or `None` for an empty figure.
     pub fn svg(&self) -> Option<String> {
         draw::svg(self)
     }

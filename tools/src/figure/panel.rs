@@ -60,7 +60,6 @@ impl Series {
 /// Lines over a horizontal axis. The CSV has a point's `x` and `y`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lines {
-    /// Title above the panel.
     pub title: String,
     pub x: Axis,
     /// The vertical axis; from 0 if it is linear.
@@ -101,7 +100,6 @@ impl Lines {
 /// Groups of bars. In the CSV `series` is the bar's name and `x` the group's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bars {
-    /// Title above the panel.
     pub title: String,
     /// Title below the groups.
     pub x_title: String,
@@ -148,9 +146,7 @@ impl Bars {
 /// column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Heat {
-    /// Title above the panel.
     pub title: String,
-    /// Title below the columns.
     pub x_title: String,
     /// Title beside the rows.
     pub y_title: String,

@@ -11,7 +11,6 @@ const WIDTH: f64 = 330.0;
 const HEIGHT: f64 = 220.0;
 /// Room for half a marker at the ends of an axis.
 const EDGE: f64 = 7.0;
-/// Gap between an axis and its labels.
 const GAP: f64 = 6.0;
 const STROKE: f64 = 1.8;
 /// Height of a row of a heat map, and width of a column without numbers.

@@ -6,7 +6,6 @@ use std::fmt::Write;
 const FONT: f64 = 12.0;
 /// Width of a letter, on average, in a wide font.
 const LETTER: f64 = 6.8;
-/// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
 /// Size of a marker: half its width.
 const MARKER: f64 = 3.6;
@@ -36,7 +35,6 @@ pub(super) enum Hatch {
     Level,
 }
 
-/// Alignment of text at its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Anchor {
     Start,
@@ -121,7 +119,6 @@ impl Drawing {
         ));
     }
 
-    /// A marker, filled or hollow.
     pub(super) fn marker(&mut self, shape: Marker, (x, y): (f64, f64), colour: &str, hollow: bool) {
         let fill = if hollow { "white" } else { colour };
         let corners: &[(f64, f64)] = match shape {

@@ -8,11 +8,9 @@ use crate::sequence;
 /// A card and its matching options.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Card {
-    /// Profile, handlers and options.
     pub setup: Setup,
 }
 
-/// Result of the card's run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Service {
     /// Time for all messages at the wire's full rate, in microseconds.
@@ -24,7 +22,6 @@ pub struct Service {
     pub sent_on: u64,
 }
 
-/// Why the card cannot run a sequence.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CardError {

@@ -26,7 +26,6 @@ pub struct Matching {
 pub struct Offloaded {
     /// Writing a command to the card.
     pub post_ns: Range,
-    /// Reading a completion of the card.
     pub completion_ns: Range,
     /// From the card's write until the host sees it.
     pub handover_ns: Range,
@@ -36,15 +35,11 @@ pub struct Offloaded {
 #[serde(deny_unknown_fields)]
 pub struct Host {
     pub name: String,
-    /// Description.
     pub about: String,
-    /// Costs without a card.
     pub matching: Matching,
-    /// Costs with a card.
     pub offloaded: Offloaded,
 }
 
-/// Why a host file is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {

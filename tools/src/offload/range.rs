@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "[f64; 3]", into = "[f64; 3]")]
 pub struct Range {
-    /// Lower bound.
     pub low: f64,
-    /// Best guess.
     pub likely: f64,
-    /// Upper bound.
     pub high: f64,
 }
 
@@ -22,7 +19,6 @@ impl Range {
         Self { low, likely, high }
     }
 
-    /// An exactly known number.
     pub const fn exact(value: f64) -> Self {
         Self::new(value, value, value)
     }

@@ -14,7 +14,6 @@ use super::{Card, CardError, Demand, Host, Range, Service, Verdict};
 use crate::analyze::Run;
 use crate::analyze::order::{Load, Network};
 
-/// Inputs of a verdict.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The network of the causal order.
@@ -22,7 +21,6 @@ pub struct Question {
     /// The software engine that matches on the host now.
     pub engine: &'static EngineEntry,
     pub options: EngineOptions,
-    /// The host's costs.
     pub host: Host,
     pub card: Card,
     /// Smallest part of a run's time that counts as a difference.
@@ -38,7 +36,6 @@ pub struct Question {
 pub struct Advised {
     /// Number of the rank or communicator; `None` for the application.
     pub number: Option<u32>,
-    /// Matching work.
     pub demand: Demand,
     /// The card's result: sums of times and counts, message means of latencies.
     pub service: Service,
@@ -54,37 +51,22 @@ pub struct Advised {
 /// Verdicts for the application and its parts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// All ranks together.
     pub application: Advised,
     pub ranks: Vec<Advised>,
-    /// Each communicator, if requested.
     pub communicators: Vec<Advised>,
     /// Host, DPA and hardware side by side, if requested.
     pub matchers: Vec<Matcher>,
 }
 
-/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffloadError {
     /// The host's engine gave up.
     #[error("engine {engine}, rank {rank}: {error}")]
-    Engine {
-        /// Engine.
-        engine: &'static str,
-        /// Rank.
-        rank: u32,
-        /// Cause.
-        error: RunError,
-    },
+    Engine { engine: &'static str, rank: u32, error: RunError },
     /// The card cannot run a rank's sequence.
     #[error("rank {rank}: {error}")]
-    Card {
-        /// Rank.
-        rank: u32,
-        /// Cause.
-        error: CardError,
-    },
+    Card { rank: u32, error: CardError },
 }
 
 /// A rank, a communicator at a rank, or a sum of several.

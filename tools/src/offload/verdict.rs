@@ -40,18 +40,15 @@ pub enum Reason {
     },
     /// Ranks wait for messages, and the way over the card is long.
     Delay {
-        /// Likely delay per message, in microseconds.
         each_us: f64,
         /// Delay of the run's end by that alone, in per cent of the run.
         percent: f64,
     },
     LongSearches {
-        /// Mean entries passed per message.
         steps: f64,
     },
     /// The host copies many bytes.
     Copies {
-        /// Mean bytes copied per message.
         bytes: f64,
     },
     /// Posts, completions and requests cost more, or less, than with a card.
@@ -182,7 +179,6 @@ impl BreakEven {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Verdict {
-    /// Yes, no or indifferent.
     pub answer: Answer,
     pub reason: Reason,
 }

@@ -8,7 +8,6 @@ use super::direction::Better;
 use super::document::{Document, Figure, Mismatch};
 use super::rank_sum::{Interval, ratio};
 
-/// When a difference counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
     /// Confidence of the intervals, 0 to 1.
@@ -48,7 +47,6 @@ impl Verdict {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
     pub table: String,
-    /// Description of the row.
     pub of: String,
     pub figure: String,
     /// Value in the first document; a median if there are rounds.

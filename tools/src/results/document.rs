@@ -8,7 +8,6 @@ use super::direction::Better;
 /// The document format that this program writes and reads.
 pub const SCHEMA: &str = "dpamatch-results-1";
 
-/// Description of a table.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Descriptor {
     /// Name of the array of rows in the results.
@@ -17,7 +16,6 @@ pub struct Descriptor {
     pub notes: Vec<String>,
     /// Members that identify a row.
     pub keys: Vec<String>,
-    /// Members that can be compared between documents.
     pub figures: Vec<Figure>,
 }
 
@@ -26,7 +24,6 @@ pub struct Figure {
     /// The member's name. If the rows have a member with this name and `_rounds`, it holds the
     /// figure's measured rounds.
     pub name: String,
-    /// The better direction, if any.
     pub better: Option<Better>,
 }
 
@@ -36,10 +33,8 @@ pub struct Document {
     pub command_line: String,
     pub options: Map<String, Value>,
     pub version: String,
-    /// The program's commit, if known.
     pub commit: Option<String>,
     pub machine: Map<String, Value>,
-    /// Descriptions of the tables in the results.
     pub tables: Vec<Descriptor>,
     pub results: Map<String, Value>,
 }

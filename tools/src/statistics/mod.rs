@@ -35,7 +35,6 @@ pub struct Use {
 }
 
 impl Use {
-    /// Adds other counts; takes the maximum of depths.
     pub fn add(&mut self, other: &Self) {
         add_fields!(
             self,
@@ -105,7 +104,6 @@ pub struct Endpoint {
     /// Requests for statistics that it had seen.
     #[serde(default)]
     pub requests: u64,
-    /// What waited then.
     #[serde(default)]
     pub waiting: Waiting,
     #[serde(flatten)]

@@ -24,11 +24,8 @@ pub struct Call<'a> {
     /// Byte offset of its record in the file, after decompression.
     pub offset: u64,
     pub function: Function,
-    /// The thread, from 0, if recorded.
     pub thread: Option<u16>,
-    /// Processor time, if recorded.
     pub cpu: Option<Span>,
-    /// Wall time, if recorded.
     pub wall: Option<Span>,
     pub op: Op<'a>,
 }

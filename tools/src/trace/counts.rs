@@ -52,7 +52,6 @@ impl std::fmt::Debug for Counts {
 /// many of them the trace omits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footer {
-    /// Calls that the program made.
     pub called: Counts,
     /// Calls without a record: tracing was off, or MPI made them itself.
     pub ignored: Counts,

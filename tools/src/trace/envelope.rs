@@ -11,7 +11,6 @@ pub enum Dest {
     Rank(Rank),
 }
 
-/// The sources that a receive or probe accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     Any,

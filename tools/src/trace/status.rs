@@ -12,7 +12,6 @@ pub struct Status {
     pub bytes: i32,
     /// The sender's rank in the communicator; negative without a sender.
     pub source: i32,
-    /// The message's tag; negative without a message.
     pub tag: i32,
     /// Whether the operation was cancelled, which makes the other fields meaningless.
     pub cancelled: bool,

@@ -14,7 +14,6 @@ pub struct Tally {
     pub salvage: Option<SalvageNote>,
 }
 
-/// A [`Salvage`] as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SalvageNote {
     pub calls: u64,

@@ -31,7 +31,6 @@ pub struct Events {
     workload: Workload,
     round: u64,
     phase: Phase,
-    /// Next index in the phase.
     place: u64,
     /// Elements of the round over all communicators.
     count: u64,

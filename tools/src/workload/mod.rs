@@ -62,9 +62,7 @@ pub struct Workload {
     pub any: u32,
     /// Percentage of messages that arrive before their round's receives.
     pub early: u32,
-    /// Arrival order of messages.
     pub order: Order,
-    /// Length of a message.
     pub bytes: u64,
     pub seed: u64,
 }
@@ -73,13 +71,9 @@ pub struct Workload {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what} is {value}, must be {least} to {most}")]
 pub struct BadWorkload {
-    /// Name of the number.
     pub what: &'static str,
-    /// Value.
     pub value: u64,
-    /// Least valid value.
     pub least: u64,
-    /// Greatest valid value.
     pub most: u64,
 }
 
@@ -115,7 +109,6 @@ impl Workload {
         }
     }
 
-    /// The communicators with their sizes.
     pub fn comm_sizes(&self) -> impl Iterator<Item = (CommId, u32)> + use<> {
         let ranks = self.ranks;
         (0..2 * self.comms).map(move |comm| (CommId(comm), ranks))

@@ -29,10 +29,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// The program.
 const DPAMATCH: &str = env!("CARGO_BIN_EXE_dpamatch");
 
-/// Runs the program to its end.
 fn dpamatch(arguments: &[&str]) -> Output {
     dpamatch_reads(arguments, b"")
 }
@@ -63,7 +61,6 @@ fn text(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).expect("text")
 }
 
-/// The messages on standard error.
 fn said(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).expect("text")
 }
@@ -81,7 +78,6 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// What `COMMAND --help` prints.
 fn help(command: &str) -> String {
     text(&self::command("help", command)).to_owned()
 }

@@ -67,7 +67,6 @@ impl<P> Chosen<P> {
     }
 }
 
-/// Adapts a policy to shuttle.
 pub(crate) struct Chooser<P> {
     shared: Arc<Mutex<Chosen<P>>>,
     workers: usize,

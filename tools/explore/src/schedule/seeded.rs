@@ -15,7 +15,6 @@ impl Seeded {
         Self { next: first, end: first.saturating_add(count), state: 0 }
     }
 
-    /// The seed of the current execution.
     pub(crate) fn seed(&self) -> u64 {
         self.next.saturating_sub(1)
     }

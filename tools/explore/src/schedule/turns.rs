@@ -25,12 +25,10 @@ impl Turns {
         self.0.len()
     }
 
-    /// Whether there are no turns.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a choice of `worker`.
     pub(crate) fn push(&mut self, worker: usize) {
         match self.0.last_mut() {
             Some((last, count)) if *last == worker => *count += 1,

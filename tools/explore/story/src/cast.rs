@@ -10,7 +10,6 @@ use serde::Serialize;
 pub struct Receive {
     /// The caller's name.
     pub name: u64,
-    /// Its selector in words.
     pub accepts: String,
     pub index: &'static str,
 }
@@ -19,16 +18,12 @@ pub struct Receive {
 pub struct Message {
     /// The caller's name.
     pub name: u64,
-    /// Its envelope in words.
     pub carries: String,
 }
 
-/// The receives and messages of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cast {
-    /// The receives in posting order.
     pub receives: Vec<Receive>,
-    /// The messages in arrival order.
     pub messages: Vec<Message>,
     /// The index in `receives` of each request.
     pub requests: BTreeMap<u64, usize>,

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::Story;
 
-/// A self-contained page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
     pub title: String,

@@ -47,20 +47,16 @@ pub struct Lane {
     pub message: Option<usize>,
     /// The message's conflict domain, as numbered in this block.
     pub domain: usize,
-    /// Progress.
     pub phase: Phase,
     /// Receives compared so far, until it books or takes one.
     pub walked: Vec<usize>,
     pub candidate: Option<usize>,
     /// The first handler in conflict known to it.
     pub conflict: Option<usize>,
-    /// The consumed receive.
     pub took: Option<usize>,
-    /// Its path to the result.
     pub way: Option<Way>,
 }
 
-/// A receive in a chain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Link {
     /// Index in the story's list.
@@ -107,12 +103,10 @@ fn with_gaps<S: Serializer>(links: &[Link], to: S) -> Result<S::Ok, S::Error> {
     shown.serialize(to)
 }
 
-/// The state after a step.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Scene {
     /// The handlers of the block; empty before the first one.
     pub lanes: Vec<Lane>,
-    /// The bins, by number.
     pub bins: Vec<Chain>,
     /// The unexpected messages in the order of storing.
     pub unexpected: Vec<usize>,

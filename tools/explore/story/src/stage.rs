@@ -29,7 +29,6 @@ pub(crate) struct Stage<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
-    /// A post or cancel.
     Command,
     /// The end of a block: the message of this handler.
     Handler(usize),
@@ -228,7 +227,6 @@ impl<'a> Stage<'a> {
         domains
     }
 
-    /// Appends a receive to a chain.
     fn post(&mut self, request: u64, bin: u32, descriptor: u32) {
         let Some(&receive) = self.cast.requests.get(&request) else { return };
         self.descriptors.insert(descriptor, receive);
@@ -242,7 +240,6 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Removes a receive from its chain.
     fn unlink(&mut self, descriptor: u32) {
         let Some(receive) = self.receive(descriptor) else { return };
         for chain in &mut self.scene.bins {

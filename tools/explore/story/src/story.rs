@@ -15,17 +15,12 @@ pub enum Kind {
     /// Work between two blocks.
     Boundary,
     Block,
-    /// A search has ended.
     Search,
-    /// A booking bit is set.
     Book,
-    /// A handler announces its booking.
     Arrive,
     /// A handler passes the partial barrier.
     Pass,
-    /// A handler waits for all lower handlers.
     Wait,
-    /// A handler has its result.
     Take,
     /// A receive leaves its chain, or stays there for now.
     Unlink,
@@ -36,13 +31,11 @@ pub enum Kind {
 pub struct Moment {
     pub kind: Kind,
     pub handler: Option<usize>,
-    /// Description.
     pub text: String,
     /// Picoseconds since the first moment, if there is a clock.
     pub at: Option<u64>,
 }
 
-/// The course and result of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
     pub title: String,
@@ -56,7 +49,6 @@ pub struct Story {
     pub test: String,
     pub receives: Vec<Receive>,
     pub messages: Vec<Message>,
-    /// Handlers of the widest block.
     pub handlers: usize,
     pub moments: Vec<Moment>,
     /// The state after each moment.

@@ -6,7 +6,6 @@ use crate::stage::{Stage, Work};
 use crate::story::Kind;
 use crate::{Told, scene};
 
-/// Description of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Said {
     /// A block's or handler's step: kind, handler and words.

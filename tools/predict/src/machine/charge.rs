@@ -20,12 +20,10 @@ pub fn step(step: usize) {
     with_machine(|machine| machine.step(step));
 }
 
-/// The handler waits for its message.
 pub fn arrival(position: u64) {
     with_machine(|machine| machine.arrive(position));
 }
 
-/// The handler reads and decodes the entry.
 pub fn entry(position: u64) {
     with_machine(|machine| {
         machine.read_landed(Place::Entry(position));
@@ -33,7 +31,6 @@ pub fn entry(position: u64) {
     });
 }
 
-/// The handler computes hashes.
 pub fn hash() {
     with_machine(|machine| machine.work(machine.costs().work.hash));
 }
@@ -43,7 +40,6 @@ pub fn search() {
     with_machine(|machine| machine.search());
 }
 
-/// The handler reads a bin's head.
 pub fn bin(bin: u32) {
     with_machine(|machine| machine.read(Place::Bin(bin)));
 }
@@ -72,7 +68,6 @@ pub fn publish(handler: usize) {
     with_machine(|machine| machine.write(Place::Candidate(handler)));
 }
 
-/// The handler reaches the barrier.
 pub fn barrier() {
     with_machine(|machine| machine.enter(Phase::Barrier));
 }
@@ -82,7 +77,6 @@ pub fn set_bit(block: u64) {
     with_machine(|machine| machine.modify(Place::bits(block)));
 }
 
-/// The handler reads the barrier's bitmap.
 pub fn look_at_bits(block: u64) {
     with_machine(|machine| machine.look(Place::bits(block)));
 }
@@ -91,12 +85,10 @@ pub fn clear_bits(block: u64) {
     with_machine(|machine| machine.write(Place::bits(block + 1)));
 }
 
-/// The handler writes its own progress.
 pub fn progress(worker: usize) {
     with_machine(|machine| machine.write(Place::Progress(worker)));
 }
 
-/// The handler reads another handler's progress.
 pub fn look_at_progress(worker: usize) {
     with_machine(|machine| machine.look(Place::Progress(worker)));
 }
@@ -109,7 +101,6 @@ pub fn detect(handlers: usize) {
     });
 }
 
-/// The handler writes its message's key.
 pub fn write_key(handler: usize) {
     with_machine(|machine| machine.write(Place::Key(handler)));
 }
@@ -146,12 +137,10 @@ pub fn fast() {
     });
 }
 
-/// The handler takes the slow path.
 pub fn slow() {
     with_machine(|machine| machine.enter(Phase::Slow));
 }
 
-/// All lower handlers have finished.
 pub fn waited() {
     with_machine(|machine| machine.work(machine.costs().work.slow));
 }
@@ -217,7 +206,6 @@ pub fn window(bytes: usize) {
     });
 }
 
-/// The handler reads payload from the sender's memory.
 pub fn rendezvous() {
     with_machine(|machine| machine.read_remote());
 }
@@ -236,12 +224,10 @@ pub fn boundary_for(handler: usize) {
     with_machine(|machine| machine.begin_boundary(handler));
 }
 
-/// The boundary executes a command.
 pub fn command() {
     with_machine(|machine| machine.begin_command());
 }
 
-/// The boundary has executed the command.
 pub fn boundary_ends() {
     with_machine(|machine| machine.end_boundary());
 }

@@ -7,10 +7,8 @@ use super::{Issue, Picos};
 pub enum Level {
     /// The EU's own first-level cache.
     L1,
-    /// The level that all cores share.
     L2,
     L3,
-    /// The card's memory.
     Dram,
 }
 
@@ -36,7 +34,6 @@ pub struct Work {
     /// One receive visited in a search.
     pub step: Picos,
     pub book: Picos,
-    /// Detection after the barrier.
     pub detect: Picos,
     pub fast: Picos,
     /// One link of the slow path.
@@ -44,7 +41,6 @@ pub struct Work {
     pub consume: Picos,
     /// Delivery, repost and going to the next entry.
     pub protocol: Picos,
-    /// One post, at the boundary.
     pub post: Picos,
     /// One message stored as unexpected, at the boundary.
     pub unexpected: Picos,
@@ -75,7 +71,6 @@ pub struct Costs {
     pub doorbell: Picos,
     /// Read-modify-write of a word that another EU has just modified; such accesses are serial.
     pub handover: Picos,
-    /// Period of a polling loop.
     pub poll_miss: Picos,
     /// Least spacing of arrivals.
     pub arrival: Picos,
@@ -97,7 +92,6 @@ pub struct Costs {
     pub work: Work,
 }
 
-/// Assignment of handlers to EUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
     /// Fill one core before the next.
@@ -123,9 +117,7 @@ pub enum Overlap {
     /// Handlers without conflict finish before they move data, the others after.
     #[default]
     Clean,
-    /// All handlers.
     Always,
-    /// None.
     Never,
 }
 
@@ -139,7 +131,6 @@ pub enum BlockEnd {
     Leader,
 }
 
-/// What begins a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BlockBegin {
     /// Each message starts its handler, free of charge.
@@ -151,9 +142,7 @@ pub enum BlockBegin {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// Assignment of EUs.
     pub placement: Placement,
-    /// Overlap of protocol stages.
     pub overlap: Overlap,
     pub block_end: BlockEnd,
     pub block_begin: BlockBegin,

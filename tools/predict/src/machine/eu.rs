@@ -15,7 +15,6 @@ pub enum Phase {
     Barrier,
     /// Consumes without conflict.
     Clean,
-    /// Takes the fast path.
     Fast,
     /// Waits for its predecessors and searches again.
     Slow,
@@ -52,25 +51,17 @@ pub enum Kind {
     Entry,
     Bin,
     Receive,
-    /// A receive's booking word.
     Booking,
-    /// A bin's lock.
     Lock,
     /// The bitmap of the partial barrier.
     Barrier,
-    /// A handler's progress word.
     Progress,
-    /// A handler's published candidate.
     Candidate,
     /// A handler's report to the leader: its receive.
     Taken,
-    /// A line of a bounce buffer.
     Bounce,
-    /// An entry of the unexpected store.
     Unexpected,
-    /// The window to the user's buffer.
     Window,
-    /// The completion written to the host.
     Completion,
     Doorbell,
     /// The sender's memory, read by RDMA.
@@ -127,13 +118,11 @@ impl Kind {
 /// Accesses to one [`Kind`] of target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Accesses {
-    /// Hits at each [`Level`].
     pub found: [u64; Level::ALL.len()],
     /// Contended words taken over from another EU.
     pub handed_over: u64,
     /// Accesses that left the DPA, for the host or the sender.
     pub outside: u64,
-    /// Total cost.
     pub time: Picos,
 }
 
@@ -170,9 +159,7 @@ impl Time {
 pub struct Span {
     pub eu: usize,
     pub phase: Phase,
-    /// Message, by arrival number.
     pub message: u64,
-    /// Beginning.
     pub begin: Picos,
     pub end: Picos,
 }
@@ -192,11 +179,9 @@ pub struct Eu {
     /// lower handler in it.
     pub in_domain: u64,
     pub first_of_domain: u64,
-    /// Accesses by [`Kind`].
     pub accesses: [Accesses; Kind::ALL.len()],
     /// Sum over its messages of the time from arrival to the end of the handler.
     pub latency: Picos,
-    /// The longest such time.
     pub latency_max: Picos,
     /// Instructions of the code between its steps, as counted in the firmware.
     pub instructions: f64,

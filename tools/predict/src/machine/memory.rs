@@ -11,25 +11,18 @@ use super::{Kind, Picos};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// Entry of the completion queue, by position.
     Entry(u64),
-    /// Bin, by number.
     Bin(u32),
     /// Receive descriptor, with its booking word.
     Descriptor(u32),
-    /// A handler's progress word.
     Progress(usize),
     /// One of the two sets of bits of the barrier's bitmap.
     Bits(usize),
-    /// A handler's published candidate.
     Candidate(usize),
-    /// The key of a handler's message.
     Key(usize),
     /// The receive that a handler reports to the leader.
     Taken(usize),
-    /// A line of a bounce buffer.
     Bounce(usize, usize),
-    /// Entry of the unexpected store.
     Unexpected(u32),
 }
 

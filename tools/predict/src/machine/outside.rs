@@ -64,7 +64,6 @@ impl Outside {
         self.software_free = self.software_free.max(now) + costs.software;
     }
 
-    /// No work ends later than this.
     pub(super) fn end(&self) -> Picos {
         self.software_free.max(self.transferred)
     }

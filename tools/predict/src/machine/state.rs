@@ -56,7 +56,6 @@ pub struct Machine {
     costs: Costs,
     rules: Rules,
     memory: Memory,
-    /// The execution units in use, one per handler.
     eus: Vec<Eu>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) current: usize,
@@ -75,7 +74,6 @@ pub struct Machine {
     stretch: Vec<Vec<f64>>,
     /// EUs of each core, and how many of them wait for another handler.
     cores: Vec<(usize, usize)>,
-    /// The boundary's work in progress.
     boundary: Boundary,
     /// Handlers of this block without a receive.
     unmatched: Vec<bool>,
@@ -85,21 +83,19 @@ pub struct Machine {
     steps: Option<Steps>,
 }
 
-/// The boundary's work in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Boundary {
     #[default]
     None,
-    /// For a handler's message.
     Handler(usize),
     /// For a command; `done`: it has reached a receive or a message.
-    Command { done: bool },
+    Command {
+        done: bool,
+    },
 }
 
-/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The execution units.
     pub eus: Vec<Eu>,
     /// End of the last EU's work.
     pub end: Picos,
@@ -169,13 +165,11 @@ impl Machine {
         (self.costs.instruction, self.costs.own, self.costs.code) = (instruction, own, code);
     }
 
-    /// Records the next `count` spans.
     pub fn record(&mut self, count: usize) {
         self.spans.clear();
         self.spans_wanted = count;
     }
 
-    /// The result so far.
     pub fn outcome(&self) -> Outcome {
         let mut spans = self.spans.clone();
         spans.sort_by_key(|span| (span.begin, span.eu, span.end));
@@ -243,7 +237,6 @@ impl Machine {
         self.tasks[self.current].sink == Sink::Off
     }
 
-    /// Charges instruction work to the current phase.
     pub(crate) fn work(&mut self, time: Picos) {
         let Task { sink, eu, phase, .. } = self.tasks[self.current];
         if sink == Sink::Off || time == 0 {
@@ -384,7 +377,6 @@ impl Machine {
         }
     }
 
-    /// Ends the phase and begins another.
     pub(crate) fn enter(&mut self, phase: Phase) {
         if self.sink_off() {
             return;
@@ -529,7 +521,6 @@ impl Machine {
         self.task().sink = Sink::Off;
     }
 
-    /// Period of a polling loop.
     pub(crate) fn poll_miss(&self) -> Picos {
         self.costs.poll_miss.max(1)
     }
@@ -542,7 +533,6 @@ impl Machine {
         self.eager_bytes
     }
 
-    /// `time` in clock cycles.
     pub fn cycles(&self, time: Picos) -> u64 {
         time / self.costs.cycle.max(picos(0.001))
     }

@@ -189,7 +189,6 @@ pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine)
 pub struct Stop(Rc<Cell<bool>>);
 
 impl Stop {
-    /// Whether task 0 has ended.
     pub fn asked(&self) -> bool {
         self.0.get()
     }

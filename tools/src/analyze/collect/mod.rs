@@ -28,7 +28,6 @@ use requests::{NONE, Requests};
 
 /// Index of `MPI_COMM_WORLD` in [`Program::comms`].
 pub(super) const WORLD: LocalId = 0;
-/// Index of `MPI_COMM_SELF`.
 pub(super) const SELF: LocalId = 1;
 
 /// Maximum transfers of a rank: an order numbers them with 30 bits.

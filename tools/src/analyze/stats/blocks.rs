@@ -22,13 +22,10 @@ pub struct BlockStats {
     pub messages: u64,
     /// Messages that took their candidate without conflict.
     pub clean: u64,
-    /// Messages that took the fast path.
     pub fast: u64,
-    /// Messages that took the slow path.
     pub slow: u64,
     /// Slow-path messages that kept their candidate, forced by a lower conflict.
     pub forced: u64,
-    /// Messages that found no receive.
     pub unexpected: u64,
     /// Refusals of the fast path: lower handlers chose receives of other sequences, or none.
     pub refused_mixed: u64,

@@ -55,9 +55,7 @@ impl Fallback {
 /// The NIC resources that one rank's matching needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Needs {
-    /// Maximum receives posted at once: descriptors.
     pub descriptors: u64,
-    /// Maximum unexpected messages at once.
     pub unexpected: u64,
     /// Maximum bytes of unexpected eager payload at once; a rendezvous message stores only its
     /// header.

@@ -165,7 +165,6 @@ impl Sequences {
     }
 }
 
-/// Statistics of one communicator at one rank.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct CommStats {
     pub traffic: Traffic,
@@ -173,9 +172,7 @@ pub struct CommStats {
     pub prq: Searches,
     /// Searches for its receives and probes among its unexpected messages.
     pub umq: Searches,
-    /// Maximum receives posted at once.
     pub posted_max: u64,
-    /// Maximum unexpected messages at once.
     pub unexpected_max: u64,
     pub sequences: Sequences,
     pub hints: Hints,
@@ -214,7 +211,6 @@ pub struct Totals {
     pub traffic: Traffic,
     /// Searches and tables, by number of bins.
     pub bins: Vec<BinStats>,
-    /// Use of the receives' patterns.
     pub receive_keys: KeyStats,
     /// Use of the messages' envelopes; chains refer to the unexpected queue.
     pub message_keys: KeyStats,
@@ -227,9 +223,7 @@ pub struct Totals {
     pub blocks: Vec<BlockStats>,
     /// Its messages spread over several NICs, by number of NICs.
     pub shards: Vec<ShardStats>,
-    /// The NIC resources needed.
     pub needs: Needs,
-    /// Violations of hints on all communicators.
     pub hints: Hints,
     /// Queue lengths over time; for the application the maximum over the ranks.
     pub depths: Depths,

@@ -74,7 +74,6 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     series
 }
 
-/// The paper's Figure 8, beside the measured values.
 fn figure8(report: &Report) -> Option<Figure> {
     let calibrated = report.rows.iter().find(|row| row.calibrated)?;
     let ours = over_handlers(report, calibrated.point.window, true, calibrated.point.size);

@@ -61,7 +61,6 @@ enum What {
     Profile,
 }
 
-/// Arguments of all subcommands.
 #[derive(Debug, clap::Args)]
 struct Common {
     /// Machine: the name of a built-in profile (blue-waters) or a TOML file

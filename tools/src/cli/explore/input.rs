@@ -50,7 +50,6 @@ pub(super) struct InputArgs {
 /// A stream to explore.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    /// Its description.
     pub(super) name: String,
     pub(super) operations: Vec<Operation>,
     /// Blocks before the requested one.

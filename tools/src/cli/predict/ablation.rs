@@ -26,7 +26,6 @@ const OPTIMISATIONS: [Optimisation; 6] = [
 const EARLY: usize = 1;
 const DOMAINS: usize = OPTIMISATIONS.len() - 1;
 
-/// The optimisations of a row, a bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Chosen(u8);
 

@@ -46,7 +46,6 @@ impl Sum {
         }
     }
 
-    /// Messages per microsecond.
     fn rate(&self) -> f64 {
         self.messages as f64 * 1e6 / self.time.max(1) as f64
     }

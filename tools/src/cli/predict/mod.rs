@@ -317,7 +317,6 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// An invalid set-up is the arguments' fault.
 fn wrong(error: SimulateError) -> anyhow::Error {
     BadInput(error.to_string()).into()
 }

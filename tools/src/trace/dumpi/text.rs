@@ -24,7 +24,6 @@ const LINE_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// Upper bound for datatype numbers: a handle has 16 bits.
 const DATATYPES_MAX: usize = 1 << 16;
 
-/// Reads the text of `dumpi2ascii` call by call.
 pub struct TextReader {
     file: PathBuf,
     info: RankInfo,

@@ -20,7 +20,6 @@ fn unsupported(path: &Path, what: String) -> TraceError {
     TraceError::new(path, TraceErrorKind::Unsupported(what))
 }
 
-/// Finds the run at this path.
 pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
     if fs::metadata(path).map_err(|error| TraceError::new(path, error))?.is_dir() {
         return in_folder(path, None, options);

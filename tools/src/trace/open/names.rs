@@ -7,7 +7,6 @@ use crate::trace::Rank;
 pub(super) enum Content {
     /// A rank's binary file: preferred to a text, which contains less.
     Binary,
-    /// A rank's text.
     Text,
 }
 

@@ -70,7 +70,6 @@ impl Machine {
         }
     }
 
-    /// A handler has no receive for its message.
     pub(crate) fn unmatched(&mut self, handler: usize) {
         self.unmatched[handler] = true;
     }

@@ -2,12 +2,10 @@
 
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Network {
-    /// Latency of every message in nanoseconds.
     pub latency_ns: u64,
     pub bytes_per_us: u64,
     /// Maximum random addition to the latency.
     pub jitter_ns: u64,
-    /// Duration of a call on its rank.
     pub call_ns: u64,
     /// Factor for the recorded time between calls.
     pub compute: f64,
@@ -33,7 +31,6 @@ impl Default for Network {
 pub struct Load {
     /// Nanoseconds that each receive costs its rank at posting, by program.
     pub receive_ns: Vec<u64>,
-    /// Delay of every message in nanoseconds.
     pub delay_ns: u64,
     /// The communicator whose receives and messages are charged; `None` for all.
     pub comm: Option<u32>,
