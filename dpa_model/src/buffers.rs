@@ -62,6 +62,14 @@ impl Buffers {
         unsafe { UnsafeCell::raw_get(self.memory.as_ptr().add(self.first + buffer * self.stride)) }
     }
 
+    /// Address of the first buffer, and the distance of two, for a wire that fills buffers itself.
+    #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
+    pub(crate) fn addresses(&self) -> (u64, u64) {
+        // One past the last byte if there is no buffer.
+        let first = self.memory.as_ptr().wrapping_add(self.first);
+        (first.expose_provenance() as u64, self.stride as u64)
+    }
+
     /// Copies `bytes` to the start of a buffer.
     ///
     /// # Safety

@@ -5,6 +5,7 @@
 //! bits are the stamp (see ring.rs).
 
 use crate::Leader;
+use crate::buffers::Buffers;
 use crate::number::QueueId;
 use crate::ring::Ring;
 
@@ -20,7 +21,17 @@ pub struct RingPlace {
     pub head: u64,
 }
 
-/// The rings that a host and a wire need.
+/// A row of buffers in the card's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct BuffersPlace {
+    /// Address of the first buffer.
+    pub first: u64,
+    /// Bytes from one buffer to the next.
+    pub stride: u64,
+}
+
+/// The rings that a host and a wire need, and their buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct BusMap {
@@ -30,6 +41,11 @@ pub struct BusMap {
     pub arrivals: RingPlace,
     /// Completions from the card; the host releases positions.
     pub completions: RingPlace,
+    /// Bounce buffers of the first completion queue. With one for each entry, position p has
+    /// buffer p modulo the depth.
+    pub bounce: BuffersPlace,
+    /// Staging buffers of forwarded messages, one for each position of the completion ring.
+    pub staging: BuffersPlace,
 }
 
 impl<T: Copy + Default> Ring<T> {
@@ -37,6 +53,13 @@ impl<T: Copy + Default> Ring<T> {
         const { assert!(Self::SLOT_BYTES == 64) };
         let (slots, head) = self.addresses();
         RingPlace { slots, depth: self.depth(), head }
+    }
+}
+
+impl Buffers {
+    fn all(&self) -> BuffersPlace {
+        let (first, stride) = self.addresses();
+        BuffersPlace { first, stride }
     }
 }
 
@@ -48,6 +71,8 @@ impl Leader {
             commands: self.shared.commands.place(),
             arrivals: self.shared.arrivals.queue(QueueId::FIRST).ring.place(),
             completions: self.shared.completions.place(),
+            bounce: self.shared.arrivals.queue(QueueId::FIRST).bounce.all(),
+            staging: self.shared.staging.all(),
         }
     }
 }
@@ -72,7 +97,8 @@ mod tests {
             ..NicConfig::default()
         };
         let nic = Nic::new(&config).expect("a good configuration");
-        let BusMap { commands, arrivals, completions } = nic.leader.bus();
+        let map = nic.leader.bus();
+        let BusMap { commands, arrivals, completions, .. } = map;
         let depths = [commands, arrivals, completions].map(|ring| ring.depth as usize);
         assert_eq!(depths, [8, 64, config.completion_ring]);
         let mut rings = [commands, arrivals, completions].map(|ring| (ring.slots, ring.depth));
@@ -80,5 +106,9 @@ mod tests {
         for pair in rings.windows(2) {
             assert!(pair[0].0 % 64 == 0 && pair[0].0 + pair[0].1 * 64 <= pair[1].0, "{pair:?}");
         }
+        // An odd number of lines holds 64 bytes: one.
+        assert_eq!((map.bounce.stride, map.staging.stride), (64, 64));
+        assert_eq!((map.bounce.first % 64, map.staging.first % 64), (0, 0));
+        assert_ne!(map.bounce.first, map.staging.first);
     }
 }

@@ -21,6 +21,11 @@ impl HostAddress {
         Self(start)
     }
 
+    #[cfg(dpamatch_card)]
+    pub(crate) fn start(self) -> *mut u8 {
+        self.0
+    }
+
     /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
     ///
     /// # Safety

@@ -23,7 +23,8 @@
 //! | `descriptor`, `booking`, `bin`, `hash`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
 //! | `unexpected`, `free_list`, `dropped` | the store of unexpected messages; free places of a table; messages that the program dropped |
 //! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
-//! | `host_address`, `copy`, `bus` | the address of a user's buffer; copies inside loops; the map for a host on the other side of a bus |
+//! | `host_address`, `copy` | the address of a user's buffer; copies inside loops |
+//! | `bus`, `card` | the map for a host on the other side of a bus; what a real card's system does |
 //! | `communicator`, `region`, `buffers` | labels and room for bins; registered memory; rows of buffers |
 //! | `nic`, `shared`, `config` | builds the NIC and hands out its roles; what the roles share; options |
 //! | `memory`, `counters`, `number` | memory budget; statistics; a type for each kind of table number |
@@ -56,7 +57,7 @@
 //! ```
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(
-    not(feature = "ends"),
+    any(not(feature = "ends"), dpamatch_card),
     expect(dead_code, reason = "the far sides of the queues wait for what a port puts there")
 )]
 
@@ -76,6 +77,8 @@ mod boundary;
 mod buffers;
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 mod bus;
+#[cfg(dpamatch_card)]
+mod card;
 mod communicator;
 mod completion_queue;
 mod config;
@@ -107,7 +110,7 @@ pub use bin::BIN_BYTES;
 pub use boundary::Now;
 pub use boundary::{Leader, Round, Worker};
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
-pub use bus::{BusMap, RingPlace};
+pub use bus::{BuffersPlace, BusMap, RingPlace};
 pub use config::{
     BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, Domains,
     FastPath, HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN,

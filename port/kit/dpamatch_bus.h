@@ -28,6 +28,18 @@ struct dpamatch_ring {
     uint64_t head; /* address of the word */
 };
 
+struct dpamatch_buffers {
+    uint64_t first; /* address of the first buffer */
+    uint64_t stride;
+};
+
+/* What a card's side has: arrivals' position p owns bounce buffer p mod depth, and completions'
+ * position p staging buffer p mod depth. */
+struct dpamatch_map {
+    struct dpamatch_ring commands, arrivals, completions;
+    struct dpamatch_buffers bounce, staging;
+};
+
 struct dpamatch_bus {
     uint64_t ready; /* DPAMATCH_BUS_READY, stored with release after all else */
     uint64_t stop;  /* not 0: host and wire are done */
@@ -36,12 +48,18 @@ struct dpamatch_bus {
     struct dpamatch_ring commands, arrivals, completions;
 };
 
+enum { /* protocols */
+    DPAMATCH_INLINE = 0, /* in the payload */
+    DPAMATCH_BUFFERED = 1, /* in the entry's buffer */
+    DPAMATCH_RENDEZVOUS = 2, /* at the sender, which the payload describes */
+};
+
 /* A message: wire to card. */
 struct dpamatch_entry {
     uint32_t comm, source, tag;
     uint32_t length;
     uint32_t hash_both, hash_tag, hash_source;
-    uint8_t protocol; /* 0: the bytes are in the payload */
+    uint8_t protocol; /* where the bytes are */
     uint8_t has_hashes;
     uint8_t gap[2];
     uint8_t payload[24];
@@ -85,12 +103,15 @@ struct dpamatch_command {
 enum { /* completions: card to host */
     DPAMATCH_NONE = 0, /* reserved for a message that found no receive */
     DPAMATCH_RECEIVED = 1,
+    DPAMATCH_POST_FORWARDED = 4, /* software matches it */
+    DPAMATCH_ARRIVAL_FORWARDED = 5,
     DPAMATCH_CANCELLED = 7,
     DPAMATCH_TOO_LATE = 8,
     DPAMATCH_CANCEL_FORWARDED = 9,
     DPAMATCH_PROBED_NONE = 10,
     DPAMATCH_PROBED = 11,
     DPAMATCH_PROBED_TAKEN = 12,
+    DPAMATCH_PROBE_FORWARDED = 13,
     DPAMATCH_CREATED = 14,
 };
 
@@ -106,10 +127,21 @@ struct dpamatch_completion {
     uint8_t gap2[16];
 };
 
+struct dpamatch_forwarded { /* ArrivalForwarded: bytes in the payload or the staging buffer */
+    uint8_t what;
+    uint8_t protocol;
+    uint8_t gap[6];
+    uint64_t arrival;
+    uint32_t comm, source, tag;
+    uint32_t length;
+    uint64_t payload[3];
+};
+
 union dpamatch_any {
     struct dpamatch_entry message;
     struct dpamatch_command command;
     struct dpamatch_completion completion;
+    struct dpamatch_forwarded forwarded;
 };
 
 struct dpamatch_slot {
@@ -127,6 +159,9 @@ _Static_assert(offsetof(struct dpamatch_command, buffer) == 40, "buffer");
 _Static_assert(sizeof(struct dpamatch_completion) == 56, "completion");
 _Static_assert(offsetof(struct dpamatch_completion, arrival) == 16, "arrival");
 _Static_assert(offsetof(struct dpamatch_completion, length) == 36, "length");
+_Static_assert(sizeof(struct dpamatch_forwarded) == 56, "forwarded");
+_Static_assert(offsetof(struct dpamatch_forwarded, payload) == 32, "forwarded payload");
+_Static_assert(sizeof(struct dpamatch_map) == 104, "map");
 _Static_assert(sizeof(struct dpamatch_bus) == 104, "bus");
 
 /* The hash that host, wire and card agree on: two rounds of multiply and fold. */

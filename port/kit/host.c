@@ -1,64 +1,22 @@
 /* Host and wire as a separate program: it shares the memory of a machine that runs the card's side
- * (`ends=bus` of port/firmware/), plays a recorded stream, and writes the outcomes.
+ * (`ends=bus` of port/firmware/).
  *
  *     host MEMORY STREAM OUTCOMES BINS
  *
- * docs/port.md, Conformance, has the format of both files. Messages are cut to 24 bytes, which
- * travel in their entries. */
-#include "dpamatch_bus.h"
+ * Messages are cut to 24 bytes, which travel in their entries. */
+#include "player.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ANY UINT64_MAX
-#define NOBODY UINT64_MAX
-#define INLINE_BYTES 24u
-/* Seconds without progress after which the card counts as dead. */
+/* Seconds after which a card that does not start counts as dead. */
 #define PATIENCE 60
-
-enum { POST, ARRIVE, CANCEL, PROBE, MATCHED_PROBE };                        /* operations */
-enum { MATCHED, PROBED, MPROBED, CANCELLED, TOO_LATE, POSTED, UNEXPECTED }; /* outcomes */
-
-struct operation {
-    uint64_t what, name, comm, source, tag, bytes;
-};
 
 static uint8_t *memory;
 static struct dpamatch_bus *bus;
-static const struct operation *operations;
-static uint64_t count;
-static FILE *out;
-
-/* Indexed by request, the operation's place in the stream. */
-static uint8_t *open_requests;
-/* Indexed by arrival number: the operation's place; whether a receive or matched probe took it. */
-static uint64_t *sent;
-static uint8_t *taken;
-static uint64_t arrivals, commands, completions;
-/* Commands that stamps count. */
-static uint64_t counted;
-/* Cancels without an answer, in order; names of their receives. */
-static uint64_t *cancels, first_cancel, last_cancel;
-static uint64_t probes_open, creates_open;
-/* The card's entries that matched probes took and that the host must give back. */
-static uint32_t *discards;
-static uint64_t first_discard, last_discard;
-static time_t last_progress;
-
-static void __attribute__((noreturn)) fail(const char *what)
-{
-    fprintf(stderr, "host: %s\n", what);
-    if (bus)
-        __atomic_store_n(&bus->stop, 1, __ATOMIC_RELEASE);
-    exit(1);
-}
 
 static void *at(uint64_t address)
 {
@@ -67,373 +25,54 @@ static void *at(uint64_t address)
     return memory + (address - DPAMATCH_RAM_START);
 }
 
-static struct dpamatch_slot *slot(const struct dpamatch_ring *ring, uint64_t position)
+static int send_message(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
+                        uint64_t stamp)
 {
-    return (struct dpamatch_slot *)at(ring->slots) + (position & (ring->depth - 1));
-}
-
-static uint64_t owner(const struct dpamatch_ring *ring, uint64_t position)
-{
-    return (position & ring->depth) == 0;
-}
-
-static uint64_t head(const struct dpamatch_ring *ring)
-{
-    return __atomic_load_n((uint64_t *)at(ring->head), __ATOMIC_ACQUIRE);
-}
-
-/* Publishes the written entry. */
-static void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp)
-{
-    uint64_t state = stamp << 1 | owner(ring, position);
-    __atomic_store_n(&slot(ring, position)->state, state, __ATOMIC_RELEASE);
-    last_progress = time(NULL);
-}
-
-static void *calloc_or_fail(uint64_t number, size_t bytes)
-{
-    void *range = calloc(number + 1, bytes);
-    if (!range)
-        fail("no memory");
-    return range;
-}
-
-static void note(uint64_t what, uint64_t first, uint64_t second)
-{
-    const uint64_t words[3] = {what, first, second};
-    if (fwrite(words, sizeof words, 1, out) != 1)
-        fail("cannot write the outcomes");
-}
-
-/* 0: no room now. */
-static int push(const struct dpamatch_command *command, uint64_t stamp)
-{
-    if (commands - head(&bus->commands) >= bus->commands.depth)
+    if (arrival - head(&bus->arrivals) >= bus->arrivals.depth)
         return 0;
-    slot(&bus->commands, commands)->entry.command = *command;
-    hand_over(&bus->commands, commands++, stamp);
+    struct dpamatch_entry *place = &slot(&bus->arrivals, arrival)->entry.message;
+    *place = *entry;
+    memcpy(place->payload, bytes, sizeof place->payload);
+    hand_over(&bus->arrivals, arrival, stamp);
     return 1;
-}
-
-static int issue(const struct dpamatch_command *command)
-{
-    int issued = push(command, arrivals);
-    counted += (uint64_t)issued;
-    return issued;
-}
-
-static struct dpamatch_target target_of(const struct operation *operation)
-{
-    struct dpamatch_target target = {.class_ = 0};
-    if (operation->source == ANY)
-        target.class_ |= 1;
-    else
-        target.source = (uint32_t)operation->source;
-    if (operation->tag == ANY)
-        target.class_ |= 2;
-    else
-        target.tag = (uint32_t)operation->tag;
-    const uint32_t hashes[4] = {dpamatch_hash_both(target.source, target.tag),
-                                dpamatch_mix(target.tag), dpamatch_mix(target.source), 0};
-    target.hash = hashes[target.class_];
-    return target;
-}
-
-static uint64_t buffer_of(uint64_t request)
-{
-    return bus->buffers + request % (bus->buffer_bytes / 64) * 64;
-}
-
-static uint32_t cut(uint64_t bytes)
-{
-    return bytes < INLINE_BYTES ? (uint32_t)bytes : INLINE_BYTES;
-}
-
-static void payload_of(uint64_t name, uint8_t bytes[INLINE_BYTES])
-{
-    for (uint32_t i = 0; i < INLINE_BYTES; i++)
-        bytes[i] = (uint8_t)(name >> i % 4 * 8) ^ (uint8_t)(37 * i);
-}
-
-static int post(uint64_t request)
-{
-    const struct operation *operation = &operations[request];
-    const struct dpamatch_command command = {
-        .what = DPAMATCH_POST, .request = request, .comm = (uint32_t)operation->comm,
-        .target = target_of(operation), .buffer = buffer_of(request),
-        .capacity = cut(operation->bytes),
-    };
-    if (!issue(&command))
-        return 0;
-    open_requests[request] = 1;
-    return 1;
-}
-
-static int send_message(uint64_t place)
-{
-    const struct operation *operation = &operations[place];
-    const struct dpamatch_ring *ring = &bus->arrivals;
-    if (arrivals - head(ring) >= ring->depth)
-        return 0;
-    struct dpamatch_entry *entry = &slot(ring, arrivals)->entry.message;
-    *entry = (struct dpamatch_entry){
-        .comm = (uint32_t)operation->comm, .source = (uint32_t)operation->source,
-        .tag = (uint32_t)operation->tag, .length = cut(operation->bytes), .has_hashes = 1,
-    };
-    entry->hash_both = dpamatch_hash_both(entry->source, entry->tag);
-    entry->hash_tag = dpamatch_mix(entry->tag);
-    entry->hash_source = dpamatch_mix(entry->source);
-    payload_of(operation->name, entry->payload);
-    hand_over(ring, arrivals, counted);
-    sent[arrivals++] = place;
-    return 1;
-}
-
-/* The living receive with this name, if any. */
-static uint64_t receive_named(uint64_t name, uint64_t before)
-{
-    while (before-- > 0)
-        if (operations[before].what == POST && operations[before].name == name)
-            return open_requests[before] ? before : NOBODY;
-    return NOBODY;
-}
-
-/* `request` NOBODY: the answer comes after the answers to all earlier commands. */
-static int cancel(uint64_t request, uint64_t name)
-{
-    struct dpamatch_command command = {.what = DPAMATCH_CANCEL, .request = request};
-    if (request == NOBODY) {
-        command.comm = UINT32_MAX;
-        command.target.class_ = 3;
-    } else {
-        command.comm = (uint32_t)operations[request].comm;
-        command.target = target_of(&operations[request]);
-    }
-    if (!issue(&command))
-        return 0;
-    cancels[last_cancel++] = name;
-    return 1;
-}
-
-static int probe(uint64_t request)
-{
-    const struct operation *operation = &operations[request];
-    const struct dpamatch_command command = {
-        .what = DPAMATCH_PROBE, .request = request, .comm = (uint32_t)operation->comm,
-        .target = target_of(operation), .take = operation->what == MATCHED_PROBE,
-    };
-    if (!issue(&command))
-        return 0;
-    probes_open++;
-    return 1;
-}
-
-static uint64_t name_of_arrival(uint64_t arrival)
-{
-    if (arrival >= arrivals)
-        fail("the card tells of a message that was not sent");
-    return operations[sent[arrival]].name;
-}
-
-static void check_data(const struct dpamatch_completion *result)
-{
-    uint8_t right[INLINE_BYTES];
-    uint32_t length = cut(operations[result->request].bytes);
-    payload_of(name_of_arrival(result->arrival), right);
-    length = result->length < length ? result->length : length;
-    if (memcmp(at(buffer_of(result->request)), right, length) != 0)
-        fail("a message was delivered with other bytes");
-}
-
-static void answered(uint64_t what, const struct dpamatch_completion *result)
-{
-    if (first_cancel == last_cancel)
-        fail("an answer to a cancel that nobody asked for");
-    uint64_t name = cancels[first_cancel++];
-    if (what == CANCELLED)
-        open_requests[result->request] = 0;
-    if (name != NOBODY)
-        note(what, name, 0);
-}
-
-static void take_in(const struct dpamatch_completion *result)
-{
-    uint64_t request = result->request;
-    if (request >= count && request != NOBODY)
-        fail("the card tells of a request that nobody made");
-    switch (result->what) {
-    case DPAMATCH_NONE:
-        break;
-    case DPAMATCH_RECEIVED:
-        if (result->arrival >= arrivals || !open_requests[request] || taken[result->arrival])
-            fail("a receive or message was matched twice");
-        open_requests[request] = 0;
-        check_data(result);
-        note(MATCHED, operations[request].name, name_of_arrival(result->arrival));
-        taken[result->arrival] = 1;
-        break;
-    case DPAMATCH_CANCELLED:
-        answered(CANCELLED, result);
-        break;
-    case DPAMATCH_TOO_LATE:
-    case DPAMATCH_CANCEL_FORWARDED: /* software matching, if it has the receive, reports it */
-        answered(TOO_LATE, result);
-        break;
-    case DPAMATCH_PROBED_NONE:
-        probes_open--;
-        note(operations[request].what == PROBE ? PROBED : MPROBED, operations[request].name, ANY);
-        break;
-    case DPAMATCH_PROBED:
-        probes_open--;
-        note(PROBED, operations[request].name, name_of_arrival(result->arrival));
-        break;
-    case DPAMATCH_PROBED_TAKEN:
-        probes_open--;
-        note(MPROBED, operations[request].name, name_of_arrival(result->arrival));
-        taken[result->arrival] = 1;
-        discards[last_discard++] = result->entry;
-        break;
-    case DPAMATCH_CREATED:
-        if (!(result->arrival & 0xff))
-            fail("no tables for a communicator");
-        creates_open--;
-        break;
-    default:
-        fprintf(stderr, "host: the card told %u of request %llu\n", result->what,
-                (unsigned long long)request);
-        fail("nothing of that kind was asked for");
-    }
-}
-
-/* Takes all available results, and gives taken entries back. */
-static void collect(void)
-{
-    const struct dpamatch_ring *ring = &bus->completions;
-    uint64_t before = completions;
-    for (;;) {
-        struct dpamatch_slot *place = slot(ring, completions);
-        if ((__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) & 1) != owner(ring, completions))
-            break;
-        take_in(&place->entry.completion);
-        completions++;
-    }
-    if (completions != before) {
-        __atomic_store_n((uint64_t *)at(ring->head), completions, __ATOMIC_RELEASE);
-        last_progress = time(NULL);
-    }
-    while (first_discard < last_discard) {
-        const struct dpamatch_command command = {.what = DPAMATCH_DISCARD,
-                                                 .entry = discards[first_discard]};
-        if (!push(&command, 0))
-            break;
-        first_discard++;
-    }
 }
 
 static void wait_a_little(void)
 {
-    collect();
-    if (time(NULL) - last_progress > PATIENCE)
-        fail("the card does not answer");
     sched_yield();
 }
 
-static int try_one(uint64_t place)
+static const void *staged(uint64_t position)
 {
-    switch (operations[place].what) {
-    case POST:
-        return post(place);
-    case ARRIVE:
-        return send_message(place);
-    case CANCEL:
-        return cancel(receive_named(operations[place].name, place), operations[place].name);
-    case PROBE:
-    case MATCHED_PROBE:
-        return probe(place);
-    default:
-        fail("no such operation");
-    }
+    (void)position;
+    fail("a message with 24 bytes has no staging buffer");
 }
 
-static void create_communicators(uint32_t bins)
+static void read_message(const uint64_t descriptor[3], void *target, uint32_t bytes)
 {
-    uint64_t comms = 1;
-    for (uint64_t place = 0; place < count; place++)
-        if (operations[place].what != CANCEL && operations[place].comm >= comms)
-            comms = operations[place].comm + 1;
-    for (uint64_t comm = 0; comm < comms; comm++) {
-        const struct dpamatch_command command = {.what = DPAMATCH_CREATE, .comm = (uint32_t)comm,
-                                                 .bins = bins};
-        while (!issue(&command))
-            wait_a_little();
-        creates_open++;
-    }
-}
-
-static void play(void)
-{
-    for (uint64_t place = 0; place < count; place++)
-        while (!try_one(place))
-            wait_a_little();
-    while (!cancel(NOBODY, NOBODY))
-        wait_a_little();
-    while (first_cancel < last_cancel || probes_open || creates_open ||
-           first_discard < last_discard || head(&bus->arrivals) < arrivals)
-        wait_a_little();
-    collect();
-    for (uint64_t place = 0; place < count; place++)
-        if (operations[place].what == POST && open_requests[place])
-            note(POSTED, operations[place].name, 0);
-    for (uint64_t arrival = 0; arrival < arrivals; arrival++)
-        if (!taken[arrival])
-            note(UNEXPECTED, name_of_arrival(arrival), 0);
-}
-
-static void *map(const char *name, size_t *bytes, int protection)
-{
-    struct stat about;
-    int file = open(name, protection & PROT_WRITE ? O_RDWR : O_RDONLY);
-    if (file < 0 || fstat(file, &about) != 0)
-        fail("cannot open a file");
-    *bytes = (size_t)about.st_size;
-    void *range = mmap(NULL, *bytes, protection, MAP_SHARED, file, 0);
-    if (range == MAP_FAILED)
-        fail("cannot map a file");
-    close(file);
-    return range;
+    (void)descriptor, (void)target, (void)bytes;
+    fail("there is no rendezvous on this bus");
 }
 
 int main(int arguments, char **words)
 {
-    size_t bytes;
+    size_t bytes, memory_bytes;
     if (arguments != 5)
         fail("use: host MEMORY STREAM OUTCOMES BINS");
-    operations = map(words[2], &bytes, PROT_READ);
-    count = bytes / sizeof *operations;
-    memory = map(words[1], &bytes, PROT_READ | PROT_WRITE);
-    if (bytes < DPAMATCH_RAM_BYTES)
+    const struct operation *stream = map_file(words[2], &bytes, 0);
+    memory = map_file(words[1], &memory_bytes, 1);
+    if (memory_bytes < DPAMATCH_RAM_BYTES)
         fail("the card's memory is too small");
     bus = (struct dpamatch_bus *)(memory + DPAMATCH_BUS_PAGE);
-    out = fopen(words[3], "wb");
-    if (!out)
-        fail("cannot write the outcomes");
-    open_requests = calloc_or_fail(count, 1);
-    sent = calloc_or_fail(count, sizeof *sent);
-    taken = calloc_or_fail(count, 1);
-    cancels = calloc_or_fail(count + 1, sizeof *cancels);
-    discards = calloc_or_fail(count, sizeof *discards);
-    last_progress = time(NULL);
+    const struct player player = {bus, 24, at, send_message, wait_a_little, staged, read_message};
+    time_t begun = time(NULL);
     while (__atomic_load_n(&bus->ready, __ATOMIC_ACQUIRE) != DPAMATCH_BUS_READY) {
-        if (time(NULL) - last_progress > PATIENCE)
+        if (time(NULL) - begun > PATIENCE)
             fail("the card does not start");
         usleep(1000);
     }
-    if (count * 64 > bus->buffer_bytes)
-        fail("too long a stream for the buffers");
-    create_communicators((uint32_t)strtoul(words[4], NULL, 10));
-    play();
+    play_stream(&player, stream, bytes / sizeof *stream, words[3],
+                (uint32_t)strtoul(words[4], NULL, 10));
     __atomic_store_n(&bus->stop, 1, __ATOMIC_RELEASE);
-    if (fclose(out) != 0)
-        fail("cannot write the outcomes");
     return 0;
 }

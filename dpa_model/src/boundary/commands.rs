@@ -7,9 +7,9 @@ use crate::communicator::{Communicator, Home};
 use crate::config::BINS_MAX;
 use crate::descriptor::state;
 use crate::index::CommView;
+use crate::matching::give_up;
 use crate::message::{Command, Completion, Post, Protocol, Target};
 use crate::number::{ReceiveId, StoredId};
-use crate::region::RegionKey;
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
@@ -45,7 +45,7 @@ impl Boundary {
     pub(super) fn discard(&mut self, nic: &Shared, entry: StoredId) {
         let held = self.unexpected.entry(entry);
         if held.protocol == Protocol::Rendezvous {
-            nic.regions.give_up(RegionKey(held.payload[0]));
+            give_up(nic, &held.payload);
         }
         self.unexpected.free(entry);
     }

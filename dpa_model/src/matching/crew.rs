@@ -284,6 +284,8 @@ impl Crew for Slice<'_> {
     }
 
     fn finished(self) {
+        #[cfg(dpamatch_card)]
+        crate::card::write_back();
         self.nic.block.reach(self.worker, self.block.number, Phase::Finished);
         step!(SliceEnds);
     }

@@ -23,7 +23,7 @@ pub(crate) mod tests;
 
 pub(crate) use crew::{Alone, Crew};
 pub(crate) use domain::Key;
-pub(crate) use protocol::deliver_stored;
+pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 

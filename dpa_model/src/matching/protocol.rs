@@ -7,6 +7,7 @@ use crate::descriptor::Posted;
 use crate::host_address::HostAddress;
 use crate::message::{Completion, Entry, Message, Protocol, data};
 use crate::number::StoredId;
+#[cfg(not(dpamatch_card))]
 use crate::region::RegionKey;
 use crate::ring::Stretch;
 use crate::shared::Shared;
@@ -80,7 +81,7 @@ fn move_data<const DATA: u8>(
 fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
-        return rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
+        return rendezvous(nic, &entry.payload, entry.length, (target, capacity));
     }
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
@@ -93,7 +94,14 @@ fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, p
 }
 
 /// The RDMA read of a rendezvous message, and the FIN to its sender.
-fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) {
+#[cfg(not(dpamatch_card))]
+fn rendezvous(
+    nic: &Shared,
+    payload: &[u64; 3],
+    _length: u32,
+    (target, capacity): (HostAddress, u32),
+) {
+    let key = RegionKey(payload[0]);
     if fault!(FinBeforeRead) {
         nic.regions.finish(key);
     }
@@ -102,6 +110,21 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
     // target until the result reaches it.
     unsafe { nic.regions.read(key, |bytes| target.put(capacity, bytes)) };
     nic.regions.finish(key);
+}
+
+/// The RDMA read of a rendezvous message, and the FIN to its sender.
+#[cfg(dpamatch_card)]
+fn rendezvous(_: &Shared, payload: &[u64; 3], length: u32, target: (HostAddress, u32)) {
+    // SAFETY: the host lent the target until the result reaches it.
+    unsafe { crate::card::read(payload, length, target) };
+}
+
+/// Gives up a rendezvous message that will not be received.
+pub(crate) fn give_up(nic: &Shared, payload: &[u64; 3]) {
+    #[cfg(not(dpamatch_card))]
+    nic.regions.give_up(RegionKey(payload[0]));
+    #[cfg(dpamatch_card)]
+    rendezvous(nic, payload, 0, (HostAddress::none(), 0));
 }
 
 /// Moves the data of an unexpected message that a receive has claimed (O22); boundary only.
@@ -115,7 +138,8 @@ pub(crate) fn deliver_stored(
 ) {
     let entry = store.entry(message);
     if entry.protocol == Protocol::Rendezvous {
-        rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
+        let length = entry.message.length;
+        rendezvous(nic, &entry.payload, length, (target, capacity));
     } else {
         // SAFETY: the host lent the target until the result reaches it.
         store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });

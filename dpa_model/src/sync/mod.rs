@@ -189,7 +189,9 @@ impl Wait {
             }
             return;
         }
-        #[cfg(not(dpamatch_firmware))]
+        #[cfg(dpamatch_card)]
+        crate::card::pause();
+        #[cfg(not(any(dpamatch_firmware, dpamatch_card)))]
         core::hint::spin_loop();
         #[cfg(dpamatch_firmware)]
         // SAFETY: waits for an interrupt that always pends and is never taken; it may also do

@@ -8,8 +8,8 @@
 //! - Windows that are not coherent, weak memory, the 8 KiB stack and the watchdog.
 //! - Device emulation, congestion control, external event queues, compressed completions, core
 //!   dumps, tracers, signatures, and sharing of the DPA between programs.
-//! - QPs and RDMA, through FlexIO and through verbs, and receive queues that others share.
-//! - Send queue entries other than Ethernet frames and no-operations.
+//! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.
+//! - Send queue entries for segmentation, waits and local copies.
 //!
 //! # How the rooms hang together
 //!

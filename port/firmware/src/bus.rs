@@ -59,7 +59,7 @@ pub(crate) fn run(nic: Nic, harts: usize) {
 }
 
 fn publish(page: &Page, leader: &Leader) {
-    let BusMap { commands, arrivals, completions } = leader.bus();
+    let BusMap { commands, arrivals, completions, .. } = leader.bus();
     let words = [commands, arrivals, completions].map(|ring| [ring.slots, ring.depth, ring.head]);
     for (place, word) in page.map.iter().zip(words.iter().flatten()) {
         place.store(*word, Relaxed);

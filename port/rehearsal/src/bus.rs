@@ -33,7 +33,7 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let mut compiler = program("CC", "cc");
     compiler.current_dir(root().join("port/kit"));
     compiler.args(["-std=c11", "-D_DEFAULT_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]);
-    compiler.args(["host.c", "-o"]).arg(&host);
+    compiler.args(["host.c", "player.c", "-o"]).arg(&host);
     finish(compiler)?;
     Ok(host)
 }

@@ -12,6 +12,7 @@ use dpamatch::stream::Profile;
 
 use crate::bus;
 use crate::job::{Ends, Job, OUT};
+use crate::kit;
 use crate::qemu::{self, Mode, Ran};
 use crate::rv64::{Image, Setup};
 
@@ -147,6 +148,30 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
 /// Runs all jobs with host and wire in a separate program, with a folder for their files.
 pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
     in_folder(jobs, folder, |job| bus::run(elf, host, job, folder))
+}
+
+/// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.
+const KIT: [&str; 4] = [
+    "workers=1",
+    "workers=4 barrier=1 receives=16 DPA_SEED=5",
+    "workers=3 handlers=16 queue=16 unexpected=16 removal=2 DPA_SEED=7",
+    "workers=2 handlers=32 receives=16 unexpected=16 DPA_SEED=11 DPA_WORKERS=2",
+];
+
+/// Runs workloads and random streams with the matching engine on the emulated DPA.
+pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
+    let workloads = PaperWorkload::ALL.iter().copied();
+    let mut jobs: Vec<Job> =
+        workloads.map(|workload| Job::workload_on_bus(workload, (1, 1), (3, 128), 64)).collect();
+    jobs.extend(
+        (0..4).map(|seed| Job::stream_on_bus((PROFILES[seed as usize], seed, 700), (1, 1), 64)),
+    );
+    let mut verdict = Verdict::default();
+    for (number, job) in jobs.iter().enumerate() {
+        let ran = kit::run(host, job, KIT[number % KIT.len()], folder)?;
+        verdict.note(job, ran.err());
+    }
+    Ok(verdict)
 }
 
 /// Runs all jobs by programs that leave their outcomes in a folder.

@@ -1,49 +1,123 @@
-//! `kit`: builds and runs the handlers in C with the card's side as a static library.
+//! `kit`: the matching engine as a program for a DPA, on the emulator of `port/emulator` and as
+//! objects for RISC-V.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::build::{BuildError, cargo, finish, program, root, target_folder};
-
-/// Harts of the kit's test: leader, three workers, host and wire.
-pub const HARTS: usize = 5;
+use crate::build::{BuildError, TARGET, cargo, finish, program, root, target_folder};
+use crate::job::{Job, STREAM};
 
 const COMPILER: &str = "riscv64-unknown-elf-gcc";
+const OUT: &str = "kit-outcomes.bin";
+/// The card's side waits, writes back and reads by functions of the program around it.
+const FLAGS: &str = "--cfg dpamatch_card";
 
+/// Whether a C compiler for RISC-V is installed.
 pub fn has_compiler() -> bool {
     let compiler = Command::new(COMPILER).arg("--version").output();
     compiler.is_ok_and(|output| output.status.success())
 }
 
-/// Builds the static library and links it with the kit's C files; returns the ELF file's path.
+fn source(name: &str) -> PathBuf {
+    root().join("port/kit/matching").join(name)
+}
+
+/// Installs the emulator, and builds the program with it as users do.
 pub fn build() -> Result<PathBuf, BuildError> {
-    let mut library = cargo("card-library", "--cfg dpamatch_firmware")?;
-    let kit = root().join("port/kit");
-    library.current_dir(kit.join("card"));
-    finish(library)?;
-    let folder = target_folder().join("card-library").join(crate::build::TARGET).join("release");
-    let (archive, elf) = (folder.join("libdpamatch_card.a"), folder.join("kit.elf"));
-    let mut linker = linker()?;
-    linker.args(["-flavor", "gnu", "-nostdlib", "--gc-sections", "-T"]).arg(kit.join("virt.ld"));
-    for source in ["start.S", "handler.c", "virt.c"] {
-        let object = folder.join(format!("{source}.o"));
-        let mut compiler = Command::new(COMPILER);
-        compiler.current_dir(&kit);
-        compiler.args([
-            "-march=rv64imac_zicsr",
-            "-mabi=lp64",
-            "-mcmodel=medany",
-            "-O2",
-            "-std=gnu11",
-        ]);
-        compiler.args(["-Wall", "-Wextra", "-Werror", "-ffreestanding", "-c", source, "-o"]);
-        compiler.arg(&object);
-        finish(compiler)?;
-        linker.arg(object);
+    let folder = target_folder().join("kit");
+    let target = target_folder();
+    let target = target.parent().unwrap_or(&target);
+    let mut install = Command::new(root().join("port/emulator/install.sh"));
+    install.arg(&folder).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE", "dev");
+    finish(install)?;
+    let library = target_folder().join("card-native");
+    let mut native = program("CARGO", "cargo");
+    native.current_dir(root().join("port/kit/card"));
+    native.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(&library);
+    // The emulator runs the device part as code of this machine.
+    native.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    native.env_remove("CARGO_BUILD_TARGET").env_remove("CARGO_TARGET_DIR");
+    finish(native)?;
+    let archive = folder.join("matching.a");
+    let mut dpacc = Command::new(folder.join("bin/dpacc"));
+    dpacc.arg(source("device.c")).arg("-o").arg(&archive).arg("--app-name=matching");
+    dpacc.arg("--devicecc-options=-Wall,-Wextra,-Werror");
+    let library = library.join("release").display().to_string();
+    dpacc.arg(format!("-device-libs=-L{library},-ldpamatch_card"));
+    finish(dpacc)?;
+    let host = folder.join("matching");
+    let mut compiler = program("CC", "cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source("host.c"));
+    compiler.arg(root().join("port/kit/player.c")).arg(&archive);
+    compiler.arg("-I").arg(folder.join("include"));
+    compiler.arg("-I").arg(folder.join("include/fallback"));
+    compiler.arg(format!("-Wl,-rpath,{}", folder.join("lib").display()));
+    compiler.arg("-L").arg(folder.join("lib")).args(["-lflexio", "-libverbs", "-lmlx5", "-o"]);
+    compiler.arg(&host);
+    finish(compiler)?;
+    Ok(host)
+}
+
+/// Plays a job's stream with options of the program and of the emulator (`DPA_` names). Answers
+/// the difference to the oracle, if any, or what the program said.
+pub fn run(
+    host: &Path,
+    job: &Job,
+    options: &str,
+    folder: &Path,
+) -> std::io::Result<Result<String, String>> {
+    let out = folder.join(OUT);
+    fs::write(folder.join(STREAM), &job.files[STREAM])?;
+    let mut command = Command::new(host);
+    command.arg(folder.join(STREAM)).arg(&out);
+    for option in options.split_whitespace() {
+        match option.split_once('=') {
+            Some((name, value)) if name.starts_with("DPA_") => command.env(name, value),
+            _ => command.arg(option),
+        };
     }
-    linker.arg(archive).arg("-o").arg(&elf);
+    let ran = command.output()?;
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    if !ran.status.success() || !errors.is_empty() {
+        return Ok(Err(format!("{}: {said}{errors}", ran.status)));
+    }
+    Ok(job.difference(Some(&fs::read(out)?)).map_or(Ok(said), Err))
+}
+
+/// Compiles the device part for RISC-V and links it with the card's side. Answers the names that
+/// are left, which the card's system has to define.
+pub fn link_for_card() -> Result<Vec<String>, BuildError> {
+    let mut library = cargo("card-library", FLAGS)?;
+    library.current_dir(root().join("port/kit/card"));
+    finish(library)?;
+    let folder = target_folder().join("card-library").join(TARGET).join("release");
+    let (object, linked) = (folder.join("device.o"), folder.join("matching.o"));
+    let headers = root().join("port/emulator/include");
+    let mut compiler = Command::new(COMPILER);
+    compiler.args(["-march=rv64imac_zicsr", "-mabi=lp64", "-mcmodel=medany", "-O2", "-Werror"]);
+    compiler.args(["-Wall", "-Wextra", "-ffreestanding", "-nostdinc", "-isystem"]);
+    compiler.arg(headers.join("device")).arg("-isystem").arg(headers).arg("-c");
+    compiler.arg(source("device.c")).arg("-o").arg(&object);
+    finish(compiler)?;
+    let mut linker = linker()?;
+    linker.args(["-flavor", "gnu", "-r"]).arg(object);
+    linker.arg(folder.join("libdpamatch_card.a")).arg("-o").arg(&linked);
     finish(linker)?;
-    Ok(elf)
+    let read = |error| BuildError::Io(linked.display().to_string(), error);
+    let bytes = fs::read(&linked).map_err(read)?;
+    Ok(undefined(&bytes).unwrap_or_default())
+}
+
+fn undefined(bytes: &[u8]) -> Option<Vec<String>> {
+    use object::{Object, ObjectSymbol};
+    let file = object::File::parse(bytes).ok()?;
+    let names = file.symbols().filter(|symbol| symbol.is_undefined());
+    let names = names.filter_map(|symbol| Some(symbol.name().ok()?.to_owned()));
+    let mut names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    names.sort();
+    Some(names)
 }
 
 /// The Rust compiler's linker. Others may not know the newest names of RISC-V extensions in Rust's

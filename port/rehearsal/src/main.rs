@@ -7,7 +7,7 @@ use std::time::Instant;
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::choice::Choice;
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::rv64::{Image, Setup};
+use dpamatch_port::rv64::Image;
 use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
 
 const HELP: &str = "\
@@ -21,7 +21,7 @@ cargo xtask rv64 weak SEEDS [--first-seed N] PLACE...
                                  rate of wrong runs with one ordering weakened; PLACE: a line of
                                  `cargo xtask orderings --list`, `shipped`, or a kind of run:
                                  NC, WC-FP, WC-SP, streams
-cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
+cargo xtask rv64 kit             the engine as a DPA program: streams on the emulator; RISC-V objects
 cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text
 ";
@@ -106,32 +106,22 @@ fn run_weak(choice: &Choice) -> Result {
 }
 
 fn run_kit() -> Result {
-    if !kit::has_compiler() {
-        println!("skipped: there is no riscv64-unknown-elf-gcc (package gcc-riscv64-unknown-elf)");
-        return Ok(true);
-    }
-    let elf = kit::build()?;
-    let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
-    let outcome = dpamatch_port::rv64::run(&Image::from_elf(&std::fs::read(&elf)?)?, &setup);
-    let end =
-        outcome.end.map_or_else(|fault| fault.to_string(), |code| format!("exit code {code}"));
-    println!("interpreter: {}, {end}", outcome.console.trim_end());
-    let mut good = outcome.end == Ok(0);
-    if qemu::is_here() {
-        let job = Job {
-            name: "kit".to_owned(),
-            harts: kit::HARTS,
-            arguments: "kit".to_owned(),
-            ..Job::default()
-        };
-        let folder = root().join("target/firmware/run").join(std::process::id().to_string());
+    let mut good = true;
+    if bus::has_compiler() {
+        let (host, folder) = (kit::build()?, root().join("target/firmware/run/kit"));
         std::fs::create_dir_all(&folder)?;
-        let ran = qemu::run(&elf, &job, &folder, qemu::Mode::Usual)?;
-        println!("QEMU: {}", ran.console.trim_end());
-        good &= ran.is_good;
-        std::fs::remove_dir_all(folder)?;
+        let started = Instant::now();
+        let verdict = check::on_emulator(&host, &folder)?;
+        println!("DPA emulator: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
+        good = verdict.wrong.is_empty();
     } else {
-        println!("QEMU: skipped, there is no qemu-system-riscv64 (package qemu-system-misc)");
+        println!("DPA emulator: skipped, there is no C compiler (cc)");
+    }
+    if kit::has_compiler() {
+        let names = kit::link_for_card()?;
+        println!("RISC-V: linked; the card's system defines {}", names.join(", "));
+    } else {
+        println!("RISC-V: skipped, there is no riscv64-unknown-elf-gcc");
     }
     Ok(good)
 }

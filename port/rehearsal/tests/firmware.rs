@@ -9,7 +9,7 @@ use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::phases::{Phase, marks};
 use dpamatch_port::rv64::{Image, Setup};
 use dpamatch_port::weak::{self, Kind};
-use dpamatch_port::{bus, check, kit, qemu, steps};
+use dpamatch_port::{bus, check, qemu, steps};
 
 /// Path of the ELF file; `None` without the target.
 fn elf(build: Build) -> Option<PathBuf> {
@@ -174,23 +174,4 @@ fn the_predictors_table_is_of_this_code() {
     assert!(drift < 0.08, "{drift:.3} of it are others: run `cargo xtask rv64 steps --write`");
     let without_one = written.replace("SliceBegins", "# SliceBegins");
     assert!(steps::drift(&steps, &without_one) > 0.08);
-}
-
-#[test]
-fn handlers_in_c_link_with_the_cards_side() {
-    if !kit::has_compiler() {
-        println!("not tested: there is no riscv64-unknown-elf-gcc");
-        return;
-    }
-    let elf = match kit::build() {
-        Ok(path) => path,
-        Err(error @ BuildError::NoTarget) => {
-            println!("not tested: {error}");
-            return;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
-    let outcome = dpamatch_port::rv64::run(&image(&elf), &setup);
-    assert_eq!((outcome.end, outcome.console.as_str()), (Ok(0), "right pairs\n"));
 }

@@ -6,22 +6,34 @@ pub(crate) const WQEBB: u64 = 64;
 pub(crate) const SEGMENT: usize = 16;
 
 /// Opcodes of completions.
+pub(crate) const WRITTEN_IMMEDIATE: u8 = 1;
 pub(crate) const RECEIVED: u8 = 2;
+pub(crate) const RECEIVED_IMMEDIATE: u8 = 3;
 pub(crate) const REQUESTER_ERROR: u8 = 13;
 pub(crate) const RESPONDER_ERROR: u8 = 14;
 
 /// Syndromes of completions with an error.
 pub(crate) const LOCAL_OPERATION: u8 = 0x02;
 pub(crate) const LOCAL_PROTECTION: u8 = 0x04;
+pub(crate) const REMOTE_OPERATION: u8 = 0x14;
+pub(crate) const REMOTE_ACCESS: u8 = 0x13;
+pub(crate) const NO_ANSWER: u8 = 0x15;
 
 /// Opcodes of send queue entries.
 pub(crate) const NOP: u8 = 0x00;
+pub(crate) const WRITE: u8 = 0x08;
+pub(crate) const WRITE_IMMEDIATE: u8 = 0x09;
 pub(crate) const SEND: u8 = 0x0a;
+pub(crate) const SEND_IMMEDIATE: u8 = 0x0b;
+pub(crate) const READ: u8 = 0x10;
+pub(crate) const COMPARE_SWAP: u8 = 0x11;
+pub(crate) const FETCH_ADD: u8 = 0x12;
 
 /// Rights of keys and QPs, as libibverbs counts them.
 pub(crate) const LOCAL_WRITE: i32 = 1;
 pub(crate) const REMOTE_WRITE: i32 = 2;
 pub(crate) const REMOTE_READ: i32 = 4;
+pub(crate) const REMOTE_ATOMIC: i32 = 8;
 
 pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])

@@ -1,6 +1,6 @@
 //! The host's calls on queues.
 
-use super::{Cq, Receiver, Sender, Wq};
+use super::{Cq, Pair, Receiver, Sender, Wq};
 use crate::handle::{Handle, Kind};
 use crate::machine::machine;
 use crate::process::{Place, Process};
@@ -13,6 +13,7 @@ const WQ_DEPTH: u8 = 15;
 /// A ring's memory in the heap.
 const DEVICE: u32 = 0;
 
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct Memory {
     kind: u32,
@@ -158,23 +159,33 @@ fn create(
     let unit = if sends { super::format::WQEBB } else { 1 << log_stride };
     let ring = ring(&process, &attr.ring, unit << attr.log_depth)?;
     let (log_depth, user_index) = (attr.log_depth, attr.user_index);
-    let mut wq = Wq { process: process.id, receive: None, send: None, rules: 0 };
+    let mut wq = Wq { process: process.id, receive: None, send: None, pair: None, rules: 0 };
     if sends {
-        wq.send = Some(Sender { cqn, user_index, ring, log_depth, read: 0, broken: false });
+        wq.send = Some(Sender::new(cqn, user_index, ring, log_depth));
     } else {
         let record = record(&process, attr.record.daddr)?;
         let (taken, broken) = (0, false);
         wq.receive =
             Some(Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken });
     }
+    add(wq, queue)
+}
+
+/// Adds a work queue that the caller's attributes describe.
+fn add(wq: Wq, queue: *mut Handle) -> Result<(), Refusal> {
     if queue.is_null() {
         return Err("no place for the result".into());
     }
     let mut guard = machine().nic();
     let nic = &mut *guard;
-    let cq = nic.cqs.get_mut(cqn).ok_or_else(|| format!("no completion queue {cqn:#x}"))?;
+    let cqns: Vec<_> = wq.completes_at().collect();
+    if let Some(cqn) = cqns.iter().find(|&&cqn| nic.cqs.get(cqn).is_none()) {
+        return Err(format!("no completion queue {cqn:#x}").into());
+    }
     let number = nic.wqs.insert(|_| wq).ok_or("too many work queues")?;
-    cq.users += 1;
+    for cqn in cqns {
+        nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users += 1);
+    }
     // SAFETY: the API's contract for results.
     unsafe { put(queue, Kind::Wq.handle(number)) }
 }
@@ -189,9 +200,7 @@ fn destroy(queue: Handle) -> Result<(), Refusal> {
         return Err("steering rules lead here".into());
     }
     let gone = nic.wqs.remove(number);
-    let receive = gone.as_ref().and_then(|wq| wq.receive.as_ref()).map(|queue| queue.cqn);
-    let send = gone.as_ref().and_then(|wq| wq.send.as_ref()).map(|queue| queue.cqn);
-    for cqn in receive.into_iter().chain(send) {
+    for cqn in gone.iter().flat_map(Wq::completes_at) {
         nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users -= 1);
     }
     Ok(())
@@ -257,4 +266,121 @@ extern "C" fn flexio_rq_set_err_state(queue: Handle) -> i32 {
         wq.ok_or_else(|| Kind::Wq.gone())?.broken = true;
         Ok(())
     })
+}
+
+#[repr(C)]
+struct PairAttributes {
+    transport: u8,
+    pd: *const c_void,
+    access: i32,
+    operations: i32,
+    uar: u32,
+    log_sq_depth: u8,
+    log_rq_depth: u8,
+    sq_cqn: u32,
+    rq_cqn: u32,
+    rq_type: u8,
+    shared_rq: u32,
+    no_sq: u8,
+    user_index: u32,
+    ring: Memory,
+    record: Memory,
+    sq_ring: Memory,
+    next_state: u32,
+    remote: u32,
+}
+
+const RELIABLE: u8 = 0;
+const NO_RECEIVE_QUEUE: u8 = 3;
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_qp_create(
+    process: Handle,
+    _context: *const c_void,
+    attr: *const PairAttributes,
+    pair: *mut Handle,
+) -> i32 {
+    host("flexio_qp_create", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        let process = machine().process(process)?;
+        if attr.transport != RELIABLE {
+            return Err(format!("transport {}: only RC is emulated", attr.transport).into());
+        }
+        let (rq, sq) = (attr.log_rq_depth, attr.log_sq_depth);
+        if rq.max(sq) > WQ_DEPTH {
+            return Err(format!("a depth of 2^{}, at most 2^{WQ_DEPTH}", rq.max(sq)).into());
+        }
+        let mut wq = Wq { process: process.id, receive: None, send: None, pair: None, rules: 0 };
+        wq.pair = Some(Pair::new(attr.access));
+        // The send queue follows the receive queue, unless it has memory of its own.
+        let mut sq_ring = attr.sq_ring;
+        let user_index = attr.user_index;
+        match attr.rq_type {
+            0 => {
+                let record = record(&process, attr.record.daddr)?;
+                let bytes = 16_u64 << rq;
+                let ring = ring(&process, &attr.ring, bytes)?;
+                let (cqn, log_depth, log_stride) = (attr.rq_cqn, rq, 4);
+                let (taken, broken) = (0, false);
+                wq.receive = Some(Receiver {
+                    cqn,
+                    user_index,
+                    ring,
+                    record,
+                    log_depth,
+                    log_stride,
+                    taken,
+                    broken,
+                });
+                if sq_ring.daddr == 0 {
+                    let daddr = attr.ring.daddr.saturating_add(bytes.next_multiple_of(64));
+                    sq_ring = Memory { daddr, ..attr.ring };
+                }
+            }
+            NO_RECEIVE_QUEUE if sq_ring.daddr == 0 => sq_ring = attr.ring,
+            NO_RECEIVE_QUEUE => {}
+            other => return Err(format!("receive queue of type {other} is not emulated").into()),
+        }
+        if attr.no_sq == 0 {
+            let ring = ring(&process, &sq_ring, super::format::WQEBB << sq)?;
+            wq.send = Some(Sender::new(attr.sq_cqn, user_index, ring, sq));
+        }
+        add(wq, pair)
+    })
+}
+
+fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Pair) -> T) -> Result<T, Refusal> {
+    let number = Kind::Wq.number(pair)?;
+    let mut nic = machine().nic();
+    let found = nic.wqs.get_mut(number).and_then(|wq| wq.pair.as_mut());
+    Ok(work(found.ok_or_else(|| Kind::Wq.gone())?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_qp_modify(
+    pair: Handle,
+    attr: *const PairAttributes,
+    _mask: *const c_void,
+) -> i32 {
+    host("flexio_qp_modify", || {
+        // SAFETY: the API's contract for attributes.
+        let attr = unsafe { attributes(attr)? };
+        with_pair(pair, |pair| pair.step(attr.next_state, attr.remote))?
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_qp_destroy(pair: Handle) -> i32 {
+    host("flexio_qp_destroy", || destroy(pair))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_qp_get_qp_num(pair: Handle) -> u32 {
+    value("flexio_qp_get_qp_num", 0, || Kind::Wq.number(pair))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn flexio_qp_state_get(pair: Handle) -> u32 {
+    value("flexio_qp_state_get", 0, || with_pair(pair, |pair| pair.state))
 }

@@ -4,6 +4,7 @@ use super::format;
 use crate::process::Place;
 use crate::slab::Slab;
 use crate::status::Refusal;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers of keys begin here.
 const FIRST: u32 = 0x10;
@@ -128,6 +129,24 @@ impl Keys {
         // SAFETY: the key covers as many bytes of memory that stays mapped.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), target, from.len()) };
         Ok(())
+    }
+
+    /// Changes an aligned word at once. Answers what it was.
+    pub(crate) fn change(
+        &self,
+        key: u32,
+        address: u64,
+        rights: i32,
+        change: impl Fn(u64) -> u64,
+    ) -> Result<u64, String> {
+        let word = self.reach(key, address, 8, rights)?.cast::<AtomicU64>();
+        if !word.is_aligned() {
+            return Err(format!("an atomic at {address:#x}, which is not aligned to 8"));
+        }
+        // SAFETY: the key covers the aligned word, which stays mapped.
+        let found = unsafe { &*word }
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| Some(change(old)));
+        Ok(found.unwrap_or_else(|old| old))
     }
 }
 

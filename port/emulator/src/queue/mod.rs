@@ -8,11 +8,13 @@ mod completion;
 mod format;
 mod host;
 mod key;
+mod pair;
 mod receive;
 mod send;
 
 pub(crate) use completion::{Completion, Cq};
 pub(crate) use key::{Keys, Mkey};
+pub(crate) use pair::Pair;
 pub(crate) use receive::Receiver;
 pub(crate) use send::Sender;
 
@@ -30,11 +32,12 @@ const FIRST_WQ: u32 = 0x100;
 /// Bytes of the largest frame.
 const FRAME: usize = 1 << 14;
 
-/// A work queue: one for receiving, or one for sending.
+/// A work queue: one for receiving, one for sending, or a pair of both (QP).
 pub(crate) struct Wq {
     pub(crate) process: u32,
     pub(crate) receive: Option<Receiver>,
     pub(crate) send: Option<Sender>,
+    pub(crate) pair: Option<Pair>,
     /// Steering rules that lead here.
     pub(crate) rules: u32,
 }
@@ -57,6 +60,8 @@ pub(crate) struct Nic {
     pub(crate) wires: Wires,
     frame: Vec<u8>,
     outgoing: Vec<u8>,
+    /// Send queues whose peers had no buffer.
+    stalled: Vec<u32>,
 }
 
 impl Nic {
@@ -69,6 +74,7 @@ impl Nic {
             wires: Wires::new(),
             frame: Vec::with_capacity(FRAME),
             outgoing: Vec::with_capacity(FRAME),
+            stalled: Vec::new(),
         }
     }
 
@@ -150,6 +156,11 @@ impl Nic {
         }
     }
 
+    /// Whether something waits that no event announces.
+    pub(crate) fn waits(&self) -> bool {
+        self.wires.waits() || !self.stalled.is_empty()
+    }
+
     /// Takes what the wire brings. Answers how many things moved.
     pub(crate) fn pump(&mut self) -> usize {
         let mut frame = std::mem::take(&mut self.frame);
@@ -166,7 +177,7 @@ impl Nic {
             moved += 1;
         }
         self.frame = frame;
-        moved
+        moved + usize::from(self.try_again())
     }
 }
 

@@ -27,11 +27,12 @@ pub(crate) struct Buffer {
 }
 
 impl Receiver {
+    pub(crate) fn has_buffer(&self) -> bool {
+        !self.broken && self.record.word(0) as u16 != self.taken
+    }
+
     pub(crate) fn take(&mut self) -> Option<Buffer> {
-        if self.broken {
-            return None;
-        }
-        if self.record.word(0) as u16 == self.taken {
+        if !self.has_buffer() {
             return None;
         }
         let mut buffer = Buffer { segments: [(0, 0, 0); SEGMENTS], count: 0, counter: self.taken };

@@ -1,7 +1,7 @@
 //! Send queues.
 
 use super::completion::Completion;
-use super::{Nic, Wq, format};
+use super::{Nic, format};
 use crate::check::{Fault, device};
 use crate::process::Place;
 use crate::thread::Unit;
@@ -16,8 +16,9 @@ pub(crate) struct Sender {
     pub(crate) user_index: u32,
     pub(crate) ring: Place,
     pub(crate) log_depth: u8,
-    /// Units of 64 bytes that the NIC has read.
+    /// Units of 64 bytes that the NIC has read, and the last doorbell's.
     pub(crate) read: u16,
+    pub(crate) rung: u16,
     pub(crate) broken: bool,
 }
 
@@ -28,6 +29,10 @@ struct Entry {
 }
 
 impl Sender {
+    pub(crate) fn new(cqn: u32, user_index: u32, ring: Place, log_depth: u8) -> Self {
+        Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, broken: false }
+    }
+
     fn entry(&self) -> Entry {
         let mut entry = Entry { bytes: [0; UNITS * format::WQEBB as usize], length: 0, units: 1 };
         let unit = format::WQEBB as usize;
@@ -47,28 +52,45 @@ impl Sender {
     }
 }
 
+/// Why an entry is not done: a syndrome and a reason, or the peer has no buffer yet.
+pub(super) enum Undone {
+    Bad(u8, String),
+    NotReady,
+}
+
+impl From<String> for Undone {
+    fn from(why: String) -> Self {
+        Self::Bad(format::LOCAL_OPERATION, why)
+    }
+}
+
+pub(super) fn local(why: String) -> Undone {
+    Undone::Bad(format::LOCAL_PROTECTION, why)
+}
+
 impl Nic {
     /// A doorbell: the NIC reads entries up to `index`.
     pub(crate) fn ring(&mut self, by: Option<&Unit>, index: u16, number: u32) {
-        let sender = |wq: &Wq| wq.send.as_ref().map(|send| 1_u16 << send.log_depth.min(15));
-        let Some(depth) = self.wqs.get(number).and_then(sender) else {
-            return device(
-                by,
-                Fault::NoSuchQueue,
-                format_args!("no send queue {number:#x} to ring"),
-            );
+        let Some(send) = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut()) else {
+            let text = format_args!("no send queue {number:#x} to ring");
+            return device(by, Fault::NoSuchQueue, text);
         };
-        let mut left = depth;
+        let (read, depth) = (send.read, 1_u32 << send.log_depth);
+        if u32::from(index.wrapping_sub(read)) > depth {
+            let text = format_args!(
+                "send queue {number:#x}: doorbell {index} is more than its depth past {read}"
+            );
+            return device(by, Fault::BadEntry, text);
+        }
+        send.rung = index;
+        self.work_on(by, number);
+    }
+
+    /// Does the entries that a doorbell has announced, until a peer has no buffer.
+    fn work_on(&mut self, by: Option<&Unit>, number: u32) {
         while let Some(send) = self.wqs.get(number).and_then(|wq| wq.send.as_ref()) {
-            if send.broken || send.read == index {
+            if send.broken || send.read == send.rung {
                 return;
-            }
-            if left == 0 {
-                let read = send.read;
-                let text = format_args!(
-                    "send queue {number:#x}: doorbell {index} is more than its depth past {read}"
-                );
-                return device(by, Fault::BadEntry, text);
             }
             let (entry, read, cqn) = (send.entry(), send.read, send.cqn);
             let mut completion = Completion {
@@ -79,13 +101,19 @@ impl Nic {
                 ..Completion::default()
             };
             let result = self.execute(&entry, read, number);
+            if let Err(Undone::NotReady) = result {
+                if !self.stalled.contains(&number) {
+                    self.stalled.push(number);
+                }
+                return;
+            }
             let Some(send) = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut()) else {
                 return;
             };
-            send.read = read.wrapping_add(entry.units);
-            left = left.saturating_sub(entry.units);
+            let left = send.rung.wrapping_sub(read);
+            send.read = if entry.units < left { read.wrapping_add(entry.units) } else { send.rung };
             let wanted = entry.bytes[11] >> 2 & 3 >= 2;
-            if let Err((syndrome, why)) = &result {
+            if let Err(Undone::Bad(syndrome, why)) = &result {
                 send.broken = true;
                 device(
                     by,
@@ -100,68 +128,87 @@ impl Nic {
         }
     }
 
-    fn execute(&mut self, entry: &Entry, read: u16, number: u32) -> Result<(), (u8, String)> {
+    /// Tries entries again whose peers had no buffer. Answers whether one of them went on.
+    pub(super) fn try_again(&mut self) -> bool {
+        let stalled = std::mem::take(&mut self.stalled);
+        let read = |nic: &Self, number: u32| {
+            nic.wqs.get(number).and_then(|wq| wq.send.as_ref()).map(|send| send.read)
+        };
+        let mut moved = false;
+        for number in stalled {
+            let before = read(self, number);
+            self.work_on(None, number);
+            moved |= before != read(self, number);
+        }
+        moved
+    }
+
+    fn execute(&mut self, entry: &Entry, read: u16, number: u32) -> Result<(), Undone> {
         let bytes = &entry.bytes[..entry.length.min(entry.bytes.len())];
-        let bad = |why: String| (format::LOCAL_OPERATION, why);
         if bytes.len() < format::SEGMENT {
-            return Err(bad("it has no segment".into()));
+            return Err("it has no segment".to_owned().into());
         }
         let (index, named) = (format::be16(bytes, 1), format::be32(bytes, 4) >> 8);
         if named != number {
-            return Err(bad(format!("it names queue {named:#x}")));
+            return Err(format!("it names queue {named:#x}").into());
         }
         if index != read {
             // Hardware ignores the index of an Ethernet send; programs write the first pass's.
             let depth = self.wqs.get(number).and_then(|wq| wq.send.as_ref());
             let mask = depth.map_or(0, |send| (1_u32 << send.log_depth) - 1) as u16;
             if index & mask != read & mask {
-                return Err(bad(format!("its index is {index}")));
+                return Err(format!("its index is {index}").into());
             }
         }
-        match bytes[3] {
-            format::NOP => Ok(()),
-            format::SEND => self.send_ethernet(bytes),
-            other => Err(bad(format!("opcode {other:#x} is not emulated"))),
+        match (bytes[3], self.wqs.get(number).and_then(|wq| wq.pair)) {
+            (format::NOP, _) => Ok(()),
+            (opcode, Some(pair)) => self.operate(opcode, bytes, number, pair),
+            (format::SEND, None) => self.send_ethernet(bytes),
+            (other, None) => Err(format!("opcode {other:#x} is not emulated").into()),
         }
     }
 
-    fn send_ethernet(&mut self, bytes: &[u8]) -> Result<(), (u8, String)> {
-        let bad = |why: String| (format::LOCAL_OPERATION, why);
+    /// Adds the data of the segments from `at` on.
+    pub(super) fn gather(
+        &self,
+        bytes: &[u8],
+        mut at: usize,
+        data: &mut Vec<u8>,
+        most: usize,
+    ) -> Result<(), Undone> {
+        while at + format::SEGMENT <= bytes.len() {
+            let count = format::be32(bytes, at);
+            let length = (count & !INLINE) as usize;
+            if data.len() + length > most {
+                return Err(format!("more than {most} bytes").into());
+            }
+            if count & INLINE != 0 {
+                let Some(inline) = bytes.get(at + 4..at + 4 + length) else {
+                    return Err(format!("{length} bytes inline in its segments").into());
+                };
+                data.extend_from_slice(inline);
+                at = (at + 4 + length).next_multiple_of(format::SEGMENT);
+            } else {
+                let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
+                self.keys.read((place.0, place.1, length as u64), 0, data).map_err(local)?;
+                at += format::SEGMENT;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_ethernet(&mut self, bytes: &[u8]) -> Result<(), Undone> {
         if bytes.len() < 3 * format::SEGMENT {
-            return Err(bad(format!("{} segments for an Ethernet frame", bytes.len() / 16)));
+            return Err(format!("{} segments for an Ethernet frame", bytes.len() / 16).into());
         }
         let header = usize::from(format::be16(bytes, 0x1c));
-        let mut at = if header <= 2 { 0x20 } else { (0x1e + header).next_multiple_of(16) };
+        let at = if header <= 2 { 0x20 } else { (0x1e + header).next_multiple_of(16) };
         let mut frame = std::mem::take(&mut self.outgoing);
         frame.clear();
         if let Some(inline) = bytes.get(0x1e..0x1e + header) {
             frame.extend_from_slice(inline);
         }
-        let mut result = Ok(());
-        while at + format::SEGMENT <= bytes.len() {
-            let count = format::be32(bytes, at);
-            let length = (count & !INLINE) as usize;
-            if frame.len() + length > super::FRAME {
-                result = Err(bad(format!("a frame of more than {} bytes", super::FRAME)));
-                break;
-            }
-            if count & INLINE != 0 {
-                match bytes.get(at + 4..at + 4 + length) {
-                    Some(data) => frame.extend_from_slice(data),
-                    None => result = Err(bad(format!("{length} bytes inline in its segments"))),
-                }
-                at = (at + 4 + length).next_multiple_of(format::SEGMENT);
-            } else {
-                let data =
-                    (format::be32(bytes, at + 4), format::be64(bytes, at + 8), length as u64);
-                let read = self.keys.read(data, 0, &mut frame);
-                result = read.map_err(|why| (format::LOCAL_PROTECTION, why));
-                at += format::SEGMENT;
-            }
-            if result.is_err() {
-                break;
-            }
-        }
+        let result = self.gather(bytes, at, &mut frame, super::FRAME);
         if result.is_ok() {
             self.send_frame(&frame);
         }

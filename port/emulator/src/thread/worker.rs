@@ -214,7 +214,7 @@ impl Worker {
     fn sleep(&self, microseconds: i64) {
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.mail.load(Ordering::SeqCst) {
-            let waits = self.index == 0 && machine().nic().wires.waits();
+            let waits = self.index == 0 && machine().nic().waits();
             let nanoseconds = if waits { NAP_US * 1000 } else { microseconds * 1000 };
             let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
             let fd = self.event.as_raw_fd();

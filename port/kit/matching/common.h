@@ -1,0 +1,85 @@
+/* What host part and device part share: in the DPA's heap, but for struct words. */
+#ifndef DPAMATCH_MATCHING_COMMON_H
+#define DPAMATCH_MATCHING_COMMON_H
+
+#include "../dpamatch_card.h"
+
+#define WORKERS_MOST 16
+/* Entries of queues that only wake a thread or tell the end of a read. */
+#define LOG_SMALL 3
+#define SMALL (1u << LOG_SMALL)
+/* Rounds of one activation. A card's system ends handlers that never leave: 12 s on a BlueField-3. */
+#define ROUNDS_MOST 1000
+
+/* A message on the wire: its bytes, filled up to 8, then this. Its entry's head is that of
+ * struct dpamatch_entry; a rendezvous message has three words as its bytes. */
+struct trailer {
+	uint32_t comm, source, tag, length;
+	uint32_t hashes[3];
+	uint8_t protocol, has_hashes, gap[2];
+	uint64_t stamp;
+};
+
+_Static_assert(sizeof(struct trailer) == 40, "trailer");
+
+/* Words in the host's memory, each in a line of its own: the DPA writes back whole lines. */
+struct words {
+	uint64_t commands_head __attribute__((aligned(64)));
+	uint64_t arrivals_head __attribute__((aligned(64)));
+	uint64_t asleep __attribute__((aligned(64))); /* the leader waits for an event */
+	uint64_t completions_head __attribute__((aligned(64))); /* the host's */
+};
+
+struct queue {
+	uint64_t ring, record;
+	uint32_t number, log_depth;
+	uint32_t index; /* completions consumed */
+	uint32_t gap;
+};
+
+/* The one memory region of the host, and how the DPA reaches it. */
+struct host_memory {
+	uint64_t base;
+	uint32_t window, key;
+};
+
+/* A thread's queue pair for rendezvous. Local storage of the thread. */
+struct reader {
+	struct host_memory host;
+	struct queue done;
+	uint64_t ring, one, pointer;
+	uint32_t number, index;
+	uint32_t one_key, gap;
+};
+
+struct worker_state {
+	uint64_t shared, part; /* struct card, the library's worker */
+	struct queue bell;
+};
+
+struct card {
+	dpamatch_config config;
+	uint64_t arena, arena_bytes;
+	struct host_memory host;
+	/* Host addresses. */
+	uint64_t words, commands, completions, staging, staging_stride;
+	struct queue arrivals, bell;
+	uint64_t rq_ring, rq_record;
+	uint32_t arena_key, log_depth;
+	/* The device part's own. */
+	uint64_t library;
+	struct dpamatch_map map;
+	uint64_t commands_taken, arrived, given, results, results_head;
+	struct worker_state workers[WORKERS_MOST];
+	uint32_t running __attribute__((aligned(64))); /* workers inside an activation */
+	uint32_t rest __attribute__((aligned(64))); /* not 0: workers leave their activations */
+};
+
+/* The sending side: another process. */
+struct wire {
+	struct queue sent;
+	uint64_t ring;
+	uint32_t number, index, key, log_depth;
+};
+
+#endif

@@ -1,0 +1,371 @@
+/* The host: makes both processes and their queues, then plays a recorded stream.
+ *
+ *     matching STREAM OUTCOMES [NAME=VALUE]...
+ *
+ * Names: handlers, workers, receives, unexpected, bins, queue, barrier, removal. The card is
+ * one process, the wire's sender another; both belong to this program. */
+#include <libflexio/flexio.h>
+#include <time.h>
+#include <unistd.h>
+#include "../player.h"
+#include "common.h"
+
+extern struct flexio_app *matching;
+extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
+
+/* Longer messages go by rendezvous. */
+#define EAGER 128u
+#define ARENA (64u << 20)
+#define SLOT_OF_MESSAGE 576u
+#define LOG_WIRE 6
+#define CHECK(call)                                \
+	do {                                       \
+		if (call)                          \
+			fail("it failed: " #call); \
+	} while (0)
+
+/* The host's memory, one region: every part begins with a line. */
+static struct memory {
+	struct words *words;
+	struct dpamatch_slot *commands, *completions;
+	uint8_t *staging, *buffers, *outgoing;
+	uint64_t *over; /* by arrival: its rendezvous is over */
+} memory;
+
+static struct ibv_context *context;
+static struct ibv_pd *pd;
+static struct ibv_mr *region;
+static struct flexio_process *card_process, *wire_process;
+static struct card card = {
+	.config = { .handlers = 8, .workers = 1, .receives = 4096, .unexpected = 4096, .bins = 64,
+		    .communicators = 64, .queue = 128, .buffer_bytes = EAGER + sizeof(struct trailer),
+		    .fast_path = 3, .stamped = 1 },
+};
+static uint64_t card_daddr, wire_daddr, sent, left, released;
+static struct dpamatch_bus bus;
+
+static uint64_t device_memory(struct flexio_process *process, size_t bytes)
+{
+	flexio_uintptr_t daddr;
+
+	CHECK(flexio_buf_dev_alloc(process, bytes, &daddr));
+	CHECK(flexio_buf_dev_memset(process, 0, bytes, daddr));
+	return daddr;
+}
+
+static struct queue make_cq(struct flexio_process *process, uint32_t log_depth,
+			    struct flexio_event_handler *handler)
+{
+	struct queue queue = { .log_depth = log_depth };
+	struct flexio_cq_attr attr = { .log_cq_depth = (uint8_t)log_depth };
+	struct mlx5_cqe64 *entries = calloc_or_fail(1u << log_depth, sizeof(*entries));
+	struct flexio_cq *cq;
+
+	for (uint32_t at = 0; at < 1u << log_depth; at++)
+		mlx5dv_set_cqe_owner(&entries[at], 1);
+	CHECK(flexio_copy_from_host(process, entries, sizeof(*entries) << log_depth, &queue.ring));
+	free(entries);
+	queue.record = device_memory(process, 8);
+	attr.element_type = handler ? FLEXIO_CQ_ELEMENT_TYPE_DPA_THREAD :
+				      FLEXIO_CQ_ELEMENT_TYPE_NON_DPA_CQ;
+	attr.thread = handler ? flexio_event_handler_get_thread(handler) : NULL;
+	attr.uar_id = flexio_uar_get_id(flexio_process_get_uar(process));
+	attr.cq_dbr_daddr = queue.record;
+	attr.cq_ring_qmem.daddr = queue.ring;
+	CHECK(flexio_cq_create(process, NULL, &attr, &cq));
+	queue.number = flexio_cq_get_cq_num(cq);
+	return queue;
+}
+
+static struct flexio_qp *make_qp(struct flexio_process *process, uint32_t log_rq, uint64_t *rq,
+				 uint64_t *record, uint32_t rq_cqn, uint32_t log_sq, uint64_t *sq,
+				 uint32_t sq_cqn)
+{
+	struct flexio_qp_attr attr = { .transport_type = FLEXIO_QPC_ST_RC, .pd = pd };
+	uint64_t rq_bytes = ((16u << log_rq) + 63u) & ~63ull;
+	struct flexio_qp *qp;
+
+	*rq = device_memory(process, rq_bytes + (64u << log_sq));
+	*sq = *rq + rq_bytes;
+	*record = device_memory(process, 8);
+	attr.qp_access_mask = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	attr.ops_flag = FLEXIO_QP_WR_RDMA_WRITE | FLEXIO_QP_WR_RDMA_READ;
+	attr.uar_id = flexio_uar_get_id(flexio_process_get_uar(process));
+	attr.log_rq_depth = (uint8_t)log_rq;
+	attr.log_sq_depth = (uint8_t)log_sq;
+	attr.rq_cqn = rq_cqn;
+	attr.sq_cqn = sq_cqn;
+	attr.qp_wq_buff_qmem.daddr = *rq;
+	attr.qp_wq_dbr_qmem.daddr = *record;
+	CHECK(flexio_qp_create(process, NULL, &attr, &qp));
+	return qp;
+}
+
+static void connect_one(struct flexio_qp *qp, struct flexio_qp *other)
+{
+	struct flexio_qp_attr attr = { .remote_qp_num = flexio_qp_get_qp_num(other),
+				       .path_mtu = FLEXIO_QP_QPC_MTU_BYTES_4K, .rnr_retry = 7 };
+	struct flexio_qp_attr_opt_param_mask mask = { 0, 0 };
+
+	for (int state = FLEXIO_QP_STATE_INIT; state <= FLEXIO_QP_STATE_RTS; state++) {
+		attr.next_state = (enum flexio_qp_state)state;
+		CHECK(flexio_qp_modify(qp, &attr, &mask));
+	}
+}
+
+static void connect_both(struct flexio_qp *qp, struct flexio_qp *other)
+{
+	connect_one(qp, other);
+	connect_one(other, qp);
+}
+
+static uint32_t make_key(struct flexio_process *process, uint64_t daddr, size_t bytes)
+{
+	struct flexio_mkey_attr attr = { .pd = pd, .daddr = daddr, .len = bytes,
+					 .access = IBV_ACCESS_LOCAL_WRITE };
+	struct flexio_mkey *mkey;
+
+	CHECK(flexio_device_mkey_create(process, &attr, &mkey));
+	return flexio_mkey_get_id(mkey);
+}
+
+/* A thread with a queue pair of its own for rendezvous. */
+static struct flexio_event_handler *make_thread(flexio_func_t *function)
+{
+	uint64_t one = 1, rq, record, peer_rq, peer_record, peer_sq, own;
+	struct reader reader = { .host = card.host };
+	struct flexio_event_handler_attr attr = { .host_stub_func = function };
+	struct flexio_event_handler *handler;
+	struct queue peer_queue = make_cq(wire_process, LOG_SMALL, NULL);
+
+	reader.done = make_cq(card_process, LOG_SMALL, NULL);
+	CHECK(flexio_copy_from_host(card_process, &one, sizeof(one), &reader.one));
+	reader.one_key = make_key(card_process, reader.one, sizeof(one));
+	struct flexio_qp *qp = make_qp(card_process, 0, &rq, &record, reader.done.number, LOG_SMALL,
+				       &reader.ring, reader.done.number);
+	struct flexio_qp *peer = make_qp(wire_process, 0, &peer_rq, &peer_record, peer_queue.number,
+					 0, &peer_sq, peer_queue.number);
+	connect_both(qp, peer);
+	reader.number = flexio_qp_get_qp_num(qp);
+	CHECK(flexio_copy_from_host(card_process, &reader, sizeof(reader), &own));
+	attr.thread_local_storage_daddr = own;
+	CHECK(flexio_event_handler_create(card_process, &attr, &handler));
+	return handler;
+}
+
+static void *part(uint8_t **next, uint64_t bytes)
+{
+	void *begin = *next;
+
+	*next += (bytes + 63) / 64 * 64;
+	return begin;
+}
+
+static void make_memory(uint64_t count)
+{
+	uint64_t depth = card.config.queue, staged = card.config.buffer_bytes;
+	uint64_t bytes = 64u * 1024 + depth * (128 + staged + 64) + (count + 1) * (512 + 576 + 64);
+	uint8_t *next;
+
+	if (posix_memalign((void **)&next, 4096, bytes))
+		fail("no memory");
+	memset(next, 0, bytes);
+	card.host.base = (uint64_t)next;
+	region = ibv_reg_mr(pd, next, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+						     IBV_ACCESS_REMOTE_WRITE);
+	if (!region)
+		fail("no memory region");
+	card.host.key = region->lkey;
+	memory.words = part(&next, sizeof(*memory.words));
+	memory.commands = part(&next, depth * 64);
+	memory.completions = part(&next, depth * 64);
+	card.staging_stride = (staged + 63) / 64 * 64;
+	memory.staging = part(&next, depth * card.staging_stride);
+	memory.buffers = part(&next, count * 512);
+	memory.outgoing = part(&next, count * SLOT_OF_MESSAGE);
+	memory.over = part(&next, count * 8);
+	card.words = (uint64_t)memory.words;
+	card.commands = (uint64_t)memory.commands;
+	card.completions = (uint64_t)memory.completions;
+	card.staging = (uint64_t)memory.staging;
+	bus = (struct dpamatch_bus){
+		.buffers = (uint64_t)memory.buffers, .buffer_bytes = count * 512,
+		.commands = { card.commands, depth, (uint64_t)&memory.words->commands_head },
+		.arrivals = { 0, depth, (uint64_t)&memory.words->arrivals_head },
+		.completions = { card.completions, depth, (uint64_t)&memory.words->completions_head },
+	};
+}
+
+static void make_card(void)
+{
+	struct flexio_event_handler *threads[WORKERS_MOST];
+	uint64_t sq, unused_rq, unused_record, result = 1, start;
+	struct wire wire = { .log_depth = LOG_WIRE, .key = region->lkey };
+	struct flexio_window *window;
+
+	CHECK(flexio_window_create(card_process, pd, &window));
+	card.host.window = flexio_window_get_id(window);
+	card.log_depth = (uint32_t)__builtin_ctz(card.config.queue);
+	card.arena_bytes = ARENA;
+	card.arena = device_memory(card_process, ARENA);
+	card.arena_key = make_key(card_process, card.arena, ARENA);
+	threads[0] = make_thread(&leader);
+	card.arrivals = make_cq(card_process, card.log_depth, threads[0]);
+	card.bell = make_cq(card_process, LOG_SMALL, threads[0]);
+	for (uint32_t at = 1; at < card.config.workers; at++) {
+		threads[at] = make_thread(&worker);
+		card.workers[at].bell = make_cq(card_process, LOG_SMALL, threads[at]);
+	}
+	struct queue nothing = make_cq(card_process, LOG_SMALL, NULL);
+	struct flexio_qp *qp = make_qp(card_process, card.log_depth, &card.rq_ring, &card.rq_record,
+				       card.arrivals.number, 0, &sq, nothing.number);
+	wire.sent = make_cq(wire_process, LOG_WIRE, NULL);
+	struct flexio_qp *peer = make_qp(wire_process, 0, &unused_rq, &unused_record,
+					 wire.sent.number, LOG_WIRE, &wire.ring, wire.sent.number);
+	wire.number = flexio_qp_get_qp_num(peer);
+	CHECK(flexio_copy_from_host(card_process, &card, sizeof(card), &card_daddr));
+	CHECK(flexio_copy_from_host(wire_process, &wire, sizeof(wire), &wire_daddr));
+	CHECK(flexio_process_call(card_process, &set_up, &result, card_daddr));
+	if (result)
+		fail("no card of that size");
+	start = card_daddr + offsetof(struct card, workers);
+	for (uint32_t at = 1; at < card.config.workers; at++)
+		CHECK(flexio_event_handler_run(threads[at], start + at * sizeof(struct worker_state)));
+	CHECK(flexio_event_handler_run(threads[0], card_daddr));
+	memory.words->asleep = 1;
+	connect_both(qp, peer);
+}
+
+/* The player's calls. */
+
+static void *at(uint64_t address)
+{
+	return (void *)address;
+}
+
+static int send_it(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
+		   uint64_t stamp)
+{
+	uint8_t *message = memory.outgoing + arrival * SLOT_OF_MESSAGE;
+	uint64_t padded = (entry->length + 7u) / 8 * 8, *words = (uint64_t *)(message + 512);
+	struct trailer trailer;
+	uint64_t from = (uint64_t)message;
+
+	if (sent - left >= 1u << LOG_WIRE)
+		return 0;
+	memcpy(message, bytes, entry->length);
+	memcpy(&trailer, entry, offsetof(struct trailer, stamp));
+	trailer.stamp = stamp;
+	if (entry->length > EAGER) {
+		/* The descriptor is the message: where the bytes are, what says that they are read. */
+		trailer.protocol = DPAMATCH_RENDEZVOUS;
+		words[0] = from;
+		words[1] = (uint64_t)&memory.over[arrival];
+		words[2] = region->rkey;
+		from = (uint64_t)words;
+		padded = 3 * sizeof(*words);
+	}
+	memcpy((void *)(from + padded), &trailer, offsetof(struct trailer, stamp) + 8);
+	CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr, from,
+				  padded + sizeof(trailer)));
+	sent++;
+	return 1;
+}
+
+static void wait_a_little(void)
+{
+	uint64_t next = __atomic_load_n(&memory.words->commands_head, __ATOMIC_ACQUIRE), result;
+	int waits = (memory.commands[next & (bus.commands.depth - 1)].state & 1) ==
+		    ((next & bus.commands.depth) == 0);
+
+	/* A command, or room for results: the leader may wait for either. */
+	if ((waits || memory.words->completions_head != released) &&
+	    __atomic_exchange_n(&memory.words->asleep, 0, __ATOMIC_SEQ_CST)) {
+		released = memory.words->completions_head;
+		CHECK(flexio_process_call(card_process, &ring_bell, &result,
+					  (uint64_t)card.bell.number));
+	}
+	if (flexio_err_status_get(card_process) || flexio_err_status_get(wire_process))
+		fail("a process has ended");
+	if (sent != left)
+		CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr,
+					  (uint64_t)0, (uint64_t)0));
+	usleep(20);
+}
+
+static const void *staged(uint64_t position)
+{
+	return memory.staging + (position & (card.config.queue - 1)) * card.staging_stride;
+}
+
+static void read_message(const uint64_t descriptor[3], void *target, uint32_t bytes)
+{
+	if (bytes)
+		memcpy(target, (const void *)descriptor[0], bytes);
+	*(uint64_t *)descriptor[1] = 1;
+}
+
+static void read_option(const char *word)
+{
+	static const struct {
+		const char *name;
+		uint32_t *value;
+	} options[] = {
+		{ "handlers", &card.config.handlers }, { "workers", &card.config.workers },
+		{ "receives", &card.config.receives }, { "unexpected", &card.config.unexpected },
+		{ "bins", &card.config.bins },	       { "queue", &card.config.queue },
+		{ "barrier", &card.config.barrier },   { "removal", &card.config.removal },
+	};
+	for (size_t at = 0; at < sizeof(options) / sizeof(*options); at++) {
+		size_t length = strlen(options[at].name);
+		if (!strncmp(word, options[at].name, length) && word[length] == '=') {
+			*options[at].value = (uint32_t)strtoul(word + length + 1, NULL, 10);
+			return;
+		}
+	}
+	fail("an unknown option");
+}
+
+int main(int count, char **words)
+{
+	const struct player player = { &bus, BYTES_MOST, at, send_it, wait_a_little, staged, read_message };
+	size_t bytes;
+
+	if (count < 3)
+		fail("use: matching STREAM OUTCOMES [NAME=VALUE]...");
+	const struct operation *stream = map_file(words[1], &bytes, 0);
+	uint64_t number = bytes / sizeof(*stream), rendezvous = 0;
+	for (int at = 3; at < count; at++)
+		read_option(words[at]);
+	if (card.config.workers == 0 || card.config.workers > WORKERS_MOST ||
+	    card.config.queue == 0 || (card.config.queue & (card.config.queue - 1)))
+		fail("1 to 16 workers, and a queue whose depth is a power of two");
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	context = devices && devices[0] ? ibv_open_device(devices[0]) : NULL;
+	pd = context ? ibv_alloc_pd(context) : NULL;
+	if (!pd)
+		fail("no device");
+	CHECK(flexio_process_create(context, matching, NULL, &card_process));
+	CHECK(flexio_process_create(context, matching, NULL, &wire_process));
+	make_memory(number);
+	make_card();
+	play_stream(&player, stream, number, words[2], card.config.bins);
+	/* Each rendezvous message that was taken, and no other, is over. */
+	for (uint64_t arrival = 0; arrival < sent; arrival++) {
+		const struct trailer *trailer =
+			(const void *)(memory.outgoing + arrival * SLOT_OF_MESSAGE + 512 + 24);
+		if (trailer->protocol != DPAMATCH_RENDEZVOUS)
+			continue;
+		rendezvous++;
+		if (memory.over[arrival] != (uint64_t)was_taken(arrival))
+			fail("a rendezvous message is over too early or not at all");
+	}
+	printf("%lu messages, %lu of them by rendezvous\n", sent, rendezvous);
+	CHECK(flexio_process_destroy(wire_process));
+	CHECK(flexio_process_destroy(card_process));
+	ibv_dereg_mr(region);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(context);
+	ibv_free_device_list(devices);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* A player of recorded streams, for hosts that reach a card in different ways. */
+#ifndef DPAMATCH_PLAYER_H
+#define DPAMATCH_PLAYER_H
+
+#include "dpamatch_bus.h"
+
+#include <stdio.h>
+
+#define ANY UINT64_MAX
+/* Bytes of the longest message of a stream. */
+#define BYTES_MOST 512u
+
+struct operation {
+    uint64_t what, name, comm, source, tag, bytes;
+};
+
+/* How a host reaches its card. */
+struct player {
+    struct dpamatch_bus *bus;
+    uint32_t most; /* longer messages are cut */
+    /* Memory at an address of the bus. */
+    void *(*at)(uint64_t address);
+    /* Sends a message, whose length the entry has; 0: no room now. */
+    int (*send)(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
+                uint64_t stamp);
+    /* Lets the card work. */
+    void (*wait)(void);
+    /* The staging buffer of a position of the completion ring. */
+    const void *(*staged)(uint64_t position);
+    /* Reads a rendezvous message and tells its sender. NULL: it is given up. */
+    void (*read)(const uint64_t descriptor[3], void *target, uint32_t bytes);
+};
+
+void play_stream(const struct player *player, const struct operation *stream, uint64_t number,
+                 const char *outcomes, uint32_t bins);
+/* Whether a receive or a matched probe took the message. */
+int was_taken(uint64_t arrival);
+
+void fail(const char *what) __attribute__((noreturn));
+void *map_file(const char *name, size_t *bytes, int writes);
+void *calloc_or_fail(uint64_t number, size_t bytes);
+struct dpamatch_slot *slot(const struct dpamatch_ring *ring, uint64_t position);
+uint64_t head(const struct dpamatch_ring *ring);
+/* Publishes the written entry. */
+void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp);
+
+#endif
