@@ -27,36 +27,9 @@ use super::table::{Format, Wide};
 use super::trace::{CollectivesArgs, load};
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
-const EXAMPLES: &str = "\
-A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii),
-compressed or not. A trace does not record arrivals, so --order makes an order of posts and
-arrivals:
-  causal          a simulation: each rank runs until it blocks, and a simple network delays
-                  messages
-  time            by the recorded clocks: right if all ranks ran on one node
-  posts-first     the recorded pairs (from the statuses), all receives first
-  arrivals-first  the recorded pairs, every message as early as possible
-  random          the recorded pairs, interleaved at random
-The last three give the recorded matching with every engine. --engine replays the order
-through more engines, such as the emulated NIC, with the largest number of --bins. A folder of order
-logs (DPAMATCH_LOG) has the real order, so --order has no effect.
-
-Examples:
-  dpamatch analyze traces/lulesh-27
-  dpamatch analyze lulesh-27.dumpi.tar.xz amg-8.dumpi.tar.xz --bins 1,32,128
-  dpamatch analyze traces/amg-8 --order random --seed 7 --engine all
-  dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
-  dpamatch analyze traces/amg-8 --order time --check
-  dpamatch analyze traces/amg-8 --out report --receives 64
-  dpamatch analyze copy.bin --as-rank 3 --format json
-  dpamatch analyze logs --engine all
-  dpamatch analyze traces/lulesh-27 --collectives mpich --engine list,col-ll,col-pnp
-  dpamatch analyze traces/edge-4-mpich --against traces/edge-4-openmpi
-  dpamatch analyze traces/amg-8 --save before.json      see dpamatch diff";
-
 /// Analyze the matching of recorded MPI programs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+#[command(after_help = include_str!("help/analyze.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Traces, one after the other
     #[arg(value_name = "TRACE", required = true)]
@@ -136,7 +109,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Order of posts and arrivals; [`EXAMPLES`] describes them.
+/// Order of posts and arrivals; `help/analyze.txt` describes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Order {
     Causal,

@@ -31,63 +31,9 @@ use super::progress::bar;
 use super::table::{Format, Wide};
 use super::{BadInput, command_line, engines, output};
 
-const EXAMPLES: &str = "\
-In a repetition the receiver posts a window of receives and signals the sender. The sender starts
-the clock, sends the messages and waits for the acknowledgement after the last completion. The rate
-of a window is messages / time; the calibrated rate (window 'cal') is 127 / (time of window 128 -
-time of window 1). Each number is the median of the rounds, each round the median of its
-repetitions. Payloads and matching order are checked in the warm-up windows.
-
-A virtual machine may move the two CPUs: siblings (threads of one core), near or far. bench checks
-their placement before and after each measurement. Rates and ratios belong to one placement;
-measurements during which it changed are listed separately. Column n is the number of rounds of a
-row; a row with fewer than 3 is weak evidence. Single messages have percentiles.
-
-Scenarios:
-  NC, WC                 receives with distinct tags in arrival order, or all with one tag
-  WC-FP, WC-SP           WC with the fast path on, or off
-  NC-REV, NC-RND         posted in reverse or random order of arrival
-  NC-REV-S1021           NC-REV with tags 1021 apart; any distance up to 16000
-  ANYSRC[-REV], ANYTAG, ANYBOTH     wildcards
-  UNEXP[-WC|-REV|-ANYSRC-REV]       all messages arrive before the receives are posted
-  DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
-  MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
-  HOT-<p>                p percent of the messages have one key, the others distinct ones; in random
-                         order
-  FULL-<p>, UNEXP-FULL-<p>      NC or UNEXP with no room on the NIC for p percent of the receives or
-                         messages; software matches them
-  COMMS-<k>              NC spread over k communicators
-  MIX                    shares by --wild, --conflicts and --late; or by name: MIX-<w>-<c>-<l>
-  all                    all scenarios, depths 0 to 8192
-
-The options --receives, --unexpected and --communicators hold: what does not fit goes to software,
-and columns 'host recv' and 'host msg' show its shares. Without them every window fits on the NIC.
-
-On this machine one thread usually runs all handlers of a block, so none waits for another and
-conflicts cost little. --like card gives each handler a thread, slices of one handler, and the
-paper's bitmap as the barrier. It needs two processors more than handlers.
-
-Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8,
-then an overview.
-
-Examples:
-  dpamatch bench
-  dpamatch bench --scenario NC,WC --windows 1,128,1024
-  dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
-  dpamatch bench --scaling                               shards on 2, 4, 8 ... processors
-  dpamatch bench --scenario NC --rounds 9 --save before.json     see dpamatch diff
-  dpamatch bench --scenario NC,UNEXP --windows 1         latencies of single messages
-  dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
-  dpamatch bench --scenario MIX --wild 30 --conflicts 20 --late 10
-  dpamatch bench --scenario NC --windows 1024 --receives 512    half goes to software
-  dpamatch bench --like card --sweep 1,2,4,8             on ten processors or more
-  dpamatch bench --trace traces/lulesh-27 --rank 13
-  dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
-  dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
-
 /// Measure message rates of the emulated NIC, of sequential engines, and without matching.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+#[command(after_help = include_str!("help/bench.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Scenarios, by name
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]

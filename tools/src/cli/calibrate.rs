@@ -17,22 +17,9 @@ use dpamatch_tools::cost::rows;
 use dpamatch_tools::table::Table;
 use serde::Deserialize;
 
-const EXAMPLES: &str = "\
-Input: CSV with the header line series,threads,rate. The series is NC, WC-FP or WC-SP. The rate is
-in messages per microsecond (M messages/s), in windows of the profile's driver.window. NC with 1 and
-2 threads is required; without WC-FP and WC-SP with 2 threads the costs of the fast and the slow
-path stay. In a profile with instructions.cpi, only instructions.own_ns and the hand-over are
-fitted. All other rows, such as more threads, test the fitted profile; `dpamatch predict accuracy`
-compares it with the paper's card.
-
-Examples:
-  dpamatch calibrate measured.csv                        the fitted parameters and their rows
-  dpamatch calibrate measured.csv --write mine.toml      the profile with the fitted numbers
-  dpamatch predict --profile mine.toml";
-
 /// Fit a profile's free parameters to measured runs with one and two threads.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/calibrate.txt").trim_end())]
 pub(super) struct CalibrateArgs {
     /// Write the fitted profile to this file
     #[arg(long, value_name = "FILE")]

@@ -15,32 +15,9 @@ use super::table::{self, Format, Wide};
 use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-Network, shared memory and a kernel module feed one matcher; a policy chooses the channel to poll
-next.
-
-  latency      latency of single messages against the polling ratio, 1 to 1000
-  discovery    bursts from two peers in turn: time until each message is found, over burst lengths
-               and update rates
-  never-worse  all distributions of lengths and several gaps: each policy's distance to the best
-               published one
-  thresholds   the length from which a message takes another channel, by latency and by overlap
-               with computation
-
-All run in virtual time with published costs of polling; equal arguments give equal
-bytes.
-
-Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the
-ratio follows the last H messages), run-length (our own: learns how runs of messages continue).
-
-Examples:
-  dpamatch study channels --out figures
-  dpamatch study channels --only discovery --policy dynamic:8,run-length --bursts 1,8,64 --gap 300
-  dpamatch study channels --only latency --set network_start_ns=2000 --format csv";
-
 /// Compare policies for polling several channels.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/channels.txt").trim_end())]
 pub(super) struct Args {
     /// What to run
     #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',',

@@ -16,35 +16,9 @@ use super::input::choice;
 use super::table::Wide;
 use super::{BadInput, engines, output};
 
-const EXAMPLES: &str = "\
-Experiments:
-  search      4D's micro-benchmark: forward and reverse search over the job size
-  any         4D's micro-benchmark with a growing share of receives from any source
-  memory      4D's table of memory to the byte, and the real bytes of every engine
-  spans       4D's spans, thresholds and example
-  queues      dedicated queues of collectives against the cap
-  overhead    their overhead to search time
-  depth       search behind 1 to 65,536 entries that stay
-  rate        nanoseconds per message at 8,192 entries, forward and reverse
-  patterns    gather, halo exchange, n-body, radix, adaptive mesh, collectives
-  complexity  counted steps against the papers' formulas
-
-All engines run equal streams. An engine with other results than the list's ends the comparison
-(exit code 1). Steps are counted: with --rounds 0 the output is equal on every machine. Times are
-medians of the rounds; ratios are medians of each round's ratio to the list.
-
---out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
-
-Examples:
-  dpamatch study compare --all --out results           everything, in less than two minutes
-  dpamatch study compare search --ranks 64,704 --pending 10 --rounds 5
-  dpamatch study compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
-  dpamatch study compare complexity --rounds 0 --format json
-  dpamatch study compare rate --save before.json       compare later with dpamatch diff";
-
 /// Run the papers' experiments on the engines side by side: steps, memory and times.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/compare.txt").trim_end())]
 pub(super) struct Args {
     /// Experiments, by name
     #[arg(value_name = "EXPERIMENT", required_unless_present = "all", hide_possible_values = true,

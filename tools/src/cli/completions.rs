@@ -5,15 +5,9 @@ use clap_complete::Shell;
 
 use super::{Cli, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  dpamatch completions bash > ~/.local/share/bash-completion/completions/dpamatch
-  dpamatch completions fish > ~/.config/fish/completions/dpamatch.fish
-  dpamatch completions zsh > _dpamatch           into a folder of $fpath";
-
 /// Print a shell's completions of commands, options and values
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/completions.txt").trim_end())]
 pub(super) struct Args {
     /// The shell
     #[arg(value_enum)]

@@ -9,27 +9,9 @@ use super::document;
 use super::table::{Format, Wide, text};
 use super::{BadInput, output};
 
-const EXAMPLES: &str = "\
-Rows are compared if engine, scenario, size and all other keys are equal, and rates only within one
-placement. A figure measured in rounds has an interval: the ratios that a rank-sum test of both
-files' rounds does not reject. At 95 % it needs four rounds on both sides; with fewer a figure may
-be 'unclear'. Figures without rounds are counted or computed, so any difference is real.
-
-Exit code: 0 if nothing is worse by more than the threshold, 1 if a figure is worse by more than
-that over its whole interval, 2 if a file cannot be used.
-
-Examples:
-  dpamatch bench --scenario NC --rounds 9 --save before.json
-  dpamatch bench --scenario NC --rounds 9 --save after.json
-  dpamatch diff before.json after.json
-  dpamatch diff before.json after.json --threshold 2 --format json
-  dpamatch predict --format json > lazy.json
-  dpamatch predict --removal eager --format json > eager.json
-  dpamatch diff lazy.json eager.json --all";
-
 /// Show what changed between two results of bench, analyze, predict or compare.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/diff.txt").trim_end())]
 pub(super) struct Args {
     /// Results before, from --save or --format json
     #[arg(value_name = "BEFORE")]

@@ -8,15 +8,9 @@ use dpamatch_tools::table::Table;
 use super::document::{self, Form};
 use super::{BadInput, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  dpamatch engines                               name and description, one engine a line
-  dpamatch engines --format json
-  dpamatch match --engine list events.txt        use one of them";
-
 /// List the matching engines.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/engines.txt").trim_end())]
 pub(super) struct Args {
     /// Form of the list
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]

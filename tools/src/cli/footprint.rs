@@ -8,18 +8,9 @@ use super::document::{self, Form};
 use super::nic_args::NicSize;
 use super::{BadInput, output};
 
-const EXAMPLES: &str = "\
-The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive
-descriptors. The lines below it show the memory of the emulated NIC.
-
-Examples:
-  dpamatch footprint                             the paper's prototype: 2,048 bins, 1,024 receives
-  dpamatch footprint --bins 128 --receives 8192  the paper's example: about 520 KiB
-  dpamatch footprint --format json";
-
 /// Print the memory of an emulated NIC, table by table.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/footprint.txt").trim_end())]
 pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536
     #[arg(long, value_name = "B", default_value = "2048")]

@@ -12,41 +12,10 @@ use super::document::Lines;
 use super::input::choice;
 use super::{BadInput, document, output};
 
-const EXAMPLES: &str = "\
-Profiles:
-  mixed  some of everything, the largest rank, tag and communicator included
-  hot    few keys in long bursts
-  wild   half of the receives' sources and tags wild
-  deep   many keys, long queues
-  coll   collective operations in communicators of their own beside point-to-point traffic
-  comms  thousands of communicators, each used for a while
-  keys   keys chosen against hash tables: all in one bin, or different in high bits only
-
-Patterns: the events at one receiver of a job. Omitted options have the pattern's defaults.
-  senders      4D's micro-benchmark: messages of all ranks, each with its own tag
-  depth        entries that never match, and one receive and message behind them in each round
-  gather       all ranks send to one, which takes them in the order of ranks
-  halo2d       eight neighbours on a torus
-  halo3d       26 neighbours on a torus
-  ring         n-body: all receives posted at once, messages nearly in order
-  alltoall     radix sort: four receives at a time, unexpected messages pile up
-  amr          adaptive mesh: changing neighbours, many blocks, an allreduce a round
-  coll-gather  collective: a linear gather at its root
-  allreduce    collective: recursive doubling
-  iallgather   collective: linear allgather, all receives posted at once
-
-Examples:
-  dpamatch gen                                   2,000 events, mixed, seed 1
-  dpamatch gen --seed 3 --events 100000 --profile wild > wild.txt
-  dpamatch gen --profile deep | dpamatch match --engine bins --stats > results.txt
-  dpamatch gen --pattern gather --ranks 4096 | dpamatch match --engine list --stats > results.txt
-  dpamatch gen --pattern senders --ranks 64 --pending 10 --order reverse
-  dpamatch gen --pattern ring --ranks 1048576 --rounds 1 | head";
-
 /// Print a random stream of events, or the stream of a communication pattern; equal arguments give
 /// equal streams on every machine.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/generate.txt").trim_end())]
 pub(super) struct Args {
     /// Form of the stream; the other commands read the text
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Lines::Text)]

@@ -7,14 +7,9 @@ use clap::CommandFactory;
 use super::staged::StagedFolder;
 use super::{Cli, output};
 
-const EXAMPLES: &str = "\
-Examples:
-  dpamatch man | man -l -                        the page of dpamatch itself
-  dpamatch man --out ~/.local/share/man/man1     a page for each command: man dpamatch-bench";
-
 /// Print the manual page, or write the pages of all commands
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/man.txt").trim_end())]
 pub(super) struct Args {
     /// Write a page for each command into this folder
     #[arg(long, value_name = "DIR")]

@@ -14,33 +14,12 @@ use super::document::Lines;
 use super::nic_args::{NicArgs, settings};
 use super::{BadInput, document, engines, input, output};
 
-const EXAMPLES: &str = "\
-Input, one event a line; '#' starts a comment:
-  post,RECV,COMM,SOURCE|*,TAG|*[,key=value...]   a receive is posted
-  arrive,MSG,COMM,SOURCE,TAG[,key=value...]      a message arrives
-  cancel,RECV                                    a receive is cancelled
-  probe,ID,COMM,SOURCE|*,TAG|*                   search for the oldest unexpected message
-  mprobe,ID,COMM,SOURCE|*,TAG|*                  search for it and remove it from matching
-
-Output, one result a line, equal for every engine:
-  matched,RECV,MSG   probed,ID,MSG|none   mprobed,ID,MSG|none   cancelled,RECV   too-late,RECV
-  and at the end     posted,RECV          unexpected,MSG
-
-Exit code: 0, or 2 if a line is wrong (results of the lines before it may have been printed), or 1.
-
-Examples:
-  dpamatch match events.txt
-  dpamatch match --handlers 8 --workers 2 --receives 16 --stats events.txt
-  dpamatch match --engine list --stats - < events.txt
-  dpamatch match --engine 4d --comm-size 4096 --stats events.txt
-  dpamatch gen --profile wild | dpamatch match --bins 1 --format jsonl";
-
 /// The emulated NIC's name among the engines.
 const NIC: &str = "optimistic";
 
 /// Match a stream of posted receives and arriving messages.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/matching.txt").trim_end())]
 pub(super) struct Args {
     /// The matching engine, or the path of an engine's library
     #[arg(long, value_name = "NAME", default_value = NIC, value_parser = engines::any(&[]))]

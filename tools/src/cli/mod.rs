@@ -44,30 +44,12 @@ use dpamatch_tools::version::VERSION;
 
 use failure::{BadInput, Violated, WrongMatching};
 
-const EXAMPLES: &str = "\
-Examples:
-  dpamatch                                       the same as dpamatch bench
-  dpamatch bench                                 measure message rates, in less than a minute
-  dpamatch match events.txt                      match a stream of events
-  dpamatch gen --seed 7 | dpamatch match         match a random stream
-  dpamatch analyze traces/lulesh-27              a recorded program's matching
-  dpamatch offload traces/lulesh-27              does offloading to a card pay?
-  dpamatch engines                               list the engines
-  dpamatch study compare --all --out DIR         the papers' experiments on all engines
-  dpamatch diff before.json after.json           what changed between two results
-  dpamatch footprint --bins 128                  memory of the emulated NIC
-  dpamatch predict                               what a real DPA would do, in virtual time
-  dpamatch run -- mpiexec -n 4 ./app             run an MPI program with its matching on the NIC
-  dpamatch trace info run.tar.xz                 contents of a trace of MPI calls
-
-dpamatch COMMAND --help describes a command in full.";
-
 /// Columns of a line without a terminal.
 const WIDTH: usize = 100;
 
 /// Emulator of a SmartNIC data-path accelerator that does MPI message matching.
 #[derive(Debug, Parser)]
-#[command(name = "dpamatch", version = VERSION, max_term_width = WIDTH, after_help = EXAMPLES)]
+#[command(name = "dpamatch", version = VERSION, max_term_width = WIDTH, after_help = include_str!("help/dpamatch.txt").trim_end())]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

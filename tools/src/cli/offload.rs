@@ -20,31 +20,9 @@ use super::table::{Format, Wide, write};
 use super::trace::{CollectivesArgs, load};
 use super::{BadInput, document, engines, output};
 
-const EXAMPLES: &str = "\
-The host's time for matching is counted and priced: posts, messages, entries that the engine passes,
-bytes copied. The card's time for the same order comes from virtual time (see dpamatch predict).
-Then the ranks run through a simple network, once with the host's costs and once with the card's:
-the gain is how much earlier the run ends. Prices are ranges (dpamatch offload --print-host shows
-them with their sources), and the verdict is yes or no only if it holds for all of them.
-A folder with order logs (DPAMATCH_LOG) has its order and its time; the model lets a rank wait once
-for all messages that came to posted receives between one post and the next.
-
-  freed_us   processor time that all ranks save in matching, likely
-  later_us   delay of a message, likely
-  gain_%     how much earlier the run ends, in per cent: at worst, likely, at best
-
-Examples:
-  dpamatch offload traces/lulesh-27
-  dpamatch offload traces/amg-8 traces/minife-16 --handlers 16
-  dpamatch offload traces/amg-8 --ranks --communicators
-  dpamatch offload traces/amg-8 --collectives openmpi
-  dpamatch offload traces/amg-8 --hardware       the DPA beside hardware tag matching and the host
-  dpamatch offload traces/amg-8 --host my-host.toml --set memory.l2_ns=50
-  dpamatch offload --print-host > my-host.toml";
-
 /// Say whether offloading to a card pays: yes, no or indifferent.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/offload.txt").trim_end())]
 pub(super) struct Args {
     /// Traces, one after the other
     #[arg(value_name = "TRACE", required_unless_present = "print_host")]

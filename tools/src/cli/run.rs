@@ -19,25 +19,9 @@ use super::interrupt::Interrupt;
 use super::table::{Format, Wide, write};
 use super::{BadInput, Cli, document, guard, output, waits};
 
-const EXAMPLES: &str = "\
-The program's MPI library must send through libfabric: MPICH built with ch4:ofi, or Open MPI with
-the MTL ofi. The provider does the matching; `cargo build --release -p dpamatch_provider` builds it
-beside this command. Environment variables choose the engine (DPAMATCH_ENGINE) and the NIC's
-options.
-
-Examples:
-  dpamatch run -- mpiexec -n 4 ./app
-  DPAMATCH_ENGINE=list dpamatch run -- mpiexec -n 4 ./app
-  dpamatch run --out report --log -- mpiexec -n 4 ./app
-                                                 statistics, order logs, and what analyze says of them
-  dpamatch run --limit 60 -- mpiexec -n 4 ./app  after 60 s: what each rank waits for
-  dpamatch run --attach report                   the same of a running program, with --out report
-
-Ctrl-\\ (SIGQUIT) prints what each rank waits for, and the program goes on.";
-
 /// Run an MPI program with its matching on the emulated NIC, and report.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/run.txt").trim_end())]
 pub(super) struct Args {
     /// The launcher, the program and their arguments
     #[arg(value_name = "COMMAND", required_unless_present = "attach", last = true)]

@@ -2,17 +2,9 @@ use clap::Subcommand;
 
 use super::{channels, compare, cost};
 
-const EXAMPLES: &str = "\
-Examples:
-  dpamatch study compare --all --out results     every engine on the papers' experiments
-  dpamatch study cost                            moving, matching and contention of messages
-  dpamatch study channels --out figures          policies for polling several channels
-
-The same commands without the word 'study' work, too.";
-
 /// Reproduce the papers' experiments: matching engines, the cost model, polling.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/study.txt").trim_end())]
 pub(super) struct Args {
     #[command(subcommand)]
     what: What,

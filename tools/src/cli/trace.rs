@@ -17,23 +17,9 @@ mod check;
 mod dump;
 mod info;
 
-const EXAMPLES: &str = "\
-PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive
-(also .tar.xz, .tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or
-texts of dumpi2ascii; all may be compressed.
-
-Examples:
-  dpamatch trace info  lulesh-27.dumpi.tar.xz       ranks, versions, calls by class and function
-  dpamatch trace check lulesh-27.dumpi.tar.xz
-                                                 read everything, compare with the counts in the
-                                                 footers
-  dpamatch trace dump  lulesh-27.dumpi.tar.xz --rank 3 --limit 20
-  dpamatch trace dump  rank-0000.txt --format jsonl  one JSON object a line
-  dpamatch trace check --salvage cut.bin --as-rank 1";
-
 /// Inspect traces of MPI calls.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("help/trace.txt").trim_end())]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

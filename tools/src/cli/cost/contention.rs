@@ -8,21 +8,9 @@ use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 use super::{BadInput, folder, us};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-The published test of contention has routers in a line. Each process in the first half sends to its
-counterpart half a line further: of four routers 0 sends to 2 and 1 to 3, so the link from 1 to 2
-carries everything. The busiest link is counted message by message, along routes that take the first
-direction of the torus first. The published estimate l = 2 h^3 b ppn for equal hops and bytes
-assumes a cube full of senders.
-
-Examples:
-  dpamatch study cost contention
-  dpamatch study cost contention --routers 8 --sizes 1024,1048576 --format csv
-  dpamatch study cost contention --set contention.delta_s_per_byte=2e-10 --out figures";
-
 /// The contention test: a line of routers whose middle link carries everything.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/cost-contention.txt").trim_end())]
 pub(super) struct Args {
     /// Routers in the line
     #[arg(long, value_name = "ROUTERS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]

@@ -8,31 +8,9 @@ use dpamatch_tools::cost::{Estimate, Profile};
 use super::{BadInput, bad_line, file_or_stdin};
 use dpamatch_tools::table::{Cell, Table};
 
-const EXAMPLES: &str = "\
-Input: CSV with a header line, a measured run on each line; '#' starts a comment line.
-  seconds      duration of the run
-  messages     messages that each process sends
-  bytes        bytes that each process sends, all messages together
-  ppn          processes of a node that send at the same time (1)
-  place        socket, node or network: where the partners are (network)
-  protocol     short, eager or rendezvous (by the length of a message and the profile's limits)
-  steps        search steps of a receiver, for gamma per step
-  order        best, worst or random: the order of the tags, for gamma of gamma n^2
-  link_bytes   bytes on the busiest link, for delta; runs without contention are needed, too
-Columns with a default in brackets, steps, order and link_bytes are optional.
-
-Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by
-Student's t, and a search for the processes from which the node's rate limits. A parameter that the
-runs do not determine is shown as '-' and kept by --save.
-
-Examples:
-  dpamatch study cost fit runs.csv
-  dpamatch study cost fit runs.csv --search square --save mine.toml
-  dpamatch study cost ping-pong --runs | dpamatch study cost fit -";
-
 /// Fit alpha, R_b, R_N, gamma and delta to measured runs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/cost-fit.txt").trim_end())]
 pub(super) struct Args {
     /// The runs (CSV); - for standard input
     #[arg(value_name = "FILE")]

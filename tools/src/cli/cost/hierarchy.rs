@@ -9,18 +9,9 @@ use super::folder;
 use super::product::{Spread, costs_table, panels};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothed prolongation
-(Galerkin): coarse levels have few rows and many neighbours, so processes exchange many small
-messages there.
-
-Examples:
-  dpamatch study cost hierarchy --out figures
-  dpamatch study cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins";
-
 /// Cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/cost-hierarchy.txt").trim_end())]
 pub(super) struct Args {
     /// Cells along each edge of the cube
     #[arg(long, value_name = "CELLS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(EDGE_MAX)))]

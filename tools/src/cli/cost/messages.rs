@@ -15,38 +15,9 @@ use super::super::trace::{CollectivesArgs, bad_input, open};
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
-const EXAMPLES: &str = "\
-Input: CSV with a header line; '#' starts a comment line.
-  src, dst     ranks, from 0
-  bytes        length of the message
-  tag          its tag (0 if the column is missing)
-  comm         number of its communicator (0); src and dst are always world ranks
-  post         place of its receive in the order of posting (0), for --posting given
-  phase        name of the phase (one phase if the column is missing); one ends before the next
-               begins
-Messages of a phase are sent and arrive in the order of the lines. Other columns have no effect.
-
-In a trace, messages of all communicators count, with ranks of the world. Phases lie between
-collective operations of all processes; the k-th messages of all senders come before the next ones;
-receives are posted as recorded. Messages inside a collective operation (--collectives) belong to
-the phase that it ends.
-
-Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank
-receives (n); moving by the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2
-/ 3 and by the engine's steps; contention; and the total of the slowest rank by the chosen term of
-queue search.
-
-Examples:
-  dpamatch study cost messages list.csv
-  dpamatch study cost messages list.csv --per-rank --format csv
-  dpamatch study cost messages list.csv --engine bins --bins 32 --posting worst
-  dpamatch study cost messages - --queue bound < list.csv
-  dpamatch study cost messages --trace run.tar.xz
-  dpamatch study cost messages --trace run.tar.xz --collectives mpich";
-
 /// Cost of a list of messages, per phase and rank.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("collectives", |it| it.requires("trace")))]
+#[command(after_help = include_str!("../help/cost-messages.txt").trim_end(), mut_arg("collectives", |it| it.requires("trace")))]
 pub(super) struct Args {
     /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded
     /// MPI calls

@@ -20,28 +20,9 @@ use super::table::{self, Format, Wide};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives +
-contention on the links. Searching is bounded by gamma n^2; instead of the bound, any engine can
-count the steps it takes.
-
-Without a subcommand: the published model's numbers, the contention test, ping-pong on every engine
-and the multigrid example, in less than a minute.
-
-Examples:
-  dpamatch study cost --out figures
-  dpamatch study cost messages list.csv --per-rank --engine bins
-  dpamatch study cost fit runs.csv --save mine.toml
-  dpamatch study cost messages list.csv --profile mine.toml
-  dpamatch study cost ping-pong --sizes 16,256,4096 --engine list,bins,optimistic
-  dpamatch study cost spmv matrix.mtx --processes 64 --set layout.processes_per_node=16
-  dpamatch study cost hierarchy --edge 32 --processes 512 --product matrix
-  dpamatch study cost contention --routers 8
-  dpamatch study cost profile > mine.toml";
-
 /// Predict what communication costs: moving, matching, contention; fit the model's parameters.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/cost.txt").trim_end())]
 pub(super) struct Args {
     #[command(subcommand)]
     what: Option<What>,

@@ -12,23 +12,9 @@ use super::super::progress::bar;
 use super::{folder, not_counted, us};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-HighVolumePingPong sends n messages to a partner and n back, with constant total bytes. Receives are
-posted in the order of sending (best), in reverse (worst), or in a random order. Each engine matches
-both sides; 'endpoint' is the path through two endpoints with payloads. The time of a message and
-gamma are fitted to the best and worst orders and predict the random ones.
-
---runs prints the measured runs in the columns of 'dpamatch study cost fit'. The fit ignores a run's
-set-up time, so leave small sizes out.
-
-Examples:
-  dpamatch study cost ping-pong --out figures
-  dpamatch study cost ping-pong --engine list --sizes 64,256,1024,4096,10000
-  dpamatch study cost ping-pong --engine list --runs | dpamatch study cost fit - --search square";
-
 /// Measure HighVolumePingPong on the engines and compare with the model.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+#[command(after_help = include_str!("../help/cost-ping-pong.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Engines by name, 'all', and 'endpoint'
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all,endpoint",

@@ -16,19 +16,9 @@ use super::super::engines;
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
-const EXAMPLES: &str = "\
-Each process gets an equal number of consecutive rows, and the vector is spread like the rows. For
-each pair of processes one message carries the missing data: 8 bytes for each element of the vector,
-or whole rows for --product matrix.
-
-Examples:
-  dpamatch study cost spmv matrix.mtx --processes 64
-  dpamatch study cost spmv matrix.mtx --processes 1024 --product matrix --engine list,bins,optimistic
-  gunzip < matrix.mtx.gz | dpamatch study cost spmv - --processes 64 --format json";
-
 /// Cost of a product with a sparse matrix from a Matrix Market file.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/cost-product.txt").trim_end())]
 pub(super) struct Args {
     /// The matrix (Matrix Market, coordinate format); - for standard input
     #[arg(value_name = "FILE")]

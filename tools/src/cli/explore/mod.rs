@@ -18,50 +18,9 @@ use super::progress::spinner;
 use super::{BadInput, document, output};
 use input::{Input, InputArgs};
 
-const EXAMPLES: &str = "\
-The NIC's real handlers run, each on its own worker. A scheduler chooses the next worker at every
-access to shared state. Each schedule's result is compared with the oracle's. Seed S repeats
-schedule S; --turns repeats any schedule: `1x12` runs worker 1 for 12 turns.
-
-A handler's path is clean (took its first choice), fast (took the receive at its own place in the
-sequence) or slow (waited and searched again). The suffix -none marks an unexpected message.
-
-A rule removed with --fault can break a result here if it concerns search, barrier, conflicts, fast
-or slow path and the stream depends on it: try x1 to x5. Memory orderings (names that end in
--relaxed) never do, since all accesses have one order here. Rules of queues and fallback rarely do,
-since the stream's order is fixed. The loom models check both, see loom_tests/README.md.
-
-A failing schedule is minimised: removing any further turn makes the failure disappear. With
---exhaustive it has the fewest preemptions of all failing schedules.
-
-Exit code: 0 if every schedule gives the oracle's result, 3 if one does not, 2 if the input is
-wrong.
-
-Examples:
-  dpamatch explore --example x5              many schedules of the example x5: which paths occur
-  dpamatch explore --example x5 --story 7    schedule 7, step by step
-  dpamatch explore --example x5 --story 7 --html x5.html
-                                             the same as a page for a browser
-  dpamatch explore --example x5 --fault forcing-ignored
-                                             a schedule that goes wrong without the forcing rule
-  dpamatch explore --example x5 --fault forcing-ignored --html x5.html
-                                             that schedule beside the same one with the rule
-  dpamatch explore --example x6 --domains keyed --html x6.html
-                                             handlers that wait only for messages that they can meet
-  dpamatch explore --example x5 --exhaustive --handlers 3 --bound 2
-                                             every schedule with at most two preemptions
-  dpamatch explore --example x5 --fault forcing-ignored --test
-                                             the schedule as a Rust test
-  dpamatch explore --trace traces/lulesh-27 --rank 3 --html block.html
-                                             the widest block of a recorded rank
-  dpamatch explore --fault list              the rules, and what breaks without each
-  dpamatch explore --handlers 4 events.txt   a stream of your own: lines post,ID,COMM,SOURCE,TAG (*
-                                             is a wildcard), arrive,ID,COMM,SOURCE,TAG and cancel,ID
-  printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
-
 /// Run schedules of the real handlers on a stream and show their steps.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = include_str!("../help/explore.txt").trim_end())]
 pub(super) struct Args {
     /// Schedules to run; with --exhaustive at most [default: 5000, with --exhaustive 2000000]
     #[arg(long, value_name = "COUNT")]

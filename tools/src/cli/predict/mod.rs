@@ -25,34 +25,9 @@ use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
 
-const EXAMPLES: &str = "\
-The NIC's own handlers run in virtual time, each on an execution unit (EU). Its clock advances by
-the cost of its accesses and instructions on the card of the profile. Nothing is measured on this
-machine, and equal arguments give equal bytes.
-
-Examples:
-  dpamatch predict                           rates by number of handlers, and what limits them
-  dpamatch predict --threads 1-190 --stream
-                                             an endless stream in place of windows of 128
-  dpamatch predict --set memory.l2_ns=50     another value for one parameter
-  dpamatch predict accuracy --out figures    against the paper's measured Figure 8
-  dpamatch predict handlers --chrome trace.json
-                                             one run, handler by handler, and a trace for Perfetto
-  dpamatch predict sensitivity               the effect of each number of the profile
-  dpamatch predict ablation                  the contribution of each optimisation
-  dpamatch predict what-if                   unmeasured assumptions, one by one
-  dpamatch predict --trace traces/lulesh-27
-                                             a recorded program: the rank that gets most messages
-  dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
-                                             at the recorded times: can the card keep up?
-  dpamatch predict domains traces/*          what conflict domains bring to recorded programs
-  dpamatch predict stream events.txt         a stream of posts and arrivals
-  dpamatch predict --save before.json        compare later with dpamatch diff
-  dpamatch predict profile > mine.toml       the numbers behind it, to be edited";
-
 /// Predict message rates on a DPA, in virtual time.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = false)]
+#[command(after_help = include_str!("../help/predict.txt").trim_end(), args_conflicts_with_subcommands = false)]
 pub(super) struct Args {
     #[command(subcommand)]
     study: Option<Study>,
