@@ -254,8 +254,8 @@ fn handlers(report: &Report) -> Option<Advice> {
     let enough = (0..blocks.len()).find(|&at| filled(at) >= most * 0.95)?;
     let matched = (last.clean + last.fast + last.slow).max(1) as f64;
     let text = if most < 1.5 {
-        "Messages come one by one, so one handler at a time has work: the order of posts and arrivals allows no \
-         in parallel."
+        "Messages come one by one, so one handler at a time has work: the order of posts and \
+         arrivals allows no matching in parallel."
             .to_owned()
     } else if most >= 0.95 * f64::from(last.handlers) {
         format!(

@@ -9,20 +9,7 @@ use crate::table::{Cell, Table, escaped};
 
 /// Narrow screens scroll wide tables and figures and stack the advice. Page breaks split neither
 /// figures nor rows.
-const STYLE: &str = "\
-body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:0 1rem;color:#222;background:#fff}
-h1,h2,h3{line-height:1.2;overflow-wrap:anywhere}
-.wide{overflow-x:auto;margin:.5rem 0 1.5rem}
-table{border-collapse:collapse;font-size:.85rem}
-th,td{padding:.25rem .6rem;border-bottom:1px solid #ccc;text-align:right;vertical-align:top}
-th:first-child,td:first-child{text-align:left}
-.words td,.words th{text-align:left}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.6rem}
-figure{margin:1rem 0;overflow-x:auto}
-svg{max-width:100%;height:auto}
-@media(max-width:45rem){svg{max-width:none}.advice thead{display:none}.advice tr,.advice td{display:block}
-.advice td{border:0;padding:.1rem 0}.advice tr{border-bottom:1px solid #ccc;padding:.4rem 0}.advice td:first-child{font-weight:bold}}
-@media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}.wide{overflow:visible}}";
+const STYLE: &str = include_str!("report.css");
 
 /// Tables that only the CSV files show: too many rows, or one for each column of a figure.
 const NOT_SHOWN: [&str; 2] = ["advice", "depth"];

@@ -35,6 +35,8 @@ mod truth;
 
 pub use advice::Advice;
 pub use collect::collect;
+#[cfg(test)]
+pub(crate) use communicators::tests::programs as programs_of_text;
 pub use communicators::{Communicators, GlobalComm, Translation};
 pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;

@@ -133,193 +133,34 @@ fn begun<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{
-        Call, Collective, CollectiveKind, Comm, CommHow, CommNew, Datatype, DatatypeSizes, Dest,
-        Function, Op, Payload, Rank, RankInfo, RankReader, RecvSpec, Request, RunInfo, SendMode,
-        SendSpec, Source, Tag,
-    };
-
-    #[derive(Debug)]
-    struct Recorded {
-        run: RunInfo,
-        ranks: Vec<Rank>,
-        ops: Vec<Vec<Op<'static>>>,
-    }
-
-    struct Reader {
-        info: RankInfo,
-        ops: std::vec::IntoIter<Op<'static>>,
-    }
-
-    impl TraceSource for Recorded {
-        fn run(&self) -> &RunInfo {
-            &self.run
-        }
-
-        fn ranks(&self) -> &[Rank] {
-            &self.ranks
-        }
-
-        fn open(&self, rank: Rank) -> Result<Box<dyn RankReader + '_>, TraceError> {
-            let info = RankInfo {
-                rank,
-                format: "test",
-                version: None,
-                hostname: None,
-                start_s: None,
-                bytes: None,
-                sizes: DatatypeSizes::default(),
-                footer: None,
-            };
-            Ok(Box::new(Reader { info, ops: self.ops[rank.get() as usize].clone().into_iter() }))
-        }
-    }
-
-    impl RankReader for Reader {
-        fn info(&self) -> &RankInfo {
-            &self.info
-        }
-
-        fn next_call(&mut self) -> Result<Option<Call<'_>>, TraceError> {
-            let function = Function::from_name("MPI_Send").expect("a known function");
-            let call = |op| Call {
-                sequence: 0,
-                offset: 0,
-                function,
-                thread: None,
-                cpu: None,
-                wall: None,
-                op,
-            };
-            Ok(self.ops.next().map(call))
-        }
-    }
-
-    fn send(dst: u32, tag: u32, count: u64, comm: Comm) -> SendSpec {
-        SendSpec {
-            mode: SendMode::Standard,
-            dest: Dest::Rank(Rank::new(dst).expect("a rank")),
-            tag: Tag::new(tag).expect("a tag"),
-            comm,
-            // MPI_DOUBLE.
-            payload: Payload { count, datatype: Datatype(14) },
-        }
-    }
-
-    fn recorded(processes: u32, ops: Vec<Vec<Op<'static>>>) -> TraceMessages {
-        let ranks = (0..ops.len() as u32).map(|rank| Rank::new(rank).expect("a rank")).collect();
-        let run = RunInfo { processes: Some(processes), ..RunInfo::default() };
-        read(&Recorded { run, ranks, ops }, Library::Off).expect("a trace")
-    }
-
-    fn collective(comm: Comm) -> Op<'static> {
-        let kind = CollectiveKind::Barrier;
-        let (sent_counts, received_counts): (&[i32], &[i32]) = (&[], &[]);
-        Op::Collective(Collective {
-            kind,
-            comm,
-            root: None,
-            sent: None,
-            received: None,
-            sent_counts,
-            received_counts,
-        })
-    }
-
-    fn recv(tag: u32) -> Op<'static> {
-        let room = Payload { count: 9, datatype: Datatype(14) };
-        let source = Source::Rank(Rank::new(0).expect("a rank"));
-        let tag = dpamatch_vocabulary::TagSel::Tag(Tag::new(tag).expect("a tag"));
-        Op::Recv { recv: RecvSpec { source, tag, comm: Comm::WORLD, room }, status: None }
-    }
-
-    fn envelopes(phase: &Phase) -> Vec<(u32, u32, u32, u64)> {
-        phase.messages.iter().map(|m| (m.src, m.dst, m.tag, m.bytes)).collect()
-    }
+    use crate::analyze::programs_of_text;
 
     #[test]
-    fn sends_of_all_kinds_are_found_between_collective_operations() {
-        const REQUESTS: &[Request] = &[Request(9), Request(8)];
-        let world = Comm::WORLD;
-        let found = recorded(
-            4,
-            vec![
-                vec![
-                    Op::Send(send(1, 5, 2, world)),
-                    Op::SendInit { send: send(1, 6, 1, world), request: Request(9) },
-                    collective(Comm::SELF),
-                    Op::Start(REQUESTS),
-                    collective(world),
-                    Op::Start(REQUESTS),
-                    Op::RequestFree(Request(9)),
-                    Op::Start(REQUESTS),
-                    Op::Send(send(4, 0, 1, world)),
-                    Op::Send(SendSpec {
-                        payload: Payload { count: 1, datatype: Datatype(99) },
-                        ..send(1, 0, 1, world)
-                    }),
-                    Op::Send(SendSpec { dest: Dest::Null, ..send(1, 0, 1, world) }),
-                ],
-                vec![
-                    Op::Isend { send: send(0, 1, 0, world), request: Request(3) },
-                    collective(world),
-                ],
-            ],
-        );
-        assert_eq!((found.list.ranks, found.communicators, found.assumed_ranks), (4, 1, 0));
-        assert_eq!(found.left_out, LeftOut { unknown_bytes: 1, to_no_rank: 1 });
-        let [first, second] = &found.list.phases[..] else { panic!("two phases") };
-        assert_eq!((first.name.as_str(), second.name.as_str()), ("0", "1"));
-        // The first of each sender, then the second.
-        assert_eq!(envelopes(first), [(0, 1, 5, 16), (1, 0, 1, 0), (0, 1, 6, 8)]);
-        assert_eq!(envelopes(second), [(0, 1, 6, 8)]);
-    }
-
-    #[test]
-    fn ranks_of_all_communicators_become_those_of_the_world() {
-        let (reversed, pair) = (Comm(7), Comm(8));
-        let ops = |rank: u32| {
-            let split = |color, key, new| {
-                let how = CommHow::Split { color: Some(color), key };
-                Op::CommNew(CommNew { how, parent: Comm::WORLD, new })
-            };
-            vec![
-                split(0, -(rank as i32), reversed),
-                split(rank / 2, 0, pair),
-                Op::Send(send(0, rank, 1, reversed)),
-                collective(pair),
-                Op::Send(send(1, rank, 2, pair)),
-                // All processes, though not the world communicator: a phase ends.
-                collective(reversed),
-                Op::Send(send(3, rank, 1, Comm(9))),
-            ]
-        };
-        let found = recorded(4, (0..4).map(ops).collect());
-        let [before, after] = &found.list.phases[..] else { panic!("two phases") };
-        assert_eq!(
-            (before.name.as_str(), after.name.as_str()),
-            ("2", "3"),
-            "two creations are two cuts"
-        );
-        let to_first = (0..4).map(|rank| (rank, 3, rank, 8));
-        let in_pairs = [(0, 1), (1, 1), (2, 3), (3, 3)].map(|(src, dst)| (src, dst, src, 16));
-        assert_eq!(envelopes(before), to_first.chain(in_pairs).collect::<Vec<_>>());
-        let comms: Vec<u32> = before.messages.iter().map(|message| message.comm).collect();
-        assert_eq!(comms[0], comms[3]);
-        assert_eq!(comms[4], comms[5]);
-        assert!(comms[4] != comms[6] && comms[0] != comms[4], "{comms:?}");
-        // The creation of communicator 9 was not recorded: world ranks stand in.
-        assert_eq!(envelopes(after).iter().map(|&(_, dst, ..)| dst).collect::<Vec<_>>(), [3; 4]);
-        assert_eq!((found.communicators, found.assumed_ranks), (4, 4));
-    }
-
-    #[test]
-    fn receives_keep_the_order_in_which_they_were_posted() {
-        let world = Comm::WORLD;
-        let sends = (0..3).map(|tag| Op::Send(send(1, tag, 1, world))).collect();
-        let found = recorded(2, vec![sends, vec![recv(2), recv(0), recv(1)]]);
-        let posts: Vec<u32> =
-            found.list.phases[0].messages.iter().map(|message| message.post).collect();
-        assert_eq!(posts, [1, 2, 0]);
+    fn messages_are_those_of_the_text() {
+        for section in include_str!("from_trace.txt").split("\n[").skip(1) {
+            let (title, lines) = section.split_once('\n').expect("a title");
+            let (programs, claims) = programs_of_text(lines.lines());
+            let processes = claims[0].join(" ").parse().expect("a number of processes");
+            let found = of_run(&Run::new(programs, Some(processes)));
+            let LeftOut { unknown_bytes, to_no_rank } = found.left_out;
+            let mut told = vec![
+                format!(
+                    "communicators {}, assumed ranks {}",
+                    found.communicators, found.assumed_ranks
+                ),
+                format!("unknown bytes {unknown_bytes}, to no rank {to_no_rank}"),
+            ];
+            for Phase { name, messages } in &found.list.phases {
+                told.push(format!("phase {name}"));
+                told.extend(messages.iter().map(|Message { src, dst, tag, bytes, comm, post }| {
+                    let post = (*post != UNKNOWN).then(|| format!(", receive {post}"));
+                    let post = post.unwrap_or_default();
+                    format!("{src} to {dst}: tag {tag}, {bytes} bytes, communicator {comm}{post}")
+                }));
+            }
+            let expected: Vec<String> = claims[1..].iter().map(|words| words.join(" ")).collect();
+            assert_eq!(told, expected, "{title}\n{}", told.join("\n"));
+            assert_eq!(found.list.ranks, processes, "{title}");
+        }
     }
 }

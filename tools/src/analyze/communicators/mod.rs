@@ -16,7 +16,7 @@ mod create;
 mod follow;
 mod group;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// How reliable a communicator's ranks are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]

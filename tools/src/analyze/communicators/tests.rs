@@ -4,7 +4,9 @@ use super::*;
 use crate::analyze::collect::tests::collected;
 
 /// The programs of a section's calls, and its other lines.
-fn programs<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Program>, Vec<Vec<&'a str>>) {
+pub(crate) fn programs<'a>(
+    lines: impl Iterator<Item = &'a str>,
+) -> (Vec<Program>, Vec<Vec<&'a str>>) {
     let (mut calls, mut claims) = (BTreeMap::<u32, String>::new(), Vec::new());
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
         match line.split_once(" MPI_") {
