@@ -13,7 +13,7 @@ use crate::engine::{
 use crate::host::NicMatcher;
 #[cfg(feature = "plugin")]
 use crate::plugin::{Plugin, Sizes, Table};
-use crate::stream::StreamMatcher;
+use crate::stream::{ByKind, StreamMatcher};
 
 /// The options of all engines. An engine ignores the options of others.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct EngineOptions {
     /// Entries on the card of the engines that stand for cards with matching in hardware. The
     /// default is UCX's for BXI (`TM_LIST_SIZE`).
     pub list_entries: u32,
+    /// How long the array-based engine keeps its arrays.
+    pub array_life: ArrayLife,
     /// When the four-dimensional engine's lists become grids.
     pub grid: GridThreshold,
     /// The emulated NIC.
@@ -80,6 +82,7 @@ impl Default for EngineOptions {
             k: 8,
             theta: 100,
             list_entries: 256,
+            array_life: ArrayLife::default(),
             grid: GridThreshold::default(),
             nic,
             threads: true,
@@ -191,13 +194,13 @@ impl EngineEntry {
     /// [`BuildError`] for options that no such engine can have.
     pub fn build(&self, options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
         match self.kind {
-            Kind::Software(engine) => Ok(Box::new(engine(options))),
+            Kind::Software(engine) => Ok(Box::new(ByKind::new(engine(options)))),
             #[cfg(feature = "plugin")]
             Kind::Plugin(_) => {
                 let reason = "the library cannot make one".to_owned();
                 let engine =
                     self.engine(options).ok_or(BuildError { engine: self.name, reason })?;
-                Ok(Box::new(engine))
+                Ok(Box::new(ByKind::new(engine)))
             }
             Kind::Nic(build) => build(options),
         }
@@ -262,7 +265,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::software(
         "rank-array",
         "per communicator an array of lists by source (Open MPI ob1)",
-        |options| Box::new(RankArrayEngine::new(ArrayLife::default(), options.comm_size)),
+        |options| Box::new(RankArrayEngine::new(options.array_life, options.comm_size)),
     ),
     EngineEntry::software(
         "4d",

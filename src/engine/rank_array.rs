@@ -9,7 +9,7 @@
 //! communicator's size if known, else it grows with the sources seen. Sources at or above its limit
 //! share one more list, which is searched like any list.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, choices};
 
 use super::Load;
 use super::chain::{Chain, Head};
@@ -21,14 +21,15 @@ pub const ARRAY_RANKS_MAX: u32 = 1 << 20;
 /// Longest array of a communicator of unknown size.
 const UNTOLD_RANKS_MAX: u32 = 4096;
 
-/// How long an array is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ArrayLife {
-    /// Until the communicator is freed, as Open MPI does.
-    #[default]
-    Communicator,
-    /// Until both queues are empty, as in the paper: less memory, a new array for the next entry.
-    Entries,
+choices! {
+    /// How long an array is kept.
+    pub enum ArrayLife, by default Communicator {
+        /// Until the communicator is freed, as Open MPI does.
+        Communicator = "communicator",
+        /// Until both queues are empty, as in the paper: less memory, a new array for the next
+        /// entry.
+        Entries = "entries",
+    }
 }
 
 /// A communicator's array and lists.

@@ -75,25 +75,6 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
     }
 }
 
-/// Delegates to the engine in the box.
-impl StreamMatcher for Box<dyn Engine> {
-    fn run(
-        &mut self,
-        events: &mut dyn Iterator<Item = Event>,
-        sink: &mut dyn FnMut(Outcome),
-    ) -> Result<(), RunError> {
-        self.as_mut().run(events, sink)
-    }
-
-    fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError> {
-        self.as_mut().time(fill, timed)
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        self.as_ref().counters()
-    }
-}
-
 /// Makes the call of one event. Returns the result if there is one to print.
 pub fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {

@@ -47,6 +47,7 @@ mod generate;
 #[cfg(feature = "conformance")]
 mod hostile;
 mod id_set;
+mod kinds;
 pub mod lines;
 mod matcher;
 mod reader;
@@ -56,6 +57,7 @@ pub use event::Event;
 pub use field::FieldError;
 #[cfg(feature = "conformance")]
 pub use generate::{Generator, Profile};
+pub use kinds::{ByKind, KindStats, Kinds};
 pub use matcher::{RunError, StreamMatcher, apply};
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
 

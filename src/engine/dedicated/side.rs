@@ -48,9 +48,6 @@ pub(super) struct Wanted {
 /// Counts of searches and of other work.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
-    /// By kind: point-to-point, collective; probes count as point-to-point.
-    searches: [u64; 2],
-    attempts: [u64; 2],
     /// Searches in a context that held elements of both kinds, which the paper excludes.
     mixed: u64,
     /// Searches profiled, queues made, ranks visited by extractions.
@@ -156,9 +153,6 @@ impl<T: Copy> Side<T> {
         }
         stats.hops += self.route.len() as u64;
         stats.searched(depth, best.is_some());
-        let collective = wanted.kind.is_some_and(|kind| kind.class != Kind::POINT_TO_POINT);
-        self.work.searches[usize::from(collective)] += 1;
-        self.work.attempts[usize::from(collective)] += depth;
         if let Some(start) = start {
             self.work.search_ns += start.elapsed().as_nanos() as u64;
         }
@@ -308,17 +302,13 @@ impl<T: Copy> Side<T> {
 
     pub(super) fn counters(&self, side: &str) -> Vec<Counter> {
         let partners = self.pnp.partner_count() as u64;
-        let Work { searches, attempts, mixed, overhead_steps, search_ns, overhead_ns } = self.work;
+        let Work { mixed, overhead_steps, search_ns, overhead_ns } = self.work;
         let values = [
             ("queue_cap", u64::from(self.budget.cap())),
             ("collective_queues", u64::from(self.budget.used) - partners),
             ("collective_levels", self.col.level_count() as u64),
             ("partner_queues", partners),
             ("partner_levels", self.pnp.level_count() as u64),
-            ("p2p_searches", searches[0]),
-            ("p2p_attempts", attempts[0]),
-            ("collective_searches", searches[1]),
-            ("collective_attempts", attempts[1]),
             ("mixed_searches", mixed),
             ("overhead_steps", overhead_steps),
             ("search_ns", search_ns),

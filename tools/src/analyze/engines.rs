@@ -54,7 +54,7 @@ fn replay_rank(
     let mut matcher = match entry.engine(options) {
         Some(mut engine) => {
             tell_sizes(view, engine.as_mut());
-            Box::new(engine)
+            Box::new(dpamatch::stream::ByKind::new(engine))
         }
         None => entry.build(options)?,
     };

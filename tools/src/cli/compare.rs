@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use dpamatch::engine::{BinCount, GridThreshold};
+use dpamatch::engine::{ArrayLife, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
-use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
+use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, winners};
 use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// included
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&[]))]
     engine: Vec<String>,
-    /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
+    /// Job sizes of 'search', 'queues', 'applications', 'overhead' and 'patterns', 2 to 65536
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=65_536))]
     ranks: Vec<u32>,
     /// Messages of each sender in 'search'; 'any' takes the largest
@@ -54,6 +54,10 @@ pub(super) struct Args {
     /// Entries on the card of 'hw-list', 'portals' and 'alpu'
     #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     list_entries: u32,
+    /// How long 'rank-array' keeps its arrays: until the communicator is freed, or until its queues
+    /// are empty
+    #[arg(long, value_name = "LIFE", default_value_t, value_parser = choice::<ArrayLife>())]
+    array_life: ArrayLife,
     /// Entries above which '4d' leaves its list [default: 26, 50, 98 or 194 by the job's size]
     #[arg(long, value_name = "E")]
     threshold: Option<u32>,
@@ -116,6 +120,7 @@ impl Args {
             k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
             theta: self.theta,
             list_entries: self.list_entries,
+            array_life: self.array_life,
             grid: self.threshold.map_or(GridThreshold::Span, GridThreshold::Entries),
             ..plan.options
         };
@@ -142,7 +147,14 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
-    let reports = run_all(&args.experiments(), &plan)?;
+    let mut reports = run_all(&args.experiments(), &plan)?;
+    if args.all {
+        let table = winners(&reports);
+        if let Some((_, last)) = reports.last_mut() {
+            last.summary.push(table.clone());
+            last.data.push(table);
+        }
+    }
     if let Some(folder) = &args.out {
         write_folder(folder, &reports)
             .with_context(|| format!("cannot write into {}", folder.display()))?;

@@ -1,7 +1,8 @@
 //! The experiments by name, with their inputs and results.
 
 use super::{
-    Candidate, Case, CompareError, Sheet, complexity, dedicated, measure, memory, senders, traffic,
+    Candidate, Case, CompareError, Sheet, applications, complexity, dedicated, measure, memory,
+    senders, traffic,
 };
 use crate::figure::Figure;
 use crate::table::Table;
@@ -22,6 +23,8 @@ choices! {
         Spans = "spans",
         /// Dedicated queues of collectives against the cap.
         Queues = "queues",
+        /// Applications as whole jobs.
+        Applications = "applications",
         /// Overhead of dedicated queues relative to their search time.
         Overhead = "overhead",
         /// Search behind entries that stay, one to 65,536 of them.
@@ -101,7 +104,8 @@ impl Experiment {
             Self::Memory => memory::memory(plan, progress),
             Self::Spans => Ok(memory::spans()),
             Self::Queues => dedicated::queues(plan, progress),
-            Self::Overhead => dedicated::overhead(plan, progress),
+            Self::Applications => applications::applications(plan, progress),
+            Self::Overhead => applications::overhead(plan, progress),
             Self::Depth => traffic::depth(plan, progress),
             Self::Rate => senders::rate(plan, progress),
             Self::Patterns => traffic::patterns(plan, progress),

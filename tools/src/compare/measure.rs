@@ -103,8 +103,7 @@ pub struct Measurement {
     /// The counters' values after the queues were filled ([`Workload::filling`]).
     pub filling: Vec<Counter>,
     pub matches: u64,
-    /// Checksum of all results, in order.
-    pub digest: u64,
+    pub digest: Digest,
     /// Nanoseconds per match, by round; empty without timing.
     pub ns: Vec<f64>,
 }
@@ -160,6 +159,31 @@ impl Measurement {
         let ratios: Vec<f64> =
             self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
         Summary::of(&ratios).map(|summary| summary.median)
+    }
+}
+
+/// Checksum of results, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    pub fn add(&mut self, outcome: Outcome) {
+        let values = match outcome {
+            Outcome::Matched { recv, msg } => [0, recv.0, msg.0],
+            Outcome::Posted { recv } => [1, recv.0, 0],
+            Outcome::Unexpected { msg } => [2, msg.0, 0],
+            // Workloads neither probe nor cancel.
+            _ => [3, 0, 0],
+        };
+        for value in values {
+            self.0 = (self.0 ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+        }
     }
 }
 
@@ -236,19 +260,10 @@ fn count(
     room: Room,
     events: &mut dyn Iterator<Item = Event>,
 ) -> Result<Measurement, CompareError> {
-    let (mut digest, mut matches) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    let (mut digest, mut matches) = (Digest::default(), 0);
     let mut sink = |outcome: Outcome| {
-        let (what, left, right) = match outcome {
-            Outcome::Matched { recv, msg } => (0, recv.0, msg.0),
-            Outcome::Posted { recv } => (1, recv.0, 0),
-            Outcome::Unexpected { msg } => (2, msg.0, 0),
-            // Workloads neither probe nor cancel.
-            _ => (3, 0, 0),
-        };
-        matches += u64::from(what == 0);
-        for value in [what, left, right] {
-            digest = (digest ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(23);
-        }
+        matches += u64::from(matches!(outcome, Outcome::Matched { .. }));
+        digest.add(outcome);
     };
     let mut filling = Vec::new();
     let counters = match candidate.build(workload, room)? {
@@ -256,9 +271,9 @@ fn count(
             for event in events.take(workload.filling() as usize) {
                 apply(engine.as_mut(), event).into_iter().for_each(&mut sink);
             }
-            filling = StreamMatcher::counters(&engine);
-            engine.run(events, &mut sink).map_err(candidate.failed())?;
-            StreamMatcher::counters(&engine)
+            filling = engine.as_ref().counters();
+            engine.as_mut().run(events, &mut sink).map_err(candidate.failed())?;
+            engine.as_ref().counters()
         }
         Made::Stream(mut matcher) => {
             matcher.run(events, &mut sink).map_err(candidate.failed())?;
@@ -284,7 +299,7 @@ fn time(
     rest: &[Event],
 ) -> Result<Duration, CompareError> {
     let time = match candidate.build(workload, room)? {
-        Made::Engine(mut engine) => engine.time(fill, rest),
+        Made::Engine(mut engine) => engine.as_mut().time(fill, rest),
         Made::Stream(mut matcher) => matcher.time(fill, rest),
     };
     time.map_err(candidate.failed())

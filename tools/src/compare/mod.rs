@@ -12,12 +12,14 @@
 //! | [`memory`](Experiment::Memory) | 4D's table of memory, and real bytes |
 //! | [`spans`](Experiment::Spans) | 4D's spans, thresholds and example |
 //! | [`queues`](Experiment::Queues) | dedicated queues against the cap, and their benefit |
+//! | [`applications`](Experiment::Applications) | applications of both queue papers as whole jobs |
 //! | [`overhead`](Experiment::Overhead) | overhead of dedicated queues relative to search time |
 //! | [`depth`](Experiment::Depth) | search behind entries that stay |
 //! | [`rate`](Experiment::Rate) | time per message at one depth, forward and reverse |
 //! | [`patterns`](Experiment::Patterns) | application patterns ([`workload`](crate::workload)) |
 //! | [`complexity`](Experiment::Complexity) | counted steps against the papers' formulas (O3) |
 
+mod applications;
 mod case;
 mod complexity;
 mod dedicated;
@@ -27,8 +29,10 @@ mod measure;
 mod memory;
 mod senders;
 mod traffic;
+mod winners;
 
 pub use case::{Case, Sheet};
 pub use error::CompareError;
 pub use experiment::{Experiment, Plan, Progress, Report};
 pub use measure::{Candidate, Measurement, measure};
+pub use winners::winners;

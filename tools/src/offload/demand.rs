@@ -82,9 +82,8 @@ impl<'a> Part<'a> {
     ) -> Result<Demand, RunError> {
         let mut engine = entry.engine(options).expect("a software engine");
         tell_sizes(self.view, engine.as_mut());
-        let mut matcher = Box::new(engine);
-        matcher.run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
-        let steps = counted_steps(&StreamMatcher::counters(&*matcher))
+        engine.as_mut().run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
+        let steps = counted_steps(&engine.as_ref().counters())
             .expect("every software engine counts its steps");
         let mut demand = Demand { steps, ..Demand::default() };
         for (event, _) in self.events() {

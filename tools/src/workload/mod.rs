@@ -21,11 +21,13 @@
 //! | [`iallgather`](Pattern::Iallgather) | dedicated queues | `pending` of each other rank |
 
 mod events;
+mod job;
 mod order;
 mod pattern;
 
 use dpamatch_vocabulary::CommId;
 pub use events::Events;
+pub use job::{App, Job};
 pub use order::{NEAR, Order};
 pub use pattern::Pattern;
 
