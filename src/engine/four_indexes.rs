@@ -14,11 +14,11 @@
 //! ([`Growth`]). A search in the worst order then makes 1.25 compares on average, and the processor
 //! predicts its end more often than with full tables.
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, WildcardClass};
 
 use super::BinCount;
 use super::chain::{Chain, Slab};
-use super::hash::{bin_of, key_hash};
+use super::hash::{bin_of, key_hash, selector_hash};
 use super::indexed::{Entries, Steps};
 
 /// The size rule of the tables, and counts of their growth.
@@ -67,20 +67,6 @@ impl Growth {
         };
         (bins(posted) + bins(unexpected)) * size_of::<Chain>() as u64
     }
-}
-
-/// The hash of a selector in the index of its class (O5). Wild fields do not count.
-#[inline]
-fn hash_of_selector(comm: CommId, selector: Selector) -> u32 {
-    let source = match selector.source {
-        SourceSel::Any => 0,
-        SourceSel::Rank(rank) => rank.get(),
-    };
-    let tag = match selector.tag {
-        TagSel::Any => 0,
-        TagSel::Tag(tag) => tag.get(),
-    };
-    key_hash(comm.0, source, tag)
 }
 
 /// The hash of a message in the index of a class.
@@ -239,7 +225,7 @@ impl FourIndexes {
         if !self.messages_stand_in(class) {
             self.link_all(growth, entries, class);
         }
-        let chain = self.unexpected[class as usize].chain(hash_of_selector(key.0, key.1));
+        let chain = self.unexpected[class as usize].chain(selector_hash(key.0.0, key.1));
         entries.first_fitting(chain, class as usize, u64::MAX, key, steps)
     }
 
@@ -299,7 +285,7 @@ impl FourIndexes {
     ) -> bool {
         let posted = entries.posted.get_mut(at);
         let class = posted.selector.class();
-        posted.home = hash_of_selector(posted.comm, posted.selector);
+        posted.home = selector_hash(posted.comm.0, posted.selector);
         let table = &mut self.posted[class as usize];
         let collided =
             table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);

@@ -1,6 +1,8 @@
 //! The hash of a key (communicator, source, tag). It does not depend on the machine, because
 //! statistics depend on bins.
 
+use dpamatch_vocabulary::Selector;
+
 /// Both halves of the 128-bit product: every bit of the result depends on every bit of `a`.
 #[inline]
 pub(super) fn fold(a: u64, b: u64) -> u64 {
@@ -14,6 +16,13 @@ pub fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
     let pair = (u64::from(source) << 32 | u64::from(tag)) ^ 0xa076_1d64_78bd_642f;
     let mixed = fold(pair, 0xe703_7ed1_a0b4_28db) ^ u64::from(comm);
     (fold(mixed ^ 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3) >> 32) as u32
+}
+
+/// Hash of a receive's key in the index of its class (O5). Wild fields do not count.
+#[inline]
+pub fn selector_hash(comm: u32, selector: Selector) -> u32 {
+    let (source, tag) = (selector.source.number(), selector.tag.number());
+    key_hash(comm, source.unwrap_or(0), tag.unwrap_or(0))
 }
 
 /// The bin of a hash: a multiplication instead of a division, for any number of bins.

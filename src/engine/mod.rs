@@ -42,7 +42,7 @@ pub use four_d::{
     paper_overhead_four_d,
 };
 pub use four_indexes::FourIndexes;
-pub use hash::{bin_of, key_hash};
+pub use hash::{bin_of, key_hash, selector_hash};
 pub use indexed::{Entries, Index, Indexed, Posted, Steps, Unexpected};
 pub use list::ListEngine;
 pub use nic_list::{NicDesign, NicListEngine};

@@ -53,15 +53,9 @@ pub struct Key {
 
 impl Key {
     fn of(comm: CommId, selector: Selector) -> Self {
-        let source = match selector.source {
-            SourceSel::Any => -1,
-            SourceSel::Rank(rank) => rank.get().into(),
-        };
-        let tag = match selector.tag {
-            TagSel::Any => -1,
-            TagSel::Tag(tag) => tag.get().into(),
-        };
-        Self { source, tag, comm: comm.0 }
+        let number = |number: Option<u32>| number.map_or(-1, i64::from);
+        let Selector { source, tag } = selector;
+        Self { source: number(source.number()), tag: number(tag.number()), comm: comm.0 }
     }
 
     /// `None` if a number is neither -1 nor a rank or tag.

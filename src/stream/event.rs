@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use dpamatch_vocabulary::{
-    CommId, Envelope, MsgId, Operation, ProbeId, RecvId, Selector, SourceSel, TagSel,
-};
+use dpamatch_vocabulary::{CommId, Envelope, MsgId, Operation, ProbeId, RecvId, Selector};
 
 use crate::engine::Collective;
 
@@ -87,14 +85,13 @@ impl Event {
 
 fn write_selector(f: &mut fmt::Formatter<'_>, comm: CommId, selector: Selector) -> fmt::Result {
     write!(f, ",{}", comm.0)?;
-    match selector.source {
-        SourceSel::Any => f.write_str(",*")?,
-        SourceSel::Rank(rank) => write!(f, ",{}", rank.get())?,
+    for number in [selector.source.number(), selector.tag.number()] {
+        match number {
+            None => f.write_str(",*")?,
+            Some(number) => write!(f, ",{number}")?,
+        }
     }
-    match selector.tag {
-        TagSel::Any => f.write_str(",*"),
-        TagSel::Tag(tag) => write!(f, ",{}", tag.get()),
-    }
+    Ok(())
 }
 
 fn write_keys(

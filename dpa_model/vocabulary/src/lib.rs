@@ -132,6 +132,28 @@ pub enum TagSel {
     Tag(Tag),
 }
 
+impl SourceSel {
+    /// The rank's number; `None` for any source.
+    #[inline]
+    pub fn number(self) -> Option<u32> {
+        match self {
+            Self::Any => None,
+            Self::Rank(rank) => Some(rank.get()),
+        }
+    }
+}
+
+impl TagSel {
+    /// The tag's number; `None` for any tag.
+    #[inline]
+    pub fn number(self) -> Option<u32> {
+        match self {
+            Self::Any => None,
+            Self::Tag(tag) => Some(tag.get()),
+        }
+    }
+}
+
 impl From<Rank> for SourceSel {
     fn from(rank: Rank) -> Self {
         Self::Rank(rank)
@@ -163,13 +185,8 @@ impl Selector {
     /// communicator.
     #[inline]
     pub fn accepts(&self, source: Rank, tag: Tag) -> bool {
-        (match self.source {
-            SourceSel::Any => true,
-            SourceSel::Rank(wanted) => wanted == source,
-        }) && (match self.tag {
-            TagSel::Any => true,
-            TagSel::Tag(wanted) => wanted == tag,
-        })
+        self.source.number().is_none_or(|wanted| wanted == source.get())
+            && self.tag.number().is_none_or(|wanted| wanted == tag.get())
     }
 
     /// Which of the four indexes holds such a receive (O5).

@@ -28,14 +28,8 @@ impl Operation {
     /// The operation's record; `None` for creations and frees of communicators.
     pub fn to_record(&self) -> Option<[u8; Self::RECORD_BYTES]> {
         let of = |comm: CommId, selector: Selector| {
-            let source = match selector.source {
-                SourceSel::Any => ANY,
-                SourceSel::Rank(rank) => rank.get().into(),
-            };
-            let tag = match selector.tag {
-                TagSel::Any => ANY,
-                TagSel::Tag(tag) => tag.get().into(),
-            };
+            let (source, tag) = (selector.source.number(), selector.tag.number());
+            let [source, tag] = [source, tag].map(|number| number.map_or(ANY, u64::from));
             [comm.0.into(), source, tag]
         };
         let (kind, name, [comm, source, tag], bytes) = match *self {

@@ -21,7 +21,7 @@
 
 mod window;
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 use window::Window;
 
 use super::chain::{Chain, Head};
@@ -108,15 +108,7 @@ impl Adapted {
 
     #[inline]
     fn slot_of(&self, selector: Selector) -> Option<usize> {
-        let source = match selector.source {
-            SourceSel::Any => None,
-            SourceSel::Rank(rank) => Some(rank.get()),
-        };
-        let tag = match selector.tag {
-            TagSel::Any => None,
-            TagSel::Tag(tag) => Some(tag.get()),
-        };
-        self.slot(source, tag)
+        self.slot(selector.source.number(), selector.tag.number())
     }
 
     #[inline]
@@ -228,12 +220,8 @@ impl Adaptive {
 
 /// The sources of the entries of both queues, receives from any source apart.
 fn sources(entries: &Entries<2, 2>, comm: &Adapted) -> impl Iterator<Item = u32> {
-    let posted = entries.posted.walk(comm.all.posted, ALL).filter_map(|(_, posted)| {
-        match posted.selector.source {
-            SourceSel::Any => None,
-            SourceSel::Rank(rank) => Some(rank.get()),
-        }
-    });
+    let posted = entries.posted.walk(comm.all.posted, ALL);
+    let posted = posted.filter_map(|(_, posted)| posted.selector.source.number());
     let messages = entries.unexpected.walk(comm.all.unexpected, ALL);
     posted.chain(messages.map(|(_, message)| message.envelope.source.get()))
 }

@@ -27,7 +27,7 @@ mod side;
 
 pub use cap::dedicated_queue_cap;
 use catalogue::{Catalogue, Kind};
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 use side::{Side, Wanted};
 
 use super::entry::{Entry, PostedReceive, UnexpectedMessage};
@@ -113,13 +113,6 @@ pub struct DedicatedEngine {
     stats: Stats,
 }
 
-fn concrete(source: SourceSel) -> Option<u32> {
-    match source {
-        SourceSel::Any => None,
-        SourceSel::Rank(rank) => Some(rank.get()),
-    }
-}
-
 impl DedicatedEngine {
     /// An engine with empty queues.
     pub fn new(config: DedicatedConfig) -> Self {
@@ -145,7 +138,7 @@ impl DedicatedEngine {
 
     /// Node of the oldest unexpected message that fits.
     fn oldest(&mut self, kind: Option<Kind>, comm: CommId, selector: Selector) -> Option<u32> {
-        let wanted = Wanted { kind, comm, source: concrete(selector.source) };
+        let wanted = Wanted { kind, comm, source: selector.source.number() };
         self.umq.search(wanted, |message| message.fits(&(comm, selector)), &mut self.stats.umq)
     }
 
@@ -165,7 +158,7 @@ impl DedicatedEngine {
             return Some(self.take(at));
         }
         let receive = PostedReceive { recv, comm, selector };
-        let source = concrete(selector.source);
+        let source = selector.source.number();
         let at = self.prq.insert(receive, comm, kind, source, &mut self.stats.prq);
         self.places.set(&self.prq, recv, at);
         self.note_memory();

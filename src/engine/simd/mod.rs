@@ -16,7 +16,7 @@
 mod lanes;
 mod packed;
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 use lanes::Comparer;
 use packed::{Masks, PackedQueue, key, mask};
 
@@ -52,15 +52,9 @@ impl Default for SimdEngine {
 }
 
 fn selector_key(comm: CommId, selector: Selector) -> (u32, u32) {
-    let (source, any_source) = match selector.source {
-        SourceSel::Any => (0, true),
-        SourceSel::Rank(rank) => (rank.get(), false),
-    };
-    let (tag, any_tag) = match selector.tag {
-        TagSel::Any => (0, true),
-        TagSel::Tag(tag) => (tag.get(), false),
-    };
-    (key(comm.0, source, tag), mask(any_source, any_tag))
+    let (source, tag) = (selector.source.number(), selector.tag.number());
+    let key = key(comm.0, source.unwrap_or(0), tag.unwrap_or(0));
+    (key, mask(source.is_none(), tag.is_none()))
 }
 
 fn envelope_key(envelope: &Envelope) -> u32 {
@@ -148,7 +142,7 @@ impl<E: Packed> Queue<E> for PackedQueue<E> {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{RANK_MAX, TAG_MAX};
+    use dpamatch_vocabulary::{RANK_MAX, SourceSel, TAG_MAX, TagSel};
 
     use super::*;
     use crate::engine::words::{envelope, exact, rank, tag};

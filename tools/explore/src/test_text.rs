@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dpamatch_vocabulary::{Envelope, Operation, SourceSel, TagSel};
+use dpamatch_vocabulary::{Envelope, Operation};
 
 use crate::{Ending, Setup, Turns};
 
@@ -58,14 +58,8 @@ fn test(
 fn call(operation: &Operation) -> String {
     match *operation {
         Operation::Post { recv, comm, selector, .. } => {
-            let source = match selector.source {
-                SourceSel::Any => "None".to_owned(),
-                SourceSel::Rank(rank) => rank.get().to_string(),
-            };
-            let tag = match selector.tag {
-                TagSel::Any => "None".to_owned(),
-                TagSel::Tag(tag) => tag.get().to_string(),
-            };
+            let number = |number: Option<u32>| number.map_or("None".into(), |it| it.to_string());
+            let (source, tag) = (number(selector.source.number()), number(selector.tag.number()));
             format!("post({}, {}, {source}, {tag})", recv.0, comm.0)
         }
         Operation::Arrive { msg, envelope: Envelope { comm, source, tag }, .. } => {

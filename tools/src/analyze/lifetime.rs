@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::program::{Action, Kind};
 use super::replay::RankView;
-use super::stats::{OccupancyStats, Tables, hash_of};
-use dpamatch::engine::BinCount;
+use super::stats::{OccupancyStats, Tables};
+use dpamatch::engine::{BinCount, selector_hash};
 
 /// Operations without a wait after which a data point is taken anyway.
 const OPERATIONS_MAX: u32 = 4000;
@@ -84,7 +84,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
             Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => {
                 let transfer = &transfers[at as usize];
                 let selector = transfer.selector();
-                let (class, hash) = (selector.class(), hash_of(view.comm(at), selector));
+                let (class, hash) = (selector.class(), selector_hash(view.comm(at), selector));
                 for tables in &mut tables {
                     if transfer.blocking {
                         tables.touch(class, hash)
@@ -104,7 +104,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                         continue;
                     }
                     let selector = transfers[at as usize].selector();
-                    let hash = hash_of(view.comm(at), selector);
+                    let hash = selector_hash(view.comm(at), selector);
                     tables.iter_mut().for_each(|tables| tables.remove(selector.class(), hash));
                     list -= u64::from(selector.class() == WildcardClass::Any);
                 }

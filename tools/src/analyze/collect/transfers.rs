@@ -48,10 +48,7 @@ impl Collector<'_> {
 
     pub(super) fn received(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> Transfer {
         let blank = self.blank(call, recv.comm, recv.room);
-        let tag = match recv.tag {
-            dpamatch_vocabulary::TagSel::Any => ANY,
-            dpamatch_vocabulary::TagSel::Tag(tag) => tag.get() as i32,
-        };
+        let tag = recv.tag.number().map_or(ANY, |tag| tag as i32);
         let peer = match recv.source {
             Source::Rank(rank) => rank.get() as i32,
             Source::Any | Source::AnyOrNull => ANY,

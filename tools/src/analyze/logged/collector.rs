@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dpamatch::stream::Event;
-use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{Selector, SourceSel};
 
 use super::super::inbound::Inbound;
 use super::super::order::{Happening, Order};
@@ -230,10 +230,7 @@ pub(super) fn transfer(
 ) -> Transfer {
     Transfer {
         peer: ANY,
-        tag: match selector.tag {
-            TagSel::Any => ANY,
-            TagSel::Tag(tag) => tag.get() as i32,
-        },
+        tag: selector.tag.number().map_or(ANY, |tag| tag as i32),
         bytes,
         got_source: ANY,
         got_tag: ANY,

@@ -26,7 +26,7 @@ pub use fit::{Fallback, Needs, Shortage};
 pub use hints::{Hint, Hints, Violation};
 pub use keys::KeyStats;
 pub use left::Unmatched;
-pub(crate) use occupancy::{Occupancy as Tables, hash_of};
+pub(crate) use occupancy::Occupancy as Tables;
 pub use occupancy::{OccupancyStats, TableStats};
 pub use searches::{BinStats, Searches};
 pub use shards::ShardStats;

@@ -1,22 +1,8 @@
 //! Occupancy of hash tables by receives, for a number of bins (Figure 7).
 
-use dpamatch_vocabulary::{Selector, SourceSel, TagSel, WildcardClass};
+use dpamatch_vocabulary::WildcardClass;
 
-use dpamatch::engine::{bin_of, key_hash};
-
-/// The hash of a receive's key in the engine `bins`, reduced later for each number of bins.
-#[inline]
-pub(crate) fn hash_of(comm: u32, selector: Selector) -> u32 {
-    let source = match selector.source {
-        SourceSel::Any => 0,
-        SourceSel::Rank(rank) => rank.get(),
-    };
-    let tag = match selector.tag {
-        TagSel::Any => 0,
-        TagSel::Tag(tag) => tag.get(),
-    };
-    key_hash(comm, source, tag)
-}
+use dpamatch::engine::bin_of;
 
 /// A table that keeps only the lengths of chains, so that many tables can be followed at once.
 #[derive(Clone, Debug)]

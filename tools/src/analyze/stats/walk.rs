@@ -8,7 +8,7 @@ use foldhash::fast::RandomState as Fast;
 use super::blocks::{self, Needs};
 use super::fit::{self, Fit};
 use super::keys::{Key, Keys};
-use super::occupancy::{Occupancy, hash_of};
+use super::occupancy::Occupancy;
 use super::shards::{self, CommMessages, Sources};
 use super::{
     BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences,
@@ -18,7 +18,7 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::program::{ANY, Kind, UNKNOWN};
 use crate::analyze::replay::RankView;
-use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
+use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId, selector_hash};
 
 struct Walk<'a> {
     view: RankView<'a>,
@@ -181,7 +181,7 @@ impl Walk<'_> {
         stats.posted += 1;
         stats.posted_max = stats.posted_max.max(stats.posted);
         self.posted += 1;
-        let hash = hash_of(comm, selector);
+        let hash = selector_hash(comm, selector);
         self.tables.iter_mut().for_each(|tables| tables.insert(selector.class(), hash));
         self.receive_keys.waits(key);
         if let Some(shortage) = self.fit.posted() {
@@ -207,7 +207,7 @@ impl Walk<'_> {
     fn takes(&mut self, receive: u32, comm: u32) -> bool {
         let transfer = &self.view.program.transfers[receive as usize];
         let class = transfer.selector().class();
-        let hash = hash_of(comm, transfer.selector());
+        let hash = selector_hash(comm, transfer.selector());
         self.tables.iter_mut().for_each(|tables| tables.remove(class, hash));
         self.posted -= 1;
         self.fit.taken();
