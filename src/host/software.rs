@@ -51,36 +51,29 @@ pub struct Software {
     messages: HashMap<u64, (Message, Payload)>,
     /// Receives in the engine's queues, by request number.
     receives: HashMap<u64, ForwardedRequest>,
-    /// Posts and arrivals sent on so far, per communicator.
-    forwarded: HashMap<CommId, u64>,
-    /// Communicators in fallback, with the time of their first event.
-    away: HashMap<CommId, Instant>,
-    /// Lengths of the engine's queues, per communicator.
-    waiting: HashMap<CommId, Waiting>,
+    comms: HashMap<CommId, Side>,
     /// Communicators that changed since they were last considered for an offer.
     changed: Vec<CommId>,
     /// The communicator whose offer the NIC has not answered.
     offered: Option<CommId>,
     /// Events held back until that answer, from the first that needs it on.
     held: VecDeque<Event>,
-    /// Refused offers with receives, per communicator.
-    refused: HashMap<CommId, Refused>,
     stats: SoftwareStats,
 }
 
-/// Lengths of a communicator's queues.
+/// The host's side of a communicator.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
-    messages: usize,
+struct Side {
+    /// Posts, arrivals and cancels sent on so far.
+    forwarded: u64,
+    /// When the fallback began, if the communicator is in one.
+    away: Option<Instant>,
+    /// Lengths of the engine's queues.
+    messages: u64,
     receives: u64,
-}
-
-/// When to offer receives again.
-#[derive(Clone, Copy, Debug, Default)]
-struct Refused {
-    /// Number of forwarded events to wait for.
+    /// After a refused offer: the number of forwarded events from which receives are offered again,
+    /// and the events of the last wait.
     next: u64,
-    /// Number of events of the last wait.
     step: u64,
 }
 
@@ -100,13 +93,10 @@ impl Default for Software {
             engine: BinEngine::growing(),
             messages: HashMap::new(),
             receives: HashMap::new(),
-            forwarded: HashMap::new(),
-            away: HashMap::new(),
-            waiting: HashMap::new(),
+            comms: HashMap::new(),
             changed: Vec::new(),
             offered: None,
             held: VecDeque::new(),
-            refused: HashMap::new(),
             stats: SoftwareStats::default(),
         }
     }
@@ -212,22 +202,21 @@ impl Software {
         match event {
             Event::Resumed { comm } => {
                 self.stats.resumed += 1;
-                self.refused.remove(&comm);
                 for recv in self.posted(port, comm) {
                     self.engine.cancel(recv);
                 }
-                self.waiting(comm).receives = 0;
-                if let Some(since) = self.away.remove(&comm) {
+                let side = self.side(comm);
+                (side.receives, side.next, side.step) = (0, 0, 0);
+                if let Some(since) = side.away.take() {
                     self.stats.away_ns +=
                         u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 }
             }
             Event::Declined { comm, receives } => {
                 if !receives.is_empty() {
-                    let seen = self.forwarded.get(&comm).copied().unwrap_or(0);
-                    let refused = self.refused.entry(comm).or_default();
-                    refused.step = (2 * refused.step).clamp(1, STEP_MAX);
-                    refused.next = seen + refused.step;
+                    let side = self.side(comm);
+                    side.step = (2 * side.step).clamp(1, STEP_MAX);
+                    side.next = side.forwarded + side.step;
                 }
                 self.receives
                     .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
@@ -269,7 +258,7 @@ impl Software {
         let matched = self.engine.post(RecvId(id.as_u64()), comm, selector);
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
-            self.waiting(comm).receives += 1;
+            self.side(comm).receives += 1;
             self.note_change(comm);
             return Some(Event::Admitted { request: id });
         };
@@ -283,11 +272,11 @@ impl Software {
         self.count_forwarded(comm);
         let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
         if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
-            self.waiting(comm).receives -= 1;
+            self.side(comm).receives -= 1;
             self.note_change(comm);
             return self.deliver(port, request, message, payload, false);
         }
-        self.waiting(comm).messages += 1;
+        self.side(comm).messages += 1;
         self.messages.insert(message.arrival, (message, payload));
         Some(Event::Unexpected { message })
     }
@@ -312,7 +301,7 @@ impl Software {
         if request == RequestId::NONE {
             return Event::TooLate { request };
         }
-        *self.forwarded.entry(comm).or_default() += 1;
+        self.side(comm).forwarded += 1;
         self.note_change(comm);
         if !self.engine.cancel(RecvId(request.as_u64())) {
             return Event::TooLate { request };
@@ -320,7 +309,7 @@ impl Software {
         let Some(forwarded) = self.receives.remove(&request.as_u64()) else {
             return Event::TooLate { request };
         };
-        self.waiting(comm).receives -= 1;
+        self.side(comm).receives -= 1;
         Event::Cancelled { request, buffer: port.withdraw(forwarded) }
     }
 
@@ -353,20 +342,21 @@ impl Software {
     }
 
     fn count_forwarded(&mut self, comm: CommId) {
-        *self.forwarded.entry(comm).or_default() += 1;
-        self.away.entry(comm).or_insert_with(Instant::now);
+        let side = self.side(comm);
+        side.forwarded += 1;
+        side.away.get_or_insert_with(Instant::now);
     }
 
     /// Removes a message that has left the engine's queue.
     fn remove(&mut self, comm: CommId, arrival: u64) -> Option<(Message, Payload)> {
         let held = self.messages.remove(&arrival)?;
-        self.waiting(comm).messages -= 1;
+        self.side(comm).messages -= 1;
         self.note_change(comm);
         Some(held)
     }
 
-    fn waiting(&mut self, comm: CommId) -> &mut Waiting {
-        self.waiting.entry(comm).or_default()
+    fn side(&mut self, comm: CommId) -> &mut Side {
+        self.comms.entry(comm).or_default()
     }
 
     fn note_change(&mut self, comm: CommId) {
@@ -380,9 +370,8 @@ impl Software {
         while self.offered.is_none()
             && let Some(&comm) = self.changed.last()
         {
-            let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
-            let early = self.refused.get(&comm).is_some_and(|refused| forwarded < refused.next);
-            let Waiting { messages, receives } = *self.waiting(comm);
+            let Side { forwarded, messages, receives, next, .. } = *self.side(comm);
+            let early = forwarded < next;
             // No offer can hold that many receives. Try again after one has left.
             let too_many = receives > port.offer_most();
             if messages == 0 && !too_many && (!early || receives == 0) {
@@ -485,7 +474,7 @@ mod tests {
             settle(&mut software, &mut leader, &mut host);
         }
         // The receive that found no room sent the NIC's receives along.
-        let many = software.waiting(comm).receives;
+        let many = software.side(comm).receives;
         assert!(many > host.offer_most(), "{many}");
         assert!(software.is_quiet(), "nothing is left to try");
         let envelope = dpamatch_vocabulary::Envelope { comm, ..Default::default() };
@@ -496,6 +485,6 @@ mod tests {
             assert_eq!(received.count(), 1, "{left} are left");
         }
         assert!(software.stats().resumed > 0, "{:?}", software.stats());
-        assert_eq!(software.waiting(comm).receives, 0);
+        assert_eq!(software.side(comm).receives, 0);
     }
 }
