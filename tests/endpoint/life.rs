@@ -9,7 +9,7 @@ use dpamatch::endpoint::{
 };
 use dpamatch::{NicConfig, SendError, SourceSel, TagSel};
 
-use super::{everywhere, logged, on_all_sizes, rank, small, tag, tiny, watchdog, world};
+use super::{everywhere, on_all_sizes, open, rank, small, tag, tiny, watchdog, world};
 
 #[test]
 fn sends_hand_their_buffer_back() {
@@ -111,9 +111,7 @@ fn a_communicator_whose_messages_find_no_room_is_not_freed() {
     let _dog = watchdog::on("an endpoint: a communicator whose messages find no room");
     let mut nic = NicConfig { unexpected: 1, unexpected_buffers: 1, ..small() };
     nic.options.unexpected_full = UnexpectedFull::BackPressure;
-    let mut endpoint =
-        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("a NIC can be built");
-    let mut comm = world(&mut endpoint);
+    let (mut endpoint, mut comm) = open(nic, Drive::Caller);
     let mut peer = endpoint.sender(&comm, rank(0));
     for text in [b"stored", b"waits!"] {
         peer.send(tag(0), text).expect("sent");
@@ -137,9 +135,7 @@ fn a_communicator_whose_messages_find_no_room_is_not_freed() {
 fn a_nic_with_threads_works_while_its_host_does_not() {
     let _dog = watchdog::on("an endpoint: a NIC with threads works by itself");
     assert_eq!(Drive::threads(), Drive::Threads { pin_to: Vec::new() });
-    let config = EndpointConfig { nic: small(), drive: Drive::threads() };
-    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-    let comm = world(&mut endpoint);
+    let (endpoint, comm) = open(small(), Drive::threads());
     let monitor = endpoint.monitor();
     endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
     while monitor.counts().handlers.unexpected < 1 {
@@ -148,30 +144,11 @@ fn a_nic_with_threads_works_while_its_host_does_not() {
 }
 
 #[test]
-fn progress_says_whether_the_nic_told_something() {
-    let _dog = watchdog::on("an endpoint: what a NIC with threads tells");
-    let config = EndpointConfig { nic: logged(small()), drive: Drive::threads() };
-    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-    let comm = world(&mut endpoint);
-    endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
-    let mut log: Vec<LogEntry> = Vec::new();
-    let mut told = false;
-    while log.is_empty() {
-        told = endpoint.progress();
-        endpoint.drain_order_log(&mut log);
-    }
-    assert!(told, "{log:?}");
-    assert!(!endpoint.progress(), "nothing is left");
-}
-
-#[test]
 fn an_endpoint_may_end_at_any_moment() {
     let _dog = watchdog::on("an endpoint: an endpoint may end at any moment");
     for moment in 0..40 {
         let drive = if moment % 2 == 0 { Drive::Caller } else { Drive::threads() };
-        let config = EndpointConfig { nic: NicConfig { workers: 2, ..small() }, drive };
-        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-        let comm = world(&mut endpoint);
+        let (mut endpoint, comm) = open(NicConfig { workers: 2, ..small() }, drive);
         let mut threads = Vec::new();
         for source in 0..2 {
             let mut peer = endpoint.sender(&comm, rank(source));
@@ -225,9 +202,7 @@ fn refused_pinning_is_only_reported() {
 fn the_order_log_is_empty_unless_asked_for() {
     let _dog = watchdog::on("an endpoint: the order log is empty unless asked for");
     for nic in [small(), tiny()] {
-        let mut endpoint =
-            Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
-        let comm = world(&mut endpoint);
+        let (mut endpoint, comm) = open(nic, Drive::Caller);
         let mut peer = endpoint.sender(&comm, rank(0));
         for _ in 0..10 {
             endpoint.send(&mut peer, tag(0), b"").expect("sent");

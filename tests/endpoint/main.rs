@@ -1,7 +1,11 @@
 //! Every call of the host API, with the NIC run by the caller and by threads.
 
+mod hand_back;
+mod leaks;
 mod life;
+mod own_thread;
 mod receives;
+mod rendezvous;
 mod shards;
 #[path = "../watchdog/mod.rs"]
 mod watchdog;
@@ -60,6 +64,12 @@ fn no_tables() -> NicConfig {
 
 fn small() -> NicConfig {
     NicConfig { eager_limit: 64, ..NicConfig::default() }
+}
+
+fn open(nic: NicConfig, drive: Drive) -> (Endpoint, Communicator) {
+    let mut endpoint = Endpoint::new(&EndpointConfig { nic, drive }).expect("a NIC can be built");
+    let world = world(&mut endpoint);
+    (endpoint, world)
 }
 
 fn world(endpoint: &mut Endpoint) -> Communicator {

@@ -1,12 +1,10 @@
 //! Receives, probes, cancels, and the calls that wait for them.
 
 use dpa_model::InlineHashes;
-use dpamatch::endpoint::{
-    Communicator, Endpoint, EndpointConfig, PersistentRecv, PostError, RecvError,
-};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, PersistentRecv, PostError, RecvError};
 use dpamatch::{Hints, NicConfig, SourceSel, TagSel, Wait};
 
-use super::{everywhere, on_all_sizes, rank, small, tag, watchdog, world};
+use super::{everywhere, on_all_sizes, open, rank, small, tag, watchdog, world};
 
 #[test]
 fn receives_of_every_kind_get_their_messages() {
@@ -244,8 +242,7 @@ fn probes_look_and_matched_probes_take() {
 fn a_probe_sees_what_was_sent_before() {
     let _dog = watchdog::on("an endpoint: a probe sees what was sent before");
     let nic = NicConfig { handlers: 1, ..small() };
-    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
-    let comm = world(&mut endpoint);
+    let (mut endpoint, comm) = open(nic, Drive::Caller);
     let mut peer = endpoint.sender(&comm, rank(0));
     for number in 0..20 {
         peer.send(tag(number), b"").expect("sent");
@@ -265,8 +262,7 @@ fn hashes_in_headers_may_be_wrong_or_missing() {
     let _dog = watchdog::on("an endpoint: hashes in headers");
     let mut nic = small();
     nic.options.inline_hashes = InlineHashes::Verify;
-    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
-    let comm = world(&mut endpoint);
+    let (mut endpoint, comm) = open(nic, Drive::Caller);
     let mut peer = endpoint.sender(&comm, rank(0));
     let mut mismatches = |fault, inline| {
         peer.set_hash_fault(fault);

@@ -7,7 +7,7 @@ use dpa_model::{FastPath, InlineHashes, Options, Removal, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
-use dpamatch::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
+use dpamatch::{Hints, NicConfig, Rank, SourceSel, Tag, TagSel, Wait};
 use dpamatch_vocabulary::Selector;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -121,50 +121,6 @@ fn back_pressure_in_free_running_order() {
     assert!(boundary.unexpected_full > 0, "{report:?}");
     assert_eq!((boundary.fallback_unexpected, report.software.arrivals), (0, 0), "{report:?}");
     assert!(report.counts.send_queue_full > 0, "the senders have to wait: {report:?}");
-}
-
-#[test]
-fn senders_see_back_pressure_and_posts_relieve_it() {
-    let _dog = watchdog::on("an endpoint: senders see back pressure and posts relieve it");
-    let options = Options {
-        unexpected_full: UnexpectedFull::BackPressure,
-        log_order: true,
-        ..Options::default()
-    };
-    let nic = NicConfig {
-        handlers: 4,
-        completion_queue: 8,
-        completion_ring: 64,
-        unexpected: 3,
-        unexpected_buffers: 3,
-        options,
-        ..NicConfig::default()
-    };
-    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
-    let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
-    let mut peer = endpoint.sender(&comm, rank(0));
-    let mut sent = 0u8;
-    let mut expected = 0u8;
-    for _ in 0..50 {
-        // Three are stored and eight are in the queue; then nothing moves.
-        loop {
-            match peer.try_send(tag(0), &[sent]) {
-                Ok(()) => sent = sent.wrapping_add(1),
-                Err(error) => assert_eq!(error, SendError::ReceiverNotReady),
-            }
-            if !endpoint.progress() {
-                break;
-            }
-        }
-        while peer.try_send(tag(0), &[sent]).is_ok() {
-            sent = sent.wrapping_add(1);
-        }
-        assert_eq!(sent.wrapping_sub(expected), 11);
-        assert_eq!(peer.try_send(tag(0), &[sent]), Err(SendError::ReceiverNotReady));
-        let received = endpoint.recv(&comm, rank(0), tag(0), vec![0; 1]).expect("received");
-        assert_eq!(received.bytes(), [expected]);
-        expected = expected.wrapping_add(1);
-    }
 }
 
 #[test]

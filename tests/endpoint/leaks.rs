@@ -1,17 +1,13 @@
 //! Many rounds with tables that fit exactly. A leak would soon exhaust them, and the fallback to
 //! software would hide that, so its counters must stay 0.
 
-mod watchdog;
-
 use dpa_model::{CommId, Envelope, Event, HostPort, Leader, Nic, NicConfig, Round};
 use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig};
-use dpamatch::{Hints, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch::{Hints, Rank, Selector, SourceSel, TagSel};
+
+use super::{open, tag, watchdog};
 
 const ROUNDS: usize = 200;
-
-fn tag(number: u32) -> Tag {
-    Tag::new(number).expect("a small tag")
-}
 
 /// Room for two of everything.
 fn exact() -> NicConfig {
@@ -146,12 +142,8 @@ fn create_remembers_what_was_sent_on() {
 #[test]
 fn a_matched_probe_can_end_a_fallback() {
     let _dog = watchdog::on("an endpoint: a matched probe can end a fallback");
-    let config = EndpointConfig {
-        nic: NicConfig { unexpected: 1, unexpected_buffers: 1, ..exact() },
-        ..EndpointConfig::default()
-    };
-    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let (mut endpoint, world) =
+        open(NicConfig { unexpected: 1, unexpected_buffers: 1, ..exact() }, Drive::Caller);
     let mut peer = endpoint.sender(&world, Rank::default());
     for number in 1..=2 {
         endpoint.send(&mut peer, tag(number), b"any").expect("sent");
@@ -167,8 +159,7 @@ fn a_matched_probe_can_end_a_fallback() {
 #[test]
 fn wait_any_takes_the_first_that_has_ended() {
     let _dog = watchdog::on("an endpoint: wait any takes the first that has ended");
-    let mut endpoint = Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
-    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let (mut endpoint, world) = open(NicConfig::default(), Drive::Caller);
     let mut peer = endpoint.sender(&world, Rank::default());
     let post = |endpoint: &mut Endpoint, number| {
         Some(endpoint.post_recv(&world, SourceSel::Any, tag(number), vec![0; 4]).expect("posted"))

@@ -1,12 +1,12 @@
 //! The endpoint's own thread in calls that wait.
 
-mod watchdog;
-
 use dpa_model::{NicConfig, Options};
-use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
-use dpamatch::{Hints, Rank, SendError, SourceSel, Tag, TagSel};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint};
+use dpamatch::{Rank, SendError, SourceSel, Tag, TagSel};
 
-fn small(drive: Drive) -> Endpoint {
+use super::{open, watchdog};
+
+fn small(drive: Drive) -> (Endpoint, Communicator) {
     // Every message is reported, so the completion ring fills when it is not read.
     let options = Options { log_order: true, ..Options::default() };
     let nic = NicConfig {
@@ -16,8 +16,7 @@ fn small(drive: Drive) -> Endpoint {
         options,
         ..NicConfig::default()
     };
-    let config = EndpointConfig { nic, drive };
-    Endpoint::new(&config).expect("a NIC can be built")
+    open(nic, drive)
 }
 
 #[test]
@@ -25,8 +24,7 @@ fn a_sender_does_not_wait_for_its_own_thread() {
     let _dog = watchdog::on("an endpoint: a sender does not wait for its own thread");
     for drive in [Drive::Caller, Drive::threads()] {
         for length in [8, 60, 100] {
-            let mut endpoint = small(drive.clone());
-            let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+            let (mut endpoint, world) = small(drive.clone());
             let mut peer = endpoint.sender(&world, Rank::default());
             let bytes = vec![1; length];
             let sent = (0..1000).find_map(|sent| match peer.send(Tag::default(), &bytes) {
@@ -65,8 +63,7 @@ fn a_sender_waits_for_another_thread() {
     // Longer than a lone sender waits.
     const POLLS: u64 = 1000;
     for drive in [Drive::Caller, Drive::threads()] {
-        let mut endpoint = small(drive);
-        let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let (mut endpoint, world) = small(drive);
         let mut peer = endpoint.sender(&world, Rank::default());
         let mut sent = 0;
         while peer.try_send(Tag::default(), b"full").is_ok() {
@@ -89,23 +86,4 @@ fn a_sender_waits_for_another_thread() {
         }
         assert_eq!(other.join().expect("no panic"), Ok(()));
     }
-}
-
-#[test]
-fn calls_for_several_requests_end_when_there_is_nothing_to_wait_for() {
-    let _dog = watchdog::on("an endpoint: calls for several requests end");
-    let mut endpoint = small(Drive::Caller);
-    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
-    let mut peer = endpoint.sender(&world, Rank::default());
-    let mut requests: Vec<_> = (0..3)
-        .map(|_| endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).ok())
-        .collect();
-    let mut results = Vec::new();
-    for left in (0..3).rev() {
-        endpoint.send(&mut peer, Tag::default(), b"8 bytes!").expect("sent");
-        assert_eq!(endpoint.wait_some(&mut requests, &mut results), 1);
-        assert_eq!(requests.iter().flatten().count(), left);
-    }
-    assert_eq!(endpoint.wait_some(&mut requests, &mut results), 0);
-    assert_eq!(results.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 1, 2]);
 }

@@ -1,22 +1,14 @@
 //! Rendezvous messages: a send never waits for a receive, and its buffer comes back however the
 //! message ends.
 
-mod watchdog;
-
 use dpa_model::{
-    CommId, Envelope, Event, Hints, Nic, NicConfig, Payload, Rank, RemoteData, SendError,
-    SendRequest, SendResult, Tag,
+    CommId, Envelope, Event, Nic, NicConfig, Payload, RemoteData, SendError, SendRequest,
+    SendResult,
 };
-use dpamatch::endpoint::{Communicator, Endpoint, EndpointConfig, MatchedMessage};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, MatchedMessage};
 use dpamatch::{SourceSel, TagSel};
 
-fn tag(number: u32) -> Tag {
-    Tag::new(number).expect("a small tag")
-}
-
-fn rank(number: u32) -> Rank {
-    Rank::new(number).expect("a small rank")
-}
+use super::{open, rank, tag, watchdog};
 
 /// A NIC with one region and no communicator, so that it forwards everything to the host.
 fn nic() -> Nic {
@@ -95,10 +87,7 @@ fn a_message_that_the_host_gives_up_was_not_received() {
 
 fn endpoint(nic: NicConfig) -> (Endpoint, Communicator) {
     let nic = NicConfig { eager_limit: 64, ..nic };
-    let config = EndpointConfig { nic, ..EndpointConfig::default() };
-    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
-    (endpoint, world)
+    open(nic, Drive::Caller)
 }
 
 /// MPI 4.1, section 3.5: a message without a receive holds up neither its sender nor others.

@@ -1,15 +1,13 @@
 //! A communicator comes back from software although its receives never run out (S20).
 
-mod watchdog;
-
 use std::collections::VecDeque;
 
 use dpa_model::{NicConfig, Options};
-use dpamatch::endpoint::{
-    Communicator, Drive, Endpoint, EndpointConfig, LogEntry, RecvRequest, replay,
-};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, LogEntry, RecvRequest, replay};
 use dpamatch::engine::Oracle;
-use dpamatch::{Hints, Rank, SourceSel, Tag, TagSel};
+use dpamatch::{Rank, SourceSel, Tag, TagSel};
+
+use super::{open, watchdog};
 
 const WINDOW: usize = 2;
 
@@ -39,9 +37,7 @@ fn a_communicator_with_receives_in_software_comes_back() {
     for drive in [Drive::Caller, Drive::threads()] {
         let options = Options { log_order: true, ..Options::default() };
         let nic = NicConfig { receives: 8, options, ..NicConfig::default() };
-        let config = EndpointConfig { nic, drive };
-        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-        let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let (mut endpoint, world) = open(nic, drive);
         let mut peer = endpoint.sender(&world, Rank::default());
         let mut sent = 0;
         for round in 1..=3 {
