@@ -44,19 +44,3 @@ impl Budget {
         self.cap().saturating_sub(self.used)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rest_never_goes_below_zero() {
-        let mut budget = Budget::new(2, None);
-        budget.saw_processes(16);
-        budget.used = 8;
-        budget.saw_processes(9);
-        assert_eq!((budget.cap(), budget.left()), (8, 0));
-        budget.saw_processes(25);
-        assert_eq!(budget.left(), 2);
-    }
-}
