@@ -138,19 +138,29 @@ impl Claim {
 pub(crate) struct Keys<'a>(&'a [AtomicU64]);
 
 impl Keys<'_> {
-    /// The first handler from `from` on whose key is `wanted`; the number of handlers if none is.
+    /// Keys between two tests for the end.
+    const ROW: usize = 8;
+
     #[inline(always)]
-    pub(crate) fn find(self, from: usize, wanted: impl Fn(Key) -> bool) -> usize {
-        const ROW: usize = 4;
-        let wanted = |key: &AtomicU64| wanted(Key(key.load(Relaxed)));
-        let rows = self.0[from..].chunks_exact(ROW);
-        let at = from + ROW * rows.take_while(|row| !row.iter().any(wanted)).count();
-        at + self.0[at..].iter().take_while(|&key| !wanted(key)).count()
+    pub(crate) fn find(self, from: usize, wanted: impl Fn(Key) -> bool) -> Option<usize> {
+        let is_wanted = |key: &AtomicU64| wanted(Key(key.load(Relaxed)));
+        let rows = self.0[from..].chunks_exact(Self::ROW);
+        let at = from + Self::ROW * rows.take_while(|row| !row.iter().any(is_wanted)).count();
+        self.0[at..].iter().position(is_wanted).map(|behind| at + behind)
     }
 
     #[inline(always)]
-    pub(crate) fn from(self, from: usize) -> impl Iterator<Item = Key> {
-        self.0[from..].iter().map(|key| Key(key.load(Relaxed)))
+    pub(crate) fn find_last(self, wanted: impl Fn(Key) -> bool) -> Option<usize> {
+        self.0.iter().rposition(|key| wanted(Key(key.load(Relaxed))))
+    }
+
+    #[inline(always)]
+    pub(crate) fn each_from(self, from: usize, mut see: impl FnMut(Key)) {
+        let mut see = |key: &AtomicU64| see(Key(key.load(Relaxed)));
+        let rows = self.0[from..].chunks_exact(Self::ROW);
+        let rest = rows.remainder();
+        rows.for_each(|row| row.iter().for_each(&mut see));
+        rest.iter().for_each(see);
     }
 }
 

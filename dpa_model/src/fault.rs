@@ -120,6 +120,10 @@ faults! {
     DomainBarrierMissing,
     /// The slow path in a domain does not wait for its lower handlers.
     DomainSlowNoWait,
+    /// Without a fast path it waits for the handler before, even one without a candidate.
+    DomainChainBroken,
+    /// It waits for the handler before only, although that one may have taken the fast path.
+    DomainChainAlways,
     /// The slow path does not wait (S13).
     SlowNoWait,
     /// The slow path waits for the worker before only (S13).

@@ -159,6 +159,12 @@ impl RunPlace {
         Self(self.0 + (receives << Self::CLASS_BITS))
     }
 
+    /// How many places further it is than an earlier one of its run.
+    #[inline(always)]
+    pub(crate) fn behind(self, earlier: Self) -> u32 {
+        ((self.0 - earlier.0) >> Self::CLASS_BITS) as u32
+    }
+
     /// Whether both are of one run.
     #[inline(always)]
     pub(crate) fn is_of_run_of(self, other: Self) -> bool {

@@ -7,8 +7,10 @@ use dpa_model::{Domains, FastPath, Hints, NicConfig, Operation, Options, Removal
 use loom_tests::model::{Extent, shared};
 use loom_tests::stream::{Stream, cancel, post, post_in, send, send_in, tiny};
 
-/// Two workers; three without and with receives that leave their chain meanwhile.
+/// Two workers, on the fast path and on the slow path; three without and with receives that leave
+/// their chain meanwhile.
 const TWO: Extent = Extent::EXHAUSTIVE;
+const TWO_SLOW: Extent = Extent::bounded_usually(3);
 const THREE: Extent = Extent::bounded(2, 4);
 const REMOVAL: Extent = Extent::bounded(1, 3);
 /// Two blocks.
@@ -29,9 +31,10 @@ fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
     Stream::new(NicConfig { receives: receives.max(1), communicators, ..config }, steps)
 }
 
-/// Two handlers with every schedule.
+/// Two handlers, with every schedule unless one waits.
 fn two(name: &str, steps: &[Operation], expected: &[&str], never: &[&str]) {
-    shared(&format!("domains/{name}"), of(2, keyed(), steps), TWO, expected, never);
+    let extent = if expected.contains(&"slow") { TWO_SLOW } else { TWO };
+    shared(&format!("domains/{name}"), of(2, keyed(), steps), extent, expected, never);
 }
 
 /// Three handlers, twice: removal at the boundary, and under the bins' locks.
@@ -75,6 +78,37 @@ fn the_slow_path_waits_for_the_domain() {
     // Another receive between the two of a key ends their sequence.
     let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 8), send(0, 7), send(0, 7)];
     three("slow", &steps, &["clean", "slow"], &["fast"]);
+}
+
+/// Without a fast path a handler waits for the nearest lower one with a candidate.
+fn chain(handlers: usize, name: &str, steps: &[Operation]) {
+    let options = Options { fast_path: FastPath::Off, removal: Removal::Deferred, ..keyed() };
+    let name = format!("domains/{name}");
+    let extent = if handlers == 2 { TWO_SLOW } else { THREE };
+    shared(&name, of(handlers, options, steps), extent, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn without_a_fast_path_the_nearest_has_waited() {
+    chain(2, "chain of two", &[[post(0, 7); 2], [send(0, 7); 2]].concat());
+    chain(3, "chain of three", &[[post(0, 7); 3], [send(0, 7); 3]].concat());
+}
+
+#[test]
+fn a_handler_without_a_candidate_has_not_waited() {
+    // Any source is posted, so the messages are one domain; the second finds nothing.
+    let posts = [post(None, 8), post(0, 7), post(0, 7)];
+    let steps = [posts, [send(0, 7), send(1, 7), send(0, 7)]].concat();
+    chain(3, "chain with a gap", &steps);
+}
+
+#[test]
+fn a_handler_on_the_fast_path_has_not_waited() {
+    // The run of the first two ends before the third receive.
+    let posts = [post(0, 7), post(0, 7), post(0, 8), post(0, 7)];
+    let steps = [posts.as_slice(), &[send(0, 7); 3]].concat();
+    let stream = of(3, Options { removal: Removal::Deferred, ..keyed() }, &steps);
+    shared("domains/behind a fast one", stream, THREE, &["clean", "fast", "slow"], &[]);
 }
 
 #[test]
@@ -180,7 +214,7 @@ fn false_hashes_change_no_domain() {
     // With one bin a message with wrong hashes finds the receives of its fields.
     let steps = [post(0, 7), post(0, 7), send(0, 7), send(0, 7)];
     let lying = Stream { false_hashes: true, ..of(2, keyed(), &steps) };
-    shared("domains/false hashes", lying, TWO, &["clean", "fast"], &["slow"]);
+    shared("domains/false hashes", lying, TWO_SLOW, &["clean", "fast"], &["slow"]);
 }
 
 #[test]

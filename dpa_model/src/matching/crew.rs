@@ -184,9 +184,18 @@ pub(crate) struct Slice<'a> {
     pub(crate) nic: &'a Shared,
     pub(crate) block: &'a BlockInfo,
     pub(crate) worker: WorkerId,
+    /// Its handlers: to find them again needs divisions.
+    start: usize,
+    end: usize,
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    #[inline(always)]
+    pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
+        let Range { start, end } = block.slice(worker);
+        Self { nic, block, worker, start, end }
+    }
+
     /// Workers that this slice waits for: every lower slice, never a higher one (O12).
     fn awaited(self, reached: Phase) -> Range<WorkerId> {
         let worker = self.worker;
@@ -209,7 +218,7 @@ impl Crew for Slice<'_> {
     }
 
     fn handlers(self) -> Range<usize> {
-        self.block.slice(self.worker)
+        self.start..self.end
     }
 
     #[inline(always)]

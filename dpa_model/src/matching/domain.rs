@@ -20,6 +20,12 @@
 //! sends a message elsewhere. So the bin that a message searches is one of its fields there:
 //! messages that search two bins of the only class can never meet either.
 //!
+//! **Chain.** Without a fast path every handler with a candidate waits, unless it is the first of
+//! its domain. So it waits for the nearest lower one with a candidate only: that one has waited in
+//! turn, and all lower ones are done by induction. A handler without a candidate takes nothing and
+//! has not waited, so it is passed over. Where a fast path exists, any lower handler may have
+//! taken it without waiting, and the slow path waits for all.
+//!
 //! **Progress.** A handler waits for lower slices only, as in a block without domains. A slice
 //! waits for whole slices; domains consist of handlers.
 
@@ -32,16 +38,17 @@ use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
 use super::resolve::count_refusals;
 use super::scratch::Scratch;
 use super::search::search_and_book;
+use super::slow_path::SlowPath;
 use super::take::Taking;
-use crate::block::{BlockInfo, Phase};
+use crate::block::{BlockInfo, Keys, Phase};
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted};
 use crate::hash::reduce;
 use crate::index::CommView;
-use crate::message::Entry;
+use crate::message::{Entry, data};
 use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
-use crate::{CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
+use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
 
 /// The fields of a message in one word: 8 bits for the block, 1 bit if the fields are hashed, and
 /// 5, 14, 16 and 20 bits for communicator, bin, source and tag.
@@ -49,7 +56,7 @@ use crate::{CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
 pub(crate) struct Key(pub(crate) u64);
 
 impl Key {
-    /// Differences of keys of two blocks are at least that.
+    /// The lowest bit of the block's number.
     const BLOCK: u64 = 1 << 56;
     const HASHED: u64 = 1 << 55;
     const COMM_BITS: u32 = 5;
@@ -81,14 +88,37 @@ impl Key {
         block.is_multiple_of(Self::BLOCKS) && !fault!(DomainKeysKept)
     }
 
-    /// 0: equal keys; below [`Key::BLOCK`]: others of this block.
+    /// This key, to compare others with.
     #[inline(always)]
-    fn difference(self, other: Self) -> u64 {
-        self.0 ^ other.0
+    fn wanted(self) -> Wanted {
+        Wanted(self.0 ^ Wanted::EQUAL)
+    }
+}
+
+/// A handler's key, its block's bits inverted. So one comparison tells keys of other fields from
+/// all others.
+#[derive(Clone, Copy, Debug)]
+struct Wanted(u64);
+
+impl Wanted {
+    /// [`compare`](Self::compare) of equal keys. Greater: the other key has other fields; less: it
+    /// is of another block.
+    const EQUAL: u64 = u64::MAX / Key::BLOCK * Key::BLOCK;
+
+    #[inline(always)]
+    fn compare(self, Key(other): Key) -> u64 {
+        self.0 ^ other
     }
 
+    /// The fields may be equal.
+    #[inline(always)]
+    fn is_near(self, other: Key) -> bool {
+        self.compare(other) <= Self::EQUAL
+    }
+
+    #[inline(always)]
     fn is_hashed(self) -> bool {
-        self.0 & Self::HASHED != 0
+        self.0 & Key::HASHED != 0
     }
 }
 
@@ -155,6 +185,9 @@ fn mask(view: CommView) -> u64 {
     }
 }
 
+/// A block whose handlers wait within their domains, as one of several workers runs it.
+type Block<'a> = BlockRun<'a, Keyed<'a>>;
+
 /// One of several workers runs its slice of a block whose handlers wait within their domains.
 #[derive(Clone, Copy, Debug)]
 struct Keyed<'a> {
@@ -216,7 +249,7 @@ impl Crew for Keyed<'_> {
     /// Says that the slice has booked, and waits for nobody: each handler waits by itself.
     fn pass_barrier(self, _: &mut Scratch) {
         step!(SliceBooked);
-        let Slice { nic, block, worker } = self.slice;
+        let Slice { nic, block, worker, .. } = self.slice;
         nic.block.reach(worker, block.number, Phase::Booked);
     }
 
@@ -226,8 +259,7 @@ impl Crew for Keyed<'_> {
         }
         let Slice { nic, block: info, .. } = self.slice;
         let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
-        let block = BlockRun { nic, info, crew: self, entries };
-        members(block, self.waiting).map(|lower| wait_for(block, lower, Phase::Matched)).sum()
+        wait_for_members(&BlockRun { nic, info, crew: self, entries }, self.waiting)
     }
 
     #[inline(always)]
@@ -258,8 +290,7 @@ impl Crew for Keyed<'_> {
 /// handler waits for another.
 #[inline(never)]
 pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
-    let slice = Slice { nic, block: info, worker };
-    let crew = Keyed { slice, waiting: 0 };
+    let crew = Keyed { slice: Slice::new(nic, info, worker), waiting: 0 };
     step!(SliceBegins { worker: worker.0, block: info.number });
     let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
     let block = BlockRun { nic, info, crew, entries };
@@ -269,7 +300,7 @@ pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratc
         Taking::new(block).leave(crew.handlers());
         false
     } else {
-        resolve(block, scratch)
+        resolve(&block, scratch)
     };
     if met {
         nic.block.note_conflict(info.number);
@@ -281,56 +312,49 @@ pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratc
 
 /// Every handler of the slice gets its receive, in handler order; says whether one had a conflict.
 #[inline(always)]
-fn resolve(block: BlockRun<'_, Keyed<'_>>, scratch: &mut Scratch) -> bool {
-    let taking = Taking::new(block);
-    let Range { start, end } = block.crew.handlers();
+fn resolve(block: &Block<'_>, scratch: &mut Scratch) -> bool {
+    let taking = Taking::new(*block);
     let mut met = false;
-    // Handlers from here on take their candidates.
-    let mut from = start;
-    for handler in start..end {
-        let one = handler..handler + 1;
+    for handler in block.crew.handlers() {
+        let mut path = Path::Clean;
         if scratch.overtaken.contains(handler) {
-            taking.take(scratch, from..handler, Path::Clean);
-            taking.take(scratch, one, Path::Overtaking);
-            from = handler + 1;
-            continue;
-        }
-        if scratch.receives[handler] == ReceiveId::NIL {
-            // It takes nothing, whoever is in its domain.
-            continue;
-        }
-        let lower = Lower::of(block, handler);
-        if lower.rank == 0 {
-            step!(DomainPassed { handler, lower: 0, conflict: false });
-            continue;
-        }
-        let choice = choose(block, handler, lower, scratch);
-        let conflict = !matches!(choice, Choice::Own);
-        step!(DomainPassed { handler, lower: lower.rank, conflict });
-        if !conflict {
-            continue;
-        }
-        met = true;
-        taking.take(scratch, from..handler, Path::Clean);
-        match choice {
-            Choice::Own => {}
-            Choice::Further(receive) => {
-                scratch.receives[handler] = receive;
-                taking.take(scratch, one, Path::Fast);
+            path = Path::Overtaking;
+        } else if scratch.receives[handler] != ReceiveId::NIL {
+            // Without a candidate it takes nothing, whoever is in its domain.
+            match choose(block, handler, scratch) {
+                Choice::Own => {}
+                Choice::Further(receive) => {
+                    scratch.receives[handler] = receive;
+                    path = Path::Fast;
+                }
+                Choice::Wait(refusal) => {
+                    scratch.receives[handler] = search_again(block, handler, refusal, scratch);
+                    path = Path::Slow;
+                }
             }
-            Choice::Wait(refusal) => {
-                count_refusals(block.nic, handler, refusal, 1);
-                let block = BlockRun { crew: Keyed { waiting: handler, ..block.crew }, ..block };
-                Taking::new(block).take_slowly(scratch, one, None, false);
-            }
+            met |= path != Path::Clean;
         }
-        from = handler + 1;
+        taking.take_one(scratch, handler, path);
     }
-    taking.take(scratch, from..end, Path::Clean);
     met
 }
 
-/// What a handler with lower ones in its domain does.
+/// The receive that a handler finds on the slow path.
+#[inline(never)]
+fn search_again(
+    block: &Block<'_>,
+    handler: usize,
+    refusal: Refusal,
+    scratch: &Scratch,
+) -> ReceiveId {
+    count_refusals(block.nic, handler, refusal, 1);
+    let block = BlockRun { crew: Keyed { waiting: handler, ..block.crew }, ..*block };
+    let (entry, counters) = (block.entry(handler), &block.nic.handler_counters[handler]);
+    let candidate = scratch.receives[handler];
+    SlowPath::new(block, None, false).find::<{ data::ANY }>(handler, &entry, candidate, counters)
+}
+
+/// What a handler with a candidate does.
 enum Choice {
     /// It takes its candidate.
     Own,
@@ -341,22 +365,37 @@ enum Choice {
 }
 
 /// The choice of a handler, once the lower ones that it depends on have booked.
+#[inline(always)]
+fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
+    step!(KeysRead { handler });
+    let waits = block.nic.options.fast_path == FastPath::Off;
+    let (is_first, choice) = if waits {
+        let is_first = nearest(block, handler, handler).is_none();
+        (is_first, if is_first { Choice::Own } else { Choice::Wait(Refusal::Mixed) })
+    } else {
+        match Lower::of(block, handler) {
+            None => (true, Choice::Own),
+            Some(lower) => (false, choose_behind(block, handler, lower, scratch)),
+        }
+    };
+    let _conflict = !matches!(choice, Choice::Own);
+    step!(DomainPassed { handler, is_first, conflict: _conflict });
+    choice
+}
+
+/// The choice of a handler that has lower ones in its domain.
 #[inline(never)]
-fn choose(
-    block: BlockRun<'_, Keyed<'_>>,
-    handler: usize,
-    lower: Lower,
-    scratch: &mut Scratch,
-) -> Choice {
-    let BlockRun { nic, crew, .. } = block;
+fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut Scratch) -> Choice {
+    let BlockRun { nic, crew, .. } = *block;
     let options = &nic.options;
-    if options.fast_path == FastPath::Off {
-        return Choice::Wait(Refusal::Mixed);
-    }
-    let view = crew.view(block.entry(handler).envelope.comm);
-    let one_class = view.classes().only().is_some() || fault!(DomainRunAmongClasses);
-    let in_runs = options.fast_path == FastPath::Sequence && !options.early_check && one_class;
-    let chosen = if in_runs {
+    let has_one_class = || {
+        // Mostly of all communicators.
+        ClassSet::from_bits(scratch.kinds as u8).only().is_some()
+            || crew.view(block.entry(handler).envelope.comm).classes().only().is_some()
+            || fault!(DomainRunAmongClasses)
+    };
+    let in_runs = options.fast_path == FastPath::Sequence && !options.early_check;
+    let chosen = if in_runs && has_one_class() {
         let polls = wait_for(block, lower.first, Phase::Booked);
         nic.handler_counters[handler].barrier_polls.add(polls);
         step!(CandidateRead { handler: lower.first });
@@ -369,7 +408,7 @@ fn choose(
         if first_conflict(candidates) == NO_CONFLICT {
             return Choice::Own;
         }
-        choose_in_domain(block, handler, candidates)
+        choose_in_domain(*block, handler, candidates)
     };
     match chosen {
         Ok(receive) => Choice::Further(receive),
@@ -380,13 +419,10 @@ fn choose(
 /// Waits until all lower handlers of the domain have booked. Returns their candidates by rank, the
 /// handler's own behind them.
 #[inline(never)]
-fn gather<'s>(
-    block: BlockRun<'_, Keyed<'_>>,
-    handler: usize,
-    scratch: &'s mut Scratch,
-) -> &'s [ReceiveId] {
+fn gather<'s>(block: &Block<'_>, handler: usize, scratch: &'s mut Scratch) -> &'s [ReceiveId] {
+    let wanted = block.nic.block.key(handler).wanted();
     let (mut rank, mut polls) = (0, 0);
-    for member in members(block, handler) {
+    for member in (0..handler).filter(|&lower| meets(block, wanted, handler, lower)) {
         polls += wait_for(block, member, Phase::Booked);
         step!(CandidateRead { handler: member });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
@@ -398,8 +434,26 @@ fn gather<'s>(
     &scratch.members[..=rank]
 }
 
+/// Waits until the lower handlers of the domain are done, the nearest first; returns the failed
+/// polls.
+fn wait_for_members(block: &Block<'_>, handler: usize) -> u64 {
+    let all_wait = block.nic.options.fast_path == FastPath::Off || fault!(DomainChainAlways);
+    let (mut polls, mut below) = (0, handler);
+    while let Some(member) = nearest(block, handler, below) {
+        polls += wait_for(block, member, Phase::Matched);
+        // SAFETY: the slice that runs it has passed phase 2, or it is this worker's own.
+        let candidate = unsafe { block.nic.block.candidate(member) };
+        if all_wait && (candidate != ReceiveId::NIL || fault!(DomainChainBroken)) {
+            break;
+        }
+        below = member;
+    }
+    polls
+}
+
 /// Waits until the slice with a lower handler has passed a phase; returns the failed polls.
-fn wait_for(block: BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
+#[inline(always)]
+fn wait_for(block: &Block<'_>, lower: usize, phase: Phase) -> u64 {
     let worker = block.info.worker_of(lower);
     let missing = phase == Phase::Booked && fault!(DomainBarrierMissing);
     if worker == block.crew.worker() || missing {
@@ -408,88 +462,93 @@ fn wait_for(block: BlockRun<'_, Keyed<'_>>, lower: usize, phase: Phase) -> u64 {
     block.nic.block.wait_for(worker, block.info.number, phase)
 }
 
-/// The lower handlers of a handler's domain.
+/// The highest handler below `below` in the domain of `handler`.
+#[inline(always)]
+fn nearest(block: &Block<'_>, handler: usize, below: usize) -> Option<usize> {
+    let wanted = block.nic.block.key(handler).wanted();
+    let mut below = below;
+    loop {
+        let keys = block.nic.block.keys(below);
+        below = keys.find_last(|key| wanted.is_near(key))?;
+        if meets(block, wanted, handler, below) {
+            return Some(below);
+        }
+    }
+}
+
+/// The lower handlers of a handler's domain; there is one.
 #[derive(Clone, Copy)]
 struct Lower {
     /// How many there are.
     rank: usize,
-    /// The lowest, if there is one.
+    /// The lowest.
     first: usize,
 }
 
 impl Lower {
-    /// Finds them by their keys. Cost: a load and four instructions for each lower handler.
+    /// Finds them by their keys. Cost: a load and three instructions for each lower handler.
     #[inline(always)]
-    fn of(block: BlockRun<'_, Keyed<'_>>, handler: usize) -> Self {
+    fn of(block: &Block<'_>, handler: usize) -> Option<Self> {
         let table = &block.nic.block;
-        let own = table.key(handler);
-        step!(KeysRead { handler });
+        let wanted = table.key(handler).wanted();
         let keys = table.keys(handler);
-        // Equal, or of another block.
-        let is_near = |key: Key| key.difference(own).wrapping_sub(1) >= Key::BLOCK - 1;
-        let mut first = keys.find(0, is_near);
-        while first < handler && !meets(block, own, handler, first) {
-            first = keys.find(first + 1, is_near);
+        let mut first = first_near(keys, 0, wanted)?;
+        while !meets(block, wanted, handler, first) {
+            first = first_near(keys, first + 1, wanted)?;
         }
-        if first == handler {
-            return Self { rank: 0, first };
-        }
-        let rank = if own.is_hashed() {
-            1 + count(block, own, handler, first + 1)
-        } else {
-            let (mut equal, mut all) = (1, 0);
-            for key in keys.from(first + 1) {
-                let difference = key.difference(own);
-                all |= difference;
-                equal += usize::from(difference == 0);
-            }
-            if all < Key::BLOCK { equal } else { 1 + count(block, own, handler, first + 1) }
+        let rank = match strange_from(keys, first + 1, wanted) {
+            Some(strange) if !wanted.is_hashed() => handler - first - strange,
+            _ => 1 + count(block, wanted, handler, first + 1),
         };
-        Self { rank, first }
+        Some(Self { rank, first })
     }
+}
+
+/// The first handler from `from` on whose fields may be equal.
+#[inline(never)]
+fn first_near(keys: Keys<'_>, from: usize, wanted: Wanted) -> Option<usize> {
+    keys.find(from, |key| wanted.is_near(key))
+}
+
+/// The number of keys of other fields from `from` on, if all are there.
+#[inline(never)]
+fn strange_from(keys: Keys<'_>, from: usize, wanted: Wanted) -> Option<usize> {
+    let (mut strange, mut all) = (0, u64::MAX);
+    keys.each_from(from, |key| {
+        let compared = wanted.compare(key);
+        all &= compared;
+        strange += usize::from(compared > Wanted::EQUAL);
+    });
+    (all >= Wanted::EQUAL).then_some(strange)
 }
 
 /// How many handlers from `from` on, below this one, are of its domain.
 #[cold]
 #[inline(never)]
-fn count(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, from: usize) -> usize {
-    (from..handler).filter(|&lower| meets(block, own, handler, lower)).count()
-}
-
-/// The lower handlers of a handler's domain, in order.
-fn members<'a>(
-    block: BlockRun<'a, Keyed<'a>>,
-    handler: usize,
-) -> impl Iterator<Item = usize> + use<'a> {
-    let own = block.nic.block.key(handler);
-    (0..handler).filter(move |&lower| meets(block, own, handler, lower))
+fn count(block: &Block<'_>, wanted: Wanted, handler: usize, from: usize) -> usize {
+    (from..handler).filter(|&lower| meets(block, wanted, handler, lower)).count()
 }
 
 /// Whether a lower handler is of the domain of a handler with this key.
 #[inline(always)]
-fn meets(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
-    match block.nic.block.key(lower).difference(own) {
-        0 if !own.is_hashed() => true,
-        1..Key::BLOCK => false,
-        _ => meets_by_entry(block, own, handler, lower),
+fn meets(block: &Block<'_>, wanted: Wanted, handler: usize, lower: usize) -> bool {
+    let compared = wanted.compare(block.nic.block.key(lower));
+    if compared > Wanted::EQUAL {
+        return false;
     }
+    compared == Wanted::EQUAL && !wanted.is_hashed() || meets_by_entry(block, handler, lower)
 }
 
 /// [`meets`], by the entries: the key of the lower handler is not there yet, or a hash.
 #[cold]
 #[inline(never)]
-fn meets_by_entry(block: BlockRun<'_, Keyed<'_>>, own: Key, handler: usize, lower: usize) -> bool {
+fn meets_by_entry(block: &Block<'_>, handler: usize, lower: usize) -> bool {
     let crew = block.crew;
-    let key_of = |entry: &Entry| crew.key(entry, crew.view(entry.envelope.comm));
     step!(ClaimRead { message: Some(block.entries.position(lower)), receive: None });
-    let there = block.entry(lower);
-    if key_of(&there) != own {
-        return false;
-    }
-    if !own.is_hashed() {
-        return true;
-    }
     let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
-    let fields = |entry: &Entry| Fields::of(entry, crew.view(entry.envelope.comm), trusts);
-    fields(&there) == fields(&block.entry(handler))
+    let fields = |handler: usize| {
+        let entry = block.entry(handler);
+        Fields::of(&entry, crew.view(entry.envelope.comm), trusts)
+    };
+    fields(lower) == fields(handler)
 }

@@ -128,18 +128,8 @@ pub(super) fn choose_in_run(
     let Posted { run, bin, .. } = *unsafe { nic.receives[first].posted.peek() };
     let wanted = run.plus(shift as u64 + u64::from(fault!(FastOffByOne)));
     let by_hops = fault!(DomainRunByHops);
-    // Receives that were posted in a row often lie in a row.
-    if let Some(guess) = nic.receives.get(first.index() + shift).filter(|_| !by_hops) {
-        let receive = ReceiveId(first.0 + shift as u32);
-        step!(Visited { receive: receive.0 });
-        // SAFETY: inside a block (D1).
-        let posted = unsafe { guess.posted.peek() };
-        if posted.run == wanted && posted.bin == bin && guess.is_posted() {
-            return Ok(receive);
-        }
-    }
-    let mut current = if by_hops { first } else { own };
-    let mut hops = shift;
+    let (mut current, mut hops) = (if by_hops { first } else { own }, shift);
+    let mut row_ends = true;
     // Places, not hops: consumed receives may have left the chain meanwhile. B2 keeps the walk
     // whole.
     while current != ReceiveId::NIL {
@@ -153,8 +143,22 @@ pub(super) fn choose_in_run(
             debug_assert!(!is_of_run || by_hops || place == wanted, "a place is missing");
             return if is_of_run { Ok(current) } else { Err(Refusal::SequenceEnded) };
         }
+        // Receives that were posted in a row often lie in a row.
+        if row_ends && !by_hops {
+            let ahead = ReceiveId(current.0.wrapping_add(wanted.behind(place)));
+            if let Some(guess) = nic.receives.get(ahead.index()) {
+                step!(Visited { receive: ahead.0 });
+                // SAFETY: inside a block (D1).
+                let posted = unsafe { guess.posted.peek() };
+                if posted.run == wanted && posted.bin == bin && guess.is_posted() {
+                    return Ok(ahead);
+                }
+            }
+        }
         hops = hops.wrapping_sub(1);
-        current = descriptor.next.get();
+        let next = descriptor.next.get();
+        row_ends = next.0 != current.0.wrapping_add(1);
+        current = next;
     }
     Err(Refusal::Exhausted)
 }

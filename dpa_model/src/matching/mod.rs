@@ -50,7 +50,7 @@ pub(crate) enum Matched {
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     match nic.options.domains {
         Domains::Paper => {
-            run(nic, block, Slice { nic, block, worker }, scratch);
+            run(nic, block, Slice::new(nic, block, worker), scratch);
         }
         Domains::Keyed => domain::run_keyed(nic, block, worker, scratch),
     }

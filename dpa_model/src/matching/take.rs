@@ -8,6 +8,7 @@ use super::crew::{Chained, Crew, Part};
 use super::protocol::deliver;
 use super::scratch::Scratch;
 use super::slow_path::SlowPath;
+use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, data};
 use crate::number::{ReceiveId, unchecked};
 use crate::ring::Stretch;
@@ -197,7 +198,7 @@ impl<'a, C: Crew> Taking<'a, C> {
     ) -> Taken {
         let usual = DATA != data::ANY;
         let path = PATHS[PATH];
-        let BlockRun { nic, info, crew, entries } = self.block;
+        let BlockRun { nic, entries, .. } = self.block;
         let (receives, bins) = (&nic.receives[..], &nic.bins[..]);
         let Range { start, end } = handlers;
         let mut left = 0;
@@ -216,9 +217,7 @@ impl<'a, C: Crew> Taking<'a, C> {
                 if usual {
                     return Taken { next: handler, matched: handler - start };
                 }
-                self.matched(handler);
-                crew.note_taken(handler, receive);
-                unmatched(counters, handler, path);
+                self.leave_one(handler, path, counters);
                 left += 1;
                 continue;
             }
@@ -232,41 +231,83 @@ impl<'a, C: Crew> Taking<'a, C> {
             if usual && PATH != SLOW && (!entry.is::<DATA>() || bin.head() != receive) {
                 return Taken { next: handler, matched: handler - start };
             }
-            if fault!(MatchedBeforeMark) {
-                self.matched(handler);
-            }
-            step!(Taken { handler, receive: receive.0, path });
-            crew.mark(descriptor, receive, path);
-            self.matched(handler);
-            crew.note_taken(handler, receive);
-            match path {
-                // The remaining counts, see `HandlerCounters::of`.
-                Path::Clean => {}
-                Path::Fast => counters.fast.add(1),
-                Path::Slow => counters.slow.add(1),
-                Path::Overtaking => counters.overtaking.add(1),
-            }
             let chained = Chained { receives, bin, receive, before };
-            let unlinked = if usual {
-                crew.unlink::<true>(chained, &posted)
-            } else {
-                crew.unlink::<false>(chained, &posted)
-            };
-            if !unlinked {
-                counters.lock_missed.add(1);
-                step!(LockMissed { handler });
-            }
-            if C::PART != Part::Slice {
-                let arrival = self.first_arrival + handler as u64;
-                // SAFETY: this worker runs the handler, and the leader claimed the result's
-                // position.
-                unsafe {
-                    deliver::<DATA>(nic, info, arrival, entries, self.results, handler, &posted);
-                }
-                entries.prefetch(handler + self.ahead);
-            }
+            self.consume::<DATA>((handler, path), chained, &posted, counters);
         }
         Taken { next: end, matched: end - start - left }
+    }
+
+    /// A handler of a slice takes the receive in `scratch`.
+    #[inline(always)]
+    pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
+        let nic = self.block.nic;
+        let counters = &nic.handler_counters[handler];
+        let receive = scratch.receives[handler];
+        if receive == ReceiveId::NIL {
+            return self.leave_one(handler, path, counters);
+        }
+        let (receives, before) = (&nic.receives[..], &scratch.before[handler]);
+        // SAFETY: a search found the receive; inside a block (D1).
+        let posted = unsafe { unchecked(receives, receive).posted.peek() };
+        // SAFETY: the receive was posted in this bin.
+        let bin = unsafe { unchecked(&nic.bins, posted.bin) };
+        let chained = Chained { receives, bin, receive, before };
+        self.consume::<{ data::ANY }>((handler, path), chained, &posted, counters);
+    }
+
+    /// A handler takes no receive.
+    #[inline(always)]
+    fn leave_one(self, handler: usize, path: Path, counters: &HandlerCounters) {
+        self.matched(handler);
+        self.block.crew.note_taken(handler, ReceiveId::NIL);
+        unmatched(counters, handler, path);
+    }
+
+    /// A handler takes a receive. `DATA`: as for [`take_each`](Self::take_each).
+    #[inline(always)]
+    fn consume<const DATA: u8>(
+        self,
+        (handler, path): (usize, Path),
+        chained: Chained<'_>,
+        posted: &Posted,
+        counters: &HandlerCounters,
+    ) {
+        let BlockRun { nic, info, crew, entries } = self.block;
+        let Chained { receives, receive, .. } = chained;
+        // SAFETY: a search found the receive.
+        let descriptor = unsafe { unchecked(receives, receive) };
+        if fault!(MatchedBeforeMark) {
+            self.matched(handler);
+        }
+        step!(Taken { handler, receive: receive.0, path });
+        crew.mark(descriptor, receive, path);
+        self.matched(handler);
+        crew.note_taken(handler, receive);
+        match path {
+            // The remaining counts, see `HandlerCounters::of`.
+            Path::Clean => {}
+            Path::Fast => counters.fast.add(1),
+            Path::Slow => counters.slow.add(1),
+            Path::Overtaking => counters.overtaking.add(1),
+        }
+        let unlinked = if DATA != data::ANY {
+            crew.unlink::<true>(chained, posted)
+        } else {
+            crew.unlink::<false>(chained, posted)
+        };
+        if !unlinked {
+            counters.lock_missed.add(1);
+            step!(LockMissed { handler });
+        }
+        if C::PART != Part::Slice {
+            let arrival = self.first_arrival + handler as u64;
+            // SAFETY: this worker runs the handler, and the leader claimed the result's
+            // position.
+            unsafe {
+                deliver::<DATA>(nic, info, arrival, entries, self.results, handler, posted);
+            }
+            entries.prefetch(handler + self.ahead);
+        }
     }
 
     /// Called after a handler is matched. Higher slices wait for the slice's last match, not for

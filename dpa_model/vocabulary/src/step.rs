@@ -126,9 +126,9 @@ steps! {
     KeysRead { handler: usize },
     /// The handler reads the candidate of a lower handler of its domain.
     CandidateRead { handler: usize },
-    /// All lower handlers of its domain, so many, have booked; the handler knows whether it is
-    /// in conflict or forced.
-    DomainPassed { handler: usize, lower: usize, conflict: bool },
+    /// The lower handlers of its domain that it depends on have booked; the handler knows whether
+    /// it is in conflict or forced.
+    DomainPassed { handler: usize, is_first: bool, conflict: bool },
     /// A handler's claim is read further: its message, if its communicator is unknown, and its
     /// receive.
     ClaimRead { message: Option<u64>, receive: Option<u32> },

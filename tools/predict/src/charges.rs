@@ -45,7 +45,7 @@ fn charge(step: Step) {
         Step::KeyWritten { handler } => charge::write_key(handler),
         Step::KeysRead { handler } => charge::read_keys(handler),
         Step::CandidateRead { handler } => charge::candidate(handler),
-        Step::DomainPassed { lower, .. } => charge::detect_in_domain(lower),
+        Step::DomainPassed { is_first, .. } => charge::detect_in_domain(is_first),
         Step::ClaimRead { message, receive } => charge::claim(message, receive),
         Step::BarrierPassed { first, .. } => charge::detect(first),
         Step::FastPathTried => charge::fast(),

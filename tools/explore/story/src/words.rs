@@ -144,11 +144,10 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             };
             did(Kind::Pass, first, text)
         }
-        Step::DomainPassed { handler, lower, conflict } => {
-            let of = match lower {
-                0 => "is the first of its domain".to_owned(),
-                1 => "has seen the other handler of its domain".to_owned(),
-                _ => format!("has seen the {lower} lower handlers of its domain"),
+        Step::DomainPassed { handler, is_first, conflict } => {
+            let of = match is_first {
+                true => "is the first of its domain",
+                false => "has lower handlers in its domain",
             };
             let what = if conflict { "conflict" } else { "no conflict" };
             did(Kind::Pass, handler, format!("handler {handler} {of}: {what} up to here"))

@@ -115,10 +115,9 @@ pub fn candidate(handler: usize) {
     with_machine(|machine| machine.read(Place::Candidate(handler)));
 }
 
-/// The handler looks for conflicts among the `lower` handlers of its domain, whose candidates it
-/// has read.
-pub fn detect_in_domain(lower: usize) {
-    with_machine(|machine| machine.detect_in_domain(lower));
+/// The handler looks for conflicts in its domain.
+pub fn detect_in_domain(is_first: bool) {
+    with_machine(|machine| machine.detect_in_domain(is_first));
 }
 
 /// The handler reads more of another's candidate: the message, if unknown, and the receive.

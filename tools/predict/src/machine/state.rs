@@ -442,13 +442,13 @@ impl Machine {
         self.set_now(self.now() + extra);
     }
 
-    pub(crate) fn detect_in_domain(&mut self, lower: usize) {
+    pub(crate) fn detect_in_domain(&mut self, is_first: bool) {
         if self.sink_off() {
             return;
         }
         let eu = &mut self.eus[self.tasks[self.current].eu];
         eu.in_domain += 1;
-        eu.first_of_domain += u64::from(lower == 0);
+        eu.first_of_domain += u64::from(is_first);
         self.work(self.costs.work.detect);
     }
 
