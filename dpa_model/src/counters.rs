@@ -129,10 +129,10 @@ impl BlockSizes {
         Self((0..=handlers).map(|_| Counter::default()).collect())
     }
 
-    /// Counts a block of `count` messages.
+    /// Counts blocks of `count` messages.
     #[inline(always)]
-    pub(crate) fn note(&self, count: usize) {
-        self.0[count].add(1);
+    pub(crate) fn note(&self, count: usize, blocks: u64) {
+        self.0[count].add(blocks);
     }
 
     /// Number of messages that a handler took.
@@ -153,7 +153,7 @@ counters! {
         conflict_blocks,
         /// Commands executed.
         commands,
-        /// Receives posted to the NIC.
+        /// Receives posted to the NIC. The counter itself holds only the refused ones.
         posts,
         /// Posts that matched an unexpected message at once.
         posts_late,
@@ -191,6 +191,15 @@ counters! {
         /// Most entries waiting in the completion queue, sampled every 16 blocks; never fewer than
         /// the bounce buffers in use.
         arrivals_high,
+    }
+}
+
+impl BoundaryCounters {
+    /// Public counts.
+    pub(crate) fn counts(&self) -> BoundaryCounts {
+        let mut counts = self.copy();
+        counts.posts += counts.posts_late + counts.posts_admitted + counts.posts_forwarded;
+        counts
     }
 }
 

@@ -15,7 +15,7 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         Self { free: (0..count as u32).rev().map(Id::from).collect(), count }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<Id> {
         self.count = self.count.checked_sub(1)?;
         Some(self.free[self.count])

@@ -156,7 +156,7 @@ impl Monitor {
         }
         Counts {
             handlers,
-            boundary: self.shared.boundary_counters.copy(),
+            boundary: self.shared.boundary_counters.counts(),
             send_queue_full: self.shared.sender_counters.queue_full.get(),
             send_no_bounce_buffer: self.shared.sender_counters.no_bounce_buffer.get(),
             regions_added: self.shared.regions.added.get(),

@@ -91,7 +91,6 @@ impl Boundary {
         let Post { comm, target: Target { class, .. }, request, .. } = *post;
         let control = self.comms.get_mut(comm.0 as usize);
         let Some(control) = control.filter(|control| control.home != Home::Absent) else {
-            due.nic.boundary_counters.posts.add(1);
             self.forward_post(due.nic, request, comm);
             step!(BoundaryEnds);
             return 1;
@@ -202,13 +201,11 @@ impl Boundary {
         let entered = (place - places.start) as u32 - late;
         (control.labels, control.unexpected) = (labels, stored);
         let counters = &nic.boundary_counters;
-        counters.posts.add(u64::from(entered + late));
         counters.posts_late.add(u64::from(late));
         counters.posts_admitted.add(u64::from(entered));
         counters.collisions.add(collisions);
         self.count_entered(nic, comm, class, entered);
         if let Some(request) = refused {
-            counters.posts.add(1);
             let control = &mut self.comms[comm.0 as usize];
             if control.home == Home::Nic {
                 control.home = Home::Fallback;

@@ -16,11 +16,14 @@ use super::post_row::{Tables, enter};
 use crate::communicator::Home;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::Key;
+use crate::index::{Indexes, Key, Oldest};
 use crate::message::{Entry, Post, Protocol, Target};
-use crate::number::unchecked;
+use crate::number::{ReceiveId, unchecked};
 use crate::shared::Shared;
-use crate::{CommId, Envelope, Leader, Order, RequestId, Selector, SourceSel, TagSel};
+use crate::{
+    CommId, Envelope, Leader, Order, Rank, RequestId, Selector, SourceSel, Tag, TagSel,
+    WildcardClass,
+};
 
 /// What became of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,11 +64,27 @@ impl Leader {
     ///
     /// # Complexity
     /// O(receives in the searched chains).
-    #[inline(always)]
+    #[inline]
     pub fn match_now(&mut self, envelope: &Envelope) -> Now<u32> {
+        let &Envelope { comm, source, tag } = envelope;
+        self.row(comm).map_or(Now::Queue, |mut row| row.take(source, tag))
+    }
+
+    /// Messages of one communicator that arrive in a row. `None`: the NIC does not know it.
+    #[inline(always)]
+    pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
         debug_assert!(self.is_settled());
         let Self { shared, boundary, .. } = self;
-        boundary.match_now(shared, envelope)
+        let view = boundary.comms.get(comm.0 as usize)?.view;
+        let exact = view.is_exact();
+        Some(MessageRow {
+            nic: shared,
+            boundary,
+            comm,
+            indexes: shared.indexes(view),
+            exact,
+            taken: 0,
+        })
     }
 
     /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A
@@ -116,18 +135,30 @@ impl Boundary {
         {
             return Now::Matched(arrival);
         }
-        let control = &mut self.comms[comm.0 as usize];
-        let Some(receive) = self.free_receives.take() else { return Now::Queue };
+        let Self { comms, free_receives, .. } = self;
+        let Some(control) = comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        let Some(receive) = free_receives.take() else { return Now::Queue };
         let bin = control.view.bin(class, target.hash);
         let request = RequestId::of_number(number).as_u64();
         let post = Post { request, comm, target, buffer: HostAddress::none(), capacity: 0 };
         let collided = enter(Tables::of(nic), &post, class, bin, receive, &mut control.labels);
         let counters = &nic.boundary_counters;
-        counters.posts.add(1);
         counters.posts_admitted.add(1);
         counters.collisions.add(u64::from(collided));
-        self.count_entered(nic, comm, class, 1);
+        counters.posted_high.raise(free_receives.used() as u64);
+        let posted = &mut control.posted[class as usize];
+        *posted += 1;
+        if *posted == 1 {
+            self.note_class(nic, comm, class);
+        }
         Now::Waits
+    }
+
+    /// Notes that the first receive of a class is posted.
+    #[inline(never)]
+    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
+        self.comms[comm.0 as usize].view.insert(class);
+        self.set_classes(nic, comm);
     }
 
     /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
@@ -139,9 +170,7 @@ impl Boundary {
         unlink_stored(&mut self.unexpected, control, target, found);
         let arrival = self.unexpected.entry(found).message.arrival;
         self.unexpected.free(found);
-        let counters = &nic.boundary_counters;
-        counters.posts.add(1);
-        counters.posts_late.add(1);
+        nic.boundary_counters.posts_late.add(1);
         Some(arrival)
     }
 
@@ -158,10 +187,16 @@ impl Boundary {
         }
         self.close(inbox);
         self.note_stored(nic, 1);
-        self.matched += 1;
-        nic.block_sizes.note(1);
+        self.count_matched(nic, 1);
         nic.handler_counters[0].no_candidate.add(1);
         true
+    }
+
+    /// Counts messages that matched, each as a block.
+    #[inline(always)]
+    fn count_matched(&mut self, nic: &Shared, messages: usize) {
+        self.matched += messages as u64;
+        nic.block_sizes.note(1, messages as u64);
     }
 
     /// Takes the selector's parts, which stay in registers.
@@ -176,37 +211,81 @@ impl Boundary {
     ) -> Now<u64> {
         self.enter_now(nic, comm, Target::of(Selector { source, tag }), number)
     }
+}
 
+/// Messages of one communicator that arrive in a row, see [`Leader::row`]. Until it is dropped, the
+/// counts leave its messages out.
+#[derive(Debug)]
+pub struct MessageRow<'a> {
+    nic: &'a Shared,
+    boundary: &'a mut Boundary,
+    comm: CommId,
+    indexes: Indexes<'a>,
+    /// Whether all posted receives are without wildcards.
+    exact: bool,
+    /// Receives without wildcards that messages took, each the first of its chain.
+    taken: usize,
+}
+
+impl MessageRow<'_> {
+    /// Works like [`Leader::match_now`] for the next message.
+    ///
+    /// # Complexity
+    /// O(receives in the searched chains).
     #[inline(always)]
-    fn match_now(&mut self, nic: &Shared, envelope: &Envelope) -> Now<u32> {
-        let &Envelope { comm, source, tag } = envelope;
-        let Some(control) = self.comms.get(comm.0 as usize) else { return Now::Queue };
-        let view = control.view;
-        let (indexes, counters) = (nic.indexes(view), &nic.handler_counters[0]);
-        let found = if view.is_exact() {
-            let both = Hashes::of_one(crate::WildcardClass::Exact, source, tag);
-            let hashes = Hashes { both, ..Hashes::default() };
-            let key = Key { source: source.get(), tag: tag.get(), hashes };
-            indexes.search_class::<0>(&key, 0, counters)
-        } else {
-            let hashes = Hashes::of(source, tag);
-            let key = Key { source: source.get(), tag: tag.get(), hashes };
-            indexes.search(key, 0, counters)
+    pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
+        if !self.exact {
+            return self.search(source, tag);
+        }
+        let both = Hashes::of_one(WildcardClass::Exact, source, tag);
+        let hashes = Hashes { both, ..Hashes::default() };
+        let key = Key { source: source.get(), tag: tag.get(), hashes };
+        let (bin, receive) = match self.indexes.oldest::<0>(&key) {
+            Oldest::Fits { bin, receive } => (bin, receive),
+            Oldest::None { .. } => return Now::Waits,
+            Oldest::Other => return self.search(source, tag),
         };
-        let Some(found) = found else { return Now::Waits };
+        let receives = self.indexes.bookings.receives;
+        // SAFETY: a search found the receive, and no block is running (D1).
+        let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
+        let Some(number) = RequestId::from_u64(request).number() else { return Now::Queue };
+        // SAFETY: the search read this bin.
+        let bin = unsafe { unchecked(self.indexes.bins, bin) };
+        bin.unlink::<true>(receives, receive, &ReceiveId::NIL);
+        self.boundary.free_receives.give(receive);
+        self.taken += 1;
+        Now::Matched(number)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
+        let Self { nic, boundary, comm, indexes, .. } = self;
+        let key = Key { source: source.get(), tag: tag.get(), hashes: Hashes::of(source, tag) };
+        let Some(found) = indexes.search(key, 0, &nic.handler_counters[0]) else {
+            return Now::Waits;
+        };
         // SAFETY: a search found the receive, and no block is running (D1).
         let posted = unsafe { unchecked(&nic.receives, found.receive).posted.peek() };
         let Some(number) = RequestId::from_u64(posted.request).number() else {
             return Now::Queue;
         };
         let (bin, class) = (posted.bin, posted.run.class());
-        // SAFETY: the receive was posted in this bin.
-        let bin = unsafe { unchecked(&nic.bins, bin) };
-        bin.unlink::<false>(&nic.receives, found.receive, &found.before);
-        self.free_receives.give(found.receive);
-        self.count_left(nic, comm, class, 1);
-        self.matched += 1;
-        nic.block_sizes.note(1);
+        nic.bins[bin].unlink::<false>(&nic.receives, found.receive, &found.before);
+        boundary.free_receives.give(found.receive);
+        boundary.count_left(nic, *comm, class, 1);
+        boundary.count_matched(nic, 1);
         Now::Matched(number)
+    }
+}
+
+impl Drop for MessageRow<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let Self { nic, taken, .. } = *self;
+        if taken > 0 {
+            nic.handler_counters[0].walked_exact.add(taken as u64);
+            self.boundary.count_matched(nic, taken);
+            self.boundary.count_left(nic, self.comm, WildcardClass::Exact, taken);
+        }
     }
 }

@@ -239,7 +239,7 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
         counters.arrivals_high.raise(claimed.saturating_sub(block.first));
     }
     counters.blocks.add(1);
-    nic.block_sizes.note(block.count);
+    nic.block_sizes.note(block.count, 1);
 }
 
 /// Number of slices of a block, at `most`.

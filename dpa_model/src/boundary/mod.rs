@@ -14,7 +14,7 @@ mod post_row;
 mod tests;
 
 #[cfg(feature = "ends")]
-pub use direct::Now;
+pub use direct::{MessageRow, Now};
 pub use leader::{Leader, Round, Worker};
 
 use alloc::boxed::Box;

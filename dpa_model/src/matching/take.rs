@@ -332,7 +332,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         // No receive is taken, so higher slices need not wait.
         self.block.crew.matched();
         if C::PART == Part::Block {
-            self.block.nic.idle_blocks.note(handlers.len());
+            self.block.nic.idle_blocks.note(handlers.len(), 1);
         }
         for handler in handlers {
             self.block.crew.note_taken(handler, ReceiveId::NIL);

@@ -69,7 +69,7 @@ pub(crate) struct Sink {
     entry_bytes: usize,
     /// Whether completions of the endpoint's receives may go here now: they go to this queue, which
     /// is empty, and no counter counts them.
-    pub(crate) open: bool,
+    open: bool,
 }
 
 impl Sink {
@@ -91,6 +91,21 @@ impl Sink {
         Self { target: target.cast(), from, room, written: 0, entry_bytes, open: false }
     }
 
+    /// Opens it for the short path, which writes whole entries only.
+    pub(crate) fn open(&mut self) {
+        self.open = self.room > 0 && self.entry_bytes == size_of::<CqTaggedEntry>();
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.open = false;
+    }
+
+    /// Completions that it takes of `most`; without it, all go to the queue.
+    #[inline(always)]
+    pub(crate) fn limit(&self, most: u64) -> u64 {
+        if self.open { most.min(self.room as u64) } else { most }
+    }
+
     /// Whether it takes no more of what it took.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
@@ -98,28 +113,61 @@ impl Sink {
     }
 
     #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         self.room > 0
     }
 
-    /// Writes a completion. Without room, nothing happens.
+    /// Writes a whole entry.
+    ///
+    /// # Safety
+    /// The sink is open and has room.
     #[inline(always)]
+    pub(crate) unsafe fn put_whole(
+        &mut self,
+        entry: CqTaggedEntry,
+        from: From,
+        vectors: &Slab<Vector>,
+    ) {
+        debug_assert!(self.open && self.room > 0);
+        // SAFETY: there is room for this entry (`new`), which has the size of all (`open`).
+        unsafe {
+            self.target.cast::<CqTaggedEntry>().write(entry);
+            self.pass(size_of::<CqTaggedEntry>(), from, vectors);
+        }
+    }
+
+    /// Writes a completion. Without room, nothing happens.
     pub(crate) fn put(&mut self, entry: &CqTaggedEntry, from: From, vectors: &Slab<Vector>) {
-        let Some(room) = self.room.checked_sub(1) else { return };
+        if self.room == 0 {
+            return;
+        }
+        let start = std::ptr::from_ref(entry).cast();
         // SAFETY: there is room for this entry (`new`).
         unsafe {
-            if self.entry_bytes == size_of::<CqTaggedEntry>() {
-                self.target.cast::<CqTaggedEntry>().write(*entry);
-            } else {
-                let start = std::ptr::from_ref(entry).cast();
-                self.target.copy_from_nonoverlapping(start, self.entry_bytes);
-            }
-            self.target = self.target.add(self.entry_bytes);
+            self.target.copy_from_nonoverlapping(start, self.entry_bytes);
+            self.pass(self.entry_bytes, from, vectors);
+        }
+    }
+
+    /// Writes the source of an entry, and passes the entry.
+    ///
+    /// # Safety
+    /// The sink has room for an entry of that size.
+    #[inline(always)]
+    unsafe fn pass(&mut self, bytes: usize, from: From, vectors: &Slab<Vector>) {
+        // SAFETY: the caller's promise, and `new`.
+        unsafe {
+            self.target = self.target.add(bytes);
             if !self.from.is_null() {
                 *self.from.add(self.written) = from.row(vectors);
             }
         }
-        self.room = room;
+        self.room -= 1;
         self.written += 1;
     }
 }

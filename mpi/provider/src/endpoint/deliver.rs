@@ -18,7 +18,7 @@ impl Endpoint {
     pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let (post, message) = (&self.posts[recv], &self.messages[msg]);
         let remote = matches!(message.body, Body::Remote { .. });
-        if remote || message.cookie.is_some() || post.multi || message.length > post.capacity {
+        if remote || message.cookie.is_some() || post.multi || message.length > post.capacity() {
             return self.deliver_any(common, recv, msg);
         }
         let length = message.length;
@@ -52,9 +52,9 @@ impl Endpoint {
         // A receive for several messages stays in its queue until it is full.
         post.waiting &= post.multi;
         let at = post.used;
-        let length = message.length.min(post.capacity - at);
+        let length = message.length.min(post.capacity() - at);
         post.used += length;
-        if post.multi && post.capacity - post.used < self.min_multi {
+        if post.multi && post.capacity() - post.used < self.min_multi {
             post.waiting = false;
         }
         let receipt = Receipt {

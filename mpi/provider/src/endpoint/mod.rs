@@ -393,10 +393,8 @@ impl Endpoint {
         messages: &[(u64, usize)],
     ) -> Option<Rule> {
         for &(_, key) in posts {
-            let asked = &mut self.posts[key].asked;
-            let wanted = rule.receive(asked.bits, asked.ignore).ok()?;
-            asked.comm = wanted.comm;
-            asked.selector.tag = wanted.tag;
+            let post = &mut self.posts[key];
+            post.comm = rule.receive(post.bits, post.ignore).ok()?;
         }
         for &(_, key) in messages {
             rule.message(self.messages[key].carried.bits).ok()?;

@@ -21,7 +21,7 @@ const LOOK_EVERY: u32 = 64;
 /// Polls of the rings between two polls of the sockets, if messages come through sockets.
 const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
-const RECORDS_MAX: usize = 64;
+const RECORDS_MAX: u64 = 64;
 
 /// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
@@ -130,7 +130,7 @@ impl Endpoint {
         self.polls = self.polls.wrapping_add(1);
         if self.asleep || self.polls & (self.look_every() - 1) == 0 {
             self.look_around(common);
-            sink.open = false;
+            sink.close();
         }
         let mut any = false;
         let mut at = 0;
@@ -192,15 +192,18 @@ impl Endpoint {
     fn read(&mut self, common: &mut Common, index: usize, sink: &mut Sink) -> bool {
         let mut read = 0;
         while read < RECORDS_MAX && !sink.is_full() {
-            if self.take_now(common, index, sink).is_break() {
-                if self.connections[index].link.is_still() {
-                    break;
-                }
-                // Its completion, if any, is in the queue.
-                sink.open = false;
-                if self.read_any(common, index).is_none() {
-                    break;
-                }
+            let taken = self.take_row(common, index, sink, RECORDS_MAX - read);
+            read += taken;
+            if taken > 0 {
+                continue;
+            }
+            if self.connections[index].link.is_still() {
+                break;
+            }
+            // Its completion, if any, is in the queue.
+            sink.close();
+            if self.read_any(common, index).is_none() {
+                break;
             }
             read += 1;
         }
@@ -316,7 +319,7 @@ impl Endpoint {
             since_ms: 0,
         };
         self.messages_ever += 1;
-        let (key, _) = self.messages.insert(message);
+        let key = self.messages.insert(message);
         if in_link {
             self.batch.push(key);
         }

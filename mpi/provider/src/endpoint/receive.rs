@@ -3,16 +3,16 @@
 use std::ffi::c_void;
 
 use dpa_model::Now;
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope};
 
 use super::log::Entry;
-use super::tables::{Body, Buffers, Post};
+use super::tables::{Body, Buffers, Post, rank_of, selector};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
     FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
     FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
 };
-use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, RuleError, Verdict, Wanted};
+use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, RuleError, Verdict};
 use crate::wire::{Kind, PeerId, Record};
 
 /// A receive as the program requests it.
@@ -48,23 +48,21 @@ impl Endpoint {
             self.receive_untagged(common, receive, source);
             return Ok(());
         }
-        let asked = self.asked(common, receive.tag, receive.ignore, source);
-        let post = self.new_post(receive, source, asked);
+        let comm = self.communicator(common, receive.tag, receive.ignore);
+        let post = self.new_post(receive, source, comm);
         self.posts_ever += 1;
-        let (key, post) = self.posts.insert(post);
-        let recv = RecvKey(key as u32);
+        let key = self.posts.insert(post);
         let now = match &mut self.matcher {
-            Matching::Nic(nic) if !self.asked => nic.post_now(recv, &post.asked),
+            Matching::Nic(nic) if !self.asked => {
+                let selector = selector(receive.tag, receive.ignore, source);
+                nic.post_now(RecvKey(key as u32), comm, selector)
+            }
             _ => Now::Queue,
         };
         match now {
             Now::Waits => self.note_posted_now(key),
             Now::Matched(msg) => self.take_waiting(common, key, msg),
-            Now::Queue => {
-                self.matcher.post(recv, &post.asked);
-                self.asked = true;
-                self.note_posted(key);
-            }
+            Now::Queue => self.post_to_matcher(key),
         }
         Ok(())
     }
@@ -95,28 +93,27 @@ impl Endpoint {
         receive: &Receive<'_>,
         source: Option<PeerId>,
     ) {
-        let asked = anything(source);
-        let (key, _) = self.posts.insert(self.new_post(receive, source, asked));
+        let key = self.posts.insert(self.new_post(receive, source, CommId(0)));
         self.posts_ever += 1;
         if let Some(usage) = &mut self.usage {
-            usage.posted_untagged(asked.selector.class());
+            usage.posted_untagged(self.posts[key].asked().selector.class());
         }
         self.post_untagged(common, key);
     }
 
     #[inline(always)]
-    fn new_post(&self, receive: &Receive<'_>, source: Option<PeerId>, asked: Asked) -> Post {
-        let buffers = Buffers::new(receive.iov);
+    fn new_post(&self, receive: &Receive<'_>, source: Option<PeerId>, comm: CommId) -> Post {
         Post {
             context: receive.context,
-            capacity: buffers.length(),
-            buffers,
+            buffers: Buffers::new(receive.iov),
+            bits: receive.tag,
+            ignore: if receive.tagged { receive.ignore } else { u64::MAX },
             used: 0,
+            comm,
+            source,
             tagged: receive.tagged,
             multi: !receive.tagged && receive.flags & FI_MULTI_RECV != 0,
             completes: receive.completes,
-            source,
-            asked,
             number: self.posts_ever,
             waiting: true,
             transfers: 0,
@@ -124,41 +121,32 @@ impl Endpoint {
         }
     }
 
-    /// The selector of bits and mask by the rule. The rule may change for it.
+    /// The communicator of bits and mask by the rule. The rule may change for it.
     #[inline(always)]
-    fn asked(
-        &mut self,
-        common: &mut Common,
-        bits: u64,
-        ignore: u64,
-        source: Option<PeerId>,
-    ) -> Asked {
-        let known = !self.all_bits && !self.rule.learns(ignore);
-        let wanted = known.then(|| self.rule.receive(bits, ignore).ok()).flatten();
-        let wanted = wanted.unwrap_or_else(|| self.wanted_anew(common, bits, ignore));
-        let selector = Selector { source: source_of(source), tag: wanted.tag };
-        Asked { bits, ignore, comm: wanted.comm, selector }
+    fn communicator(&mut self, common: &mut Common, bits: u64, ignore: u64) -> CommId {
+        match self.rule.receive_alike(bits, ignore) {
+            Some(comm) => comm,
+            None => self.communicator_anew(common, bits, ignore),
+        }
     }
 
-    /// The selector of bits and mask after a change of the rule, or where all bits are compared.
-    #[cold]
-    fn wanted_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> Wanted {
+    #[inline(never)]
+    fn communicator_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> CommId {
         if !self.all_bits && self.rule.learns(ignore) {
             self.rebuild(common, Some(Rule::taught(ignore)));
         }
-        let wanted = match self.all_bits {
-            true => Err(RuleError::Mask),
-            false => self.rule.receive(bits, ignore),
-        };
-        if wanted.is_err() && !self.all_bits {
-            self.rebuild(common, None);
+        if !self.all_bits {
+            match self.rule.receive(bits, ignore) {
+                Ok(comm) => return comm,
+                Err(_) => self.rebuild(common, None),
+            }
         }
-        wanted.unwrap_or(Wanted { comm: CommId(0), tag: TagSel::Any })
+        CommId(0)
     }
 
     /// Gives a receive to the matcher.
     pub(super) fn post_to_matcher(&mut self, key: usize) {
-        self.matcher.post(RecvKey(key as u32), &self.posts[key].asked);
+        self.matcher.post(RecvKey(key as u32), &self.posts[key].asked());
         self.asked = true;
         self.note_posted(key);
     }
@@ -169,9 +157,9 @@ impl Endpoint {
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
         if let Some(usage) = &mut self.usage {
-            let Post { asked, number, since_ms, .. } = &mut self.posts[key];
-            usage.posted(asked.comm, asked.selector.class(), *number);
-            usage.stamp(since_ms);
+            let post = &mut self.posts[key];
+            usage.posted(post.comm, post.asked().selector.class(), post.number);
+            usage.stamp(&mut post.since_ms);
         }
     }
 
@@ -252,16 +240,16 @@ impl Endpoint {
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
         if let Some(usage) = &mut self.usage {
-            let (asked, message) = (&self.posts[recv].asked, &self.messages[msg]);
-            usage.took(asked, &message.carried, message.peer, late);
+            let (asked, message) = (self.posts[recv].asked(), &self.messages[msg]);
+            usage.took(&asked, &message.carried, message.peer, late);
         }
         self.deliver(common, recv, msg);
     }
 
     pub(super) fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
         if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
-            let (recv, asked, size) = (post.number, &post.asked, post.capacity);
-            log.write(Entry::Posted { recv, asked, size, matched });
+            let (recv, size) = (post.number, post.capacity());
+            log.write(Entry::Posted { recv, asked: &post.asked(), size, matched });
         }
     }
 
@@ -282,7 +270,7 @@ impl Endpoint {
         self.log_cancel(recv, true);
         self.posted_now -= 1;
         if let Some(usage) = &mut self.usage {
-            usage.cancelled(self.posts[recv].asked.comm);
+            usage.cancelled(self.posts[recv].comm);
         }
         self.end_cancelled(common, recv);
     }
@@ -291,7 +279,7 @@ impl Endpoint {
         let post = self.posts.remove(recv);
         let kind = if post.tagged { FI_TAGGED } else { FI_MSG };
         let mut completion = Completion::new(post.context, FI_RECV | kind).failed(FI_ECANCELED);
-        completion.entry.tag = post.asked.bits;
+        completion.entry.tag = post.bits;
         self.totals.cancels += 1;
         self.received(common, completion, true);
     }
@@ -310,7 +298,7 @@ impl Endpoint {
             .min_by_key(|(_, post)| post.number);
         let Some((key, post)) = oldest else { return Err(-(FI_ENOENT as isize)) };
         if post.tagged {
-            let asked = self.posts[key].asked;
+            let asked = post.asked();
             self.matcher.cancel(RecvKey(key as u32), &asked);
             self.asked = true;
             self.settle(common);
@@ -373,7 +361,9 @@ impl Endpoint {
             // The common case: programs poll.
             return None;
         }
-        let asked = self.asked(common, receive.tag, receive.ignore, source);
+        let (bits, ignore) = (receive.tag, receive.ignore);
+        let comm = self.communicator(common, bits, ignore);
+        let asked = Asked { bits, ignore, comm, selector: selector(bits, ignore, source) };
         self.matcher.probe(&asked, take);
         self.asked = true;
         let found = self.settle(common);
@@ -401,8 +391,8 @@ impl Endpoint {
             self.received(common, completion, receive.completes);
             return Ok(());
         }
-        let post = self.new_post(receive, None, anything(None));
-        let (recv, _) = self.posts.insert(Post { waiting: false, multi: false, ..post });
+        let post = self.new_post(receive, None, CommId(0));
+        let recv = self.posts.insert(Post { waiting: false, multi: false, ..post });
         self.posts_ever += 1;
         self.deliver(common, recv, key);
         Ok(())
@@ -466,21 +456,6 @@ impl Endpoint {
             }
         }
     }
-}
-
-fn source_of(source: Option<PeerId>) -> SourceSel {
-    source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)))
-}
-
-/// A peer's number as a rank. The number of peers never exceeds the ranks.
-pub(super) fn rank_of(peer: PeerId) -> Rank {
-    Rank::new(peer.0).unwrap_or_default()
-}
-
-/// The selector of an untagged receive or a claim, which matching never reads.
-fn anything(source: Option<PeerId>) -> Asked {
-    let selector = Selector { source: source_of(source), tag: TagSel::Any };
-    Asked { bits: 0, ignore: u64::MAX, comm: CommId(0), selector }
 }
 
 /// The envelope of a message to which no rule applies.

@@ -6,19 +6,17 @@
 //! (`progress`, `receive`, `deliver`), and so does what follows it until the matcher is settled.
 //! Both ways give equal order logs and completions.
 
-use std::ops::ControlFlow;
-
 use dpa_model::Now;
 use dpamatch_vocabulary::Envelope;
 
 use super::connections::Connection;
-use super::log::Entry;
-use super::receive::rank_of;
-use super::tables::{Arrived, Body};
-use super::{Common, Completion, Endpoint, Sink};
+use super::log::{Entry, Log};
+use super::tables::{Arrived, Body, Buffers, Post, rank_of};
+use super::usage::Usage;
+use super::{Common, Completion, Endpoint, From, Sink};
 use crate::bindings::{CqTaggedEntry, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
-use crate::matcher::{Carried, Matching, MsgKey};
-use crate::wire::{PeerId, flag};
+use crate::matcher::{Carried, Matching, MsgKey, RecvKey, tag_of};
+use crate::wire::PeerId;
 
 impl Endpoint {
     /// Counts and logs a receive that was posted at once.
@@ -61,118 +59,135 @@ impl Endpoint {
         }
     }
 
-    /// Delivers the link's next message if its receive waits for it. `Break`: the queues' way, and
-    /// nothing has changed.
+    /// Delivers the link's next messages, at most `most`, as long as their receives wait for them.
+    /// Returns how many. The next record, if there is one, takes the queues' way.
     #[inline(always)]
-    pub(super) fn take_now(
+    pub(super) fn take_row(
         &mut self,
         common: &mut Common,
         index: usize,
         sink: &mut Sink,
-    ) -> ControlFlow<()> {
-        let Self { connections, rule, matcher: Matching::Nic(nic), posts, asked: false, .. } = self
+        most: u64,
+    ) -> u64 {
+        let (first, vector, rx) = (self.messages_ever, self.vector, self.rx);
+        let Self { connections, rule, matcher: Matching::Nic(nic), posts, log, usage, .. } = self
         else {
-            return ControlFlow::Break(());
+            return 0;
         };
-        if !nic.is_short() {
-            return ControlFlow::Break(());
-        }
         let Connection { link, peer, .. } = &mut connections[index];
-        let Some(message) = link.peek_short() else { return ControlFlow::Break(()) };
-        let (flags, length, bits, peer) = (message.flags, message.bytes, message.tag, *peer);
-        if flags & (flag::TAGGED | flag::ACK) != flag::TAGGED {
-            return ControlFlow::Break(());
+        let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
+        let Some(message) = ring.peek_short() else { return 0 };
+        if self.asked || !message.is_plain() {
+            return 0;
         }
-        let Ok((comm, tag)) = rule.message(bits) else { return ControlFlow::Break(()) };
-        let envelope = Envelope { comm, source: rank_of(peer), tag };
-        let Some(recv) = nic.match_now(&envelope) else { return ControlFlow::Break(()) };
-        let key = recv.0 as usize;
-        let post = &posts[key];
-        let data = (flags & flag::DATA != 0).then_some(message.data());
-        let one = match post.buffers.as_slice() {
-            &[one] if length <= one.iov_len => one,
-            _ => {
-                let (carried, body) = (Carried { bits, envelope }, message.body());
-                link.pass_short();
-                // Its completion goes to the queue, and so do later ones.
-                sink.open = false;
-                self.deliver_odd(common, index, key, (carried, data, length, body));
-                return ControlFlow::Continue(());
+        let high = message.tag >> 31;
+        let Ok((comm, _)) = rule.message(message.tag) else { return 0 };
+        let Some(mut row) = nic.row(comm) else { return 0 };
+        let (source, from) = (rank_of(peer), From { vector, peer });
+        let notes = usage.is_some() || log.is_some();
+        let most = sink.limit(most);
+        let (mut taken, mut bytes, mut odd) = (0, 0, None);
+        while taken < most
+            && let Some(message) = ring.peek_short()
+            && message.is_plain()
+            && message.tag >> 31 == high
+        {
+            let (bits, length, data) = (message.tag, message.bytes, message.data());
+            let tag = tag_of(bits);
+            let Some(RecvKey(key)) = row.take(source, tag) else { break };
+            let number = first + taken;
+            taken += 1;
+            let full = posts.full(key as usize);
+            let post = full.get();
+            let carried = || Carried { bits, envelope: Envelope { comm, source, tag } };
+            if notes {
+                note_taken((log, usage), post, (number, peer, length), &carried());
             }
-        };
-        // SAFETY: the receive's buffer is the program's until it completes, and has that many
-        // bytes.
-        unsafe { message.copy_to(one.iov_base.cast()) };
-        let entry = CqTaggedEntry {
-            op_context: post.context,
-            flags: FI_RECV | FI_TAGGED | if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 },
-            len: length,
-            buf: one.iov_base,
-            data: data.unwrap_or(0),
-            tag: bits,
-        };
-        let completes = post.completes;
-        link.pass_short();
-        if self.usage.is_some() || self.log.is_some() {
-            self.note_taken(key, peer, &Carried { bits, envelope }, length);
+            let buffer = match post.buffers {
+                Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
+                _ => {
+                    let message = Arrived {
+                        connection: index,
+                        peer,
+                        tagged: true,
+                        carried: carried(),
+                        data,
+                        length,
+                        body: Body::Inline(message.body()),
+                        cookie: None,
+                        number,
+                        waiting: true,
+                        since_ms: 0,
+                    };
+                    odd = Some((key as usize, message));
+                    ring.pass_short();
+                    break;
+                }
+            };
+            // SAFETY: the receive's buffer is the program's until it completes, and has that many
+            // bytes.
+            unsafe { message.copy_to(buffer.cast()) };
+            ring.pass_short();
+            bytes += length as u64;
+            let (op_context, completes) = (post.context, post.completes);
+            full.free();
+            let entry = || CqTaggedEntry {
+                op_context,
+                flags: FI_RECV | FI_TAGGED | data.map_or(0, |_| FI_REMOTE_CQ_DATA),
+                len: length,
+                buf: buffer,
+                data: data.unwrap_or(0),
+                tag: bits,
+            };
+            if completes && sink.is_open() {
+                // SAFETY: it has room for `most`.
+                unsafe { sink.put_whole(entry(), from, &common.vectors) };
+            } else {
+                let completion = Completion { entry: entry(), olen: 0, err: 0, from };
+                common.finish(rx.counter, rx.queue, completion, completes);
+            }
         }
-        self.posts.free(key);
-        self.messages_ever += 1;
-        self.posted_now -= 1;
-        self.totals.received += 1;
-        self.totals.received_bytes += length as u64;
-        let from = self.from(peer);
-        if sink.open && completes {
-            sink.put(&entry, from, &common.vectors);
-        } else {
-            self.received(common, Completion { entry, olen: 0, err: 0, from }, completes);
+        row.end(taken);
+        if taken == 0 {
+            return 0;
         }
-        ControlFlow::Continue(())
-    }
-
-    /// Counts and logs a message that was matched at once.
-    #[inline(never)]
-    fn note_taken(&mut self, key: usize, peer: PeerId, carried: &Carried, bytes: usize) {
-        self.noted = self.usage.is_some();
-        let (post, number) = (&self.posts[key], self.messages_ever);
-        if let Some(log) = &mut self.log {
-            let matched = Some(post.number);
-            log.write(Entry::Arrived { msg: number, carried, bytes, matched });
+        self.noted |= usage.is_some();
+        self.messages_ever += taken;
+        self.posted_now -= taken;
+        self.totals.received += taken - u64::from(odd.is_some());
+        self.totals.received_bytes += bytes;
+        if let Some((recv, message)) = odd {
+            // Its completion goes to the queue, and so do later ones.
+            sink.close();
+            self.deliver_odd(common, recv, message);
         }
-        if let Some(usage) = &mut self.usage {
-            usage.arrived(carried.envelope.comm, bytes, number);
-            usage.took(&post.asked, carried, peer, false);
-        }
+        taken
     }
 
     /// Delivers a matched message that does not fit, or goes to several buffers.
     #[cold]
     #[inline(never)]
-    fn deliver_odd(
-        &mut self,
-        common: &mut Common,
-        connection: usize,
-        recv: usize,
-        (carried, data, length, body): (Carried, Option<u64>, usize, [u64; 3]),
-    ) {
-        let (number, peer) = (self.messages_ever, self.connections[connection].peer);
-        self.note_taken(recv, peer, &carried, length);
-        self.messages_ever += 1;
-        self.posted_now -= 1;
-        let message = Arrived {
-            connection,
-            peer,
-            tagged: true,
-            carried,
-            data,
-            length,
-            body: Body::Inline(body),
-            cookie: None,
-            number,
-            waiting: true,
-            since_ms: 0,
-        };
-        let (msg, _) = self.messages.insert(message);
+    fn deliver_odd(&mut self, common: &mut Common, recv: usize, message: Arrived) {
+        let msg = self.messages.insert(message);
         self.deliver(common, recv, msg);
+    }
+}
+
+/// Counts and logs a message that was matched at once: the receive, and the message's number, peer
+/// and bytes.
+#[inline(never)]
+fn note_taken(
+    (log, usage): (&mut Option<Log>, &mut Option<Box<Usage>>),
+    post: &Post,
+    (number, peer, bytes): (u64, PeerId, usize),
+    carried: &Carried,
+) {
+    if let Some(log) = log {
+        let matched = Some(post.number);
+        log.write(Entry::Arrived { msg: number, carried, bytes, matched });
+    }
+    if let Some(usage) = usage {
+        usage.arrived(carried.envelope.comm, bytes, number);
+        usage.took(&post.asked(), carried, peer, false);
     }
 }

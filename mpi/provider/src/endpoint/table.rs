@@ -25,9 +25,9 @@ impl<T> Table<T> {
         Self { rows: Vec::new(), free: 0 }
     }
 
-    /// Its number and a reference to it.
+    /// Its number.
     #[inline(always)]
-    pub(super) fn insert(&mut self, entry: T) -> (usize, &T) {
+    pub(super) fn insert(&mut self, entry: T) -> usize {
         let key = self.free;
         if key == self.rows.len() {
             self.grow();
@@ -36,8 +36,7 @@ impl<T> Table<T> {
         let Row::Free(next) = *row else { unreachable!("the free row is taken") };
         self.free = next;
         *row = Row::Full(entry);
-        let Row::Full(entry) = row else { unreachable!("just filled") };
-        (key, entry)
+        key
     }
 
     #[cold]
@@ -62,16 +61,26 @@ impl<T> Table<T> {
         }
     }
 
+    /// An entry that will be [freed](Full::free).
+    ///
+    /// # Panics
+    /// When there is none.
+    #[inline(always)]
+    pub(super) fn full(&mut self, key: usize) -> Full<'_, T> {
+        let Self { rows, free } = self;
+        match &mut rows[key] {
+            row @ Row::Full(_) => Full { row, free, key },
+            Row::Free(_) => panic!("{NONE}"),
+        }
+    }
+
     /// Takes an entry out and drops it.
     ///
     /// # Panics
     /// When there is none.
     #[inline(always)]
     pub(super) fn free(&mut self, key: usize) {
-        let row = &mut self.rows[key];
-        assert!(matches!(row, Row::Full(_)), "{NONE}");
-        *row = Row::Free(self.free);
-        self.free = key;
+        self.full(key).free();
     }
 
     /// Takes an entry out.
@@ -107,6 +116,29 @@ impl<T> Table<T> {
     }
 }
 
+/// An entry in its place.
+pub(super) struct Full<'a, T> {
+    row: &'a mut Row<T>,
+    free: &'a mut usize,
+    key: usize,
+}
+
+impl<T> Full<'_, T> {
+    #[inline(always)]
+    pub(super) fn get(&self) -> &T {
+        match &*self.row {
+            Row::Full(entry) => entry,
+            Row::Free(_) => unreachable!("`Table::full` saw it full"),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn free(self) {
+        *self.row = Row::Free(*self.free);
+        *self.free = self.key;
+    }
+}
+
 const NONE: &str = "no such entry";
 
 impl<T> Index<usize> for Table<T> {
@@ -132,7 +164,7 @@ mod tests {
     #[test]
     fn numbers_are_used_again_and_others_stay() {
         let mut table = Table::new();
-        let keys: Vec<_> = (0..5).map(|value| table.insert(Box::new(value)).0).collect();
+        let keys: Vec<_> = (0..5).map(|value| table.insert(Box::new(value))).collect();
         assert_eq!(keys, [0, 1, 2, 3, 4]);
         table.free(1);
         assert_eq!(*table.remove(3), 3);
@@ -142,7 +174,7 @@ mod tests {
             table.iter().map(|(key, value)| (key, **value)).collect::<Vec<_>>()
         };
         assert_eq!(all(&table), [(0, 0), (2, 2), (4, 14)]);
-        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value)).0), [3, 1, 5]);
+        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value))), [3, 1, 5]);
         assert_eq!(all(&table), [(0, 0), (1, 8), (2, 2), (3, 7), (4, 14), (5, 9)]);
     }
 
@@ -150,7 +182,7 @@ mod tests {
     #[should_panic(expected = "no such entry")]
     fn nothing_is_freed_twice() {
         let mut table = Table::new();
-        let (key, _) = table.insert(1);
+        let key = table.insert(1);
         table.free(key);
         table.free(key);
     }

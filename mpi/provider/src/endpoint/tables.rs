@@ -3,9 +3,11 @@
 use std::ffi::c_void;
 use std::sync::Weak;
 
+use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel};
+
 use super::Region;
 use crate::bindings::IoVec;
-use crate::matcher::{Asked, Carried};
+use crate::matcher::{Asked, Carried, tag_asked};
 use crate::wire::{Bytes, PeerId, Record, gather, scatter};
 
 /// The buffers of an operation.
@@ -60,14 +62,16 @@ impl Buffers {
 pub(super) struct Post {
     pub(super) context: *mut c_void,
     pub(super) buffers: Buffers,
-    pub(super) capacity: usize,
+    /// Match bits, and those ignored.
+    pub(super) bits: u64,
+    pub(super) ignore: u64,
     /// Bytes that messages have taken (multi-receive).
     pub(super) used: usize,
+    pub(super) comm: CommId,
+    pub(super) source: Option<PeerId>,
     pub(super) tagged: bool,
     pub(super) multi: bool,
     pub(super) completes: bool,
-    pub(super) source: Option<PeerId>,
-    pub(super) asked: Asked,
     /// Number of receives posted before it.
     pub(super) number: u64,
     /// Whether it is in a posted queue.
@@ -76,6 +80,32 @@ pub(super) struct Post {
     pub(super) transfers: u32,
     /// When it was posted ([`Usage::now_ms`](super::Usage::now_ms)); 0 without statistics.
     pub(super) since_ms: u32,
+}
+
+impl Post {
+    /// Bytes of its buffers.
+    pub(super) fn capacity(&self) -> usize {
+        self.buffers.length()
+    }
+
+    /// What it accepts.
+    pub(super) fn asked(&self) -> Asked {
+        let Self { bits, ignore, comm, source, .. } = *self;
+        Asked { bits, ignore, comm, selector: selector(bits, ignore, source) }
+    }
+}
+
+/// The selector of a receive.
+#[inline(always)]
+pub(super) fn selector(bits: u64, ignore: u64, source: Option<PeerId>) -> Selector {
+    let source = source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)));
+    Selector { source, tag: tag_asked(bits, ignore) }
+}
+
+/// A peer's number as a rank. The number of peers never exceeds the ranks.
+#[inline(always)]
+pub(super) fn rank_of(peer: PeerId) -> Rank {
+    Rank::new(peer.0).unwrap_or_default()
 }
 
 // SAFETY: addresses of the program's buffers, which it lends until the receive completes to the

@@ -35,8 +35,8 @@ impl Endpoint {
         let (posts, messages) = (self.waiting_posts(), self.waiting_messages());
         let receives = posts.iter().take(MOST).map(|&(_, key)| {
             let post = &self.posts[key];
-            let (bits, ignore) = (post.asked.bits, post.asked.ignore);
-            let (peer, bytes, since_ms) = (post.source, post.capacity, post.since_ms);
+            let (bits, ignore) = (post.bits, post.ignore);
+            let (peer, bytes, since_ms) = (post.source, post.capacity(), post.since_ms);
             Entry { what: "receive", peer, bits, ignore, bytes, since_ms }
         });
         let messages_left = messages.iter().take(MOST).map(|&(_, key)| {

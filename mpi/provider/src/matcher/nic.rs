@@ -16,13 +16,13 @@
 use std::collections::VecDeque;
 
 use dpa_model::{
-    ConfigError, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Now, Pool, RequestId,
-    Round, SendError, Sender, Wait,
+    ConfigError, Event, HostPort, Leader, Message, MessageRow, Monitor, Nic, NicConfig, Now, Pool,
+    RequestId, Round, SendError, Sender, Wait,
 };
 use dpamatch::engine::Counter;
 use dpamatch::host::Software;
 use dpamatch::registry::EngineOptions;
-use dpamatch_vocabulary::{CommId, Envelope, Hints, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel};
 
 use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
@@ -50,6 +50,8 @@ fn matched(
 #[derive(Debug)]
 enum Runner {
     Caller(Box<Leader>),
+    /// Operations may bypass the queues, too.
+    Short(Box<Leader>),
     Pool(#[expect(dead_code, reason = "its threads end when it is dropped")] Pool),
 }
 
@@ -60,6 +62,31 @@ struct Home {
     slot: Option<u32>,
     /// Receives and messages of it that have no partner.
     waiting: u64,
+}
+
+/// A row of messages, see [`NicMatcher::row`].
+pub(crate) struct Row<'a> {
+    row: MessageRow<'a>,
+    waiting: &'a mut u64,
+    counts: [&'a mut u64; 2],
+}
+
+impl Row<'_> {
+    /// The receive that the next message takes.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, source: Rank, tag: Tag) -> Option<RecvKey> {
+        match self.row.take(source, tag) {
+            Now::Matched(number) => Some(RecvKey(number)),
+            _ => None,
+        }
+    }
+
+    /// Ends the row, in which that many messages took receives.
+    #[inline(always)]
+    pub(crate) fn end(self, taken: u64) {
+        *self.waiting -= taken;
+        self.counts.into_iter().for_each(|count| *count += taken);
+    }
 }
 
 /// The NIC with both its ends.
@@ -86,8 +113,6 @@ pub(crate) struct NicMatcher {
     probing: bool,
     /// Whether an operation came since the last settlement.
     busy: bool,
-    /// Whether operations may bypass the queues.
-    short: bool,
     short_posts: u64,
     short_messages: u64,
     verdicts: Vec<Verdict>,
@@ -109,6 +134,8 @@ impl NicMatcher {
             ConfigError::OutOfRange { what: "workers", value: config.workers, least: 1, most: 1 };
         let runner = if options.threads {
             Runner::Pool(Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| out_of_threads)?)
+        } else if short {
+            Runner::Short(Box::new(nic.leader))
         } else {
             Runner::Caller(Box::new(nic.leader))
         };
@@ -132,30 +159,25 @@ impl NicMatcher {
             cancels: VecDeque::new(),
             probing: false,
             busy: false,
-            short,
             short_posts: 0,
             short_messages: 0,
             verdicts: Vec::new(),
         })
     }
 
-    /// Whether receives and messages may bypass the queues.
-    #[inline(always)]
-    pub(crate) fn is_short(&self) -> bool {
-        self.short
-    }
-
     /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
     #[inline(always)]
-    pub(crate) fn post_now(&mut self, recv: RecvKey, asked: &Asked) -> Now<MsgKey> {
-        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
-        else {
+    pub(crate) fn post_now(
+        &mut self,
+        recv: RecvKey,
+        comm: CommId,
+        selector: Selector,
+    ) -> Now<MsgKey> {
+        let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
+        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
             return Now::Queue;
         };
-        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
-            return Now::Queue;
-        };
-        match leader.post_now(CommId(*slot), asked.selector, recv.0) {
+        match leader.post_now(CommId(*slot), selector, recv.0) {
             Now::Waits => {
                 *waiting += 1;
                 self.short_posts += 1;
@@ -171,28 +193,20 @@ impl NicMatcher {
         }
     }
 
-    /// The receive that a message takes; otherwise nothing has changed.
+    /// Messages of one communicator that take their receives at once. `None`: they belong in the
+    /// queues.
     #[inline(always)]
-    pub(crate) fn match_now(&mut self, envelope: &Envelope) -> Option<RecvKey> {
-        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
-        else {
-            return None;
-        };
-        let home = homes.get_mut(envelope.comm.0 as usize)?;
-        let on_nic = Envelope { comm: CommId(home.slot?), ..*envelope };
-        let Now::Matched(number) = leader.match_now(&on_nic) else { return None };
-        home.waiting -= 1;
-        self.arrivals += 1;
-        self.short_messages += 1;
-        Some(RecvKey(number))
+    pub(crate) fn row(&mut self, comm: CommId) -> Option<Row<'_>> {
+        let Self { runner: Runner::Short(leader), homes, .. } = self else { return None };
+        let home = homes.get_mut(comm.0 as usize)?;
+        let row = leader.row(CommId(home.slot?))?;
+        let counts = [&mut self.arrivals, &mut self.short_messages];
+        Some(Row { row, waiting: &mut home.waiting, counts })
     }
 
     /// Enters a message at once. [`Now::Queue`]: [`arrive`](Matcher::arrive) it.
     pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
-        let Self { runner: Runner::Caller(leader), homes, busy: false, short: true, .. } = self
-        else {
-            return Now::Queue;
-        };
+        let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
         let comm = envelope.comm;
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
             return Now::Queue;
@@ -216,9 +230,7 @@ impl NicMatcher {
 
     /// Cancels a receive that [`post_now`](Self::post_now) posted.
     fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
-        let Self { runner: Runner::Caller(leader), homes, busy: false, .. } = self else {
-            return false;
-        };
+        let Self { runner: Runner::Short(leader), homes, .. } = self else { return false };
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
             return false;
         };
@@ -315,7 +327,7 @@ impl NicMatcher {
     #[inline(never)]
     fn step(&mut self) {
         let worked = match &mut self.runner {
-            Runner::Caller(leader) => leader.round(1) == Round::Worked,
+            Runner::Caller(leader) | Runner::Short(leader) => leader.round(1) == Round::Worked,
             Runner::Pool(_) => false,
         };
         if !self.collect() && !worked {
@@ -332,7 +344,7 @@ impl NicMatcher {
         let mut wait = Wait::new();
         loop {
             let worked = match &mut self.runner {
-                Runner::Caller(leader) => leader.round(1) == Round::Worked,
+                Runner::Caller(leader) | Runner::Short(leader) => leader.round(1) == Round::Worked,
                 Runner::Pool(_) => false,
             };
             let settled = self.port.is_settled();

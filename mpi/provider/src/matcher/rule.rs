@@ -33,15 +33,6 @@ pub(crate) enum RuleError {
     Mixed,
 }
 
-/// The selector of a receive or probe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Wanted {
-    /// The communicator.
-    pub(crate) comm: CommId,
-    /// The tag.
-    pub(crate) tag: TagSel,
-}
-
 /// The state of one communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Use {
@@ -57,6 +48,21 @@ struct Use {
 /// A cache of communicators before the map: programs use few at a time.
 const RECENT: usize = 16;
 
+/// High bits and mask of a receive, and its communicator.
+#[derive(Debug)]
+struct Last {
+    high: u64,
+    ignore: u64,
+    comm: CommId,
+}
+
+impl Default for Last {
+    /// No receive has these bits.
+    fn default() -> Self {
+        Self { high: u64::MAX, ignore: 0, comm: CommId(0) }
+    }
+}
+
 /// The rule, with the communicators seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Rule {
@@ -69,6 +75,8 @@ pub(crate) struct Rule {
     numbers: HashMap<u64, u32>,
     /// Numbers of communicators, by some bits of their contexts.
     recent: [u32; RECENT],
+    /// The last receive without an error.
+    last: Last,
 }
 
 impl Rule {
@@ -107,17 +115,22 @@ impl Rule {
         Self { protocol: ignore & !TAG_BITS, learned: true, ..Self::default() }
     }
 
-    /// The selector of a receive with these bits.
+    /// The communicator of a receive that differs from the last one in its tag only.
+    #[inline(always)]
+    pub(crate) fn receive_alike(&self, bits: u64, ignore: u64) -> Option<CommId> {
+        let Last { high, ignore: mask, comm } = self.last;
+        // A message since then that would make the rule inexact has ended it.
+        (high == bits >> 31 && mask == ignore).then_some(comm)
+    }
+
+    /// The communicator of a receive with these bits.
     ///
     /// # Errors
     /// See [`RuleError`].
-    #[inline(always)]
-    pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Result<Wanted, RuleError> {
-        let tag = match ignore & TAG_BITS {
-            0 => TagSel::Tag(tag_of(bits)),
-            TAG_BITS => TagSel::Any,
-            _ => return Err(RuleError::Mask),
-        };
+    pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Result<CommId, RuleError> {
+        if !matches!(ignore & TAG_BITS, 0 | TAG_BITS) {
+            return Err(RuleError::Mask);
+        }
         let (high, protocol) = (ignore & !TAG_BITS, self.protocol);
         if high != 0 && high != protocol {
             return Err(RuleError::Mask);
@@ -131,7 +144,12 @@ impl Rule {
             entry.ignoring = true;
         }
         let mixed = protocol != 0 && entry.comparing && (entry.ignoring || entry.marked);
-        if mixed { Err(RuleError::Mixed) } else { Ok(Wanted { comm: entry.number, tag }) }
+        if mixed {
+            return Err(RuleError::Mixed);
+        }
+        let comm = entry.number;
+        self.last = Last { high: bits >> 31, ignore, comm };
+        Ok(comm)
     }
 
     /// Communicator and tag of a message.
@@ -153,8 +171,16 @@ impl Rule {
     }
 }
 
-fn tag_of(bits: u64) -> Tag {
+/// The tag in these bits.
+#[inline(always)]
+pub(crate) fn tag_of(bits: u64) -> Tag {
     Tag::new((bits & TAG_BITS) as u32).unwrap_or_default()
+}
+
+/// The tag of a receive with these bits.
+#[inline(always)]
+pub(crate) fn tag_asked(bits: u64, ignore: u64) -> TagSel {
+    if ignore & TAG_BITS == 0 { TagSel::Tag(tag_of(bits)) } else { TagSel::Any }
 }
 
 #[cfg(test)]
@@ -167,13 +193,21 @@ mod tests {
     fn exact_and_any_tag() {
         let mut rule = Rule::taught(MPICH);
         let bits = 5 << 31 | 42;
-        let exact = rule.receive(bits, MPICH).expect("exact");
-        assert_eq!(exact.tag, TagSel::Tag(tag_of(42)));
-        let any = rule.receive(bits, MPICH | TAG_BITS).expect("any tag");
-        assert_eq!((any.comm, any.tag), (exact.comm, TagSel::Any));
+        let comm = rule.receive(bits, MPICH).expect("exact");
+        assert_eq!(tag_asked(bits, MPICH), TagSel::Tag(tag_of(42)));
+        assert_eq!(rule.receive(bits, MPICH | TAG_BITS), Ok(comm));
+        assert_eq!(tag_asked(bits, MPICH | TAG_BITS), TagSel::Any);
         // Protocol bits do not change the communicator, others do.
-        assert_eq!(rule.message(bits | MPICH).expect("message"), (exact.comm, tag_of(42)));
-        assert_ne!(rule.message(bits | 1 << 51).expect("message").0, exact.comm);
+        assert_eq!(rule.message(bits | MPICH).expect("message"), (comm, tag_of(42)));
+        assert_ne!(rule.message(bits | 1 << 51).expect("message").0, comm);
+        let alike = |rule: &Rule| {
+            [(1, 0), (0, 0), (1 << 31, 0), (0, 1 << 55)]
+                .map(|(bit, mask)| rule.receive_alike(bits ^ bit, MPICH ^ mask))
+        };
+        assert_eq!(alike(&rule), [None; 4]);
+        assert_eq!(rule.receive(bits, MPICH), Ok(comm));
+        assert_eq!(alike(&rule), [Some(comm), Some(comm), None, None]);
+        assert_eq!(alike(&Rule::taught(MPICH)), [None; 4]);
     }
 
     #[test]

@@ -171,7 +171,9 @@ unsafe fn read_some(
         };
         match only {
             Some(endpoint) => {
-                sink.open = count > 0 && endpoint.completes_only_in(index);
+                if endpoint.completes_only_in(index) {
+                    sink.open();
+                }
                 endpoint.progress_into(common, &mut sink);
             }
             None => progress(state, index),

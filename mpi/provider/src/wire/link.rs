@@ -10,7 +10,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::record::{Bytes, Record};
-use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, Short, ring_bytes};
+use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
 use super::tcp::TcpLink;
 use crate::bindings::IoVec;
 
@@ -236,20 +236,12 @@ impl Link {
         }
     }
 
-    /// Works like [`next_short`](Self::next_short), but does not pass the record.
+    /// The ring of a connection in shared memory.
     #[inline(always)]
-    pub(crate) fn peek_short(&self) -> Option<Short<'_>> {
+    pub(crate) fn ring(&mut self) -> Option<&mut RingReceiver> {
         match self {
-            Self::Shm(link) => link.into.peek_short(),
+            Self::Shm(link) => Some(&mut link.into),
             Self::Tcp(_) => None,
-        }
-    }
-
-    /// Passes the record that [`peek_short`](Self::peek_short) gave.
-    #[inline(always)]
-    pub(crate) fn pass_short(&mut self) {
-        if let Self::Shm(link) = self {
-            link.into.pass_short();
         }
     }
 

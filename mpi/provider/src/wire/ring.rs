@@ -24,7 +24,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, INLINE, Kind, Record};
+use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, INLINE, Kind, Record, flag};
 use crate::bindings::IoVec;
 use crate::wire::memory::gather;
 
@@ -52,7 +52,8 @@ struct Control {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: NonNull<u8>,
-    lines: u64,
+    /// Lines less one.
+    mask: u64,
 }
 
 impl Place {
@@ -63,7 +64,7 @@ impl Place {
     }
 
     fn index(&self, position: u64) -> usize {
-        (position & (self.lines - 1)) as usize
+        (position & self.mask) as usize
     }
 
     fn line(&self, position: u64) -> *mut u8 {
@@ -80,7 +81,11 @@ impl Place {
 
     /// Lines up to the ring's end.
     fn rest(&self, position: u64) -> u64 {
-        self.lines - (position & (self.lines - 1))
+        self.lines() - (position & self.mask)
+    }
+
+    fn lines(&self) -> u64 {
+        self.mask + 1
     }
 }
 
@@ -123,7 +128,7 @@ impl RingSender {
     /// other sender of this ring exists in this process.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         let payload = vec![false; lines].into();
-        Self { place: Place { start, lines: lines as u64 }, tail: 0, done: 0, payload }
+        Self { place: Place { start, mask: lines as u64 - 1 }, tail: 0, done: 0, payload }
     }
 
     /// Puts a record and the payload that stands outside its head, `skip` bytes into the list.
@@ -203,7 +208,7 @@ impl RingSender {
 
     #[inline(always)]
     fn has_room(&mut self, end: u64) -> Result<bool, Broken> {
-        if end - self.done <= self.place.lines {
+        if end - self.done <= self.place.lines() {
             return Ok(true);
         }
         self.look_for_room(end)
@@ -216,7 +221,7 @@ impl RingSender {
             return Err(Broken);
         }
         self.done = done;
-        Ok(end - done <= self.place.lines)
+        Ok(end - done <= self.place.lines())
     }
 
     /// Whether the receiver sleeps and must be woken.
@@ -228,7 +233,7 @@ impl RingSender {
 
 /// A message with its payload in its head, which is read where it lies.
 pub(crate) struct Short<'a> {
-    pub(crate) flags: u8,
+    flags: u8,
     /// Payload bytes, at most [`INLINE`].
     pub(crate) bytes: usize,
     pub(crate) tag: u64,
@@ -236,9 +241,16 @@ pub(crate) struct Short<'a> {
 }
 
 impl Short<'_> {
+    /// Whether it is a tagged message for whose end the sender does not wait.
     #[inline(always)]
-    pub(crate) fn data(&self) -> u64 {
-        self.rest[0].load(Ordering::Relaxed)
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & (flag::TAGGED | flag::ACK) == flag::TAGGED
+    }
+
+    /// The sender's completion data.
+    #[inline(always)]
+    pub(crate) fn data(&self) -> Option<u64> {
+        (self.flags & flag::DATA != 0).then(|| self.rest[0].load(Ordering::Relaxed))
     }
 
     #[inline(always)]
@@ -277,7 +289,7 @@ impl Short<'_> {
 
 /// The receiving end.
 #[derive(Debug)]
-pub(super) struct RingReceiver {
+pub(crate) struct RingReceiver {
     place: Place,
     /// Next line to read.
     head: u64,
@@ -289,7 +301,7 @@ impl RingReceiver {
     /// # Safety
     /// The conditions of [`RingSender::new`], for the one receiver.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
-        Self { place: Place { start, lines: lines as u64 }, head: 0, released: 0 }
+        Self { place: Place { start, mask: lines as u64 - 1 }, head: 0, released: 0 }
     }
 
     /// Whether a record waits.
@@ -300,7 +312,7 @@ impl RingReceiver {
 
     /// The next record, not passed yet, if it is a message with its payload in the head.
     #[inline(always)]
-    pub(super) fn peek_short(&self) -> Option<Short<'_>> {
+    pub(crate) fn peek_short(&self) -> Option<Short<'_>> {
         let [stamp, first, tag, rest @ ..] = self.place.words(self.head);
         if stamp.load(Ordering::Acquire) != self.head + 1 {
             return None;
@@ -315,7 +327,7 @@ impl RingReceiver {
 
     /// Passes the record that [`peek_short`](Self::peek_short) gave.
     #[inline(always)]
-    pub(super) fn pass_short(&mut self) {
+    pub(crate) fn pass_short(&mut self) {
         self.head += 1;
         // The sender has written it or will soon: prefetch it while this one is handled.
         prefetch(self.place.line(self.head + 1));
@@ -343,7 +355,7 @@ impl RingReceiver {
             let record = Record::from_words(words).ok_or(Broken)?;
             let rest = self.place.rest(self.head);
             if record.kind == Kind::Wrap {
-                if rest == self.place.lines {
+                if rest == self.place.lines() {
                     // A wrap never fills a whole ring; otherwise this loop might not end.
                     return Err(Broken);
                 }
