@@ -13,10 +13,11 @@
 use super::Boundary;
 use super::commands::{find_stored, unlink_stored};
 use super::post_row::{Tables, enter};
-use crate::communicator::Home;
+use crate::communicator::{Communicator, Home};
+use crate::free_list::FreeList;
 use crate::hash::Hashes;
 use crate::host_address::HostAddress;
-use crate::index::{Indexes, Key, Oldest};
+use crate::index::{CommView, Indexes, Key, Oldest};
 use crate::message::{Entry, Post, Protocol, Target};
 use crate::number::{ReceiveId, unchecked};
 use crate::shared::Shared;
@@ -53,7 +54,7 @@ impl Leader {
         let Self { shared, boundary, .. } = self;
         match (source, tag) {
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
-                boundary.enter_now(shared, comm, Target::exact(source, tag), number)
+                boundary.enter_exact_now(shared, comm, source, tag, number)
             }
             _ => boundary.enter_wild_now(shared, comm, source, tag, number),
         }
@@ -76,15 +77,7 @@ impl Leader {
         debug_assert!(self.is_settled());
         let Self { shared, boundary, .. } = self;
         let view = boundary.comms.get(comm.0 as usize)?.view;
-        let exact = view.is_exact();
-        Some(MessageRow {
-            nic: shared,
-            boundary,
-            comm,
-            indexes: shared.indexes(view),
-            exact,
-            taken: 0,
-        })
+        Some(MessageRow { nic: shared, boundary, comm, view, taken: 0, searched: 0 })
     }
 
     /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A
@@ -130,35 +123,42 @@ impl Boundary {
         if control.home != Home::Nic || !control.allowed.contains(class) {
             return Now::Queue;
         }
-        if control.unexpected > 0
-            && let Some(arrival) = self.take_stored(nic, comm, &target)
-        {
+        if control.unexpected > 0 {
+            return self.take_or_enter(nic, comm, &target, number);
+        }
+        match enter_free(nic, control, &mut self.free_receives, (comm, target, number)) {
+            None => Now::Queue,
+            Some(true) => self.note_class(nic, comm, class),
+            Some(false) => Now::Waits,
+        }
+    }
+
+    #[inline(never)]
+    fn take_or_enter(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        target: &Target,
+        number: u32,
+    ) -> Now<u64> {
+        if let Some(arrival) = self.take_stored(nic, comm, target) {
             return Now::Matched(arrival);
         }
         let Self { comms, free_receives, .. } = self;
-        let Some(control) = comms.get_mut(comm.0 as usize) else { return Now::Queue };
-        let Some(receive) = free_receives.take() else { return Now::Queue };
-        let bin = control.view.bin(class, target.hash);
-        let request = RequestId::of_number(number).as_u64();
-        let post = Post { request, comm, target, buffer: HostAddress::none(), capacity: 0 };
-        let collided = enter(Tables::of(nic), &post, class, bin, receive, &mut control.labels);
-        let counters = &nic.boundary_counters;
-        counters.posts_admitted.add(1);
-        counters.collisions.add(u64::from(collided));
-        counters.posted_high.raise(free_receives.used() as u64);
-        let posted = &mut control.posted[class as usize];
-        *posted += 1;
-        if *posted == 1 {
-            self.note_class(nic, comm, class);
+        let control = &mut comms[comm.0 as usize];
+        match enter_free(nic, control, free_receives, (comm, *target, number)) {
+            None => Now::Queue,
+            Some(true) => self.note_class(nic, comm, target.class),
+            Some(false) => Now::Waits,
         }
-        Now::Waits
     }
 
     /// Notes that the first receive of a class is posted.
     #[inline(never)]
-    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
+    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) -> Now<u64> {
         self.comms[comm.0 as usize].view.insert(class);
         self.set_classes(nic, comm);
+        Now::Waits
     }
 
     /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
@@ -194,9 +194,22 @@ impl Boundary {
 
     /// Counts messages that matched, each as a block.
     #[inline(always)]
-    fn count_matched(&mut self, nic: &Shared, messages: usize) {
-        self.matched += messages as u64;
-        nic.block_sizes.note(1, messages as u64);
+    fn count_matched(&mut self, nic: &Shared, messages: u64) {
+        self.matched += messages;
+        nic.block_sizes.note(1, messages);
+    }
+
+    /// A function of its own, short enough to keep its values in registers.
+    #[inline(never)]
+    fn enter_exact_now(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        source: Rank,
+        tag: Tag,
+        number: u32,
+    ) -> Now<u64> {
+        self.enter_now(nic, comm, Target::exact(source, tag), number)
     }
 
     /// Takes the selector's parts, which stay in registers.
@@ -213,6 +226,30 @@ impl Boundary {
     }
 }
 
+/// Appends a receive to the posted queue: communicator, target and number. Returns whether it is the
+/// only one of its class. `None`: no descriptor is free.
+#[inline(always)]
+fn enter_free(
+    nic: &Shared,
+    control: &mut Communicator,
+    free: &mut FreeList<ReceiveId>,
+    (comm, target, number): (CommId, Target, u32),
+) -> Option<bool> {
+    let class = target.class;
+    let receive = free.take()?;
+    let bin = control.view.bin(class, target.hash);
+    let request = RequestId::of_number(number).as_u64();
+    let post = Post { request, comm, target, buffer: HostAddress::none(), capacity: 0 };
+    let collided = enter(Tables::of(nic), &post, class, bin, receive, &mut control.labels);
+    let counters = &nic.boundary_counters;
+    counters.posts_admitted.add(1);
+    counters.collisions.add(u64::from(collided));
+    counters.posted_high.raise(free.used() as u64);
+    let posted = &mut control.posted[class as usize];
+    *posted += 1;
+    Some(*posted == 1)
+}
+
 /// Messages of one communicator that arrive in a row, see [`Leader::row`]. Until it is dropped, the
 /// counts leave its messages out.
 #[derive(Debug)]
@@ -220,37 +257,43 @@ pub struct MessageRow<'a> {
     nic: &'a Shared,
     boundary: &'a mut Boundary,
     comm: CommId,
-    indexes: Indexes<'a>,
-    /// Whether all posted receives are without wildcards.
-    exact: bool,
-    /// Receives without wildcards that messages took, each the first of its chain.
-    taken: usize,
+    view: CommView,
+    /// Messages that took a receive, and those of them that are counted.
+    taken: u64,
+    searched: u64,
 }
 
 impl MessageRow<'_> {
+    /// Messages that took a receive.
+    #[inline(always)]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Works like [`Leader::match_now`] for the next message.
     ///
     /// # Complexity
     /// O(receives in the searched chains).
     #[inline(always)]
     pub fn take(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        if !self.exact {
+        if !self.view.is_exact() {
             return self.search(source, tag);
         }
         let both = Hashes::of_one(WildcardClass::Exact, source, tag);
         let hashes = Hashes { both, ..Hashes::default() };
         let key = Key { source: source.get(), tag: tag.get(), hashes };
-        let (bin, receive) = match self.indexes.oldest::<0>(&key) {
+        let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
+        let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
             Oldest::Fits { bin, receive } => (bin, receive),
             Oldest::None { .. } => return Now::Waits,
             Oldest::Other => return self.search(source, tag),
         };
-        let receives = self.indexes.bookings.receives;
+        let receives = bookings.receives;
         // SAFETY: a search found the receive, and no block is running (D1).
         let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
         let Some(number) = RequestId::from_u64(request).number() else { return Now::Queue };
         // SAFETY: the search read this bin.
-        let bin = unsafe { unchecked(self.indexes.bins, bin) };
+        let bin = unsafe { unchecked(bins, bin) };
         bin.unlink::<true>(receives, receive, &ReceiveId::NIL);
         self.boundary.free_receives.give(receive);
         self.taken += 1;
@@ -259,9 +302,9 @@ impl MessageRow<'_> {
 
     #[inline(never)]
     fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        let Self { nic, boundary, comm, indexes, .. } = self;
+        let Self { nic, boundary, comm, view, .. } = self;
         let key = Key { source: source.get(), tag: tag.get(), hashes: Hashes::of(source, tag) };
-        let Some(found) = indexes.search(key, 0, &nic.handler_counters[0]) else {
+        let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
             return Now::Waits;
         };
         // SAFETY: a search found the receive, and no block is running (D1).
@@ -274,6 +317,8 @@ impl MessageRow<'_> {
         boundary.free_receives.give(found.receive);
         boundary.count_left(nic, *comm, class, 1);
         boundary.count_matched(nic, 1);
+        self.taken += 1;
+        self.searched += 1;
         Now::Matched(number)
     }
 }
@@ -281,11 +326,11 @@ impl MessageRow<'_> {
 impl Drop for MessageRow<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let Self { nic, taken, .. } = *self;
-        if taken > 0 {
-            nic.handler_counters[0].walked_exact.add(taken as u64);
-            self.boundary.count_matched(nic, taken);
-            self.boundary.count_left(nic, self.comm, WildcardClass::Exact, taken);
+        let (nic, first) = (self.nic, self.taken - self.searched);
+        if first > 0 {
+            nic.handler_counters[0].walked_exact.add(first);
+            self.boundary.count_matched(nic, first);
+            self.boundary.count_left(nic, self.comm, WildcardClass::Exact, first as usize);
         }
     }
 }

@@ -63,9 +63,9 @@ pub(crate) struct Sink {
     target: *mut u8,
     /// Where sources go, or null.
     from: *mut FiAddr,
-    /// Entries that still fit, and those written.
+    /// Entries that fit, and those that still do.
+    count: usize,
     room: usize,
-    pub(crate) written: usize,
     entry_bytes: usize,
     /// Whether completions of the endpoint's receives may go here now: they go to this queue, which
     /// is empty, and no counter counts them.
@@ -75,20 +75,20 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn none() -> Self {
         let (target, from) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Self { target, from, room: 0, written: 0, entry_bytes: 0, open: false }
+        Self { target, from, count: 0, room: 0, entry_bytes: 0, open: false }
     }
 
     /// # Safety
-    /// `target` has room for `room` entries of that size, the beginnings of tagged ones, and
+    /// `target` has room for `count` entries of that size, the beginnings of tagged ones, and
     /// `from`, unless null, for as many addresses.
     #[inline(always)]
     pub(crate) unsafe fn new(
         target: *mut c_void,
         from: *mut FiAddr,
-        room: usize,
+        count: usize,
         entry_bytes: usize,
     ) -> Self {
-        Self { target: target.cast(), from, room, written: 0, entry_bytes, open: false }
+        Self { target: target.cast(), from, count, room: count, entry_bytes, open: false }
     }
 
     /// Opens it for the short path, which writes whole entries only.
@@ -104,6 +104,11 @@ impl Sink {
     #[inline(always)]
     pub(crate) fn limit(&self, most: u64) -> u64 {
         if self.open { most.min(self.room as u64) } else { most }
+    }
+
+    /// Entries written.
+    pub(crate) fn written(&self) -> usize {
+        self.count - self.room
     }
 
     /// Whether it takes no more of what it took.
@@ -164,11 +169,10 @@ impl Sink {
         unsafe {
             self.target = self.target.add(bytes);
             if !self.from.is_null() {
-                *self.from.add(self.written) = from.row(vectors);
+                *self.from.add(self.written()) = from.row(vectors);
             }
         }
         self.room -= 1;
-        self.written += 1;
     }
 }
 

@@ -28,6 +28,14 @@ pub(super) struct Connection {
     pub(super) moving: usize,
 }
 
+impl Connection {
+    /// Whether there is nothing to read or send, as far as the ring shows.
+    #[inline(always)]
+    pub(super) fn is_still(&self) -> bool {
+        self.link.is_still() && self.outbox.is_empty()
+    }
+}
+
 /// The connections.
 #[derive(Debug, Default)]
 pub(super) struct Connections {

@@ -213,6 +213,8 @@ pub(crate) struct Endpoint {
     asked: bool,
     /// Whether the short path had something for the statistics since they noted the queues.
     noted: bool,
+    /// There are statistics, or a log.
+    notes: bool,
     asleep: bool,
     /// There is a connection by TCP.
     streams: bool,
@@ -272,6 +274,7 @@ impl Endpoint {
             messages_ever: 0,
             asked: false,
             noted: false,
+            notes: options.stats.is_some() || log.is_some(),
             asleep: false,
             streams: false,
             polls: 0,

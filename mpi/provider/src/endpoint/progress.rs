@@ -106,11 +106,8 @@ impl Endpoint {
         if owes || yields || polls & (self.look_every() - 1) == 0 {
             return false;
         }
-        let still = |&index: &usize| {
-            let Connection { link, outbox, .. } = &self.connections[index];
-            link.is_still() && outbox.is_empty()
-        };
-        let idle = self.connections.live().iter().all(still);
+        let live = self.connections.live();
+        let idle = live.iter().all(|&index| self.connections[index].is_still());
         if idle {
             self.polls = polls;
             self.fruitless += 1;
@@ -135,6 +132,10 @@ impl Endpoint {
         let mut any = false;
         let mut at = 0;
         while let Some(&index) = self.connections.live().get(at) {
+            if self.connections[index].is_still() {
+                at += 1;
+                continue;
+            }
             any |= self.read(common, index, sink);
             // One that is over has left the list.
             at += usize::from(self.connections.live().get(at) == Some(&index));
@@ -194,11 +195,11 @@ impl Endpoint {
         while read < RECORDS_MAX && !sink.is_full() {
             let taken = self.take_row(common, index, sink, RECORDS_MAX - read);
             read += taken;
-            if taken > 0 {
-                continue;
-            }
             if self.connections[index].link.is_still() {
                 break;
+            }
+            if taken > 0 {
+                continue;
             }
             // Its completion, if any, is in the queue.
             sink.close();

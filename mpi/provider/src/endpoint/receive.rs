@@ -156,7 +156,9 @@ impl Endpoint {
     pub(super) fn note_posted(&mut self, key: usize) {
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
-        if let Some(usage) = &mut self.usage {
+        if self.notes
+            && let Some(usage) = &mut self.usage
+        {
             let post = &mut self.posts[key];
             usage.posted(post.comm, post.asked().selector.class(), post.number);
             usage.stamp(&mut post.since_ms);

@@ -23,7 +23,7 @@ impl Endpoint {
     #[inline(always)]
     pub(super) fn note_posted_now(&mut self, key: usize) {
         self.note_posted(key);
-        if self.usage.is_some() || self.log.is_some() {
+        if self.notes {
             self.noted = self.usage.is_some();
             self.log_posted(key, None);
         }
@@ -61,7 +61,9 @@ impl Endpoint {
 
     /// Delivers the link's next messages, at most `most`, as long as their receives wait for them.
     /// Returns how many. The next record, if there is one, takes the queues' way.
-    #[inline(always)]
+    ///
+    /// A function of its own, so that its values have the registers.
+    #[inline(never)]
     pub(super) fn take_row(
         &mut self,
         common: &mut Common,
@@ -70,10 +72,8 @@ impl Endpoint {
         most: u64,
     ) -> u64 {
         let (first, vector, rx) = (self.messages_ever, self.vector, self.rx);
-        let Self { connections, rule, matcher: Matching::Nic(nic), posts, log, usage, .. } = self
-        else {
-            return 0;
-        };
+        let Self { connections, rule, matcher, posts, totals, log, usage, .. } = self;
+        let Matching::Nic(nic) = matcher else { return 0 };
         let Connection { link, peer, .. } = &mut connections[index];
         let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
         let Some(message) = ring.peek_short() else { return 0 };
@@ -84,10 +84,10 @@ impl Endpoint {
         let Ok((comm, _)) = rule.message(message.tag) else { return 0 };
         let Some(mut row) = nic.row(comm) else { return 0 };
         let (source, from) = (rank_of(peer), From { vector, peer });
-        let notes = usage.is_some() || log.is_some();
+        let notes = self.notes;
         let most = sink.limit(most);
-        let (mut taken, mut bytes, mut odd) = (0, 0, None);
-        while taken < most
+        let mut odd = None;
+        while row.taken() < most
             && let Some(message) = ring.peek_short()
             && message.is_plain()
             && message.tag >> 31 == high
@@ -95,12 +95,11 @@ impl Endpoint {
             let (bits, length, data) = (message.tag, message.bytes, message.data());
             let tag = tag_of(bits);
             let Some(RecvKey(key)) = row.take(source, tag) else { break };
-            let number = first + taken;
-            taken += 1;
             let full = posts.full(key as usize);
             let post = full.get();
             let carried = || Carried { bits, envelope: Envelope { comm, source, tag } };
             if notes {
+                let number = first + row.taken() - 1;
                 note_taken((log, usage), post, (number, peer, length), &carried());
             }
             let buffer = match post.buffers {
@@ -115,7 +114,7 @@ impl Endpoint {
                         length,
                         body: Body::Inline(message.body()),
                         cookie: None,
-                        number,
+                        number: first + row.taken() - 1,
                         waiting: true,
                         since_ms: 0,
                     };
@@ -128,7 +127,7 @@ impl Endpoint {
             // bytes.
             unsafe { message.copy_to(buffer.cast()) };
             ring.pass_short();
-            bytes += length as u64;
+            totals.received_bytes += length as u64;
             let (op_context, completes) = (post.context, post.completes);
             full.free();
             let entry = || CqTaggedEntry {
@@ -147,7 +146,8 @@ impl Endpoint {
                 common.finish(rx.counter, rx.queue, completion, completes);
             }
         }
-        row.end(taken);
+        let taken = row.taken();
+        row.end();
         if taken == 0 {
             return 0;
         }
@@ -155,7 +155,6 @@ impl Endpoint {
         self.messages_ever += taken;
         self.posted_now -= taken;
         self.totals.received += taken - u64::from(odd.is_some());
-        self.totals.received_bytes += bytes;
         if let Some((recv, message)) = odd {
             // Its completion goes to the queue, and so do later ones.
             sink.close();

@@ -81,9 +81,16 @@ impl Row<'_> {
         }
     }
 
-    /// Ends the row, in which that many messages took receives.
+    /// Messages that took a receive.
     #[inline(always)]
-    pub(crate) fn end(self, taken: u64) {
+    pub(crate) fn taken(&self) -> u64 {
+        self.row.taken()
+    }
+
+    /// Ends the row.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        let taken = self.taken();
         *self.waiting -= taken;
         self.counts.into_iter().for_each(|count| *count += taken);
     }

@@ -188,7 +188,7 @@ unsafe fn read_some(
         sink.put(&completion.entry, completion.from, vectors);
         ready.pop_front();
     }
-    match sink.written {
+    match sink.written() {
         0 if count > 0 && !ready.is_empty() => -(FI_EAVAIL as isize),
         0 => -(FI_EAGAIN as isize),
         written => written as isize,
