@@ -124,7 +124,7 @@ impl Boundary {
             return Now::Queue;
         }
         if control.unexpected > 0 {
-            return self.take_or_enter(nic, comm, &target, number);
+            return self.take_or_enter(nic, comm, target, number);
         }
         match enter_free(nic, control, &mut self.free_receives, (comm, target, number)) {
             None => Now::Queue,
@@ -138,15 +138,15 @@ impl Boundary {
         &mut self,
         nic: &Shared,
         comm: CommId,
-        target: &Target,
+        target: Target,
         number: u32,
     ) -> Now<u64> {
-        if let Some(arrival) = self.take_stored(nic, comm, target) {
+        if let Some(arrival) = self.take_stored(nic, comm, &target) {
             return Now::Matched(arrival);
         }
         let Self { comms, free_receives, .. } = self;
         let control = &mut comms[comm.0 as usize];
-        match enter_free(nic, control, free_receives, (comm, *target, number)) {
+        match enter_free(nic, control, free_receives, (comm, target, number)) {
             None => Now::Queue,
             Some(true) => self.note_class(nic, comm, target.class),
             Some(false) => Now::Waits,

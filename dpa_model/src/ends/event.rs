@@ -47,8 +47,8 @@ impl RequestId {
     /// The number of a receive that [`Leader::post_now`](crate::Leader::post_now) posted.
     #[inline(always)]
     pub fn number(self) -> Option<u32> {
-        let slot = self.0 as u32;
-        (slot & NUMBERED != 0 && self != Self::NONE).then_some(slot & !NUMBERED)
+        // No generation.
+        (self.0 >> 31 == 1).then_some(self.0 as u32 & !NUMBERED)
     }
 
     pub(crate) fn generation(self) -> u32 {

@@ -35,7 +35,7 @@ pub(crate) use receive::Receive;
 pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;
 
-use crate::bindings::FI_ADDR_UNSPEC;
+use crate::bindings::{FI_ADDR_UNSPEC, FI_COMPLETION};
 use crate::matcher::{AllBits, Matching, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
 use crate::wire::{Address, Listener, PeerId, Peers};
@@ -144,9 +144,24 @@ impl State {
 pub(crate) struct Side {
     pub(crate) queue: Option<usize>,
     /// Only operations that ask for it get an entry.
-    pub(crate) selective: bool,
+    selective: bool,
     pub(crate) counter: Option<usize>,
     pub(crate) op_flags: u64,
+    /// Whether operations with these flags get an entry.
+    pub(crate) completes: bool,
+}
+
+impl Side {
+    pub(crate) fn set(&mut self, selective: bool, op_flags: u64) {
+        (self.selective, self.op_flags) = (selective, op_flags);
+        self.completes = self.completes_with(op_flags);
+    }
+
+    /// Whether an operation with these flags gets an entry.
+    #[inline(always)]
+    pub(crate) fn completes_with(&self, flags: u64) -> bool {
+        !self.selective || flags & FI_COMPLETION != 0
+    }
 }
 
 /// What was done, for the statistics.
@@ -373,7 +388,8 @@ impl Endpoint {
                 self.log = None;
             }
         }
-        (self.posted_now, self.unexpected_now) = (0, 0);
+        self.count_left(self.posted_now);
+        self.unexpected_now = 0;
         for (_, key) in posts {
             self.post_to_matcher(key);
         }

@@ -160,7 +160,9 @@ impl Endpoint {
         {
             usage.settled(self.posted_now, self.unexpected_now);
         }
-        self.settle(common);
+        if self.asked {
+            self.settle(common);
+        }
         if !self.batch.is_empty() {
             self.hold_batch();
         }

@@ -155,7 +155,6 @@ impl Endpoint {
     #[inline(always)]
     pub(super) fn note_posted(&mut self, key: usize) {
         self.posted_now += 1;
-        self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
         if self.notes
             && let Some(usage) = &mut self.usage
         {
@@ -163,6 +162,13 @@ impl Endpoint {
             usage.posted(post.comm, post.asked().selector.class(), post.number);
             usage.stamp(&mut post.since_ms);
         }
+    }
+
+    /// Counts receives that left the posted queue, which was longest before.
+    #[inline(always)]
+    pub(super) fn count_left(&mut self, receives: u64) {
+        self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
+        self.posted_now -= receives;
     }
 
     /// The envelope of a message by the rule.
@@ -238,7 +244,7 @@ impl Endpoint {
                 false => self.log_arrived(msg, Some(recv_number)),
             }
         }
-        self.posted_now -= 1;
+        self.count_left(1);
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
         if let Some(usage) = &mut self.usage {
@@ -270,7 +276,7 @@ impl Endpoint {
 
     fn cancelled(&mut self, common: &mut Common, recv: usize) {
         self.log_cancel(recv, true);
-        self.posted_now -= 1;
+        self.count_left(1);
         if let Some(usage) = &mut self.usage {
             usage.cancelled(self.posts[recv].comm);
         }

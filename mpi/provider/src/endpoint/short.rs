@@ -76,10 +76,7 @@ impl Endpoint {
         let Matching::Nic(nic) = matcher else { return 0 };
         let Connection { link, peer, .. } = &mut connections[index];
         let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
-        let Some(message) = ring.peek_short() else { return 0 };
-        if self.asked || !message.is_plain() {
-            return 0;
-        }
+        let Some(message) = ring.peek_plain().filter(|_| !self.asked) else { return 0 };
         let high = message.tag >> 31;
         let Ok((comm, _)) = rule.message(message.tag) else { return 0 };
         let Some(mut row) = nic.row(comm) else { return 0 };
@@ -88,8 +85,7 @@ impl Endpoint {
         let most = sink.limit(most);
         let mut odd = None;
         while row.taken() < most
-            && let Some(message) = ring.peek_short()
-            && message.is_plain()
+            && let Some(message) = ring.peek_plain()
             && message.tag >> 31 == high
         {
             let (bits, length, data) = (message.tag, message.bytes, message.data());
@@ -153,7 +149,7 @@ impl Endpoint {
         }
         self.noted |= usage.is_some();
         self.messages_ever += taken;
-        self.posted_now -= taken;
+        self.count_left(taken);
         self.totals.received += taken - u64::from(odd.is_some());
         if let Some((recv, message)) = odd {
             // Its completion goes to the queue, and so do later ones.

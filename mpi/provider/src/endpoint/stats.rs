@@ -99,7 +99,7 @@ impl Endpoint {
             ("peeks", totals.peeks),
             ("peeks_empty", totals.empty_peeks),
             ("cancels", totals.cancels),
-            ("posted_high", totals.posted_high),
+            ("posted_high", totals.posted_high.max(self.posted_now)),
             ("unexpected_high", totals.unexpected_high),
             ("peers_refused", totals.refused),
             ("peers_lost", totals.lost),

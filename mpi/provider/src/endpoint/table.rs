@@ -29,20 +29,20 @@ impl<T> Table<T> {
     #[inline(always)]
     pub(super) fn insert(&mut self, entry: T) -> usize {
         let key = self.free;
-        if key == self.rows.len() {
-            self.grow();
-        }
-        let row = &mut self.rows[key];
+        let Some(row) = self.rows.get_mut(key) else { return self.grow(entry) };
         let Row::Free(next) = *row else { unreachable!("the free row is taken") };
-        self.free = next;
         *row = Row::Full(entry);
+        self.free = next;
         key
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        self.rows.push(Row::Free(self.rows.len() + 1));
+    fn grow(&mut self, entry: T) -> usize {
+        let key = self.rows.len();
+        self.rows.push(Row::Full(entry));
+        self.free = key + 1;
+        key
     }
 
     #[inline(always)]

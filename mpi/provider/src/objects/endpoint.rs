@@ -55,8 +55,8 @@ pub(super) unsafe extern "C" fn open(
         let rx_flags = info.and_then(|info| info.rx_attr.as_ref()).map_or(0, |rx| rx.op_flags);
         let index = domain.enter(|state, _| {
             let mut endpoint = Endpoint::new(&state.common)?;
-            endpoint.tx.op_flags = tx_flags;
-            endpoint.rx.op_flags = rx_flags;
+            endpoint.tx.set(false, tx_flags);
+            endpoint.rx.set(false, rx_flags);
             Ok::<_, String>(state.endpoints.insert(endpoint))
         });
         let index = match index {
@@ -124,7 +124,7 @@ unsafe extern "C" fn bind(endpoint: *mut Fid, other: *mut Fid, flags: u64) -> c_
                 let bind = |side: &mut Side, direction: u64| {
                     if flags & direction != 0 {
                         side.queue = Some(place);
-                        side.selective = flags & FI_SELECTIVE_COMPLETION != 0;
+                        side.set(flags & FI_SELECTIVE_COMPLETION != 0, side.op_flags);
                     }
                 };
                 bind(&mut endpoint.tx, FI_SEND);

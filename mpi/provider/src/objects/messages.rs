@@ -31,7 +31,7 @@ unsafe fn do_send(endpoint: *mut FidEp, flags: Flags, send: SendRequest<'_>) -> 
         Flags::Endpoint => send.flags | endpoint.tx.op_flags,
     };
     let silent = send.flags & FI_INJECT != 0 && send.context.is_null();
-    let completes = !endpoint.tx.selective || flags & FI_COMPLETION != 0;
+    let completes = endpoint.tx.completes_with(flags);
     let send = SendRequest { flags, completes: completes && !silent, ..send };
     // SAFETY: the program's buffers.
     unsafe { endpoint.send(&mut held.state.common, &send) }.err().unwrap_or(0)
@@ -49,11 +49,10 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
     // SAFETY: as above.
     let held = unsafe { object.gate.hold() };
     let endpoint: &mut Endpoint = &mut held.state.endpoints[object.index];
-    let flags = match flags {
-        Flags::Call(flags) => flags,
-        Flags::Endpoint => endpoint.rx.op_flags & (FI_COMPLETION | FI_MULTI_RECV),
+    let (flags, completes) = match flags {
+        Flags::Call(flags) => (flags, endpoint.rx.completes_with(flags)),
+        Flags::Endpoint => (endpoint.rx.op_flags & FI_MULTI_RECV, endpoint.rx.completes),
     };
-    let completes = !endpoint.rx.selective || flags & FI_COMPLETION != 0;
     let receive = Receive { flags, completes, ..receive };
     // SAFETY: the program's buffers.
     unsafe { endpoint.receive(&mut held.state.common, &receive) }.err().unwrap_or(0)

@@ -32,7 +32,7 @@ unsafe fn begin(ep: *mut FidEp, flags: Option<u64>, remote: Remote<'_>) -> isize
         let endpoint: &mut Endpoint = &mut state.endpoints[index];
         let flags = flags.unwrap_or(endpoint.tx.op_flags);
         let silent = flags & FI_INJECT != 0 && remote.context.is_null();
-        let completes = (!endpoint.tx.selective || flags & FI_COMPLETION != 0) && !silent;
+        let completes = endpoint.tx.completes_with(flags) && !silent;
         let remote = Remote { flags, completes, ..remote };
         // SAFETY: the program's buffers.
         unsafe { endpoint.begin_remote(&mut state.common, &remote) }.err().unwrap_or(0)

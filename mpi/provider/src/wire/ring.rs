@@ -241,12 +241,6 @@ pub(crate) struct Short<'a> {
 }
 
 impl Short<'_> {
-    /// Whether it is a tagged message for whose end the sender does not wait.
-    #[inline(always)]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.flags & (flag::TAGGED | flag::ACK) == flag::TAGGED
-    }
-
     /// The sender's completion data.
     #[inline(always)]
     pub(crate) fn data(&self) -> Option<u64> {
@@ -312,20 +306,33 @@ impl RingReceiver {
 
     /// The next record, not passed yet, if it is a message with its payload in the head.
     #[inline(always)]
-    pub(crate) fn peek_short(&self) -> Option<Short<'_>> {
+    fn peek_short(&self) -> Option<Short<'_>> {
+        self.peek(0xff, Kind::Eager as u64)
+    }
+
+    /// Works like `peek_short`, for tagged messages for whose end the sender does not wait.
+    #[inline(always)]
+    pub(crate) fn peek_plain(&self) -> Option<Short<'_>> {
+        let flags = u64::from(flag::TAGGED | flag::ACK) << 8;
+        self.peek(flags | 0xff, u64::from(flag::TAGGED) << 8 | Kind::Eager as u64)
+    }
+
+    /// The next record if it has up to [`INLINE`] bytes, and these bits in its first word.
+    #[inline(always)]
+    fn peek(&self, mask: u64, bits: u64) -> Option<Short<'_>> {
         let [stamp, first, tag, rest @ ..] = self.place.words(self.head);
         if stamp.load(Ordering::Acquire) != self.head + 1 {
             return None;
         }
         let first = first.load(Ordering::Relaxed);
-        let (kind, flags, bytes) = (first as u8, (first >> 8) as u8, (first >> 32) as usize);
-        if kind != Kind::Eager as u8 || bytes > INLINE {
+        let (flags, bytes) = ((first >> 8) as u8, (first >> 32) as usize);
+        if first & mask != bits || bytes > INLINE {
             return None;
         }
         Some(Short { flags, bytes, tag: tag.load(Ordering::Relaxed), rest })
     }
 
-    /// Passes the record that [`peek_short`](Self::peek_short) gave.
+    /// Passes the record that `peek_short` or [`peek_plain`](Self::peek_plain) gave.
     #[inline(always)]
     pub(crate) fn pass_short(&mut self) {
         self.head += 1;
