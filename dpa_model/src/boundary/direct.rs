@@ -56,7 +56,7 @@ impl Leader {
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
                 boundary.enter_exact_now(shared, comm, source, tag, number)
             }
-            _ => boundary.enter_wild_now(shared, comm, source, tag, number),
+            _ => boundary.enter_any_now(shared, comm, source, tag, number),
         }
     }
 
@@ -116,49 +116,74 @@ impl Leader {
 }
 
 impl Boundary {
-    #[inline(always)]
-    fn enter_now(&mut self, nic: &Shared, comm: CommId, target: Target, number: u32) -> Now<u64> {
-        let class = target.class;
-        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
-        if control.home != Home::Nic || !control.allowed.contains(class) {
-            return Now::Queue;
-        }
-        if control.unexpected > 0 {
-            return self.take_or_enter(nic, comm, target, number);
-        }
-        match enter_free(nic, control, &mut self.free_receives, (comm, target, number)) {
-            None => Now::Queue,
-            Some(true) => self.note_class(nic, comm, class),
-            Some(false) => Now::Waits,
-        }
-    }
-
+    /// Posts a receive without wildcards. A function of its own, short enough to keep its values in
+    /// registers.
     #[inline(never)]
-    fn take_or_enter(
+    fn enter_exact_now(
         &mut self,
         nic: &Shared,
         comm: CommId,
-        target: Target,
+        source: Rank,
+        tag: Tag,
         number: u32,
     ) -> Now<u64> {
-        if let Some(arrival) = self.take_stored(nic, comm, &target) {
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        if control.home != Home::Nic || control.unexpected > 0 {
+            return self.enter_any_now(nic, comm, source.into(), tag.into(), number);
+        }
+        let target = Target::exact(source, tag);
+        let only = enter_free(nic, control, &mut self.free_receives, (comm, target, number));
+        self.entered(nic, comm, target.class, only)
+    }
+
+    /// Takes the selector's parts, which stay in registers.
+    #[inline(never)]
+    fn enter_any_now(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        source: SourceSel,
+        tag: TagSel,
+        number: u32,
+    ) -> Now<u64> {
+        let target = Target::of(Selector { source, tag });
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        if control.home != Home::Nic || !control.allowed.contains(target.class) {
+            return Now::Queue;
+        }
+        if control.unexpected > 0
+            && let Some(arrival) = self.take_stored(nic, comm, &target)
+        {
             return Now::Matched(arrival);
         }
         let Self { comms, free_receives, .. } = self;
         let control = &mut comms[comm.0 as usize];
-        match enter_free(nic, control, free_receives, (comm, target, number)) {
-            None => Now::Queue,
-            Some(true) => self.note_class(nic, comm, target.class),
-            Some(false) => Now::Waits,
+        let only = enter_free(nic, control, free_receives, (comm, target, number));
+        self.entered(nic, comm, target.class, only)
+    }
+
+    /// The result of [`enter_free`].
+    #[inline(always)]
+    fn entered<T>(
+        &mut self,
+        nic: &Shared,
+        comm: CommId,
+        class: WildcardClass,
+        only: Option<bool>,
+    ) -> Now<T> {
+        match only {
+            None => return Now::Queue,
+            Some(true) => self.note_class(nic, comm, class),
+            Some(false) => {}
         }
+        Now::Waits
     }
 
     /// Notes that the first receive of a class is posted.
     #[inline(never)]
-    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) -> Now<u64> {
+    fn note_class(&mut self, nic: &Shared, comm: CommId, class: WildcardClass) {
         self.comms[comm.0 as usize].view.insert(class);
         self.set_classes(nic, comm);
-        Now::Waits
     }
 
     /// Takes the oldest stored message that a new receive fits. Returns its arrival number.
@@ -197,32 +222,6 @@ impl Boundary {
     fn count_matched(&mut self, nic: &Shared, messages: u64) {
         self.matched += messages;
         nic.block_sizes.note(1, messages);
-    }
-
-    /// A function of its own, short enough to keep its values in registers.
-    #[inline(never)]
-    fn enter_exact_now(
-        &mut self,
-        nic: &Shared,
-        comm: CommId,
-        source: Rank,
-        tag: Tag,
-        number: u32,
-    ) -> Now<u64> {
-        self.enter_now(nic, comm, Target::exact(source, tag), number)
-    }
-
-    /// Takes the selector's parts, which stay in registers.
-    #[inline(never)]
-    fn enter_wild_now(
-        &mut self,
-        nic: &Shared,
-        comm: CommId,
-        source: SourceSel,
-        tag: TagSel,
-        number: u32,
-    ) -> Now<u64> {
-        self.enter_now(nic, comm, Target::of(Selector { source, tag }), number)
     }
 }
 

@@ -195,7 +195,9 @@ impl Endpoint {
     fn read(&mut self, common: &mut Common, index: usize, sink: &mut Sink) -> bool {
         let mut read = 0;
         while read < RECORDS_MAX && !sink.is_full() {
-            let taken = self.take_row(common, index, sink, RECORDS_MAX - read);
+            let short = !self.asked && self.matcher.is_short();
+            let taken =
+                if short { self.take_row(common, index, sink, RECORDS_MAX - read) } else { 0 };
             read += taken;
             if self.connections[index].link.is_still() {
                 break;

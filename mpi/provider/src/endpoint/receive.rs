@@ -216,7 +216,7 @@ impl Endpoint {
         for &verdict in &verdicts {
             match verdict {
                 Verdict::Matched { recv, msg, late } => {
-                    self.matched(common, recv.0 as usize, msg.0 as usize, late);
+                    self.matched_in_row(common, recv.0 as usize, msg.0 as usize, late);
                 }
                 Verdict::Cancelled(recv) => self.cancelled(common, recv.0 as usize),
                 Verdict::TooLate(recv) => {
@@ -237,6 +237,12 @@ impl Endpoint {
     }
 
     pub(super) fn matched(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
+        self.matched_in_row(common, recv, msg, late);
+    }
+
+    /// [`matched`](Self::matched), inlined into its caller.
+    #[inline(always)]
+    fn matched_in_row(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
         if self.log.is_some() {
             let (recv_number, msg_number) = (self.posts[recv].number, self.messages[msg].number);
             match late {

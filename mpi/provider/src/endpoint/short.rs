@@ -60,7 +60,8 @@ impl Endpoint {
     }
 
     /// Delivers the link's next messages, at most `most`, as long as their receives wait for them.
-    /// Returns how many. The next record, if there is one, takes the queues' way.
+    /// Returns how many. The next record, if there is one, takes the queues' way. The matcher is
+    /// settled.
     ///
     /// A function of its own, so that its values have the registers.
     #[inline(never)]
@@ -76,7 +77,7 @@ impl Endpoint {
         let Matching::Nic(nic) = matcher else { return 0 };
         let Connection { link, peer, .. } = &mut connections[index];
         let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
-        let Some(message) = ring.peek_plain().filter(|_| !self.asked) else { return 0 };
+        let Some(message) = ring.peek_plain() else { return 0 };
         let high = message.tag >> 31;
         let Ok((comm, _)) = rule.message(message.tag) else { return 0 };
         let Some(mut row) = nic.row(comm) else { return 0 };

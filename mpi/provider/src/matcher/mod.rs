@@ -90,6 +90,14 @@ pub(crate) enum Matching {
     Other(Box<dyn Matcher>),
 }
 
+impl Matching {
+    /// Whether operations may bypass queues.
+    #[inline(always)]
+    pub(crate) fn is_short(&self) -> bool {
+        matches!(self, Self::Nic(nic) if nic.is_short())
+    }
+}
+
 impl Deref for Matching {
     type Target = dyn Matcher;
 

@@ -172,6 +172,12 @@ impl NicMatcher {
         })
     }
 
+    /// Whether operations may bypass the queues.
+    #[inline(always)]
+    pub(super) fn is_short(&self) -> bool {
+        matches!(self.runner, Runner::Short(_))
+    }
+
     /// Posts a receive at once. [`Now::Queue`]: [`post`](Matcher::post) it.
     #[inline(always)]
     pub(crate) fn post_now(
