@@ -4,8 +4,8 @@
 //! # What is not emulated
 //!
 //! - Instructions, caches and time of the DPA: the device part is native code of this machine.
-//! - Separate address spaces: a device part can reach the host's memory without a window.
-//! - Windows that are not coherent, weak memory, the 8 KiB stack and the watchdog.
+//! - Separate address spaces: an access of the host's memory without a window is only reported.
+//! - Windows that are not coherent, weak memory, the end of a handler that takes too long.
 //! - Device emulation, congestion control, external event queues, compressed completions, core
 //!   dumps, tracers, signatures, and sharing of the DPA between programs.
 //! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.
@@ -44,6 +44,7 @@
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
+//! | `DPA_WATCHDOG_S` | seconds of an activation that are reported, 12 by default; 0: none |
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 pub mod check;

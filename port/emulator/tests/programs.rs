@@ -24,9 +24,9 @@ fn prefix() -> &'static Path {
     })
 }
 
-fn build(name: &str) -> PathBuf {
+fn build(place: &str, name: &str) -> PathBuf {
     let prefix = prefix();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name);
     let archive = prefix.join(format!("{name}.a"));
     let mut dpacc = Command::new(prefix.join("bin/dpacc"));
     dpacc.arg(folder.join("device.c")).arg("-o").arg(&archive);
@@ -49,7 +49,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_call_has_its_result_and_a_crash_ends_the_process_only() {
-    let program = build("hello");
+    let program = build("examples", "hello");
     let good = "3 + 39 = 42\nstatus 0, result 42\n";
     assert_eq!(text(&run(&mut Command::new(&program)).stdout), good);
     let output = run(Command::new(&program).arg("crash"));
@@ -84,7 +84,7 @@ fn file(frames: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn every_frame_is_counted_and_answered() {
-    let program = build("counter");
+    let program = build("examples", "counter");
     for (seed, count) in [(0, 1), (0, 9), (0, 500), (7, 500)] {
         let frames: Vec<_> = (0..count).map(|number| frame(number, false)).collect();
         let (input, output) = (prefix().join("in.pcap"), prefix().join("out.pcap"));
@@ -102,4 +102,62 @@ fn every_frame_is_counted_and_answered() {
                        dpa: flexio_cq_destroy: work queues complete here\n";
         assert_eq!(errors, refused);
     }
+}
+
+/// The line of the faulty program that an error names.
+fn line_of(name: &str) -> usize {
+    let source = include_str!("faults/device.c");
+    let mark = format!("ERROR {name} ");
+    let mut lines = source.lines().enumerate();
+    let (at, line) = lines.find(|(_, line)| line.contains(&mark)).expect("a marked line");
+    1 + at + usize::from(line.contains("in the line below"))
+}
+
+#[test]
+fn each_error_of_a_program_becomes_a_line() {
+    let program = build("tests", "faults");
+    let errors = |name: &str, limit: &str| {
+        let ran = run(Command::new(&program).arg(name).env("DPA_WATCHDOG_S", limit));
+        text(&ran.stderr)
+    };
+    assert_eq!(errors("all_is_well", "0"), "");
+    let has_lines = Command::new("addr2line").arg("--version").output().is_ok();
+    for (name, what) in [
+        ("past_the_block", "writes 8 bytes at 0x20000000"),
+        ("across_the_end", ", in no block of the heap, at "),
+        ("freed_memory", "reads 4 bytes at 0x20000000"),
+        ("without_window", " of the host, outside of its windows, at "),
+        ("past_the_window", " of the host, outside of its windows, at "),
+        ("old_pointer", " through a window that was configured anew, at "),
+        ("unaligned", ", which is not aligned, at "),
+        ("no_fence", "without a write fence after an entry was written, at "),
+        ("no_fence_after_data", "without a write fence after its data was written, at "),
+    ] {
+        let errors = errors(name, "0");
+        let begin = format!("({name}), activation 1: ");
+        assert!(
+            errors.starts_with("dpa: process 1, thread ") && errors.contains(&begin),
+            "{errors}"
+        );
+        assert!(errors.contains(what), "{name}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{name}: {errors}");
+        let line = format!("faults/device.c:{}", line_of(name));
+        assert!(!has_lines || errors.trim_end().ends_with(&line), "{line}: {errors}");
+    }
+    let deep = errors("deep_stack", "0");
+    let depth = deep.split("the stack has ").nth(1).and_then(|rest| rest.split(' ').next());
+    let depth: usize = depth.and_then(|depth| depth.parse().ok()).expect("a depth");
+    assert!((8185..8185 + 1500).contains(&depth), "{deep}");
+    assert!(!has_lines || deep.contains(", at deep at "), "{deep}");
+    for (name, what) in [
+        ("old_index", "is armed at 1, though its record says that 2 completions are consumed"),
+        ("overrun", "overruns: 4 of 4 entries wait, by its doorbell record"),
+    ] {
+        let errors = errors(name, "0");
+        assert!(errors.contains(what) && errors.lines().count() == 1, "{name}: {errors}");
+    }
+    let waits = errors("waits", "1");
+    let lines: Vec<_> = waits.lines().map(|line| line.split(": ").last().unwrap_or("")).collect();
+    let late = "the activation takes more than 1 s (DPA_WATCHDOG_S)";
+    assert_eq!(lines, [late, "the handler returned without a reschedule; it ends"], "{waits}");
 }

@@ -22,6 +22,13 @@ pub(crate) enum Fault {
     Returned,
     LostEvent,
     NoSuchThread,
+    Memory,
+    HostMemory,
+    Unaligned,
+    Stack,
+    NoFence,
+    OldIndex,
+    Watchdog,
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.

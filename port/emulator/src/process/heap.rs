@@ -2,6 +2,8 @@
 
 use crate::status::Refusal;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes between two blocks that belong to nobody.
@@ -15,6 +17,8 @@ pub(crate) struct Heap {
     bytes: u64,
     /// Length of each block by its address, as requested.
     blocks: Mutex<BTreeMap<u64, u64>>,
+    /// Blocks freed so far: what others know of blocks holds for one generation.
+    pub(crate) generation: AtomicU64,
 }
 
 /// What an API call says of a heap.
@@ -39,7 +43,8 @@ impl Heap {
             return Err(format!("no memory for a heap of {bytes} bytes").into());
         }
         let blocks = Mutex::default();
-        Ok(Arc::new(Self { base: base as u64, bytes, blocks }))
+        let generation = AtomicU64::new(0);
+        Ok(Arc::new(Self { base: base as u64, bytes, blocks, generation }))
     }
 
     /// Allocates a block. Complexity: linear in the number of blocks.
@@ -72,9 +77,23 @@ impl Heap {
     pub(crate) fn free(&self, address: u64) -> Result<(), Refusal> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         match blocks.remove(&address) {
-            Some(_) => Ok(()),
+            Some(_) => {
+                self.generation.fetch_add(1, Ordering::AcqRel);
+                Ok(())
+            }
             None => Err(format!("{address:#x} is not the address of a block").into()),
         }
+    }
+
+    pub(crate) fn has(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.bytes
+    }
+
+    /// The block that holds an address.
+    pub(crate) fn block(&self, address: u64) -> Option<Range<u64>> {
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let (&start, &length) = blocks.range(..=address).next_back()?;
+        Some(start..start + length).filter(|block| block.contains(&address))
     }
 
     /// The place of `bytes` bytes at `address`, if the heap has them.

@@ -118,15 +118,20 @@ impl Image {
         search.range
     }
 
-    /// Function, file and line of an address, if a tool for it is installed.
+    /// Function, file and line of an address, if a tool for it is installed. Functions of the
+    /// headers stand for their callers.
     pub(crate) fn source_line(&self, address: usize) -> String {
         let offset = address.wrapping_sub(self.range.start);
         let mut command = std::process::Command::new("addr2line");
-        command.args(["-f", "-p", "-e", &self.path]).arg(format!("{offset:#x}"));
-        match command.output() {
-            Ok(output) if output.status.success() && !output.stdout.is_empty() => {
-                String::from_utf8_lossy(&output.stdout).trim().to_owned()
-            }
+        command.args(["-i", "-f", "-p", "-e", &self.path]).arg(format!("{offset:#x}"));
+        let output = command.output().ok().filter(|output| output.status.success());
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let is_own = |line: &&str| !line.contains("/libflexio-dev/");
+        let line = text.as_deref().and_then(|text| {
+            text.lines().find(is_own).or_else(|| text.lines().next()).map(str::trim)
+        });
+        match line.map(|line| line.trim_start_matches("(inlined by) ")) {
+            Some(line) if !line.is_empty() => line.to_owned(),
             _ => format!("offset {offset:#x} of the device part"),
         }
     }

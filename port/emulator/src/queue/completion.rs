@@ -97,6 +97,13 @@ impl Cq {
         event
     }
 
+    /// The consumed completions by the record, if an index is older than they.
+    pub(crate) fn is_behind(&self, index: u32) -> Option<u32> {
+        let consumed = self.record.word(0) & INDEX;
+        let behind = consumed.wrapping_sub(index) & INDEX;
+        (1..=1 << self.log_depth).contains(&behind).then_some(consumed)
+    }
+
     /// Arms the queue at `index`. True if a later completion is there already.
     pub(crate) fn arm(&mut self, index: u32) -> bool {
         let ahead = self.producer.wrapping_sub(index) & INDEX;

@@ -4,6 +4,7 @@ use super::format;
 use crate::process::Place;
 use crate::slab::Slab;
 use crate::status::Refusal;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers of keys begin here.
@@ -60,8 +61,9 @@ impl Keys {
             .map(|(_, key)| key)
     }
 
-    pub(crate) fn has(&self, key: u32) -> bool {
-        self.find(key).is_some()
+    /// The memory that a key covers, as this program addresses it.
+    pub(crate) fn memory(&self, key: u32) -> Option<Range<usize>> {
+        self.find(key).map(|key| key.start.addr()..key.start.addr() + key.bytes as usize)
     }
 
     pub(crate) fn remove(&mut self, key: u32) -> Option<()> {

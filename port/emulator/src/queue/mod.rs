@@ -107,6 +107,13 @@ impl Nic {
     pub(crate) fn arm(&mut self, by: Option<&Unit>, index: u32, cqn: u32) {
         match self.cqs.get_mut(cqn) {
             Some(cq) => {
+                if let Some(consumed) = cq.is_behind(index) {
+                    let text = format_args!(
+                        "completion queue {cqn:#x} is armed at {index}, though its record says \
+                         that {consumed} completions are consumed"
+                    );
+                    device(by, Fault::OldIndex, text);
+                }
                 if cq.arm(index) {
                     cq.wake();
                 }

@@ -33,11 +33,11 @@ impl Sender {
         Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, broken: false }
     }
 
-    fn entry(&self) -> Entry {
+    fn entry_at(&self, index: u16) -> Entry {
         let mut entry = Entry { bytes: [0; UNITS * format::WQEBB as usize], length: 0, units: 1 };
         let unit = format::WQEBB as usize;
         let copy = |entry: &mut Entry, at: usize| {
-            let place = (u64::from(self.read) + at as u64) & ((1 << self.log_depth) - 1);
+            let place = (u64::from(index) + at as u64) & ((1 << self.log_depth) - 1);
             let from = self.ring.at(place * format::WQEBB, format::WQEBB);
             let into = entry.bytes[at * unit..].as_mut_ptr();
             // SAFETY: a unit of the ring, which the heap keeps mapped, into a unit of the entry.
@@ -86,13 +86,41 @@ impl Nic {
         self.work_on(by, number);
     }
 
+    /// Memory that a doorbell up to `index` announces: entries, and the data that they name.
+    pub(crate) fn announced(&self, index: u16, number: u32) -> Vec<(usize, usize, &'static str)> {
+        let mut found = Vec::new();
+        let Some(wq) = self.wqs.get(number) else { return found };
+        let Some(send) = &wq.send else { return found };
+        let mut at = send.read;
+        while at != index && found.len() < 1 << 10 {
+            let entry = send.entry_at(at);
+            let place = u64::from(at) & ((1 << send.log_depth) - 1);
+            let start = send.ring.at(place * format::WQEBB, format::WQEBB);
+            found.push((start.addr(), entry.length.clamp(1, 64), "an entry"));
+            let data = match (entry.bytes[3], wq.pair.is_some()) {
+                (format::SEND | format::SEND_IMMEDIATE, true) => 0x10,
+                (format::SEND, false) | (format::WRITE | format::WRITE_IMMEDIATE, _) => 0x20,
+                _ => entry.bytes.len(),
+            };
+            let bytes = &entry.bytes[..entry.length.min(entry.bytes.len())];
+            for segment in (data..bytes.len()).step_by(format::SEGMENT) {
+                let (count, key) = (format::be32(bytes, segment), format::be32(bytes, segment + 4));
+                let address = format::be64(bytes, segment + 8);
+                let place = self.keys.reach(key, address, count.into(), 0);
+                found.extend(place.ok().map(|at| (at.addr(), count as usize, "its data")));
+            }
+            at = at.wrapping_add(entry.units);
+        }
+        found
+    }
+
     /// Does the entries that a doorbell has announced, until a peer has no buffer.
     fn work_on(&mut self, by: Option<&Unit>, number: u32) {
         while let Some(send) = self.wqs.get(number).and_then(|wq| wq.send.as_ref()) {
             if send.broken || send.read == send.rung {
                 return;
             }
-            let (entry, read, cqn) = (send.entry(), send.read, send.cqn);
+            let (entry, read, cqn) = (send.entry_at(send.read), send.read, send.cqn);
             let mut completion = Completion {
                 number,
                 counter: read,

@@ -2,7 +2,7 @@
 
 use super::unit::{POLLS, Unit};
 use super::worker::{Pause, current, pause, wants_turn};
-use crate::check::{Fault, device};
+use crate::check::{Fault, announce, device};
 use crate::machine::machine;
 use crate::process::ended;
 use std::ffi::{c_int, c_void};
@@ -12,6 +12,9 @@ use std::time::Instant;
 
 /// Cycles of the DPA's clock in a nanosecond, times ten.
 const CYCLES_IN_10_NS: u64 = 18;
+/// Spaces of fences that order memory, and kinds of accesses that fences name.
+const MEMORY: c_int = 3;
+const WRITES: c_int = 2;
 /// Fences and looks at the clock in a row that count as waiting.
 const SPINS: u32 = 64;
 
@@ -98,8 +101,11 @@ fn works(unit: &Unit) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_fence(_space: c_int, _before: c_int, _after: c_int) {
+extern "C" fn dpa_emulator_fence(space: c_int, before: c_int, _after: c_int) {
     let Some(unit) = current() else { return };
+    if space & MEMORY != 0 && before & WRITES != 0 {
+        unit.own.watch.fence();
+    }
     maybe_waiting(unit);
     if wants_turn() {
         pause(unit, Pause::Turn);
@@ -149,7 +155,12 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_ring(index: u32, number: u32) {
     let Some(unit) = current() else { return };
-    machine().nic().ring(Some(unit), index as u16, number);
+    let mut nic = machine().nic();
+    if unit.own.watch.has_unfenced() {
+        announce(unit, number, &nic.announced(index as u16, number));
+    }
+    nic.ring(Some(unit), index as u16, number);
+    drop(nic);
     works(unit);
 }
 
@@ -186,11 +197,12 @@ extern "C" fn dpa_emulator_window(entity: c_int, windows: c_int, window: u32, mk
         device(Some(unit), Fault::Window, format_args!("window {window} is none of the process"));
         return 1;
     }
-    if !machine().nic().keys.has(mkey) {
+    let Some(memory) = machine().nic().keys.memory(mkey) else {
         device(Some(unit), Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
         return 1;
-    }
+    };
     slot.set(Some(mkey));
+    unit.own.watch.configure(entity as usize, memory);
     0
 }
 

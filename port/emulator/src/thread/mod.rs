@@ -16,7 +16,7 @@ pub(crate) use crash::in_nic;
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
 pub(crate) use unit::Unit;
-pub(crate) use worker::Scheduler;
+pub(crate) use worker::{Scheduler, current, wait_in_vain};
 
 use crate::machine::machine;
 use crate::process::Process;

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::tasks::TaskQueue;
 use super::worker::Pause;
+use crate::check::Watch;
 use crate::process::Process;
 use corosensei::stack::DefaultStack;
 use corosensei::trap::CoroutineTrapHandler;
@@ -10,6 +11,7 @@ use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// States. Events before `IDLE` are lost; an event while it runs is kept.
 pub(crate) mod state {
@@ -46,6 +48,10 @@ pub(crate) struct Own {
     pub(crate) activations: Cell<u64>,
     pub(crate) reported: Cell<u32>,
     pub(crate) errno: Cell<u64>,
+    pub(crate) watch: Watch,
+    /// When the activation began, and its turns since.
+    pub(crate) begun: Cell<Option<Instant>>,
+    pub(crate) turns: Cell<u32>,
 }
 
 pub(crate) struct Unit {
@@ -86,6 +92,9 @@ impl Unit {
             activations: Cell::new(0),
             reported: Cell::new(0),
             errno: Cell::new(0),
+            watch: Watch::default(),
+            begun: Cell::new(None),
+            turns: Cell::new(0),
         };
         let state = AtomicU8::new(state::NEW);
         let argument = AtomicU64::new(0);
@@ -94,6 +103,10 @@ impl Unit {
 
     pub(crate) fn activations(&self) -> u64 {
         self.own.activations.get()
+    }
+
+    pub(crate) fn is_first(&self, fault: u8) -> bool {
+        self.own.reported.get() & 1 << fault == 0
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {

@@ -5,14 +5,14 @@ use super::unit::{Kind, Unit, state};
 use crate::check::{Fault, device};
 use crate::machine::{machine, setting};
 use crate::process::ended;
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,9 @@ const STACK: usize = 256 << 10;
 /// Rounds in vain before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
 const NAP_US: i64 = 50;
+/// Turns of a thread between two looks at the clock, and the limit that programs have met.
+const TURNS: u32 = 256;
+const WATCHDOG_S: u64 = 12;
 /// Longest sleep while all threads wait for events.
 const SLEEP_MS: i64 = 100;
 
@@ -74,6 +77,8 @@ pub(crate) struct Worker {
     sleeps: AtomicBool,
     event: OwnedFd,
     seed: Cell<u64>,
+    /// Seconds of the longest activation; 0 for any.
+    limit: u64,
     /// Threads to run, oldest first; `units` holds them.
     queue: RefCell<VecDeque<*const Unit>>,
     units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
@@ -162,6 +167,7 @@ impl Worker {
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
             seed: Cell::new(setting("DPA_SEED", 0)),
+            limit: setting("DPA_WATCHDOG_S", WATCHDOG_S),
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),
@@ -282,11 +288,13 @@ impl Worker {
         if slot.is_none() {
             unit.state.store(state::RUNNING, Ordering::Release);
             own.activations.set(own.activations.get() + 1);
+            own.begun.set(Some(Instant::now()));
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
                 crate::check::line(format_args!("no memory for the stack of a thread"));
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
+            own.watch.stack.set((stack.limit().get(), stack.base().get()));
             let this: *const Unit = unit;
             let made = Coroutine::with_stack(stack, move |yielder, ()| {
                 // SAFETY: the worker holds the unit as long as its coroutine.
@@ -305,7 +313,24 @@ impl Worker {
             CoroutineResult::Yield(pause) | CoroutineResult::Return(pause) => pause,
         };
         self.paused(unit, pause);
+        if matches!(pause, Pause::Vain | Pause::Turn) {
+            self.look_at_clock(unit);
+        }
         pause
+    }
+
+    /// Reports an activation that is longer than a DPA lets it be.
+    fn look_at_clock(&self, unit: &Unit) {
+        let turns = unit.own.turns.get().wrapping_add(1);
+        unit.own.turns.set(turns);
+        let begun = unit.own.begun.get().filter(|_| turns.is_multiple_of(TURNS) && self.limit > 0);
+        if let Some(seconds) = begun.map(|begun| begun.elapsed().as_secs())
+            && seconds >= self.limit
+        {
+            let limit = self.limit;
+            let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
+            device(Some(unit), Fault::Watchdog, text);
+        }
     }
 
     fn paused(&self, unit: &Unit, pause: Pause) {
@@ -388,6 +413,11 @@ pub(crate) fn pause(unit: &Unit, pause: Pause) {
     if let Some(yielder) = unsafe { unit.own.yielder.get().as_ref() } {
         yielder.suspend(pause);
     }
+}
+
+/// Device code waits for another thread.
+pub(crate) fn wait_in_vain(unit: &Unit) {
+    pause(unit, Pause::Vain);
 }
 
 /// Whether the seed wants another thread to run now.

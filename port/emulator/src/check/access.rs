@@ -1,0 +1,188 @@
+//! What device code reads and writes, as its compiler announces it.
+
+use super::{Fault, device};
+use crate::process::Heap;
+use crate::thread::{Unit, wait_in_vain};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Bytes of a DPA thread's stack.
+const STACK: usize = 8184;
+/// Reads of one place by one instruction in a row that count as waiting.
+const READS: u32 = 64;
+/// Ranges that a thread may write between two fences before the oldest is forgotten.
+const WRITES: usize = 64;
+/// Window configurations that a thread is reminded of.
+const OLD: usize = 4;
+
+/// An access, and the instruction after it.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub(crate) address: usize,
+    pub(crate) bytes: usize,
+    pub(crate) writes: bool,
+    pub(crate) place: usize,
+}
+
+impl Access {
+    fn within(self, range: &Range<usize>) -> bool {
+        range.contains(&self.address) && range.end - self.address >= self.bytes
+    }
+}
+
+/// What a thread has done so far; its worker alone touches it.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// The stack of the coroutine.
+    pub(crate) stack: Cell<(usize, usize)>,
+    /// The block of the heap that was used last, and the heap's generation then.
+    block: Cell<(usize, usize, u64)>,
+    /// Memory behind each window entity, and behind keys before it.
+    windows: RefCell<[Range<usize>; 2]>,
+    old_windows: RefCell<Vec<Range<usize>>>,
+    /// Ranges written since the last fence, with the instruction.
+    writes: RefCell<Vec<(Range<usize>, usize)>>,
+    last_read: Cell<(usize, usize, u32)>,
+}
+
+impl Watch {
+    /// A fence: what was written before is visible to the NIC.
+    pub(crate) fn fence(&self) {
+        self.writes.borrow_mut().clear();
+    }
+
+    /// The instruction that wrote a part of the range after the last fence.
+    pub(crate) fn unfenced(&self, start: usize, bytes: usize) -> Option<usize> {
+        let writes = self.writes.borrow();
+        let hit = writes.iter().find(|(range, _)| range.start < start + bytes && start < range.end);
+        hit.map(|&(_, place)| place)
+    }
+
+    pub(crate) fn has_unfenced(&self) -> bool {
+        !self.writes.borrow().is_empty()
+    }
+
+    /// A window entity has a new key, for this memory.
+    pub(crate) fn configure(&self, entity: usize, memory: Range<usize>) {
+        if let Some(window) = self.windows.borrow_mut().get_mut(entity) {
+            let before = std::mem::replace(window, memory);
+            let mut old = self.old_windows.borrow_mut();
+            if !before.is_empty() && !old.contains(&before) {
+                if old.len() == OLD {
+                    old.remove(0);
+                }
+                old.push(before);
+            }
+        }
+    }
+
+    fn note_write(&self, access: Access) {
+        let mut writes = self.writes.borrow_mut();
+        let (start, end) = (access.address, access.address + access.bytes);
+        if let Some((last, place)) = writes.last_mut()
+            && last.start <= start
+            && start <= last.end
+        {
+            (last.end, *place) = (last.end.max(end), access.place);
+            return;
+        }
+        if writes.len() == WRITES {
+            writes.remove(0);
+        }
+        writes.push((start..end, access.place));
+    }
+
+    fn in_block(&self, heap: &Heap, access: Access) -> bool {
+        let generation = heap.generation.load(Ordering::Acquire);
+        let (start, end, of) = self.block.get();
+        if of == generation && access.within(&(start..end)) {
+            return true;
+        }
+        let Some(block) = heap.block(access.address as u64) else { return false };
+        let block = block.start as usize..block.end as usize;
+        self.block.set((block.start, block.end, generation));
+        access.within(&block)
+    }
+}
+
+fn report(unit: &Unit, fault: Fault, place: usize, text: std::fmt::Arguments<'_>) {
+    if unit.is_first(fault as u8) {
+        let line = unit.process.image.source_line(place.wrapping_sub(1));
+        device(Some(unit), fault, format_args!("{text}, at {line}"));
+    }
+}
+
+/// Device code accesses memory.
+#[inline]
+pub(crate) fn check(unit: &Unit, access: Access) {
+    let watch = &unit.own.watch;
+    let (low, high) = watch.stack.get();
+    if access.address.wrapping_sub(low) < high - low {
+        return;
+    }
+    let heap = &unit.process.heap;
+    let how = if access.writes { "writes" } else { "reads" };
+    let Access { address, bytes, place, .. } = access;
+    if heap.has(address as u64) {
+        if !watch.in_block(heap, access) {
+            let text = format_args!("{how} {bytes} bytes at {address:#x}, in no block of the heap");
+            report(unit, Fault::Memory, place, text);
+        }
+    } else if !unit.process.image.range.contains(&address) {
+        host_memory(unit, access, how);
+    }
+    if bytes.is_power_of_two() && bytes <= 8 && !address.is_multiple_of(bytes) {
+        let text = format_args!("{how} {bytes} bytes at {address:#x}, which is not aligned");
+        report(unit, Fault::Unaligned, place, text);
+    }
+    if access.writes {
+        watch.note_write(access);
+        return;
+    }
+    let (last, by, count) = watch.last_read.get();
+    let count = if (last, by) == (address, place) { count + 1 } else { 0 };
+    watch.last_read.set((address, place, if count < READS { count } else { 0 }));
+    if count >= READS {
+        wait_in_vain(unit);
+    }
+}
+
+#[cold]
+fn host_memory(unit: &Unit, access: Access, how: &str) {
+    let watch = &unit.own.watch;
+    if watch.windows.borrow().iter().any(|window| access.within(window)) {
+        return;
+    }
+    let Access { address, bytes, place, .. } = access;
+    let was_there = watch.old_windows.borrow().iter().any(|window| access.within(window));
+    let why = if was_there {
+        "through a window that was configured anew"
+    } else {
+        "of the host, outside of its windows"
+    };
+    let text = format_args!("{how} {bytes} bytes at {address:#x} {why}");
+    report(unit, Fault::HostMemory, place, text);
+}
+
+/// A function begins, with this much of the stack in use.
+pub(crate) fn enter(unit: &Unit, stack: usize, place: usize) {
+    let (low, high) = unit.own.watch.stack.get();
+    let depth = high.wrapping_sub(stack);
+    if (low..high).contains(&stack) && depth > STACK {
+        let text = format_args!("the stack has {depth} bytes here, and on a DPA at most {STACK}");
+        report(unit, Fault::Stack, place, text);
+    }
+}
+
+/// A doorbell announces these ranges of memory.
+pub(crate) fn announce(unit: &Unit, number: u32, ranges: &[(usize, usize, &str)]) {
+    for &(start, bytes, what) in ranges {
+        if let Some(place) = unit.own.watch.unfenced(start, bytes) {
+            let text = format_args!(
+                "doorbell of queue {number:#x} without a write fence after {what} was written"
+            );
+            return report(unit, Fault::NoFence, place, text);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/* What host part and device part share. */
+#include <stdint.h>
+
+#define LOG_DEPTH 2
+#define DEPTH (1u << LOG_DEPTH)
+/* Bytes of a block, odd so that its end is no line's. */
+#define BLOCK 200
+
+struct shared {
+	uint64_t block, freed, cq_ring, cq_record, sq_ring;
+	uint64_t host, other; /* regions of the host, of BLOCK bytes */
+	uint32_t cq, sq, key, host_key, other_key, window;
+	uint32_t go;
+	uint32_t bell; /* wakes a handler */
+};

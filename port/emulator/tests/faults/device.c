@@ -1,0 +1,164 @@
+/* One programming error in each function. The emulator names the line with the word ERROR. */
+#include <libflexio-dev/flexio_dev.h>
+#include <libflexio-dev/flexio_dev_queue_access.h>
+#include <dpaintrin.h>
+#include "common.h"
+
+#define CALL(name)                                                                             \
+	__dpa_rpc__ uint64_t name(uint64_t argument);                                          \
+	static uint64_t name##_body(struct shared *shared);                                    \
+	__dpa_rpc__ uint64_t name(uint64_t argument) { return name##_body((void *)argument); } \
+	static uint64_t name##_body(struct shared *shared)
+
+static uint64_t open_window(uint32_t window, uint32_t key, uint64_t address)
+{
+	flexio_uintptr_t pointer = 0;
+
+	flexio_dev_window_config(FLEXIO_DEV_WINDOW_ENTITY_0, window, key);
+	flexio_dev_window_ptr_acquire(FLEXIO_DEV_WINDOW_ENTITY_0, address, &pointer);
+	return pointer;
+}
+
+static void write_entry(struct shared *shared, uint32_t index)
+{
+	union flexio_dev_sqe_seg *entry =
+		(union flexio_dev_sqe_seg *)shared->sq_ring + 4 * (index % DEPTH);
+
+	flexio_dev_swqe_seg_ctrl_set(entry, index, shared->sq, MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
+				     FLEXIO_CTRL_SEG_SEND_EN);
+	flexio_dev_swqe_seg_eth_set(entry + 1, 0, 0, 0, NULL);
+	/* ERROR no_fence is in the line below */
+	flexio_dev_swqe_seg_mem_ptr_data_set(entry + 2, 64, shared->key, shared->block);
+}
+
+/* All that the others do wrong, done right. */
+CALL(all_is_well)
+{
+	volatile uint64_t *words = (void *)shared->block;
+	volatile uint8_t *last = (void *)(shared->block + BLOCK - 1);
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	words[1] = *last;
+	*(volatile uint64_t *)(pointer + BLOCK - 8) = words[1];
+	pointer = open_window(shared->window, shared->other_key, shared->other);
+	*(volatile uint64_t *)pointer = 1;
+	__dpa_thread_window_writeback();
+	write_entry(shared, 0);
+	__dpa_thread_memory_writeback();
+	flexio_dev_qp_sq_ring_db(1, shared->sq);
+	flexio_dev_cq_arm(0, shared->cq);
+	__atomic_fetch_add((uint64_t *)shared->block, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n((uint64_t *)shared->block, __ATOMIC_RELAXED);
+}
+
+CALL(past_the_block)
+{
+	volatile uint64_t *words = (void *)shared->block;
+
+	words[BLOCK / 8] = 1; /* ERROR past_the_block */
+	return 0;
+}
+
+CALL(across_the_end)
+{
+	uint8_t *bytes = (void *)shared->block;
+	volatile uint32_t count = 17;
+
+	__builtin_memset(bytes + BLOCK - 16, 0, count); /* ERROR across_the_end */
+	return 0;
+}
+
+CALL(freed_memory)
+{
+	return *(volatile uint32_t *)shared->freed; /* ERROR freed_memory */
+}
+
+CALL(without_window)
+{
+	return *(volatile uint64_t *)shared->host; /* ERROR without_window */
+}
+
+CALL(past_the_window)
+{
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	*(volatile uint8_t *)(pointer + BLOCK) = 1; /* ERROR past_the_window */
+	return 0;
+}
+
+CALL(old_pointer)
+{
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	*(volatile uint64_t *)pointer = 1;
+	open_window(shared->window, shared->other_key, shared->other);
+	*(volatile uint64_t *)pointer = 2; /* ERROR old_pointer */
+	return 0;
+}
+
+CALL(unaligned)
+{
+	return *(volatile uint32_t *)(shared->block + 6); /* ERROR unaligned */
+}
+
+static __attribute__((noinline)) uint64_t deep(volatile uint8_t *above, int depth)
+{
+	volatile uint8_t own[1024];
+
+	own[0] = above ? above[0] : 1;
+	return depth ? own[0] + deep(own, depth - 1) : own[0];
+}
+
+CALL(deep_stack)
+{
+	return deep(NULL, 9) + (uint64_t)shared->go;
+}
+
+CALL(no_fence)
+{
+	write_entry(shared, 0);
+	__dpa_thread_window_writeback();
+	flexio_dev_qp_sq_ring_db(1, shared->sq);
+	return 0;
+}
+
+CALL(no_fence_after_data)
+{
+	write_entry(shared, 0);
+	__dpa_thread_memory_writeback();
+	*(volatile uint8_t *)(shared->block + 63) = 1; /* ERROR no_fence_after_data */
+	flexio_dev_qp_sq_ring_db(1, shared->sq);
+	return 0;
+}
+
+CALL(old_index)
+{
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->cq_record, 2);
+	__dpa_thread_memory_writeback();
+	flexio_dev_cq_arm(1, shared->cq);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->cq_record, 0);
+	return 0;
+}
+
+CALL(overrun)
+{
+	for (uint32_t at = 0; at <= DEPTH; at++)
+		flexio_dev_msix_send(shared->cq);
+	return 0;
+}
+
+CALL(wake)
+{
+	flexio_dev_msix_send(shared->bell);
+	return 0;
+}
+
+/* A handler that waits for plain memory, and then returns without a reschedule. */
+__dpa_global__ void waits(uint64_t argument);
+__dpa_global__ void waits(uint64_t argument)
+{
+	volatile uint32_t *go = &((struct shared *)argument)->go;
+
+	while (!*go)
+		;
+}
