@@ -1,7 +1,7 @@
 //! Profiles: a card's named numbers, as TOML files.
 
-use crate::machine;
-use machine::picos;
+use crate::machine::{self, picos};
+pub use machine::{BlockBegin, BlockEnd, Overlap, Placement};
 use serde::{Deserialize, Serialize};
 
 /// Why a profile is unusable.
@@ -128,68 +128,24 @@ section! {
     }
 }
 
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident in $of:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
-        #[serde(rename_all = "lowercase")]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+/// Form of the partial barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Barrier {
+    Bitmap,
+    /// A word for each handler.
+    Lanes,
+}
 
-        impl From<$name> for $of::$name {
-            fn from(choice: $name) -> Self {
-                match choice { $($name::$variant => Self::$variant,)* }
-            }
+impl From<Barrier> for dpa_model_predict::Barrier {
+    fn from(barrier: Barrier) -> Self {
+        match barrier {
+            Barrier::Bitmap => Self::Bitmap,
+            Barrier::Lanes => Self::Lanes,
         }
-    };
+    }
 }
 
-choice! {
-    /// Assignment of handlers to EUs.
-    Placement in machine {
-        /// Core after core.
-        Packed,
-        /// One per core in turn.
-        Spread,
-    }
-}
-choice! {
-    /// Handlers whose protocol stage overlaps the next block.
-    Overlap in machine {
-        Clean,
-        Always,
-        Never,
-    }
-}
-choice! {
-    /// The EU that executes the boundary's work for each message at the end of a block.
-    #[derive(Default)]
-    BlockEnd in machine {
-        /// The message's handler's EU.
-        #[default]
-        Handlers,
-        /// Handler 0's EU.
-        Leader,
-    }
-}
-choice! {
-    /// What begins a block.
-    #[derive(Default)]
-    BlockBegin in machine {
-        /// Each message starts its handler.
-        #[default]
-        Handlers,
-        /// Handler 0's EU, which polls the completion queue.
-        Leader,
-    }
-}
-choice! {
-    /// Form of the partial barrier.
-    Barrier in dpa_model_predict {
-        Bitmap,
-        /// A word for each handler.
-        Lanes,
-    }
-}
 section! {
     /// Measured instruction counts in place of most of `work`; see `profiles/rv64imac.txt`.
     #[derive(Default)]
@@ -381,13 +337,7 @@ impl Profile {
     /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU.
     pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
         let Rules { placement, overlap, block_end, block_begin, .. } = self.rules;
-        machine::Rules {
-            placement: placement.into(),
-            overlap: overlap.into(),
-            block_end: block_end.into(),
-            block_begin: block_begin.into(),
-            post_on_clock,
-        }
+        machine::Rules { placement, overlap, block_end, block_begin, post_on_clock }
     }
 }
 

@@ -6,7 +6,6 @@
 //! paper's text.
 
 use crate::Profile;
-use crate::machine::Placement;
 
 /// Threads and rate in messages per microsecond.
 pub const MEASURED: [(usize, f64); 5] =
@@ -30,7 +29,7 @@ pub fn predicted(card: &Profile, threads: usize) -> f64 {
 
 /// Work that `threads` threads do in the time that one alone takes for 1.
 fn progress(card: &Profile, threads: usize) -> f64 {
-    let placement = Placement::from(card.rules.placement);
+    let placement = card.rules.placement;
     let mut cores = vec![0; card.eus.cores.max(threads)];
     for thread in 0..threads {
         cores[placement.core(thread, card.eus.cores, card.eus.per_core)] += 1;

@@ -12,11 +12,16 @@ use dpamatch_vocabulary::{
 const NS: u64 = 1000;
 const US: u64 = 1_000_000;
 
+fn card(overrides: &[&str]) -> Profile {
+    let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
+    let text = Profile::text("bluefield3").expect("built in");
+    Profile::read(text, &overrides).expect("a good profile")
+}
+
 /// One handler and free memory: the rest can be added up by hand.
 fn free_memory() -> Setup {
-    let text = Profile::text("bluefield3").expect("built in");
-    let names = ["l1", "l2", "l3", "dram"].map(|level| format!("memory.{level}_ns=0"));
-    Setup::new(Profile::read(text, &names).expect("a good profile"), 1)
+    let names = ["memory.l1_ns=0", "memory.l2_ns=0", "memory.l3_ns=0", "memory.dram_ns=0"];
+    Setup::new(card(&names), 1)
 }
 
 const COMM: CommId = CommId(5);
@@ -151,9 +156,7 @@ fn a_recorded_post_comes_not_before_its_time() {
 fn long_messages_are_as_fast_as_the_wire() {
     for (eager_limit, bytes) in [(64, 1_000_000), (4096, 4096)] {
         for (change, line) in [("arrival.bytes_per_ns=50", 50.0), ("host.bytes_per_ns=20", 20.0)] {
-            let text = Profile::text("bluefield3").expect("built in");
-            let profile = Profile::read(text, &[change.to_owned()]).expect("a good profile");
-            let setup = Setup { eager_limit, ..Setup::new(profile, 190) };
+            let setup = Setup { eager_limit, ..Setup::new(card(&[change]), 190) };
             let part = run(&setup, &Sequence::window(Pattern::Distinct, 190, bytes));
             let rate = f64::from(bytes) * 190.0 * 1e3 / part.time as f64;
             assert!(rate <= line, "{change}: {rate} bytes a nanosecond");
@@ -166,10 +169,8 @@ fn long_messages_are_as_fast_as_the_wire() {
 #[test]
 fn unexpected_messages_are_stored_one_by_one() {
     let rate = |handlers, block_end: &str| {
-        let text = Profile::text("bluefield3").expect("built in");
-        let profile = Profile::read(text, &[block_end.to_owned()]).expect("a good profile");
         let messages = (0..1024).map(|message| arrive(message, 8)).collect();
-        run(&Setup::new(profile, handlers), &Sequence::new(messages)).rate()
+        run(&Setup::new(card(&[block_end]), handlers), &Sequence::new(messages)).rate()
     };
     for rule in ["rules.block_end=handlers", "rules.block_end=leader"] {
         let rates = [8, 32, 128].map(|handlers| rate(handlers, rule));
@@ -181,10 +182,8 @@ fn unexpected_messages_are_stored_one_by_one() {
 #[test]
 fn what_does_not_fit_is_matched_in_software() {
     let predicted = |receives, software: &str| {
-        let text = Profile::text("bluefield3").expect("built in");
-        let overrides = ["driver.window=512".to_owned(), software.to_owned()];
-        let profile = Profile::read(text, &overrides).expect("a good profile");
-        let setup = Setup { receives, ..Setup::new(profile, 32) };
+        let card = card(&["driver.window=512", software]);
+        let setup = Setup { receives, ..Setup::new(card, 32) };
         predict(&setup, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up")
     };
     let usual = "host.software_ns=129";
@@ -211,9 +210,7 @@ fn full_tables_are_told() {
 #[test]
 fn every_access_is_of_a_kind() {
     for rules in [&[][..], &["nic.barrier=lanes"], &["rules.overlap=never"]] {
-        let overrides: Vec<String> = rules.iter().map(|&rule| rule.to_owned()).collect();
-        let text = Profile::text("bluefield3").expect("built in");
-        let mut setup = Setup::new(Profile::read(text, &overrides).expect("a good profile"), 8);
+        let mut setup = Setup::new(card(rules), 8);
         setup.charge_commands = true;
         let events = Sequence::window(Pattern::Mixed { equal: 50, seed: 1 }, 300, 40);
         let parts = simulate(&setup, &[events], 0).expect("a good set-up");
@@ -252,10 +249,8 @@ fn every_access_is_of_a_kind() {
 /// Entry and payload are in the caches as long as queue and bounce buffers are small.
 #[test]
 fn payload_lands_where_the_rings_size_says() {
-    let text = Profile::text("bluefield3").expect("built in");
     for (eager_limit, level) in [(512, Level::L2), (4096, Level::Dram)] {
-        let profile = Profile::read(text, &[]).expect("a good profile");
-        let setup = Setup { eager_limit, ..Setup::new(profile, 4) };
+        let setup = Setup { eager_limit, ..Setup::new(card(&[]), 4) };
         let part = run(&setup, &Sequence::window(Pattern::Distinct, 200, 300));
         for (kind, lines) in [(Kind::Entry, 1), (Kind::Bounce, 5)] {
             let found: u64 = part
@@ -394,8 +389,7 @@ fn expensive_posts_are_the_limit() {
 /// With windows the rate is that of the 127 messages after the first: 127 / (t128 - t1).
 #[test]
 fn a_window_of_128_gains_127_messages() {
-    let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[]);
-    let mut setup = Setup::new(card.expect("a good profile"), 4);
+    let mut setup = Setup::new(card(&[]), 4);
     assert_eq!(setup.profile.driver.window, 128);
     let predicted = predict(&setup, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up");
     assert_eq!((predicted.part.messages, predicted.part.matches.len()), (128, 128));

@@ -1,7 +1,7 @@
 //! Predictions against the measured figure and against formulas; runs repeat exactly.
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
-use dpamatch_predict::figure8::{Use, mape, points};
+use dpamatch_predict::figure8::{self, Use, mape, points};
 use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
     FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Sequence, Setup, band, limits,
@@ -12,14 +12,28 @@ use dpamatch_vocabulary::PaperWorkload;
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
 const EQUAL: &Offer = &Offer::Pattern { pattern: Pattern::Equal, bytes: 8 };
 
-fn setup(handlers: usize, overrides: &[&str]) -> Setup {
-    let text = Profile::text("bluefield3").expect("built in");
+fn card(name: &str, overrides: &[&str]) -> Profile {
     let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
-    Setup::new(Profile::read(text, &overrides).expect("a good profile"), handlers)
+    Profile::read(Profile::text(name).expect("built in"), &overrides).expect("a good profile")
+}
+
+fn setup(handlers: usize, overrides: &[&str]) -> Setup {
+    Setup::new(card("bluefield3", overrides), handlers)
 }
 
 fn rate(setup: &Setup, offer: &Offer) -> f64 {
     predict(setup, offer, 0).expect("a good set-up").rate
+}
+
+/// What the built-in profiles are fitted to.
+fn fitted() -> Vec<Measured> {
+    let fitted = points().filter(|point| point.used == Use::Fitted);
+    let measured = |point: figure8::Point| Measured {
+        series: point.series,
+        threads: point.threads,
+        rate: point.rate,
+    };
+    fitted.map(measured).collect()
 }
 
 fn held_out(profile: &Profile) -> Vec<(PaperWorkload, f64, f64)> {
@@ -38,54 +52,15 @@ fn error_of(results: &[(PaperWorkload, f64, f64)], wanted: Option<PaperWorkload>
     mape(of.map(|&(_, predicted, measured)| (predicted, measured)))
 }
 
-#[test]
-fn nine_points_held_out_come_out() {
-    let results = held_out(&setup(1, &[]).profile);
-    let nc = error_of(&results, Some(PaperWorkload::NoConflict));
-    let sp = error_of(&results, Some(PaperWorkload::SlowPath));
-    let all = error_of(&results, None);
-    assert!(nc <= 5.0, "NC is off by {nc} %");
-    assert!(sp <= 12.0, "WC-SP is off by {sp} %");
-    assert!(all <= 5.5, "all nine are off by {all} %");
-    // The order of the three curves, which no error of single points shows.
-    for threads in [2, 4, 8, 16, 32] {
-        let base = setup(threads, &[]);
-        let [nc, fp, sp] =
-            [PaperWorkload::NoConflict, PaperWorkload::FastPath, PaperWorkload::SlowPath].map(
-                |of| {
-                    let (setup, offer) = series(&base, of);
-                    rate(&setup, &offer)
-                },
-            );
-        assert!(nc > 1.05 * fp && fp > 1.05 * sp, "{threads} threads: {nc} {fp} {sp}");
-    }
-    let slow = |threads| {
-        let at = results
-            .iter()
-            .filter(|result| result.0 == PaperWorkload::SlowPath)
-            .nth(threads)
-            .expect("a point");
-        at.1
-    };
-    assert!(
-        slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3),
-        "the peak of WC-SP is at 8 threads"
-    );
-}
-
 /// SDR's rates say how cores are shared, and nothing is fitted to them: 12 cores, threads spread.
 #[test]
 fn another_program_on_the_same_card_comes_out() {
     for name in ["bluefield3", "bluefield3-instructions"] {
-        let read = |more: &[String]| {
-            Profile::read(Profile::text(name).expect("built in"), more).expect("a good profile")
-        };
         let error = |card: &Profile| {
             sdr::MEASURED.map(|(threads, rate)| (sdr::predicted(card, threads) / rate - 1.0).abs())
         };
-        assert!(error(&read(&[])).iter().all(|&error| error < 0.06), "{name}");
-        let shared =
-            read(&["eus.issue_demand=0.05".to_owned(), "rules.placement=packed".to_owned()]);
+        assert!(error(&card(name, &[])).iter().all(|&error| error < 0.06), "{name}");
+        let shared = card(name, &["eus.issue_demand=0.05", "rules.placement=packed"]);
         assert!(error(&shared)[4] > 0.5, "{name}: threads that share nothing");
     }
 }
@@ -93,8 +68,7 @@ fn another_program_on_the_same_card_comes_out() {
 #[test]
 fn the_issue_demand_is_that_of_the_counted_instructions() {
     for name in ["bluefield3", "bluefield3-instructions"] {
-        let text = Profile::text(name).expect("built in");
-        let setup = Setup::new(Profile::read(text, &[]).expect("a good profile"), 1);
+        let setup = Setup::new(card(name, &[]), 1);
         let part = predict(&setup, DISTINCT, 0).expect("a good set-up").part;
         let cycles = part.time as f64 / 1e3 * setup.profile.eus.clock_ghz;
         let counted = part.outcome.eus[0].instructions / cycles;
@@ -132,18 +106,13 @@ fn a_band_shows_a_rate_that_jumps() {
 }
 
 fn instructions(overrides: &[&str]) -> Setup {
-    let text = Profile::text("bluefield3-instructions").expect("built in");
-    let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
-    Setup::new(Profile::read(text, &overrides).expect("a good profile"), 1)
+    Setup::new(card("bluefield3-instructions", overrides), 1)
 }
 
 #[test]
 fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     let base = instructions(&["instructions.own_ns=5", "word.handover_ns=300"]);
-    let fitted: Vec<Measured> = points()
-        .filter(|point| point.used == Use::Fitted)
-        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
-        .collect();
+    let fitted = fitted();
     let (profile, fits) = calibrate(&base, &fitted).expect("measurements are there");
     let names: Vec<_> = fits.iter().map(|fit| fit.parameter).collect();
     assert_eq!(names, ["instructions.own_ns", "word.handover_ns"]);
@@ -205,10 +174,7 @@ fn calibration_finds_the_profile_from_one_and_two_threads() {
     base.profile.work.protocol_ns *= 2.0;
     base.profile.word.handover_ns = 300.0;
     (base.profile.work.fast_ns, base.profile.work.slow_ns) = (0.0, 0.0);
-    let fitted: Vec<Measured> = points()
-        .filter(|point| point.used == Use::Fitted)
-        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
-        .collect();
+    let fitted = fitted();
     let (profile, fits) = calibrate(&base, &fitted).expect("measurements are there");
     assert_eq!(fits.len(), 4);
     for fit in &fits {
@@ -412,8 +378,7 @@ fn more_handlers_than_eus_are_refused() {
 #[test]
 fn every_profile_reads_and_runs() {
     for name in Profile::NAMES {
-        let profile =
-            Profile::read(Profile::text(name).expect("built in"), &[]).expect("a good profile");
+        let profile = card(name, &[]);
         assert_eq!(profile.name, name);
         assert!(rate(&Setup::new(profile, 4), DISTINCT) > 0.1);
     }

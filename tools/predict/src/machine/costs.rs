@@ -1,5 +1,7 @@
 //! The machine's parts and costs.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Issue, Picos};
 
 /// Memory level that holds a line.
@@ -92,7 +94,8 @@ pub struct Costs {
     pub work: Work,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// Fill one core before the next.
     #[default]
@@ -112,7 +115,8 @@ impl Placement {
 }
 
 /// Handlers whose protocol stage overlaps the next block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Overlap {
     /// Handlers without conflict finish before they move data, the others after.
     #[default]
@@ -122,7 +126,8 @@ pub enum Overlap {
 }
 
 /// The EU that executes the boundary's work for each message at the end of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BlockEnd {
     /// The message's handler's EU, after its data has moved.
     #[default]
@@ -131,7 +136,8 @@ pub enum BlockEnd {
     Leader,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BlockBegin {
     /// Each message starts its handler, free of charge.
     #[default]
