@@ -129,9 +129,6 @@ const HALVINGS: usize = 30;
 
 /// Fits the free parameters of the set-up's profile. `setup` also fixes everything but the number
 /// of handlers.
-///
-/// # Errors
-/// [`CalibrateError`].
 pub fn calibrate(
     setup: &Setup,
     measured: &[Measured],

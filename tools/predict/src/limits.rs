@@ -96,9 +96,6 @@ pub struct Gain {
 
 /// The gains, largest first. For [`Limit::Eus`] the number of handlers doubles, up to the card's
 /// EUs.
-///
-/// # Errors
-/// See [`predict`].
 pub fn limits(setup: &Setup, offer: &Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
     let mut gains = Vec::new();
     for limit in Limit::ALL {

@@ -46,9 +46,6 @@ pub fn series(setup: &Setup, series: PaperWorkload) -> (Setup, Offer) {
 
 /// Predicts the rate. For windows it is 127 / (t128 - t1) as in the paper's raw data (O40),
 /// otherwise messages over time. Records up to `spans` spans.
-///
-/// # Errors
-/// See [`simulate`].
 pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction, SimulateError> {
     let (pattern, bytes) = match offer {
         Offer::Pattern { pattern, bytes } => (*pattern, *bytes),
@@ -78,9 +75,6 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
 /// The least and the highest rate when each cost that conflicts depend on changes by 1 %. Whether
 /// two handlers meet is a matter of timing, so a rate may jump; a narrow band says that it does
 /// not.
-///
-/// # Errors
-/// See [`simulate`].
 pub fn band(setup: &Setup, offer: &Offer, rate: f64) -> Result<(f64, f64), SimulateError> {
     let (mut least, mut most) = (rate, rate);
     for factor in [0.99, 1.01] {

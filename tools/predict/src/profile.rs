@@ -210,9 +210,6 @@ impl Profile {
     pub const NAMES: [&str; 3] = ["bluefield3", "bluefield3-instructions", "generic"];
 
     /// Text of a built-in profile.
-    ///
-    /// # Errors
-    /// [`ProfileError::Unknown`].
     pub fn text(name: &str) -> Result<&'static str, ProfileError> {
         match name {
             "bluefield3" => Ok(include_str!("../profiles/bluefield3.toml")),
@@ -342,9 +339,6 @@ impl Profile {
 }
 
 /// The text of a profile with values replaced and comments kept.
-///
-/// # Errors
-/// See [`Profile::read`].
 pub fn override_text(text: &str, overrides: &[String]) -> Result<String, ProfileError> {
     Profile::read(text, overrides)?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -13,15 +13,6 @@ pub const MEASURED: [(usize, f64); 5] =
 
 /// Predicts the rate of `threads` threads from the first of [`MEASURED`]. Threads share the issue
 /// slots of their core and nothing else.
-///
-/// # Examples
-/// ```
-/// use dpamatch_predict::{Profile, sdr};
-/// let card = Profile::read(Profile::text("bluefield3")?, &[])?;
-/// assert_eq!(sdr::predicted(&card, 8), 11.6);
-/// assert!((sdr::predicted(&card, 128) / 92.1 - 1.0).abs() < 0.1);
-/// # Ok::<(), dpamatch_predict::ProfileError>(())
-/// ```
 pub fn predicted(card: &Profile, threads: usize) -> f64 {
     let [(first, rate), ..] = MEASURED;
     rate * progress(card, threads) / progress(card, first)

@@ -59,9 +59,6 @@ fn fitted() -> Vec<Measured> {
 }
 
 /// Errors of a set-up's profile at the held-out points.
-///
-/// # Errors
-/// See [`predict`].
 pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
     let mut results = Vec::new();
     for point in points().filter(|point| point.used == Use::Clean) {
@@ -93,9 +90,6 @@ pub fn scaled(parameter: &str, value: f64, factor: f64) -> String {
 /// Halves and doubles each number of the profile, or only the named ones, and repeats the fit.
 /// Skips zeros and fitted numbers. The largest effect comes first. `text` and `overrides` define
 /// the profile; `setup` gives everything else.
-///
-/// # Errors
-/// [`SensitivityError`].
 pub fn sensitivity(
     text: &str,
     overrides: &[String],

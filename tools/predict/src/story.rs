@@ -23,9 +23,6 @@ thread_local! {
 }
 
 /// Runs a sequence and tells one of its blocks, counted from 0. Empty if the run has fewer.
-///
-/// # Errors
-/// See [`simulate`].
 pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, SimulateError> {
     NOTES.set(Notes { wanted: block, ..Notes::default() });
     WANTED.set(true);

@@ -176,29 +176,6 @@ impl Settings {
 ///
 /// # Errors
 /// [`BenchError`]; a wrong match is one.
-///
-/// # Examples
-/// ```
-/// use std::time::Duration;
-/// use dpamatch_tools::bench::{Grow, Peer, Point, Settings, WARM_UP, measure};
-///
-/// let peer = Peer::Nic { handlers: 32 };
-/// let point = Point { peer, scenario: "NC".parse()?, window: 16, size: 8 };
-/// let settings = Settings {
-///     nic: dpamatch::registry::EngineOptions { threads: false, ..Default::default() },
-///     grow: Grow::ALL,
-///     like_card: false,
-///     repetitions: 10,
-///     repetitions_single: 10,
-///     budget: Duration::from_millis(5),
-///     seed: 1,
-///     ucx: None,
-///     look: false,
-/// };
-/// let sample = measure(&point, &settings)?;
-/// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError> {
     if !(1..=WINDOW_MAX).contains(&point.window) {
         return Err(BenchError::WindowSize(point.window));

@@ -22,17 +22,6 @@ pub enum Posting {
 }
 
 /// A kind of window. [`FromStr`] reads its name.
-///
-/// # Examples
-/// ```
-/// use dpamatch_tools::bench::{Posting, Scenario};
-///
-/// let scenario: Scenario = "DEPTH-1024".parse()?;
-/// assert_eq!((scenario.standing, scenario.standing_wild), (1024, false));
-/// assert_eq!("NC-REV".parse::<Scenario>()?.posting, Posting::Reverse);
-/// assert!("NC-DIAGONAL".parse::<Scenario>().is_err());
-/// # Ok::<(), dpamatch_tools::bench::UnknownScenario>(())
-/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scenario {
     name: String,

@@ -57,9 +57,6 @@ const TIMED_S: f64 = 1e-3;
 
 /// Measures all given engines, and endpoints on request. Calls `progress` after every timing:
 /// `rounds` times for each engine, size and order.
-///
-/// # Errors
-/// [`MeasureError`].
 pub fn measure(
     engines: &[&EngineEntry],
     endpoints: bool,

@@ -140,9 +140,6 @@ pub enum FitError {
 /// Fits all runs that carry information about `search`. A run without protocol gets the one that
 /// `profile` assigns to its message length.
 ///
-/// # Errors
-/// [`FitError`].
-///
 /// # Complexity
 /// O(places and protocols * distinct ppn * runs * parameters^2).
 pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitError> {

@@ -66,9 +66,6 @@ impl HighVolumePingPong {
 
     /// Runs the test between two endpoints that the calling thread drives, and returns its
     /// duration. Checks every message's tag and bytes.
-    ///
-    /// # Errors
-    /// [`PingPongError`].
     pub fn run(&self, ping: &mut Side, pong: &mut Side) -> Result<Duration, PingPongError> {
         let order = self.posting.order(&self.messages());
         let begin = Instant::now();
@@ -110,9 +107,6 @@ pub struct Side {
 
 impl Side {
     /// A side whose partner has rank `partner`.
-    ///
-    /// # Errors
-    /// [`PingPongError`].
     pub fn new(mut endpoint: Endpoint, partner: Rank) -> Result<Self, PingPongError> {
         let comm = endpoint.create_comm(Default::default())?;
         let partner = endpoint.sender(&comm, partner);

@@ -24,17 +24,6 @@ enum Symmetry {
 ///
 /// # Errors
 /// [`InputError`] with the line.
-///
-/// # Examples
-/// ```
-/// use dpamatch_tools::cost::matrix_market::read;
-///
-/// let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4.0\n2 1 -1\n";
-/// assert_eq!(read(text.as_bytes())?.entries(), [(0, 0), (0, 1), (1, 0)]);
-/// let error = read(text.replace("2 1 -1", "3 1 -1").as_bytes()).expect_err("outside");
-/// assert_eq!(error.to_string(), "line 4: row is 3, must be from 1 to 2");
-/// # Ok::<(), dpamatch_tools::cost::InputError>(())
-/// ```
 pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
     let mut lines = Lines::new(input, '%');
     let (values, symmetry) = match lines.next()?.as_deref().map(header) {

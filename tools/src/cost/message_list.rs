@@ -111,18 +111,6 @@ impl MessageList {
     ///
     /// # Errors
     /// [`InputError`] with the line.
-    ///
-    /// # Examples
-    /// ```
-    /// use dpamatch_tools::cost::MessageList;
-    ///
-    /// let list = MessageList::read_csv("src,dst,bytes\n0,1,800\n2,1,16\n".as_bytes())?;
-    /// assert_eq!((list.ranks, list.phases[0].messages.len()), (3, 2));
-    /// let wrong = MessageList::read_csv("src,dst,bytes\n0,1,many\n".as_bytes());
-    /// let error = wrong.expect_err("no number");
-    /// assert_eq!(error.to_string(), "line 2: bytes: \"many\" is not a whole number in range");
-    /// # Ok::<(), dpamatch_tools::cost::InputError>(())
-    /// ```
     pub fn read_csv(input: impl BufRead) -> Result<Self, InputError> {
         let mut list = Self::default();
         let mut places = std::collections::HashMap::new();

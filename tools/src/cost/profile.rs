@@ -147,9 +147,6 @@ impl Profile {
     }
 
     /// Reads a profile; the format is that of `profiles/blue-waters.toml`.
-    ///
-    /// # Errors
-    /// [`ProfileError`].
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let syntax =
             |error: toml::de::Error| ProfileError::Syntax(error.to_string().trim_end().to_owned());

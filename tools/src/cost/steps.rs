@@ -100,9 +100,6 @@ pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
 }
 
 /// Steps of every rank that receives some of these messages, each rank with a new engine.
-///
-/// # Errors
-/// [`StepsError`].
 pub fn steps_by_rank(
     entry: &EngineEntry,
     options: &EngineOptions,
@@ -131,9 +128,6 @@ pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> 
 }
 
 /// Envelopes that a new engine compares for these events, in both queues.
-///
-/// # Errors
-/// [`StepsError`].
 pub fn steps(
     entry: &EngineEntry,
     options: &EngineOptions,

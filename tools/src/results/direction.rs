@@ -28,15 +28,6 @@ const LOWER: [&str; 13] = [
 ];
 
 /// The better direction of a figure; `None` for a neutral one, such as a number of messages.
-///
-/// # Examples
-/// ```
-/// use dpamatch_tools::results::{Better, better};
-///
-/// assert_eq!(better("rate_msgs_per_s"), Some(Better::Higher));
-/// assert_eq!(better("post_ns"), Some(Better::Lower));
-/// assert_eq!(better("messages"), None);
-/// ```
 pub fn better(name: &str) -> Option<Better> {
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     match () {

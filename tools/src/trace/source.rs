@@ -82,19 +82,6 @@ pub trait TraceSource: Sync + fmt::Debug {
 }
 
 /// The calls of one rank, one at a time.
-///
-/// # Examples
-/// ```
-/// use dpamatch_tools::trace::{Counts, RankReader, TraceError};
-///
-/// fn count(reader: &mut dyn RankReader) -> Result<Counts, TraceError> {
-///     let mut counts = Counts::default();
-///     while let Some(call) = reader.next_call()? {
-///         counts.add(call.function, 1);
-///     }
-///     Ok(counts)
-/// }
-/// ```
 pub trait RankReader: Send {
     /// Data about the rank, known before its calls.
     fn info(&self) -> &RankInfo;

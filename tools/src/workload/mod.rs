@@ -35,21 +35,6 @@ pub use pattern::Pattern;
 pub const RANKS_MAX: u32 = 1 << 20;
 
 /// A pattern and its numbers. [`Pattern::usual`] has the defaults.
-///
-/// # Examples
-/// ```
-/// use dpamatch::engine::{Engine, ListEngine};
-/// use dpamatch::stream::StreamMatcher;
-/// use dpamatch_tools::workload::{Order, Pattern, Workload};
-///
-/// // n messages in reverse order cost a list n(n+1)/2 steps.
-/// let order = Order::Reverse;
-/// let workload = Workload { ranks: 11, pending: 10, order, ..Pattern::Senders.usual() };
-/// let mut list = ListEngine::new();
-/// list.run(&mut workload.events()?, &mut |_| ()).expect("an engine");
-/// assert_eq!(list.stats().prq.attempts, 100 * 101 / 2);
-/// # Ok::<(), dpamatch_tools::workload::BadWorkload>(())
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Workload {
     pub pattern: Pattern,

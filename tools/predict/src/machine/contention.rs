@@ -17,16 +17,6 @@ impl Issue {
     ///
     /// # Complexity
     /// O(working * waiting).
-    ///
-    /// # Examples
-    /// ```
-    /// use dpamatch_predict::Issue;
-    /// let issue = Issue { demand: 0.2, poll_demand: 0.1, slots: 1 };
-    /// assert_eq!(issue.stretch(1, 0), 1.0);
-    /// assert!(issue.stretch(2, 0) > issue.stretch(1, 1));
-    /// // Sixteen times 0.2 is more than one slot gives.
-    /// assert!(issue.stretch(16, 0) > 16.0 * 0.2);
-    /// ```
     pub fn stretch(self, working: usize, waiting: usize) -> f64 {
         // Relative to an instruction's time alone: the service at the slot, the rest elsewhere.
         let service =

@@ -35,11 +35,6 @@ pub use tasks::{Stop, here, off_clock, pause, run};
 pub type Picos = u64;
 
 /// Nanoseconds as picoseconds, rounded.
-///
-/// # Examples
-/// ```
-/// assert_eq!(dpamatch_predict::machine::picos(0.5), 500);
-/// ```
 pub fn picos(nanoseconds: f64) -> Picos {
     (nanoseconds * 1e3).round() as Picos
 }

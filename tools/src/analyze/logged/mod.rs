@@ -76,9 +76,6 @@ fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
 impl Run {
     /// Reads the order logs in a folder: `.events` and `.results` of each process.
     ///
-    /// # Errors
-    /// [`LogError`].
-    ///
     /// # Complexity
     /// Linear in the events.
     pub fn of_logs(folder: &Path) -> Result<Self, LogError> {
