@@ -12,8 +12,8 @@ use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
 use crate::wire::{
-    Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
-    scatter,
+    BULK_MIN, Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record,
+    flag, scatter,
 };
 
 /// Polls of the rings between two polls of the sockets, which are system calls.
@@ -428,7 +428,13 @@ impl Endpoint {
                     Record { bytes: bytes as u32, cookie: push.token, ..Record::new(Kind::Data) };
                 // SAFETY: the send's buffers are the program's until it completes; a region's range
                 // was checked, and the region is still registered.
-                match unsafe { link.put(record, iov, push.sent) } {
+                let put = unsafe {
+                    match push.length > BULK_MIN {
+                        true => link.put_long(record, iov, push.sent),
+                        false => link.put(record, iov, push.sent),
+                    }
+                };
+                match put {
                     Ok(true) => push.sent += bytes,
                     Ok(false) => break,
                     Err(_) => {

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 use crate::options::ProviderOptions;
-use crate::wire::{EAGER_MAX, TcpChoice};
+use crate::wire::{BULK_MIN, EAGER_MAX, TcpChoice};
 
 const LENGTHS: [usize; 9] = [0, 1, 8, 24, 25, 1000, EAGER_MAX, EAGER_MAX + 1, 300_000];
 
@@ -53,6 +53,34 @@ fn all_lengths_by_shared_memory() {
 fn all_lengths_in_pieces_where_reading_a_peer_is_forbidden() {
     let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
     exchange(&a, &b, to_b, to_a);
+}
+
+/// Long data pass a ring of their own, which holds more than a turn reads; short ones keep to the
+/// usual ring.
+#[test]
+fn long_data_in_pieces_take_few_turns() {
+    let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
+    let lengths = [20_000, 16 << 20, BULK_MIN, BULK_MIN + 1, 9000];
+    let sent: Vec<_> = lengths.iter().enumerate().map(|(at, &bytes)| pattern(at, bytes)).collect();
+    let mut buffers = lengths.map(|length| vec![0; length]);
+    for (at, (buffer, bytes)) in buffers.iter_mut().zip(&sent).enumerate() {
+        assert_eq!(b.receive(buffer, to_a, (at as u64, 0), at), 0);
+        assert_eq!(a.send(bytes, to_b, at as u64, at), 0);
+    }
+    let (mut turns, mut left) = (0, 2 * lengths.len());
+    while left > 0 {
+        for side in [&a, &b] {
+            side.progress();
+            while let Some(done) = side.read() {
+                assert_eq!(done.err, 0);
+                left -= 1;
+            }
+        }
+        turns += 1;
+    }
+    assert!(buffers == sent.as_slice());
+    // 256 turns with 64 KiB in each.
+    assert!(turns < 150, "{turns} turns");
 }
 
 #[test]

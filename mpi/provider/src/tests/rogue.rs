@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
@@ -11,7 +11,9 @@ use super::regions::register;
 use super::side::{Side, pair};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
-use crate::wire::{Address, EAGER_MAX, Kind, Record, TcpChoice, connect, flag};
+use crate::wire::{
+    Address, EAGER_MAX, Kind, Record, TcpChoice, connect, flag, new_file, ring_bytes, send_file,
+};
 
 fn address(side: &Side) -> Address {
     Address::from_bytes(&side.name()).expect("an address of this provider")
@@ -260,6 +262,28 @@ fn a_peer_that_never_reads_is_cut_off() {
         }
         still_works(&a, &b, to_b);
     }
+}
+
+/// A peer that sends a file for long data of another length, or one that can be shortened, or a
+/// second one.
+#[test]
+fn files_for_long_data_are_checked() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let good = new_file(ring_bytes(1 << 14)).expect("a file");
+    let other = new_file(ring_bytes(1 << 13)).expect("a file");
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let unsealed = rustix::fs::memfd_create("unsealed", flags).expect("a file");
+    rustix::fs::ftruncate(&unsealed, ring_bytes(1 << 14) as u64).expect("room");
+    for (lost, files) in [(1, vec![&other]), (2, vec![&unsealed]), (3, vec![&good, &good])] {
+        let from = Address::fresh().expect("an address");
+        let mut link = connect(&from, &address(&b), 1024).expect("a link");
+        for file in files {
+            send_file(link.socket(), file.as_fd(), &[1]).expect("a packet");
+        }
+        until(&b, |seen| seen.lost == lost);
+        assert_eq!(link.put_head(Record::new(Kind::Fin)), Ok(true), "nobody reads it");
+    }
+    still_works(&a, &b, to_b);
 }
 
 /// A peer that asks twice for the data of one send.

@@ -1,14 +1,12 @@
 //! A connection to one peer: rings in shared memory, or a TCP stream.
 
-use std::ffi::c_void;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
-use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
-use rustix::mm::{MapFlags, ProtFlags};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::SendFlags;
 
+use super::file::{Mapping, new_file, recv_with_file, send_file};
 use super::record::{Bytes, Record};
 use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
 use super::tcp::TcpLink;
@@ -29,36 +27,6 @@ impl From<Broken> for LinkError {
     }
 }
 
-/// A mapped memory file.
-#[derive(Debug)]
-struct Mapping {
-    start: NonNull<c_void>,
-    bytes: usize,
-}
-
-// SAFETY: this value alone owns the mapping, which is not tied to a thread.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    fn new(file: BorrowedFd<'_>, bytes: usize) -> Result<Self, Errno> {
-        let flags = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice; the file has that many bytes
-        // and is sealed against shrinking, so that every page of it is there.
-        let start = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), bytes, flags, MapFlags::SHARED, file, 0)
-        }?;
-        Ok(Self { start: NonNull::new(start).ok_or(Errno::NOMEM)?, bytes })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new`; the rings over it are dropped before it (`ShmLink`), or together
-        // with it and without looking.
-        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr(), self.bytes) };
-    }
-}
-
 /// Two rings in a memory file, and the socket over which the file came.
 #[derive(Debug)]
 pub(crate) struct ShmLink {
@@ -68,36 +36,44 @@ pub(crate) struct ShmLink {
     pid: i32,
     peer_sleeps: bool,
     asleep: bool,
-    /// The socket ended: no more records will come than the ring holds.
+    /// The socket ended: no more records will come than the rings hold.
     ended: bool,
+    bulk_out: Option<Box<Bulk<RingSender>>>,
+    bulk_into: Option<Box<Bulk<RingReceiver>>>,
+    /// The ring for long data exists, or cannot be made.
+    widened: bool,
     _memory: Mapping,
 }
 
 // SAFETY: the rings' addresses are into `_memory`, which moves with them.
 unsafe impl Send for ShmLink {}
 
-const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+/// Lines of the ring for long data.
+const BULK_LINES: usize = 1 << 14;
+/// Most bytes of data in pieces that need no ring of their own.
+pub(crate) const BULK_MIN: usize = 1 << 15;
 
-/// A new memory file with two rings. Allocates all of its memory now: a later shortage would kill
-/// the process that touches it.
-pub(super) fn new_file(lines: usize) -> Result<OwnedFd, Errno> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = rustix::fs::memfd_create("dpamatch-rings", flags)?;
-    let bytes = 2 * ring_bytes(lines) as u64;
-    rustix::fs::ftruncate(&file, bytes)?;
-    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
-    rustix::fs::fcntl_add_seals(&file, SEALS)?;
-    Ok(file)
+/// A ring for long data in pieces, in a memory file of its own. It holds much more than the usual
+/// ring, so few turns of the scheduler pass between the first piece and the last.
+#[derive(Debug)]
+struct Bulk<Ring> {
+    ring: Ring,
+    _memory: Mapping,
 }
 
-/// Whether the file is what [`new_file`] makes: of the right length, and sealed against shortening.
-fn is_sound(file: BorrowedFd<'_>, lines: usize) -> bool {
-    if !lines.is_power_of_two() || !(LINES_MIN..=LINES_MAX).contains(&lines) {
-        return false;
+impl<Ring> Bulk<Ring> {
+    /// # Safety
+    /// `ring` makes an end of a ring, and no other end of that kind has this file in this process.
+    unsafe fn new(
+        file: BorrowedFd<'_>,
+        ring: unsafe fn(NonNull<u8>, usize) -> Ring,
+    ) -> Result<Box<Self>, Errno> {
+        let memory = Mapping::new(file, ring_bytes(BULK_LINES))?;
+        // SAFETY: the mapping holds this ring, begins on a page, and lives as long as the ring; the
+        // caller vouches for the rest.
+        let ring = unsafe { ring(memory.start.cast(), BULK_LINES) };
+        Ok(Box::new(Self { ring, _memory: memory }))
     }
-    let sealed = rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SEALS));
-    let length = rustix::fs::fstat(file).map(|status| status.st_size);
-    sealed && length == Ok(2 * ring_bytes(lines) as i64)
 }
 
 impl ShmLink {
@@ -112,13 +88,13 @@ impl ShmLink {
         first: bool,
         peer_sleeps: bool,
     ) -> Result<Self, Errno> {
-        if !is_sound(file, lines) {
+        if !lines.is_power_of_two() || !(LINES_MIN..=LINES_MAX).contains(&lines) {
             return Err(Errno::BADMSG);
         }
         let pid = rustix::net::sockopt::socket_peercred(&socket)?.pid.as_raw_nonzero().get();
         let memory = Mapping::new(file, 2 * ring_bytes(lines))?;
         let start = memory.start.cast::<u8>();
-        // SAFETY: the mapping holds two rings (`is_sound`).
+        // SAFETY: the mapping holds two rings.
         let second = unsafe { start.add(ring_bytes(lines)) };
         let (out, into) = if first { (start, second) } else { (second, start) };
         // SAFETY: a page or a multiple of 64 bytes further; mapped as long as `memory` lives, which
@@ -133,6 +109,9 @@ impl ShmLink {
             peer_sleeps,
             asleep: false,
             ended: false,
+            bulk_out: None,
+            bulk_into: None,
+            widened: lines >= BULK_LINES,
             _memory: memory,
         })
     }
@@ -148,14 +127,47 @@ impl ShmLink {
 
     /// Reads the socket: bytes that woke this side, or its end.
     fn read_socket(&mut self) {
-        let mut bytes = [0_u8; 64];
         loop {
-            match rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return self.ended = true,
-                Ok(_) | Err(Errno::INTR) => {}
+            match recv_with_file(&self.socket, &mut [0; 64]) {
+                Ok((1.., None)) | Err(Errno::INTR) => {}
+                Ok((1.., Some(file))) if self.bulk_into.is_none() => {
+                    // SAFETY: a peer that keeps the rules hands a file over once; ends of one that
+                    // does not share bytes, which they only access atomically or copy.
+                    match unsafe { Bulk::new(file.as_fd(), RingReceiver::new) } {
+                        Ok(bulk) => self.bulk_into = Some(bulk),
+                        Err(_) => return self.ended = true,
+                    }
+                }
                 Err(Errno::AGAIN) => return,
-                Err(_) => return self.ended = true,
+                _ => return self.ended = true,
             }
+        }
+    }
+
+    /// Makes the ring for long data, once.
+    fn widen(&mut self) {
+        if std::mem::replace(&mut self.widened, true) {
+            return;
+        }
+        let bulk = new_file(ring_bytes(BULK_LINES)).and_then(|file| {
+            // SAFETY: a new file.
+            let bulk = unsafe { Bulk::new(file.as_fd(), RingSender::new) }?;
+            send_file(&self.socket, file.as_fd(), &[1])?;
+            Ok(bulk)
+        });
+        // Without it, long data take the usual ring.
+        self.bulk_out = bulk.ok();
+    }
+
+    fn ready(&self) -> bool {
+        self.into.ready() || self.bulk_into.as_ref().is_some_and(|bulk| bulk.ring.ready())
+    }
+
+    /// The next record of any ring.
+    fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
+        match (self.into.next()?, &mut self.bulk_into) {
+            (None, Some(bulk)) => bulk.ring.next(),
+            (next, _) => Ok(next),
         }
     }
 }
@@ -177,9 +189,41 @@ impl Link {
     ///
     /// # Errors
     /// The connection is over.
-    #[inline(never)]
     pub(crate) unsafe fn put(
         &mut self,
+        record: Record,
+        iov: &[IoVec],
+        skip: usize,
+    ) -> Result<bool, LinkError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.put_in(false, record, iov, skip) }
+    }
+
+    /// Works like [`put`](Self::put), for data of more than [`BULK_MIN`] bytes in pieces. They have
+    /// an order among themselves only.
+    ///
+    /// # Safety
+    /// See [`put`](Self::put).
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub(crate) unsafe fn put_long(
+        &mut self,
+        record: Record,
+        iov: &[IoVec],
+        skip: usize,
+    ) -> Result<bool, LinkError> {
+        if let Self::Shm(link) = self {
+            link.widen();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.put_in(true, record, iov, skip) }
+    }
+
+    #[inline(never)]
+    unsafe fn put_in(
+        &mut self,
+        long: bool,
         record: Record,
         iov: &[IoVec],
         skip: usize,
@@ -189,8 +233,10 @@ impl Link {
                 if link.ended {
                     return Err(LinkError::Closed);
                 }
+                let long = link.bulk_out.as_mut().filter(|_| long);
+                let ring = long.map_or(&mut link.out, |bulk| &mut bulk.ring);
                 // SAFETY: the caller's promise.
-                let put = unsafe { link.out.put(record, iov, skip) }?;
+                let put = unsafe { ring.put(record, iov, skip) }?;
                 if put && link.peer_sleeps {
                     link.wake_peer();
                 }
@@ -223,7 +269,7 @@ impl Link {
     /// Whether [`next`](Self::next) has nothing to report, as far as the ring shows.
     #[inline(always)]
     pub(crate) fn is_still(&self) -> bool {
-        matches!(self, Self::Shm(link) if !link.into.ready() && !link.ended)
+        matches!(self, Self::Shm(link) if !link.ready() && !link.ended)
     }
 
     /// The next record if it is short and in shared memory: the common case of
@@ -252,7 +298,7 @@ impl Link {
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
-            Self::Shm(link) if !link.ended && !link.into.ready() => Ok(None),
+            Self::Shm(link) if !link.ended && !link.ready() => Ok(None),
             link => link.next_any(),
         }
     }
@@ -260,9 +306,9 @@ impl Link {
     #[inline(never)]
     fn next_any(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
-            Self::Shm(link) => match link.into.next()? {
-                // Records may have come between the poll of the ring and the end.
-                None if link.ended => link.into.next()?.map(Some).ok_or(LinkError::Closed),
+            Self::Shm(link) => match link.next()? {
+                // Records may have come between the poll of the rings and the end.
+                None if link.ended => link.next()?.map(Some).ok_or(LinkError::Closed),
                 next => Ok(next),
             },
             Self::Tcp(link) => link.next(),
@@ -273,7 +319,12 @@ impl Link {
     #[inline]
     pub(crate) fn release(&mut self) {
         match self {
-            Self::Shm(link) => link.into.release(),
+            Self::Shm(link) => {
+                link.into.release();
+                if let Some(bulk) = &mut link.bulk_into {
+                    bulk.ring.release();
+                }
+            }
             Self::Tcp(link) => link.release(),
         }
     }
@@ -315,7 +366,7 @@ impl Link {
         match self {
             Self::Shm(link) => {
                 link.asleep = true;
-                link.into.fall_asleep() && !link.ended
+                link.into.fall_asleep() && !link.ready() && !link.ended
             }
             Self::Tcp(link) => link.is_idle(),
         }

@@ -1,17 +1,15 @@
 //! Admitting peers, and connecting to them.
 
-use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::io::{Errno, IoSlice, IoSliceMut};
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::address::{Address, array, outside_ip};
-use super::link::{Link, ShmLink, new_file};
+use super::file::{new_file, recv_with_file, send_file};
+use super::link::{Link, ShmLink};
+use super::ring::ring_bytes;
 use super::tcp::TcpLink;
 
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
@@ -213,18 +211,7 @@ impl Newcomer {
         if !self.source.is_local() {
             return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
         }
-        let mut bytes = [0; HELLO];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let flags = RecvFlags::CMSG_CLOEXEC;
-        let into = &mut [IoSliceMut::new(&mut bytes)];
-        rustix::net::recvmsg(&self.socket, into, &mut ancillary, flags)?;
-        let mut file = None;
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(files) = message {
-                file = files.last().or(file);
-            }
-        }
+        let (_, file) = recv_with_file(&self.socket, &mut [0; HELLO])?;
         let file = file.ok_or(Errno::BADMSG)?;
         let lines = hello.lines as usize;
         let link = ShmLink::new(self.socket, file.as_fd(), lines, false, hello.from.sleeps)?;
@@ -254,16 +241,8 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
         &socket,
         &SocketAddrUnix::new_abstract_name(to.socket_name().as_bytes())?,
     )?;
-    let file = new_file(lines)?;
-    let files = [file.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
-        return Err(Errno::NOBUFS);
-    }
-    let bytes = hello(lines);
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    rustix::net::sendmsg(&socket, &[IoSlice::new(&bytes)], &mut ancillary, flags)?;
+    let file = new_file(2 * ring_bytes(lines))?;
+    send_file(&socket, file.as_fd(), &hello(lines))?;
     let link = ShmLink::new(socket, file.as_fd(), lines, true, to.sleeps)?;
     Ok(Link::Shm(link))
 }

@@ -14,6 +14,7 @@
 //! off a peer that breaks a rule.
 
 mod address;
+mod file;
 mod link;
 mod listener;
 mod memory;
@@ -23,8 +24,12 @@ mod ring;
 mod tcp;
 
 pub(crate) use address::Address;
-pub(crate) use link::{Link, LinkError};
+#[cfg(test)]
+pub(crate) use file::{new_file, send_file};
+pub(crate) use link::{BULK_MIN, Link, LinkError};
 pub(crate) use listener::{Hello, Listener, Newcomer, Source, TcpChoice, connect};
 pub(crate) use memory::{PeerMemory, copy_from_peer, copy_to_peer, gather, scatter};
 pub(crate) use peers::{PeerId, Peers};
 pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, Record, flag};
+#[cfg(test)]
+pub(crate) use ring::ring_bytes;

@@ -35,7 +35,7 @@ pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() *
 pub(super) const LINES_MAX: usize = 1 << 20;
 
 /// Bytes of a ring with `lines` lines.
-pub(super) const fn ring_bytes(lines: usize) -> usize {
+pub(crate) const fn ring_bytes(lines: usize) -> usize {
     LINE + lines * LINE
 }
 
