@@ -73,20 +73,21 @@ void dpa_emulator_message(int stream, int level, const char *text, uint64_t byte
 int dpa_emulator_vsnprintf(char *text, size_t bytes, const char *format,
 			   __builtin_va_list arguments) __asm__("vsnprintf");
 
-/* Threads. */
+/* Threads. Arguments that a version takes are evaluated and not used. */
+#define DPA_EMULATOR_UNUSED(...) ((void)(0, ##__VA_ARGS__))
 static inline int flexio_dev_get_thread_ctx(struct flexio_dev_thread_ctx **context)
 {
 	*context = dpa_emulator_context();
 	return 0;
 }
-#define flexio_dev_get_thread_id(...) dpa_emulator_thread_id()
-#define flexio_dev_get_thread_local_storage(...) dpa_emulator_local_storage()
-#define flexio_dev_get_errno(...) dpa_emulator_errno()
-#define flexio_dev_get_and_rst_errno(...) dpa_emulator_errno()
-#define flexio_dev_rst_errno(...) ((void)0)
-#define flexio_dev_outbox_config(...) FLEXIO_DEV_STATUS_SUCCESS
-#define flexio_dev_outbox_config_fast(...) FLEXIO_DEV_STATUS_SUCCESS
-#define flexio_dev_outbox_config_uar_extension(...) FLEXIO_DEV_STATUS_SUCCESS
+#define flexio_dev_get_thread_id(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_thread_id())
+#define flexio_dev_get_thread_local_storage(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_local_storage())
+#define flexio_dev_get_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_errno())
+#define flexio_dev_get_and_rst_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_errno())
+#define flexio_dev_rst_errno(...) DPA_EMULATOR_UNUSED(__VA_ARGS__)
+#define flexio_dev_outbox_config(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
+#define flexio_dev_outbox_config_fast(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
+#define flexio_dev_outbox_config_uar_extension(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
 #define flexio_dev_thread_reschedule() dpa_emulator_end(DPA_EMULATOR_RESCHEDULE)
 #define flexio_dev_thread_retrigger() dpa_emulator_end(DPA_EMULATOR_RETRIGGER)
 #define flexio_dev_thread_finish() dpa_emulator_end(DPA_EMULATOR_FINISH)
@@ -98,10 +99,10 @@ static inline int flexio_dev_get_thread_ctx(struct flexio_dev_thread_ctx **conte
 /* Doorbells: with the thread's context before 24.10, without it since. */
 #define DPA_EMULATOR_PICK3(_1, _2, _3, name, ...) name
 #define DPA_EMULATOR_PICK2(_1, _2, name, ...) name
-#define dpa_emulator_ring3(context, index, number) dpa_emulator_ring(index, number)
-#define dpa_emulator_arm3(context, index, cqn) dpa_emulator_arm(index, cqn)
-#define dpa_emulator_eq3(context, index, eqn) dpa_emulator_event_index(index, eqn)
-#define dpa_emulator_zero2(context, cqn) dpa_emulator_zero_completion(cqn)
+#define dpa_emulator_ring3(context, index, number) ((void)(context), dpa_emulator_ring(index, number))
+#define dpa_emulator_arm3(context, index, cqn) ((void)(context), dpa_emulator_arm(index, cqn))
+#define dpa_emulator_eq3(context, index, eqn) ((void)(context), dpa_emulator_event_index(index, eqn))
+#define dpa_emulator_zero2(context, cqn) ((void)(context), dpa_emulator_zero_completion(cqn))
 #define flexio_dev_qp_sq_ring_db(...) \
 	DPA_EMULATOR_PICK3(__VA_ARGS__, dpa_emulator_ring3, dpa_emulator_ring, )(__VA_ARGS__)
 #define flexio_dev_cq_arm(...) \
@@ -114,7 +115,8 @@ static inline int flexio_dev_get_thread_ctx(struct flexio_dev_thread_ctx **conte
 
 /* Windows: the first argument is the thread's context before 24.10, an entity since. */
 #define DPA_EMULATOR_ENTITY(first) \
-	_Generic((first), struct flexio_dev_thread_ctx *: 0, default: (int)(intptr_t)(first))
+	((void)(first),                \
+	 _Generic((first), struct flexio_dev_thread_ctx *: 0, default: (int)(intptr_t)(first)))
 static inline flexio_dev_status_t dpa_emulator_pointer(int entity, uint64_t address,
 						       flexio_uintptr_t *pointer)
 {

@@ -1,6 +1,6 @@
 //! What programs do wrong, as one line each on standard error.
 //!
-//! The compiler announces each access of the device part ([`hooks`]), and [`access`] judges it.
+//! The compiler announces each access of the device part (`hooks`), and `access` judges it.
 //!
 //! Lines of the device part name process, thread and activation. A line that repeats is counted:
 //! only the first of a thread is written.
