@@ -131,7 +131,6 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Columns that a narrow line omits, the first one first.
     pub extra: Vec<String>,
-    /// As many cells as columns in each.
     pub rows: Vec<Vec<Cell>>,
     /// Number of key columns, from the left; the others are figures.
     pub keys: usize,

@@ -97,7 +97,6 @@ impl Block {
     }
 }
 
-/// A line with single spaces.
 fn plain(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

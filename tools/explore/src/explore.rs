@@ -7,7 +7,6 @@ use crate::run::{Run, Stuck, drive};
 use crate::schedule::{Every, Guided, Seeded, Turns, locked};
 use crate::{Ending, Setup, told};
 
-/// A schedule that broke a rule.
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub run: Run,
@@ -15,13 +14,11 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Result of exploring many schedules.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub schedules: u64,
     /// Number of schedules by their combination of paths, handler by handler.
     pub paths: BTreeMap<String, u64>,
-    /// Number of schedules with a wrong result.
     pub violations: u64,
     /// The first violation; among schedules with equally many preemptions, the shortest.
     pub violation: Option<Violation>,
@@ -51,7 +48,6 @@ fn length(run: &Run) -> (usize, usize) {
     (run.turns.len(), run.told.len())
 }
 
-/// Describes the fault of a run, if any.
 pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
     match &run.result {
         Err(Stuck(why)) => Some(why.clone()),

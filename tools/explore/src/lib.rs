@@ -44,7 +44,6 @@ pub fn break_rule(name: &str) -> bool {
     })
 }
 
-/// Restores the removed rule.
 pub fn keep_rules() {
     dpa_model_explore::choose_fault(None);
 }

@@ -13,7 +13,6 @@ use crate::schedule::worker_of;
 /// End of an execution: the result with the NIC's bins, or why there is none.
 pub(crate) type Outcome = Result<(Ending, BinUse), Stuck>;
 
-/// Record of an execution.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) outcome: Outcome,
@@ -37,13 +36,11 @@ thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
 }
 
-/// Starts a new record of this thread's steps.
 pub(crate) fn listen(workers: usize) {
     NOTES.set(Notes { workers, ..Notes::default() });
     dpa_model_explore::step::listen(Some(note));
 }
 
-/// Stops recording.
 pub(crate) fn pause() {
     dpa_model_explore::step::listen(None);
 }
@@ -61,7 +58,6 @@ pub(crate) fn has_failed() -> bool {
     NOTES.with_borrow(|notes| matches!(notes.outcome, Some(Err(_))))
 }
 
-/// The record of the finished execution.
 pub(crate) fn end() -> Option<Told> {
     let Notes { outcome, told, names, .. } = NOTES.take();
     outcome.map(|outcome| Told { outcome, told, names })

@@ -35,7 +35,6 @@ pub struct Fit {
     pub predicted: f64,
 }
 
-/// Why there is no fit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
@@ -122,9 +121,7 @@ pub(crate) fn is_fitted(profile: &Profile, name: &str) -> bool {
     free(profile).iter().any(|free| free.name == name)
 }
 
-/// Rounds over all parameters.
 const ROUNDS: usize = 6;
-/// Halvings of a parameter's range.
 const HALVINGS: usize = 30;
 
 /// Fits the free parameters of the set-up's profile. `setup` also fixes everything but the number

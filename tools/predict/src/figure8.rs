@@ -2,7 +2,6 @@
 
 use dpamatch_vocabulary::PaperWorkload;
 
-/// Use of a measured point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
     /// One or two threads: a fit may use it.
@@ -50,7 +49,6 @@ pub const CHOICES: [&str; 11] = [
     "a bin at the block's end is charged",
 ];
 
-/// All points, series by series.
 pub fn points() -> impl Iterator<Item = Point> {
     PaperWorkload::ALL.iter().flat_map(|&series| {
         THREADS.into_iter().zip(rates(series)).map(move |(threads, rate)| {

@@ -32,5 +32,4 @@ pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
 pub use story::story;
 pub use workload::Pattern;
 
-/// Most messages of a window.
 pub const WINDOW_MAX: usize = 65_536;

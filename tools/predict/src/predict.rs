@@ -30,7 +30,6 @@ impl Offer {
 
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Messages per microsecond.
     pub rate: f64,
     /// Time of a window of one message, in microseconds; `None` without windows.
     pub single_us: Option<f64>,

@@ -4,7 +4,6 @@ use crate::machine::{self, picos};
 pub use machine::{BlockBegin, BlockEnd, Overlap, Placement};
 use serde::{Deserialize, Serialize};
 
-/// Why a profile is unusable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -42,7 +41,6 @@ macro_rules! section {
 }
 
 section! {
-    /// Execution units.
     Eus {
         clock_ghz: f64,
         cores: usize,
@@ -166,7 +164,6 @@ section! {
     }
 }
 section! {
-    /// The named choices.
     Rules {
         placement: Placement,
         overlap: Overlap,
@@ -179,14 +176,12 @@ section! {
     }
 }
 section! {
-    /// The message driver.
     Driver {
         /// Messages of a window; 0: an endless stream.
         window: usize,
     }
 }
 section! {
-    /// A card.
     Profile {
         name: String,
         /// Grows when a number changes.

@@ -12,7 +12,6 @@ pub struct Errors {
     pub nc: f64,
     /// WC-SP, 4 to 32 threads.
     pub sp: f64,
-    /// All nine points.
     pub all: f64,
 }
 

@@ -17,7 +17,6 @@ pub struct Setup {
     pub profile: Profile,
     /// N, the handlers of a block, each on its own EU.
     pub handlers: usize,
-    /// Bins of each hash table.
     pub bins: usize,
     pub receives: usize,
     pub fast_path: FastPath,
@@ -90,13 +89,11 @@ pub enum SimulateError {
     Feed(#[from] model::FeedError),
 }
 
-/// Result of a part of a run.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub messages: u64,
     /// From the first arrival to the end of the last EU's work.
     pub time: Picos,
-    /// When the part began.
     pub begin: Picos,
     /// The machine at its end.
     pub outcome: Outcome,
@@ -297,7 +294,6 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
 struct Stage {
     leader: model::Leader,
     feeder: model::Feeder,
-    /// Longest message and buffer.
     bytes_max: u32,
     matches: Vec<(u64, u64)>,
 }

@@ -10,7 +10,6 @@ use crate::{Sequence, Setup, SimulateError, simulate};
 #[derive(Debug, Default)]
 struct Notes {
     told: Vec<Told>,
-    /// The request of each receive, by its name.
     requests: BTreeMap<u64, u64>,
     blocks: usize,
     /// The block to tell, counted from 0.

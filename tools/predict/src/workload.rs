@@ -6,7 +6,6 @@ use dpamatch_vocabulary::{
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// A window's pattern (O39).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// All receives differ: no conflict.

@@ -16,12 +16,7 @@ pub enum Illegal {
     #[error("receive {receive} does not accept message {message}")]
     Refused { receive: u32, message: u32 },
     #[error("message {message} went to receive {receive} although receive {earlier} waited for it")]
-    ReceiveOvertaken {
-        receive: u32,
-        message: u32,
-        /// The receive that should have got it.
-        earlier: u32,
-    },
+    ReceiveOvertaken { receive: u32, message: u32, earlier: u32 },
     #[error("receive {receive} got message {message} although message {earlier} waited for it")]
     MessageOvertaken {
         receive: u32,

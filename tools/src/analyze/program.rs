@@ -143,7 +143,6 @@ pub enum Action {
     },
 }
 
-/// An action and its time. 24 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Wall time on the node's clock in nanoseconds: of the call's entry, or of its return for a
@@ -199,7 +198,6 @@ pub struct Side {
     pub element: u32,
     /// First of the peers' elements in [`Program::counts`].
     pub first: u32,
-    /// Number of peers with elements of their own.
     pub peers: u32,
 }
 

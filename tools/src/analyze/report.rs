@@ -47,7 +47,6 @@ pub struct Question {
     pub plan: Plan,
     /// Whether to check every rank's pairs against MPI's rules: each event walks the queues.
     pub check: bool,
-    /// Further engines to replay through.
     pub engines: Vec<&'static EngineEntry>,
     pub options: EngineOptions,
 }
@@ -108,7 +107,6 @@ pub struct Report {
     pub stalls: u64,
     pub first_stalls: Vec<Stall>,
     pub source: Source,
-    /// Totals over all ranks.
     pub application: Totals,
     pub ranks: Vec<RankStats>,
     pub communicators: Vec<CommReport>,
@@ -116,7 +114,6 @@ pub struct Report {
     pub engines: Vec<EngineReport>,
     /// Violations of MPI's rules by rank; `None` if not checked.
     pub checked: Option<Vec<(u32, String)>>,
-    /// Receives and messages left unmatched.
     pub unmatched: Vec<Unmatched>,
     /// Call sites and their unexpected messages; empty if the trace has no call sites.
     pub sites: Vec<SiteReport>,

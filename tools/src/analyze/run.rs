@@ -23,7 +23,6 @@ pub struct Run {
     pub processes: u32,
     /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
-    /// The ranks with a trace, ascending.
     pub programs: Vec<Program>,
     pub comms: Communicators,
     pub inbound: Vec<Vec<Inbound>>,

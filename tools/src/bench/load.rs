@@ -23,7 +23,6 @@ pub(super) type Key = (CommId, Selector);
 pub(super) struct Window {
     /// Receives posted before the first window, which never match.
     pub(super) standing: Vec<Selector>,
-    /// In posting order.
     pub(super) receives: Vec<Key>,
     /// Number of receives posted before the messages are sent; the rest follow when all have come.
     pub(super) early: usize,
@@ -33,7 +32,6 @@ pub(super) struct Window {
     pub(super) senders: usize,
     /// Number of communicators: message i has number `i % comms`.
     pub(super) comms: usize,
-    /// The message that each receive must get.
     pub(super) expected: Vec<usize>,
     pub(super) done: Envelope,
     pub(super) size: usize,

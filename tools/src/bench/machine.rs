@@ -7,11 +7,9 @@ use super::signal::{Farewell, SharedWord, Word};
 use super::stats::Summary;
 use dpamatch::processors;
 
-/// The environment on which the results depend.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Machine {
     pub cpu: String,
-    /// Processors that this process may use.
     pub processors: usize,
     pub kernel: String,
     /// The load average of the last minute, at the start.

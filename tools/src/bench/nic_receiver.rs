@@ -13,7 +13,6 @@ use super::{BenchError, payload};
 use dpamatch::host::Software;
 use dpamatch::registry::EngineOptions;
 
-/// The threads that run the NIC.
 enum Runner {
     /// The receiving thread itself (`M = 1 inline`).
     Inline(Box<Leader>),

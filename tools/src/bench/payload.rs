@@ -10,7 +10,6 @@ fn ends(length: usize) -> [std::ops::Range<usize>; 2] {
     [0..word, length - word..length]
 }
 
-/// Writes a message's number to both ends.
 pub(super) fn stamp(bytes: &mut [u8], number: usize) {
     let word = (number as u64).to_le_bytes();
     for end in ends(bytes.len()) {

@@ -51,7 +51,6 @@ impl fmt::Display for Placement {
     }
 }
 
-/// A single observation of the processors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
     /// Cache-line round trip in nanoseconds.

@@ -42,7 +42,6 @@ impl Peer {
         }
     }
 
-    /// Handlers of the emulated NIC.
     pub fn handlers(self) -> Option<usize> {
         match self {
             Self::Nic { handlers } => Some(handlers),

@@ -178,13 +178,10 @@ fn rate(
 #[derive(Clone, Debug)]
 pub struct RecordedRow {
     pub engine: &'static str,
-    /// Messages per second over the rounds.
     pub rate: Summary,
-    /// Messages per second in each round.
     pub rates: Vec<f64>,
     /// Pairs in one run.
     pub matched: u64,
-    /// The NIC's counters in one run.
     pub counts: Option<Counts>,
 }
 

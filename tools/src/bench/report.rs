@@ -8,7 +8,6 @@ use super::placement::{Look, Placement, placements};
 use super::point::{Peer, Point};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 
-/// The results of a point over all rounds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The point. A calibrated row has the longer of its two windows.
@@ -17,7 +16,6 @@ pub struct Row {
     pub calibrated: bool,
     /// Messages per second in each round; `None` where the calibration had no result.
     pub rates: Vec<Option<f64>>,
-    /// The rounds; empty for a calibrated row.
     pub samples: Vec<Sample>,
     /// The placement in each round; `None` if it changed or is unknown.
     pub placements: Vec<Option<Placement>>,

@@ -38,7 +38,6 @@ pub struct ScalingRow {
     pub processors: usize,
     /// Messages per second of all shards together, over the rounds.
     pub rate: Summary,
-    /// Messages per second in each round.
     pub rounds: Vec<f64>,
     /// Rate per processor relative to two processors with a shard each. `None` without such a row.
     pub efficiency: Option<f64>,

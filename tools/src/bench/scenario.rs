@@ -13,10 +13,8 @@ const COMMS_MAX: usize = 64;
 /// Order of posting relative to the order of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Posting {
-    /// In the order of arrival.
     #[default]
     Forward,
-    /// In reverse order of arrival.
     Reverse,
     Random,
 }

@@ -30,7 +30,6 @@ pub(super) trait Word {
     fn leave(&self);
 }
 
-/// A word between two threads.
 #[derive(Debug, Default)]
 pub(super) struct SharedWord(CachePadded<AtomicU64>);
 
@@ -92,13 +91,11 @@ impl Spin {
         Self { polls: 0, patience: PATIENCE_SHORT }
     }
 
-    /// To call after a successful poll.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.polls = 0;
     }
 
-    /// To call after each failed poll.
     #[inline]
     pub(super) fn pause(&mut self) {
         if self.polls < self.patience {

@@ -1,6 +1,5 @@
 //! Medians, spreads and the two rate formulas (O38, O40).
 
-/// Median and extremes of several values.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Summary {
     /// The median, or the mean of the middle two values.

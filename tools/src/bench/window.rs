@@ -32,7 +32,6 @@ pub(super) trait Receiver {
     /// Works until `count` further receives are complete.
     fn complete(&mut self, count: usize) -> Result<(), BenchError>;
 
-    /// The buffer of a complete receive.
     fn buffer(&mut self, slot: usize) -> &mut [u8];
 }
 
@@ -78,7 +77,6 @@ pub(super) fn slots(window: &Window) -> usize {
     slot_of_standing(window, window.standing.len())
 }
 
-/// The receiver's times, in nanoseconds per window.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverTimes {
     pub(super) post: Vec<f64>,

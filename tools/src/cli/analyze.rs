@@ -215,7 +215,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The report on the first trace.
 pub(super) fn single(args: &Args) -> anyhow::Result<Report> {
     let (_, report) = analyze(args, &args.traces[0], &Interrupt::catch()?)?;
     Ok(report)

@@ -472,9 +472,7 @@ struct Header {
     settings: Settings,
     rounds: u32,
     seconds: f64,
-    /// Reasons to distrust the rates.
     warnings: Vec<String>,
-    /// The clock's quality, if single messages were timed.
     clock: Option<ClockQuality>,
 }
 
@@ -483,7 +481,6 @@ impl Header {
         self.settings.ucx.as_ref().map(Ucx::version)
     }
 
-    /// The threads that run the NIC.
     fn runner(&self) -> String {
         if self.settings.nic.threads {
             format!("{} worker threads", self.settings.nic.nic.workers)

@@ -138,7 +138,6 @@ fn number(value: f64) -> Cell {
     }
 }
 
-/// The outcome in one line.
 fn title(found: &Comparison) -> String {
     let all = found.changes.len();
     let of = |verdict: Verdict| found.changes.iter().filter(|it| it.verdict == verdict).count();
@@ -151,7 +150,6 @@ fn title(found: &Comparison) -> String {
     format!("{all} figures compared: {}.", parts.join(", "))
 }
 
-/// Notes that explain the table.
 fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     let mut words = Vec::new();
     for (name, before, after) in &found.differs {

@@ -137,7 +137,6 @@ fn end_with_parent() {
     }
 }
 
-/// All processes below this one.
 #[cfg(target_os = "linux")]
 mod orphans {
     use std::collections::HashMap;

@@ -131,7 +131,6 @@ impl Args {
     }
 }
 
-/// A verdict for other commands.
 #[derive(Clone, Debug)]
 pub(super) struct Advice(Advised);
 

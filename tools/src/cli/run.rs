@@ -130,7 +130,6 @@ impl Args {
     }
 }
 
-/// What the statistics' folder shows of a run.
 #[derive(Clone, Copy, Default, Debug)]
 struct Traces {
     closed: usize,
@@ -245,7 +244,6 @@ fn unfinished(stats: &Path) -> usize {
     entries.filter(|it| it.path().extension().is_some_and(|it| it == "unfinished")).count()
 }
 
-/// Shows what a running program waits for.
 fn attach(args: &Args, folder: &Path) -> anyhow::Result<()> {
     let inner = folder.join("stats");
     let stats = if inner.is_dir() { inner } else { folder.to_owned() };

@@ -70,7 +70,6 @@ fn move_into(from: &Path, to: &Path) -> io::Result<()> {
 pub(super) enum StagedFile {
     Hidden {
         target: PathBuf,
-        /// Its contents so far.
         file: NamedTempFile,
     },
     /// Has its final name.

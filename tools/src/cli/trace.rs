@@ -62,7 +62,6 @@ impl TraceArgs {
     }
 }
 
-/// Opens a trace and prints its notices.
 pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
     let trace = trace::open(path, &options).map_err(|error| bad_input(error, !options.salvage))?;
     for notice in &trace.run().notices {
@@ -121,7 +120,6 @@ pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
     }
 }
 
-/// Reads every rank to its end.
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     let bar = bar(trace.ranks().len(), "ranks read");
     let ranks = trace::per_rank(trace, |_, reader| {

@@ -53,7 +53,6 @@ pub(super) fn told(tables: &[Table], wide: Wide) -> String {
     tables.map(|table| format!("\n{}", text(table, wide.width()))).collect()
 }
 
-/// Whether an endpoint's process runs.
 #[cfg(target_os = "linux")]
 fn is_there(endpoint: &Endpoint) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", endpoint.pid));

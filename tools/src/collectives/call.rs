@@ -18,7 +18,6 @@ pub struct Call<'a> {
     /// `MPI_Gatherv` and `MPI_Scatterv` only the root has them, and the others have `count`. For
     /// `MPI_Alltoallv` what this process gets from each.
     pub counts: &'a [u32],
-    /// What this process sends to each, for `MPI_Alltoallv`.
     pub sent_counts: &'a [u32],
     pub sent_element: u64,
 }

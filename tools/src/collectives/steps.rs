@@ -7,12 +7,19 @@ use crate::trace::CollectiveKind;
 pub enum Op {
     /// The following messages carry the tag of this operation: some operations consist of others.
     Kind(CollectiveKind),
-    /// Sends a message without waiting.
-    Send { to: u32, bytes: u64 },
+    Send {
+        to: u32,
+        bytes: u64,
+    },
     /// Posts a receive for a message of this length; `None` accepts any source.
-    Post { from: Option<u32>, bytes: u64 },
+    Post {
+        from: Option<u32>,
+        bytes: u64,
+    },
     /// Waits for all posted receives but the last `leave`.
-    Wait { leave: u32 },
+    Wait {
+        leave: u32,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +44,6 @@ impl Steps {
         self.ops.push(Op::Wait { leave });
     }
 
-    /// Receives, and waits.
     pub(super) fn recv(&mut self, from: usize, bytes: u64) {
         self.post(from, bytes);
         self.wait(0);

@@ -20,7 +20,6 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Linear }
     }
 
-    /// An axis in powers of ten.
     pub fn log(title: impl Into<String>) -> Self {
         Self { title: title.into(), scale: Scale::Log }
     }

@@ -18,7 +18,6 @@ const BEHIND: f64 = 16.0;
 /// A name in a legend, and its style; `None` for bars.
 type Entry<'a> = (&'a str, Option<Style>);
 
-/// A panel without its position yet.
 struct Cell<'a> {
     plot: Plot<'a>,
     title: String,
@@ -34,7 +33,6 @@ impl Cell<'_> {
     }
 }
 
-/// The picture; `None` for an empty figure.
 pub(super) fn svg(figure: &Figure) -> Option<String> {
     let panels: Vec<&Panel> = figure.panels.iter().filter(|panel| panel.has_value()).collect();
     let names = names(&panels);

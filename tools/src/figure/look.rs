@@ -51,7 +51,6 @@ const HATCHES: [Hatch; 5] =
 pub(super) struct Look {
     pub(super) colour: &'static str,
     pub(super) marker: Marker,
-    /// The marker is an outline.
     pub(super) hollow: bool,
     /// Dashes of limits and of steps, which have no markers.
     dashes: (&'static str, &'static str),

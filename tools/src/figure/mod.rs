@@ -46,13 +46,11 @@ use std::{fs, io};
 pub use axis::{Axis, Scale};
 pub use panel::{Bars, Heat, Lines, Panel, Series, Style};
 
-/// Panels under one heading.
 #[derive(Clone, Debug)]
 pub struct Figure {
     pub title: String,
     /// Panels from left to right, then from top to bottom.
     pub panels: Vec<Panel>,
-    /// Panels per row.
     pub columns: usize,
 }
 

@@ -17,12 +17,10 @@ pub enum Style {
     Points,
 }
 
-/// One line of a panel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
     /// Name in the legend; it determines the colour throughout the figure.
     pub name: String,
-    /// Points from left to right.
     pub points: Vec<(f64, f64)>,
     /// Lowest and highest value at each point, drawn as error bars; may be empty.
     pub bounds: Vec<(f64, f64)>,
@@ -69,7 +67,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A panel without lines.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, series: Vec::new() }
     }
@@ -112,7 +109,6 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Groups without bars.
     pub fn new(
         title: impl Into<String>,
         x_title: impl Into<String>,
@@ -150,7 +146,6 @@ pub struct Heat {
     pub x_title: String,
     /// Title beside the rows.
     pub y_title: String,
-    /// Title of the colour scale.
     pub value_title: String,
     /// Names of the columns, from left to right.
     pub columns: Vec<String>,
@@ -161,7 +156,6 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// A table without rows and columns.
     pub fn new(
         title: impl Into<String>,
         x_title: impl Into<String>,
@@ -179,7 +173,6 @@ impl Heat {
         }
     }
 
-    /// Makes the colour scale logarithmic.
     pub fn logarithmic(mut self) -> Self {
         self.logarithmic = true;
         self

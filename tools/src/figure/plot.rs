@@ -21,7 +21,6 @@ const NUMBERED_COLUMNS: usize = 10;
 /// The scale of colours beside a heat map: distance, width, height, steps.
 const BAR: (f64, f64, f64, usize) = (18.0, 14.0, 120.0, 40);
 
-/// A panel's data, with its axes.
 pub(super) enum Plot<'a> {
     Lines { panel: &'a Lines, series: Vec<&'a Series>, x: Span, y: Span },
     Bars { bars: &'a Bars, y: Span },
@@ -93,7 +92,6 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Space below the plot.
     pub(super) fn bottom(&self) -> f64 {
         let (title, least) = match self {
             Self::Lines { panel, .. } => (&panel.x.title, 0.0),
@@ -246,7 +244,6 @@ fn column_width(heat: &Heat) -> f64 {
     (longest(&heat.columns) + 2.0 * GAP).max(text_width("12.34") + 2.0 * GAP)
 }
 
-/// Whether a cell has no value.
 fn missing(heat: &Heat) -> bool {
     let scale = if heat.logarithmic { Scale::Log } else { Scale::Linear };
     heat.rows.iter().flat_map(|(_, values)| values).any(|value| !scale.shows(*value))

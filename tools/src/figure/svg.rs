@@ -25,7 +25,6 @@ pub(super) enum Marker {
     Cross,
 }
 
-/// A hatch over an area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hatch {
     None,
@@ -82,7 +81,6 @@ fn short(value: f64) -> String {
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// The shapes drawn so far.
 #[derive(Debug, Default)]
 pub(super) struct Drawing(String);
 

@@ -67,7 +67,6 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Number of figures with intervals, of which some seem to change by chance.
     pub with_intervals: usize,
-    /// Rows in only one document.
     pub alone: [usize; 2],
     /// Other differences: name, value in the first, value in the second.
     pub differs: Vec<(String, String, String)>,
@@ -204,7 +203,6 @@ fn worse_by(ratio: f64, better: Option<Better>) -> f64 {
     }
 }
 
-/// Differences in version, machine and options.
 fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)> {
     let shown = |value: Option<&Value>| match value {
         None | Some(Value::Null) => "none".to_owned(),

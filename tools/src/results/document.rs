@@ -14,7 +14,6 @@ pub struct Descriptor {
     pub name: String,
     pub title: String,
     pub notes: Vec<String>,
-    /// Members that identify a row.
     pub keys: Vec<String>,
     pub figures: Vec<Figure>,
 }

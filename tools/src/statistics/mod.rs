@@ -15,7 +15,6 @@ use serde_json::Value;
 pub use tables::tables;
 pub use waits::{Entry, State, Waiting, waits};
 
-/// Counts of one or several communicators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Use {
     pub messages: u64,
@@ -76,11 +75,8 @@ pub struct Depth {
     /// Start of the first column, in nanoseconds since 1970.
     pub begin_unix_ns: u64,
     pub column_ns: u64,
-    /// Longest posted queue, by column.
     pub posted: Vec<u64>,
-    /// Most unexpected messages, by column.
     pub unexpected: Vec<u64>,
-    /// Messages that arrived, by column.
     pub messages: Vec<u64>,
 }
 
@@ -93,7 +89,6 @@ pub struct Endpoint {
     /// The MPI library, recognized by its match bits.
     pub library: String,
     pub kinds: BTreeMap<String, Use>,
-    /// Counts by communicator and kind.
     pub communicators: Vec<CommUse>,
     pub depth: Depth,
     /// Whether the endpoint was closed. Otherwise the numbers are from the middle of the run.

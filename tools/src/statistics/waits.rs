@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::Endpoint;
 use crate::table::{Cell, Table};
 
-/// An entry of an endpoint's queues.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// `receive`, `message`, `send`; `answer`: a receive for the answer to a synchronous send;
@@ -31,15 +30,12 @@ pub struct Entry {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Receives in the posted queue.
     pub receives: u64,
-    /// Messages in the unexpected queue.
     pub messages: u64,
     /// Sends that their receivers have not ended.
     pub sends: u64,
     /// Milliseconds since the matcher last got an operation.
     pub idle_ms: u64,
-    /// The oldest entries of each kind.
     pub entries: Vec<Entry>,
 }
 
@@ -53,9 +49,7 @@ pub enum State {
     Gone,
 }
 
-/// Most rows of a table.
 const ROWS_MAX: usize = 200;
-/// Most findings of one sort.
 const FINDINGS_MAX: usize = 8;
 
 struct Process<'a> {

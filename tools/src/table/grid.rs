@@ -16,7 +16,6 @@ const WORDS_MIN: usize = 30;
 pub(super) struct Grid<'a> {
     header: &'a [String],
     rows: Vec<Vec<String>>,
-    /// Whether each column holds words.
     words: Vec<bool>,
     /// Extra columns, the first to go first.
     extra: Vec<usize>,

@@ -37,7 +37,6 @@ pub enum Argument<'a> {
     Number(i64),
     /// Numbers or handles; the rows of a table in sequence.
     Numbers(&'a [i32]),
-    /// Requests before the call.
     Requests(&'a [Request]),
     /// Statuses; empty if the program ignored them.
     Statuses(&'a [Status]),

@@ -33,7 +33,6 @@ pub struct Call<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op<'a> {
     Send(SendSpec),
-    /// A complete blocking receive.
     Recv {
         recv: RecvSpec,
         status: Option<Status>,
@@ -53,12 +52,10 @@ pub enum Op<'a> {
         recv: RecvSpec,
         status: Option<Status>,
     },
-    /// Creates a persistent send without starting it.
     SendInit {
         send: SendSpec,
         request: Request,
     },
-    /// Creates a persistent receive without starting it.
     RecvInit {
         recv: RecvSpec,
         request: Request,

@@ -2,7 +2,6 @@
 
 use super::{Request, Status};
 
-/// The kind of a wait or test.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CompletionKind {
     Wait,

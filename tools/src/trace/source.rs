@@ -19,7 +19,6 @@ pub struct RunInfo {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RankInfo {
-    /// The rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
     pub format: &'static str,
     /// Version of the recorder, if known.
@@ -50,7 +49,6 @@ impl RankInfo {
     }
 }
 
-/// The readable part of a broken trace.
 #[derive(Debug)]
 pub struct Salvage {
     pub calls: u64,

@@ -12,17 +12,19 @@ use dpamatch::stream::Event;
 /// own, or some receives would be left over.
 const WILD_TAGS: u32 = 1 << 30;
 
-/// Position in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Entries that stay.
     Standing,
     /// Messages before their receives.
     Early,
     /// Receives of a group.
-    Posts { start: u64 },
+    Posts {
+        start: u64,
+    },
     /// Messages after the group's receives.
-    Late { start: u64 },
+    Late {
+        start: u64,
+    },
 }
 
 /// The events of a [`Workload`], in constant memory.
@@ -52,7 +54,6 @@ impl Events {
         }
     }
 
-    /// A random percentage of an element.
     fn percent(&self, what: u64, element: u64) -> u64 {
         mix(self.workload.seed ^ what << 60 ^ self.round << 32 ^ element) % 100
     }

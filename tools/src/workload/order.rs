@@ -17,7 +17,6 @@ choices! {
     }
 }
 
-/// Size of a neighbourhood of [`Order::Near`].
 pub const NEAR: u64 = 16;
 
 impl Order {

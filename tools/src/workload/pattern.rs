@@ -51,7 +51,6 @@ pub(super) struct Key {
 
 /// Neighbours of an adaptive mesh: the least number, and the number of possible values.
 const AMR_NEIGHBOURS: (u64, u64) = (6, 54);
-/// Rounds between refinements.
 const AMR_ROUNDS: u64 = 4;
 
 impl Pattern {
@@ -114,7 +113,6 @@ impl Workload {
         if self.pattern == Pattern::Alltoall { 4 } else { u64::MAX }
     }
 
-    /// Steps of recursive doubling.
     fn doublings(&self) -> u64 {
         u64::from(self.ranks.ilog2())
     }

@@ -55,7 +55,6 @@ fn command(name: &str, line: &str) -> Output {
     dpamatch(&words.collect::<Vec<_>>())
 }
 
-/// What a program that went well printed.
 fn text(output: &Output) -> &str {
     assert!(output.status.success(), "{}", said(output));
     std::str::from_utf8(&output.stdout).expect("text")

@@ -48,7 +48,6 @@ impl Every {
         }
     }
 
-    /// The choice that the path takes here.
     fn branch(&mut self, choices: &[usize]) -> usize {
         if self.depth == self.path.len() {
             self.path.push((0, choices.len() as u32));

@@ -42,7 +42,6 @@ impl Point<'_> {
     }
 }
 
-/// A scheduling policy over many executions.
 pub(crate) trait Policy: Send {
     /// Begins the next execution; `false` if there is none.
     fn begin(&mut self) -> bool;

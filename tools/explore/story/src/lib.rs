@@ -20,7 +20,6 @@ pub use page::Page;
 pub use scene::{Chain, Lane, Link, Phase, Scene, Way};
 pub use story::{Kind, Moment, Story, tell};
 
-/// A step with its thread and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     /// Identifies the thread; any number.

@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-/// Progress of a handler in its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -23,7 +22,6 @@ pub enum Phase {
     Done,
 }
 
-/// A handler's path to its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -61,7 +59,6 @@ pub struct Lane {
 pub struct Link {
     /// Index in the story's list.
     pub receive: usize,
-    /// The handler that consumed it.
     pub taken_by: Option<usize>,
     /// The handlers whose booking bits are set, ascending.
     pub booked_by: Vec<usize>,

@@ -19,7 +19,6 @@ pub(crate) struct Stage<'a> {
     descriptors: BTreeMap<u32, usize>,
     /// The message in each entry of the unexpected store.
     entries: BTreeMap<u32, usize>,
-    /// The handler for which each actor works.
     working_for: BTreeMap<usize, usize>,
     /// The actor in the boundary, and its present work.
     boundary: Option<(usize, Work)>,

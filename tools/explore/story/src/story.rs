@@ -12,13 +12,11 @@ use crate::{Cast, Message, Receive, Scene, Told};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Work between two blocks.
     Boundary,
     Block,
     Search,
     Book,
     Arrive,
-    /// A handler passes the partial barrier.
     Pass,
     Wait,
     Take,
@@ -41,7 +39,6 @@ pub struct Story {
     pub title: String,
     /// Result in words; empty if not compared with an expected one.
     pub verdict: String,
-    /// Whether the result breaks the matching order.
     pub broken: bool,
     /// The schedule's turns; empty if unknown.
     pub turns: String,
@@ -51,7 +48,6 @@ pub struct Story {
     pub messages: Vec<Message>,
     pub handlers: usize,
     pub moments: Vec<Moment>,
-    /// The state after each moment.
     pub scenes: Vec<Scene>,
 }
 

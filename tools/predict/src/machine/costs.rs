@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Issue, Picos};
 
-/// Memory level that holds a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// The EU's own first-level cache.
@@ -33,7 +32,6 @@ pub struct Work {
     pub hash: Picos,
     /// A search, without its steps.
     pub search: Picos,
-    /// One receive visited in a search.
     pub step: Picos,
     pub book: Picos,
     pub detect: Picos,
@@ -51,7 +49,6 @@ pub struct Work {
 /// Latencies and rates, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Costs {
-    /// Length of a clock cycle.
     pub cycle: Picos,
     /// Load, store or AMO that hits at a level (index: [`Level`]).
     pub level: [Picos; 4],
@@ -67,18 +64,15 @@ pub struct Costs {
     pub byte: f64,
     /// Matching of a message in software, on one host core.
     pub software: Picos,
-    /// Completion entry written to the host.
     pub completion: Picos,
     /// Doorbell record or outbox write.
     pub doorbell: Picos,
     /// Read-modify-write of a word that another EU has just modified; such accesses are serial.
     pub handover: Picos,
     pub poll_miss: Picos,
-    /// Least spacing of arrivals.
     pub arrival: Picos,
     /// From the boundary's decision to the handler's start; 0 if unknown.
     pub activation: Picos,
-    /// Contention for the issue slots of a core.
     pub issue: Issue,
     /// Receives that a search visits for one load; the others hit the first level.
     pub walk_line: usize,
@@ -163,13 +157,11 @@ pub struct Layout {
     pub handlers: usize,
     pub bins: usize,
     pub receives: usize,
-    /// Entries of the completion queue.
     pub entries: usize,
     pub bounce_buffers: usize,
     pub bounce_bytes: usize,
     /// Longest message that goes through the window to the user's buffer; RDMA carries longer ones.
     pub eager_bytes: usize,
-    /// Capacity for unexpected messages.
     pub unexpected: usize,
     pub cores: usize,
     pub eus_per_core: usize,

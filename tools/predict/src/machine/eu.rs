@@ -44,7 +44,6 @@ impl Phase {
     }
 }
 
-/// Target of an access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// Entry of the completion queue, where a message is announced.
@@ -126,7 +125,6 @@ pub struct Accesses {
     pub time: Picos,
 }
 
-/// Use of an EU's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Time {
     /// Instruction work by [`Phase`], slowed down by other EUs of the core.
@@ -137,7 +135,6 @@ pub struct Time {
     pub host: Picos,
     /// Contended words: queueing and hand-over.
     pub handover: Picos,
-    /// Waiting for a message to arrive.
     pub arrival: Picos,
     /// Waiting for the previous block to end.
     pub fence: Picos,

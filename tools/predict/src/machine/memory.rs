@@ -47,7 +47,6 @@ impl Place {
         (0..handlers).step_by(KEYS).map(Self::Key)
     }
 
-    /// The kind of a load or store.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Entry(_) => Kind::Entry,
@@ -62,7 +61,6 @@ impl Place {
         }
     }
 
-    /// The kind of a read-modify-write.
     pub(crate) fn word(self) -> Kind {
         match self {
             Self::Descriptor(_) => Kind::Booking,
@@ -77,7 +75,6 @@ struct Line {
     /// Insertion numbers in L2 and L3, from 1; 0 means never.
     in_l2: u64,
     in_l3: u64,
-    /// Grows with every write.
     version: u32,
     /// EU of the last read-modify-write, plus one.
     modified_by: u16,

@@ -9,7 +9,6 @@ use super::{
     BlockBegin, BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Rules, Span, picos,
 };
 
-/// Target of charges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sink {
     /// None: emulator work that no DPA does.
@@ -97,14 +96,12 @@ enum Boundary {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub eus: Vec<Eu>,
-    /// End of the last EU's work.
     pub end: Picos,
     /// The first spans, ordered by their beginning.
     pub spans: Vec<Span>,
 }
 
 impl Machine {
-    /// A machine at time 0.
     pub fn new(costs: Costs, rules: Rules, layout: &Layout) -> Self {
         let mut eus = vec![Eu::default(); layout.handlers];
         let core = |eu| rules.placement.core(eu, layout.cores, layout.eus_per_core);
@@ -176,7 +173,6 @@ impl Machine {
         Outcome { eus: self.eus.clone(), end: self.end(), spans }
     }
 
-    /// End of the last EU's work.
     pub fn end(&self) -> Picos {
         let tasks = self.tasks.iter().map(|task| task.clock);
         let eus = self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0);
@@ -307,7 +303,6 @@ impl Machine {
         }
     }
 
-    /// Loads incoming data.
     pub(crate) fn read_landed(&mut self, place: Place) {
         if !self.sink_off() {
             self.memory.land(place);
@@ -508,7 +503,6 @@ impl Machine {
         (task.sink, task.in_slice) = (Sink::Off, false);
     }
 
-    /// Ends `begin_boundary`.
     pub(crate) fn end_charges(&mut self) {
         if self.sink_off() {
             return;

@@ -15,7 +15,6 @@ use dpa_model_predict::virtual_time::{Hooks, set_hooks};
 
 use super::{Machine, Picos};
 
-/// The machine and its tasks during `run`.
 struct Stage {
     machine: Machine,
     ready: BinaryHeap<Reverse<Turn>>,

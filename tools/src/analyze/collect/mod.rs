@@ -33,7 +33,6 @@ pub(super) const SELF: LocalId = 1;
 /// Maximum transfers of a rank: an order numbers them with 30 bits.
 const TRANSFERS_MAX: usize = 1 << 30;
 
-/// Builds a [`Program`] call by call.
 pub(super) struct Collector<'a> {
     program: Program,
     sizes: &'a DatatypeSizes,

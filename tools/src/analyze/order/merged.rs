@@ -67,7 +67,6 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
     Some(programs.iter().zip(inbound).map(order).collect())
 }
 
-/// When each transfer of a rank began; monotonic.
 fn begins(program: &Program) -> Vec<i64> {
     let mut begins = vec![0; program.transfers.len()];
     let mut latest = i64::MIN;

@@ -52,7 +52,6 @@ impl Fallback {
     }
 }
 
-/// The NIC resources that one rank's matching needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Needs {
     pub descriptors: u64,
@@ -63,7 +62,6 @@ pub struct Needs {
     /// Maximum unexpected messages at once whose payload needs a buffer of the eager limit's size.
     pub unexpected_buffers: u64,
     pub communicators: u64,
-    /// The first overflow of this configuration.
     pub fallback: Option<Fallback>,
 }
 

@@ -39,7 +39,6 @@ pub const COLUMNS: usize = 100;
 pub struct Plan {
     pub bins: Vec<BinCount>,
     pub handlers: Vec<u32>,
-    /// The NIC whose capacity is checked.
     pub nic: NicConfig,
 }
 
@@ -109,7 +108,6 @@ impl Traffic {
         self.receives[1..].iter().sum()
     }
 
-    /// Messages, expected or unexpected.
     pub fn messages(&self) -> u64 {
         self.expected + self.unexpected
     }

@@ -21,7 +21,6 @@ pub struct Searches {
 }
 
 impl Searches {
-    /// Converts an engine's counters.
     pub fn of(queue: &QueueStats) -> Self {
         let mut searches = Self {
             count: queue.searches(),

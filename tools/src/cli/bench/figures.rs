@@ -33,7 +33,6 @@ fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
     Some((x as f64, rate.median / 1e6, (rate.min / 1e6, rate.max / 1e6)))
 }
 
-/// Numbers of handlers in the report, ascending.
 fn sweep(report: &Report) -> Vec<usize> {
     let handlers =
         |row: &Row| if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };

@@ -80,7 +80,6 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
     Ok(vec![fitted_table(&predictions), predicted_table(&predictions)])
 }
 
-/// The fit's formula describes one way.
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
     let runs = measured.iter().map(|run| (run, bytes));
     let table = Table::of("runs", "Measured runs, one way.", runs).columns(&[

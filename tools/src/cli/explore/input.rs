@@ -47,7 +47,6 @@ pub(super) struct InputArgs {
     salvage: bool,
 }
 
-/// A stream to explore.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) name: String,

@@ -137,7 +137,6 @@ fn results(report: &Report) -> Map<String, Value> {
     }))
 }
 
-/// A request, and its expected result.
 struct Asked<'a> {
     args: &'a Args,
     input: Input,

@@ -10,7 +10,6 @@ use super::super::progress::bar;
 use super::{Common, Like, make, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
-/// A measured point with its prediction.
 struct Judged {
     point: Point,
     predicted: f64,

@@ -230,7 +230,6 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     table
 }
 
-/// The EUs' time by activity.
 fn times(part: &Part) -> Table {
     let mut table = Table::new("times", "Time of all EUs, by activity.", ["what", "us", "%"])
         .named(&[("us", "time_us")]);
@@ -257,7 +256,6 @@ fn times(part: &Part) -> Table {
     table
 }
 
-/// Memory accesses, by cache level.
 fn accesses(part: &Part) -> Table {
     let columns =
         ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];

@@ -206,7 +206,6 @@ fn numbers(threads: &[Threads]) -> impl Iterator<Item = usize> {
 }
 
 impl Common {
-    /// The profile's text, and the profile with overrides.
     fn profile(&self) -> anyhow::Result<(String, Profile)> {
         let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)

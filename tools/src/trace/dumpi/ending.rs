@@ -38,7 +38,6 @@ impl Ending {
         self.salvage.as_ref()
     }
 
-    /// Number of calls so far.
     pub(super) fn calls(&self) -> u64 {
         self.calls
     }

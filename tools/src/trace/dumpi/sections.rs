@@ -7,7 +7,6 @@ use super::cursor::{Cursor, Stop};
 
 /// First and last eight bytes of the range that the index covers.
 pub(super) const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I'];
-/// Offset of the first call.
 pub(super) const BODY: u64 = MAGIC.len() as u64;
 /// First word of the footer.
 pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;

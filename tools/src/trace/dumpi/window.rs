@@ -33,7 +33,6 @@ impl Window {
         &self.buffer[self.from..self.to]
     }
 
-    /// File offset of the first byte in memory.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.position

@@ -25,7 +25,6 @@ const TAR_MAGIC_AT: usize = 257;
 
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// A file, opened on demand.
     File(PathBuf),
     Part(Region),
 }

@@ -119,7 +119,6 @@ fn in_archive(
     Ok(files)
 }
 
-/// A file that may belong to the run.
 struct Candidate {
     name: String,
     place: Place,

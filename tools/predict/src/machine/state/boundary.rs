@@ -92,7 +92,6 @@ impl Machine {
         }
     }
 
-    /// A command takes an unexpected message.
     pub(crate) fn take_late(&mut self, entry: u32) {
         self.command_done();
         self.task().message = self.stored[entry as usize];
@@ -145,7 +144,6 @@ impl Machine {
         }
     }
 
-    /// Cost of writing `bytes` bytes through the window.
     pub(crate) fn window_cost(&self, bytes: usize) -> Picos {
         let further = bytes.div_ceil(64).saturating_sub(1) as Picos;
         self.costs.window_write + further * self.costs.window_next

@@ -10,7 +10,6 @@ use crate::cli::table::text;
 pub(in crate::cli::analyze) struct Depths {
     name: String,
     shares: [f64; 3],
-    /// Bins, mean and maximum.
     replayed: Vec<(u32, f64, u32)>,
     never_matched: Vec<(u32, f64, u32)>,
 }
