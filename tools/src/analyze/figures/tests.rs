@@ -1,16 +1,15 @@
+use expect_test::expect_file;
+
 use super::*;
 use crate::analyze::by_hand::{counted, program, question, receive};
 use crate::analyze::program::End;
 use crate::analyze::stats::BlockStats;
 use crate::analyze::{OrderChoice, Run};
 
-fn numbers(figure: &crate::figure::Figure) -> Vec<String> {
-    figure.csv().lines().skip(1).map(str::to_owned).collect()
-}
-
-fn figure(all: &[(&'static str, Figure)], name: &str) -> Vec<String> {
-    let (_, figure) = all.iter().find(|figure| figure.0 == name).expect("a figure");
-    numbers(figure)
+/// The numbers of the figures with these names.
+fn numbers(all: &[(&'static str, Figure)], names: &[&str]) -> String {
+    let named = all.iter().filter(|(name, _)| names.contains(name));
+    named.map(|(name, figure)| format!("{name}\n{}\n", figure.csv())).collect()
 }
 
 /// Ten messages in blocks of four; two never had a candidate.
@@ -19,9 +18,8 @@ fn paths_are_shares_of_the_messages() {
     let mut report = counted();
     let counts = BlockStats { handlers: 4, messages: 10, clean: 5, ..BlockStats::default() };
     report.application.blocks = vec![BlockStats { fast: 2, slow: 1, ..counts }];
-    let shown = figure(&of_application(&report), "figure-paths");
-    let paths = ["clean,4,50", "fast,4,20", "slow,4,10", "no candidate,4,20"];
-    assert_eq!(shown, paths.map(|path| format!("Paths of the messages,{path}")));
+    let shown = numbers(&of_application(&report), &["figure-paths"]);
+    expect_file!["paths.txt"].assert_eq(&shown);
 }
 
 /// Several applications appear in falling order of mean depth with the first number of bins, with a
@@ -40,29 +38,7 @@ fn applications_stand_side_by_side() {
     depth(&mut second, 0, 30, 10, 6, 9.0);
     depth(&mut second, 1, 1, 10, 2, 3.0);
     let all = over_applications(&[&first, &second]);
-    assert_eq!(
-        figure(&all, "figure-bins"),
-        [
-            "Mean depth,1 bin,more,3",
-            "Mean depth,1 bin,less,1",
-            "Mean depth,1 bin,mean,2",
-            "Mean depth,64 bins,more,0.1",
-            "Mean depth,64 bins,less,0.9",
-            "Mean depth,64 bins,mean,0.5",
-            "Maximum depth,1 bin,more,6",
-            "Maximum depth,1 bin,less,4",
-            "Maximum depth,1 bin,mean,5",
-            "Maximum depth,64 bins,more,2",
-            "Maximum depth,64 bins,less,3",
-            "Maximum depth,64 bins,mean,2.5",
-            "Mean depth if no receive is matched,1 bin,more,9",
-            "Mean depth if no receive is matched,1 bin,less,7",
-            "Mean depth if no receive is matched,1 bin,mean,8",
-            "Mean depth if no receive is matched,64 bins,more,3",
-            "Mean depth if no receive is matched,64 bins,less,5",
-            "Mean depth if no receive is matched,64 bins,mean,4",
-        ]
-    );
+    expect_file!["bins.txt"].assert_eq(&numbers(&all, &["figure-bins"]));
     let names: Vec<_> = all.iter().map(|&(name, _)| name).collect();
     assert_eq!(names, ["figure-calls", "figure-bins", "figure-tables"]);
 }
@@ -78,11 +54,12 @@ fn many_ranks_share_rows() {
         question.plan.handlers = Vec::new();
         let report = Report::make(&run, &question, |_| ()).expect("a report");
         let all = of_application(&report);
-        let lines = figure(&all, "figure-ranks");
+        let lines = numbers(&all, &["figure-ranks"]);
+        let lines: Vec<&str> = lines.lines().skip(2).filter(|line| !line.is_empty()).collect();
         let last = lines.iter().filter(|line| {
             line.starts_with("Posted") && line.contains(",100,") && !line.ends_with(",0")
         });
-        (lines.len(), last.cloned().collect::<Vec<_>>())
+        (lines.len(), last.map(|line| (*line).to_owned()).collect::<Vec<_>>())
     };
     assert_eq!(heat(64), (2 * 25 * 64, vec!["Posted receives,3,100,3".to_owned()]));
     assert_eq!(heat(65), (2 * 25 * 33, vec!["Posted receives,2-3,100,3".to_owned()]));
