@@ -1,3 +1,7 @@
+use std::fmt::Write;
+
+use expect_test::expect_file;
+
 use crate::analyze::Run;
 use crate::analyze::by_hand::{paired, program, receive, run, send};
 use crate::analyze::order::{Dice, Happening, Network};
@@ -27,74 +31,61 @@ fn asked(peer: i32, tag: i32) -> Transfer {
     Transfer { bytes: 100, ..receive(peer, tag, End::CancelAsked) }
 }
 
-/// Of two receives cancelled with an ignored status, only the second got a message, as the byte
-/// counts of later receives show.
+/// The receives of rank 1's messages, and what was found out of them.
+fn told(text: &mut String, what: &str, run: &Run) {
+    let receives = match what.starts_with("Wrong") {
+        // No order gives these pairs.
+        true => run.inbound[1].iter().map(|message| message.receive).collect(),
+        false => paired(run),
+    };
+    let bytes: Vec<u32> = run.inbound[1].iter().map(|message| message.bytes).collect();
+    let ends: Vec<End> = run.programs[1].transfers.iter().map(|receive| receive.end).collect();
+    _ = writeln!(text, "{what}\n  {receives:?} with {bytes:?} bytes\n  {ends:?}");
+    _ = writeln!(text, "  {:?}\n", run.truth[1]);
+}
+
 #[test]
-fn bytes_tell_which_cancelled_receive_got_a_message() {
+fn receives_without_a_status_get_what_is_left() {
+    let mut text = String::new();
+    let mut case = |what: &str, senders: &[Transfer], receivers: &[Transfer]| {
+        told(&mut text, what, &run(senders, receivers));
+    };
     for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
-        let run = run(
+        case(
+            &format!("Bytes tell that of three cancels, of {peer} and {tag}, the second failed"),
             &[sent(1), sent(2), sent(3), sent(4)],
             &[asked(peer, tag), got(1), asked(peer, tag), got(3), got(4), asked(peer, tag)],
         );
-        assert_eq!(paired(&run), [1, 2, 3, 4], "{peer}, {tag}");
-        let truth = run.truth[1];
-        assert_eq!((truth.pairs, truth.eliminated, truth.left, truth.assumed), (3, 1, 0, 0));
-        assert_eq!((truth.bytes_equal, truth.bytes_differ), (3, 0));
-        let ends = [0, 2, 5].map(|at| run.programs[1].transfers[at].end);
-        assert_eq!(ends, [End::Cancelled, End::CancelAsked, End::Cancelled]);
     }
-}
-
-/// All sizes are equal: the receive posted first wins.
-#[test]
-fn where_bytes_do_not_tell_the_first_cancelled_receive_got_the_message() {
-    let run = run(&[sent(1); 3], &[got(1), asked(0, 5), got(1), asked(0, 5)]);
-    assert_eq!(paired(&run), [0, 1, 2]);
-}
-
-#[test]
-fn cancelled_receives_got_nothing_where_nothing_is_over() {
-    let run = run(&[sent(1), sent(2)], &[asked(0, 5), got(1), asked(-1, -1), got(2)]);
-    assert_eq!(paired(&run), [1, 3]);
-    assert_eq!((run.truth[1].pairs, run.truth[1].eliminated), (2, 0));
-}
-
-/// A message longer than its buffer would have ended the program.
-#[test]
-fn a_message_went_into_a_buffer_with_room_for_it() {
+    let equal = [got(1), asked(0, 5), got(1), asked(0, 5)];
+    case("Sizes are equal: the cancel posted first failed", &[sent(1); 3], &equal);
+    let nothing = [asked(0, 5), got(1), asked(-1, -1), got(2)];
+    case("Nothing is left for the cancelled receives", &[sent(1), sent(2)], &nothing);
     let small = Transfer { bytes: 8, ..asked(0, 5) };
-    let run = run(&[sent(9), sent(8)], &[small, asked(0, 5), small]);
-    assert_eq!(paired(&run), [1, 2]);
-    assert_eq!(run.programs[1].transfers[0].end, End::Cancelled);
-    // The capacity also limits a complete receive whose status was ignored.
+    let sends = [sent(9), sent(8)];
+    case("A buffer of 8 bytes got nothing longer", &sends, &[small, asked(0, 5), small]);
     let complete = Transfer { bytes: 8, ..receive(0, 5, End::Ignored) };
-    let run = self::run(&[sent(9), sent(8)], &[asked(0, 5), complete]);
-    assert_eq!(paired(&run), [0, 1]);
-}
-
-#[test]
-fn a_receive_is_given_where_bytes_ask_for_it() {
+    case("Nor did a complete one", &sends, &[asked(0, 5), complete]);
     let other = Transfer { bytes: 7, ..send(1, 4) };
     let first = Transfer { got_tag: 4, got_bytes: 7, bytes: 7, tag: 4, ..got(7) };
-    let run =
-        run(&[other, other, sent(1), sent(2), sent(3)], &[first, got(1), asked(-1, -1), got(3)]);
-    assert_eq!(paired(&run), [0, UNKNOWN, 1, 2, 3]);
-    assert_eq!((run.truth[1].bytes_differ, run.truth[1].left), (0, 1));
-}
-
-#[test]
-fn complete_receives_come_before_cancelled_ones() {
+    case(
+        "A receive is given where bytes ask for it",
+        &[other, other, sent(1), sent(2), sent(3)],
+        &[first, got(1), asked(-1, -1), got(3)],
+    );
     let complete = Transfer { bytes: 100, ..receive(-1, -1, End::Ignored) };
-    let run = run(&[sent(1), sent(1)], &[asked(-1, -1), got(1), complete]);
-    assert_eq!(paired(&run), [1, 2]);
-    assert_eq!((run.truth[1].eliminated, run.truth[1].without_message), (1, 0));
-    let run = self::run(&[sent(1)], &[got(1), complete]);
-    assert_eq!(paired(&run), [0]);
-    assert_eq!(run.truth[1].without_message, 1);
-}
+    let both = [asked(-1, -1), got(1), complete];
+    case("Complete receives come before cancelled ones", &[sent(1), sent(1)], &both);
+    case("A complete receive without a message", &[sent(1)], &[got(1), complete]);
+    let five = [got(1), got(2), got(3), got(4), got(5)];
+    case("Two sends are in no trace: bytes tell which", &[sent(1), sent(3), sent(5)], &five);
+    let wrong = [got(1), got(9), got(3)];
+    case("Wrong size of one: it moves nothing", &[sent(1), sent(2), sent(3)], &wrong);
+    let unknown = [sent(UNKNOWN); 3];
+    case("Unknown sizes fit everywhere", &unknown, &[got(1), asked(0, 5), got(2)]);
+    let anything = Transfer { bytes: UNKNOWN, ..asked(0, 5) };
+    case("An unknown buffer takes every size", &[sent(1), sent(1000)], &[got(1), anything]);
 
-#[test]
-fn each_sender_has_its_chain() {
     let nobody = [asked(-1, -1); 20];
     let mut receivers = nobody.to_vec();
     receivers.extend([got_from(0, 1), got_from(2, 11), asked(2, 5), got_from(2, 13)]);
@@ -106,39 +97,8 @@ fn each_sender_has_its_chain() {
         program(1, &receivers),
         program(2, &to(&[11, 12, 13])),
     ];
-    let run = Run::new(programs, Some(3));
-    assert_eq!(paired(&run), [20, 24, 25, 26, 21, 22, 23]);
-    assert_eq!((run.truth[1].bytes_equal, run.truth[1].bytes_differ), (5, 0));
-}
-
-/// Half of the sends are in no trace: the byte counts show which.
-#[test]
-fn made_up_messages_stand_where_bytes_ask_for_them() {
-    let run = run(&[sent(1), sent(3), sent(5)], &[got(1), got(2), got(3), got(4), got(5)]);
-    assert_eq!(paired(&run), [0, 2, 4, 1, 3]);
-    let truth = run.truth[1];
-    assert_eq!((truth.pairs, truth.assumed, truth.bytes_differ), (3, 2, 0));
-    let bytes: Vec<_> = run.inbound[1].iter().map(|message| message.bytes).collect();
-    assert_eq!(bytes, [1, 3, 5, 2, 4]);
-}
-
-#[test]
-fn one_wrong_size_is_told_and_moves_nothing() {
-    let run = run(&[sent(1), sent(2), sent(3)], &[got(1), got(9), got(3)]);
-    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
-    assert_eq!(receives, [0, 1, 2]);
-    assert_eq!((run.truth[1].bytes_equal, run.truth[1].bytes_differ), (2, 1));
-}
-
-#[test]
-fn unknown_sizes_fit_everywhere() {
-    let unknown = sent(UNKNOWN);
-    let run = run(&[unknown, unknown, unknown], &[got(1), asked(0, 5), got(2)]);
-    assert_eq!(paired(&run), [0, 1, 2]);
-    assert_eq!((run.truth[1].bytes_equal, run.truth[1].bytes_differ), (0, 0));
-    let anything = Transfer { bytes: UNKNOWN, ..asked(0, 5) };
-    let run = self::run(&[sent(1), sent(1000)], &[got(1), anything]);
-    assert_eq!(paired(&run), [0, 1]);
+    told(&mut text, "Each sender has its chain", &Run::new(programs, Some(3)));
+    expect_file!["tests.txt"].assert_eq(&text);
 }
 
 /// No order cancels a receive that got a message; every order cancels one that got none.
