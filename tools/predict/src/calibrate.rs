@@ -38,10 +38,8 @@ pub struct Fit {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
-    /// A needed measurement is missing.
     #[error("no rate for {series} with {threads} thread(s); needed: NC with 1 and 2, and if wanted WC-FP and WC-SP with 2", series = .0.name(), threads = .1)]
     Missing(PaperWorkload, usize),
-    /// A run failed.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
 }

@@ -7,26 +7,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// No profile of this name is built in.
     #[error("unknown profile {0:?} (known: {known}; or give a file)", known = Profile::NAMES.join(", "))]
     Unknown(String),
-    /// The text is not a profile.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
-    /// An override that is not `name=value`.
     #[error("{0:?} is not NAME=VALUE")]
     NotAnAssignment(String),
-    /// An override of an unknown parameter.
     #[error("no parameter {name:?}; known: {known}")]
     NoParameter {
         name: String,
         /// The parameters of its table, or the tables.
         known: String,
     },
-    /// An override whose value is not a number.
     #[error("{name}: {value:?} is not a number")]
     NotANumber { name: String, value: String },
-    /// A number outside its range.
     #[error("{name} is {value}, must be {range}")]
     OutOfRange { name: String, value: f64, range: &'static str },
 }

@@ -38,13 +38,10 @@ impl Trial {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SensitivityError {
-    /// An invalid value, or an unknown parameter.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The fit failed.
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
-    /// A run failed.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
 }

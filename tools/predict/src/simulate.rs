@@ -78,13 +78,10 @@ impl Setup {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
-    /// More handlers than the card has EUs.
     #[error("{wanted} handlers, but the card has {usable} usable execution units")]
     Eus { wanted: usize, usable: usize },
-    /// The NIC cannot be built.
     #[error("{0}")]
     Config(#[from] model::ConfigError),
-    /// An operation that cannot be played.
     #[error("{0}")]
     Feed(#[from] model::FeedError),
 }

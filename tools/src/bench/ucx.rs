@@ -32,16 +32,13 @@ pub struct Ucx {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UcxError {
-    /// The compiler or UCX is missing.
     #[error(
         "UCX cannot be used: {0}\ninstall a C compiler and UCX (Debian: gcc, libucx-dev; or: pip install libucx-cu12), \
          or let {VARIABLE} name the folder that holds its include and lib"
     )]
     Missing(String),
-    /// The program reported an error or invalid output.
     #[error("UCX: {0}")]
     Failed(String),
-    /// The program could not be written or started.
     #[error("cannot run the program that measures UCX")]
     Io(#[from] io::Error),
 }

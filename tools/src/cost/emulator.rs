@@ -44,10 +44,8 @@ pub struct Measured {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// An engine failed.
     #[error(transparent)]
     Engine(#[from] StepsError),
-    /// The endpoints failed.
     #[error("endpoint: {0}")]
     PingPong(#[from] PingPongError),
 }

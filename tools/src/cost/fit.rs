@@ -132,7 +132,6 @@ pub struct Fit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The runs do not outnumber the parameters.
     #[error("{runs} runs are too few for {parameters} parameters and their confidence")]
     TooFew { runs: usize, parameters: usize },
 }

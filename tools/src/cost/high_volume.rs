@@ -29,22 +29,16 @@ pub struct HighVolumePingPong {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PingPongError {
-    /// No endpoint can be built.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// A receive cannot be posted.
     #[error(transparent)]
     Post(#[from] PostError),
-    /// A receive failed.
     #[error(transparent)]
     Recv(#[from] RecvError),
-    /// A send failed.
     #[error(transparent)]
     Send(#[from] SendError),
-    /// The NIC stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// A receive got a message with another tag.
     #[error("the receive with tag {tag} got another message")]
     WrongMessage { tag: usize },
 }

@@ -121,10 +121,8 @@ pub struct Profile {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// Not a parameter file; the text names line and column.
     #[error("{0}")]
     Syntax(String),
-    /// A parameter out of range.
     #[error("{key} is {value}, must be {must}")]
     Value {
         /// The parameter, as `table.key`.

@@ -58,13 +58,10 @@ impl Posting {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepsError {
-    /// The engine cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The engine gave up.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The engine leaves some steps uncounted.
     #[error("engine {0} does not count the steps of all its searches")]
     Uncounted(&'static str),
 }

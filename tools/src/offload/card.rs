@@ -25,13 +25,10 @@ pub struct Service {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CardError {
-    /// The set-up is invalid.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// Virtual time has no room for the sequence.
     #[error("{0}")]
     Event(String),
-    /// The order has no times.
     #[error("the order has no times; causal and time have")]
     NoTimes,
 }

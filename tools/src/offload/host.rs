@@ -43,10 +43,8 @@ pub struct Host {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A syntax error; the text names line and column.
     #[error("{0}")]
     Syntax(String),
-    /// Three numbers that form no range.
     #[error("{0} must be three numbers from 0 on that do not fall: lowest, likely, highest")]
     Range(&'static str),
 }

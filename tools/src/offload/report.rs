@@ -61,10 +61,8 @@ pub struct Report {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OffloadError {
-    /// The host's engine gave up.
     #[error("engine {engine}, rank {rank}: {error}")]
     Engine { engine: &'static str, rank: u32, error: RunError },
-    /// The card cannot run a rank's sequence.
     #[error("rank {rank}: {error}")]
     Card { rank: u32, error: CardError },
 }

@@ -2,7 +2,9 @@
 //! and a sender that record their calls.
 
 use std::cell::{Cell, RefCell};
-use std::fmt::Display;
+use std::fmt::{Debug, Display, Write};
+
+use expect_test::expect_file;
 
 use super::*;
 
@@ -186,40 +188,6 @@ fn received(
 }
 
 #[test]
-fn all_receives_stand_before_ready_and_all_are_complete_before_the_acknowledgement() {
-    let (log, times) = received("DEPTH-2", 3, WARM_UP + 2, Wrong::Nothing, 0);
-    // Slot 3 belongs to the message that follows late receives.
-    let mut expected = ["post 4", "post 5", "settle"].map(str::to_owned).to_vec();
-    for n in 1..=WARM_UP + 2 {
-        let window = format!(
-            "await go {n}, clock, post 0, post 1, post 2, clock, settle, clock, \
-             say ready {n}, complete 3, say ack {n}"
-        );
-        expected.extend(window.split(", ").map(str::to_owned));
-    }
-    expected.extend(["await go 23", "leave ready", "leave ack"].map(str::to_owned));
-    assert_eq!(log, expected);
-    let times = times.expect("times");
-    assert_eq!(times.post, [3.0 * POST as f64; 2]);
-    assert_eq!(times.settle, [SETTLE as f64; 2]);
-    assert_eq!((times.unexpected, times.checked), (vec![], 3 * WARM_UP as u64));
-}
-
-#[test]
-fn late_receives_are_posted_behind_the_last_message_and_inside_the_clock() {
-    let (log, times) = received("MIX-0-0-50", 4, WARM_UP + 1, Wrong::Nothing, 0);
-    let last = log.iter().position(|act| act == "await go 21").expect("a measured window");
-    let expected = "await go 21, post 4, settle, clock, post 0, post 1, clock, settle, clock, \
-         say ready 21, complete 3, clock, post 2, post 3, clock, complete 2, \
-         say ack 21, clock, await go 22, leave ready, leave ack";
-    assert_eq!(log[last..].join(", "), expected);
-    let times = times.expect("times");
-    assert_eq!(times.post, [4.0 * POST as f64]);
-    assert_eq!(times.settle, [SETTLE as f64]);
-    assert_eq!(times.unexpected, [(2 * POST + COMPLETE) as f64]);
-}
-
-#[test]
 fn every_receive_of_every_warm_up_window_is_checked() {
     for (scenario, count) in [("NC-REV", 5), ("MIX-0-0-50", 4), ("WC", 3)] {
         let expected = window(scenario, count).expected;
@@ -247,13 +215,6 @@ fn every_receive_of_every_warm_up_window_is_checked() {
     }
     let (_, times) = received("NC", 5, WARM_UP + 1, Wrong::Lost(0), WARM_UP + 1);
     assert_eq!(times.expect("measured windows are not checked").checked, 5 * WARM_UP as u64);
-}
-
-#[test]
-fn what_the_receiver_cannot_do_ends_the_measurement() {
-    let (log, times) = received("NC", 2, 50, Wrong::Full, 3);
-    assert!(matches!(times, Err(BenchError::LeftTheNic)));
-    assert_eq!(log[log.len() - 4..].join(", "), "clock, post 0, leave ready, leave ack");
 }
 
 struct Sending<'a>(&'a Scene);
@@ -285,24 +246,6 @@ fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, Vec<f64>)
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 
 #[test]
-fn the_clock_runs_from_the_first_message_to_the_acknowledgement() {
-    for (scenario, done, time) in [("NC", "", 0), ("UNEXP", "done, ", DONE)] {
-        let limits = Limits { repetitions: 2, budget: FOR_EVER };
-        let (log, times) = sent(scenario, 100, limits);
-        let windows = (1..=WARM_UP + 2).map(|n| {
-            let begin = if n == WARM_UP + 1 { "clock, " } else { "" };
-            format!(
-                "{begin}say go {n}, await ready {n}, clock, send, {done}take back, await ack {n}, \
-                 clock"
-            )
-        });
-        let expected: Vec<String> = windows.chain(["leave go".to_owned()]).collect();
-        assert_eq!(log.join(", "), expected.join(", "));
-        assert_eq!(times, [(SEND + time + TAKE_BACK + ACK) as f64; 2]);
-    }
-}
-
-#[test]
 fn repetitions_and_budget_decide_how_many_windows_are_measured() {
     let one = READY + SEND + TAKE_BACK + ACK;
     let budget = |windows: u64| Duration::from_nanos(windows * one);
@@ -324,21 +267,45 @@ fn repetitions_and_budget_decide_how_many_windows_are_measured() {
     }
 }
 
-#[test]
-fn a_sender_ends_when_the_receiver_has_gone() {
-    let limits = Limits { repetitions: 50, budget: FOR_EVER };
-    for (answers, made) in [(0, 0), (WARM_UP as u64 - 1, 0), (WARM_UP as u64 + 3, 3)] {
-        let (log, times) = sent("NC", answers, limits);
-        assert_eq!(times.len(), made);
-        let waits = format!("await ready {}", answers + 1);
-        assert_eq!(log[log.len() - 2..], [waits, "leave go".to_owned()]);
+/// Acts in one line for each window, and what came of them.
+fn tell(text: &mut String, what: &str, log: &[String], result: impl Debug) {
+    _ = writeln!(text, "{what}");
+    let begins = |act: &str| ["await go", "say go"].iter().any(|go| act.starts_with(go));
+    let mut line = String::new();
+    for act in log {
+        if begins(act) && !line.is_empty() {
+            _ = writeln!(text, "  {}", std::mem::take(&mut line));
+        }
+        line += if line.is_empty() { "" } else { ", " };
+        line += act;
     }
+    _ = writeln!(text, "  {line}\n  {result:?}\n");
 }
 
 #[test]
-fn other_senders_send_in_every_window_and_keep_no_time() {
+fn both_ends_act_in_this_order() {
+    let mut text = String::new();
+    for (what, scenario, count, windows, wrong, when) in [
+        ("All receives stand before ready", "DEPTH-2", 3, WARM_UP + 2, Wrong::Nothing, 0),
+        ("Late receives follow the last message", "MIX-0-0-50", 4, WARM_UP + 1, Wrong::Nothing, 0),
+        ("The receiver has no room in window 3", "NC", 2, 50, Wrong::Full, 3),
+    ] {
+        let (log, times) = received(scenario, count, windows, wrong, when);
+        tell(&mut text, what, &log, times);
+    }
+    let two = Limits { repetitions: 2, budget: FOR_EVER };
+    for (what, scenario, answers) in [
+        ("From the first message to the acknowledgement", "NC", 100),
+        ("From the first message of which the last one waits", "UNEXP", 100),
+        ("The receiver has gone", "NC", 0),
+        ("It goes before the last warm-up window", "NC", WARM_UP as u64 - 1),
+        ("It goes after a measured window", "NC", WARM_UP as u64 + 1),
+    ] {
+        let (log, times) = sent(scenario, answers, two);
+        tell(&mut text, what, &log, times);
+    }
     let (scene, window) = (Scene::new(), window("MANY-2", 4));
     send_along(Sending(&scene), &window, &scene.signals(2));
-    let expected = "await ready 1, send, take back, await ready 2, send, take back, await ready 3";
-    assert_eq!(scene.taken_log().join(", "), expected);
+    tell(&mut text, "Other senders keep no time", &scene.taken_log(), ());
+    expect_file!["tests.txt"].assert_eq(&text);
 }
