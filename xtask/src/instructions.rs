@@ -1,6 +1,6 @@
 //! `cargo xtask instructions`: instructions per message, counted by callgrind.
 //!
-//! The example `instructions` of `dpamatch_benches` sends, matches and collects windows of messages on one
+//! The example `instructions` of the benches sends, matches and collects windows of messages on one
 //! thread. It runs twice with different numbers of windows. The difference of the counts, divided
 //! by the additional messages, contains no set-up. Each part is counted from its function's entry
 //! to its return.

@@ -194,7 +194,6 @@ const SLOW: &[&str] = &[
     // Tests that first build something else: programs in C, the card's side.
     "a_host_of_its_own_says_the_same",
     "a_wrong_outcome_is_noticed",
-    "handlers_in_c_link_with_the_cards_side",
     "instructions_have_phases",
     "nonsense_on_the_command_line_ends_with_a_message",
     "outcomes_are_the_oracles",
