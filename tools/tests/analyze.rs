@@ -9,11 +9,9 @@ use std::path::PathBuf;
 
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES, EngineOptions};
-use dpamatch_tools::analyze::order::{Interleaving, Network, Order};
+use dpamatch_tools::analyze::order::{Network, Order, OrderChoice};
 use dpamatch_tools::analyze::stats::{CommStats, Plan, Searches};
-use dpamatch_tools::analyze::{
-    OrderChoice, Question, RankView, Report, Run, UNKNOWN, legality, pairs,
-};
+use dpamatch_tools::analyze::{Question, RankView, Report, Run, UNKNOWN, legality, pairs};
 use dpamatch_tools::trace::{self, OpenOptions};
 
 /// Small, large, with wildcards; under two libraries.
@@ -56,9 +54,9 @@ fn replay(run: &Run, orders: &[Order], engine: &str, options: &EngineOptions) ->
     run.views().zip(orders).map(run_one).collect()
 }
 
-fn interleavings() -> Vec<Interleaving> {
-    let random = (1..=3).map(|seed| Interleaving::Random { seed });
-    [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random).collect()
+fn interleavings() -> Vec<OrderChoice> {
+    let random = (1..=3).map(|seed| OrderChoice::Random { seed });
+    [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst].into_iter().chain(random).collect()
 }
 
 /// The strongest check: in the order that the recorded pairs ask for, every engine gives just these
@@ -103,7 +101,7 @@ fn a_small_nic_gives_the_recorded_pairs() {
             options.nic.receives = receives;
             options.nic.unexpected = unexpected;
             options.nic.unexpected_buffers = unexpected.min(options.nic.unexpected_buffers);
-            let orders = run.guided(Interleaving::Random { seed: 9 });
+            let orders = run.guided(OrderChoice::Random { seed: 9 });
             for (view, receives) in run.views().zip(replay(&run, &orders, "optimistic", &options)) {
                 assert!(view.compare(&receives).is_exact(), "{name}, {handlers} handlers");
             }
@@ -177,7 +175,7 @@ fn causal_and_timed_replays_are_legal() {
 #[test]
 fn illegal_pairs_are_found() {
     let run = load("minife-16");
-    let orders = run.guided(Interleaving::PostsFirst);
+    let orders = run.guided(OrderChoice::PostsFirst);
     let receives = replay(&run, &orders, "bins", &options());
     let (view, order) = (run.view(3), &orders[3]);
     let good = &receives[3];

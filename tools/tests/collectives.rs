@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use dpamatch::registry::{self, EngineOptions};
-use dpamatch_tools::analyze::order::{Interleaving, Network};
+use dpamatch_tools::analyze::order::{Network, OrderChoice};
 use dpamatch_tools::analyze::{Agreement, Expanded, Run, legality};
 use dpamatch_tools::collectives::Library;
 use dpamatch_tools::cost::from_trace;
@@ -30,8 +30,8 @@ fn all_messages_are_received() {
         let run = load(name, library);
         let (causal, stalls, _) = run.causal(Network::default());
         assert_eq!(stalls, 0, "{name} {library}");
-        let random = Interleaving::Random { seed: 5 };
-        let guided = [Interleaving::PostsFirst, Interleaving::ArrivalsFirst, random];
+        let random = OrderChoice::Random { seed: 5 };
+        let guided = [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst, random];
         let orders = guided.map(|interleaving| run.guided(interleaving));
         for (place, order) in orders.iter().chain([&causal]).enumerate() {
             let mut agreement = Agreement::default();

@@ -6,7 +6,7 @@ use std::process::Command;
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher};
 use dpamatch_predict::{FastPath, Profile, Removal, Setup, simulate};
-use dpamatch_tools::analyze::order::Interleaving;
+use dpamatch_tools::analyze::order::OrderChoice;
 use dpamatch_tools::analyze::{Run, UNKNOWN};
 use dpamatch_tools::sequence;
 use dpamatch_tools::trace::{self, OpenOptions};
@@ -66,7 +66,7 @@ fn recorded_programs_match_as_recorded() {
         let card = card();
         let mut setup =
             Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
-        for interleaving in [Interleaving::PostsFirst, Interleaving::Random { seed: 5 }] {
+        for interleaving in [OrderChoice::PostsFirst, OrderChoice::Random { seed: 5 }] {
             for (view, order) in run.views().zip(run.guided(interleaving)) {
                 let oracle =
                     view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");

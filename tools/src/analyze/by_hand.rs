@@ -1,6 +1,6 @@
 //! Hand-written programs for tests.
 
-use super::order::{Interleaving, Network};
+use super::order::Network;
 use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
 use super::stats::Plan;
 use super::{OrderChoice, Question, Report, Run, legality};
@@ -56,9 +56,9 @@ pub(super) fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
 /// The receives of rank 1's messages as paired, which every interleaving must reproduce.
 pub(super) fn paired(run: &Run) -> Vec<u32> {
     let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
-    let random = (0..20).map(|seed| Interleaving::Random { seed });
+    let random = (0..20).map(|seed| OrderChoice::Random { seed });
     for interleaving in
-        [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random)
+        [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst].into_iter().chain(random)
     {
         let order = &run.guided(interleaving)[1];
         let replayed = run.view(1).run(&mut Oracle::new(), order).expect("an engine");

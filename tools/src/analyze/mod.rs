@@ -43,6 +43,7 @@ pub(crate) use engines::tell_sizes;
 pub use expand::Expanded;
 pub use inbound::{Inbound, Lost};
 pub use logged::{LogError, is_log};
+pub use order::OrderChoice;
 pub use origin::{How, LocalId, Members, Origin};
 pub use pairs::pairs;
 pub use program::{
@@ -50,7 +51,7 @@ pub use program::{
     Step, Sync, Transfer, UNKNOWN,
 };
 pub use replay::{Agreement, RankView};
-pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
+pub use report::{CommReport, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
 pub use tables::{by_rank, shown, tables};

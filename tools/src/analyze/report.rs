@@ -9,7 +9,7 @@ use super::expand::Expanded;
 use super::inbound::{Inbound, Lost};
 use super::legality;
 use super::lifetime::{Lifetime, lifetime};
-use super::order::{Network, Order, Stall};
+use super::order::{Network, Order, OrderChoice, Stall};
 use super::program::{Oddities, UNKNOWN};
 use super::run::Run;
 use super::sites::{SiteReport, sites};
@@ -17,26 +17,6 @@ use super::stats::{CommStats, Plan, RankStats, Totals, Unmatched, walk};
 use super::truth::Truth;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::RunError;
-
-/// The order in which messages and posts reach the ranks.
-#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
-pub enum OrderChoice {
-    /// A simulated run, in which each rank runs until it blocks.
-    #[default]
-    Causal,
-    Time,
-    /// The real order, known only from order logs.
-    Recorded,
-    /// The recorded pairs, with all receives first.
-    PostsFirst,
-    /// The recorded pairs, with each message as early as possible.
-    ArrivalsFirst,
-    /// The recorded pairs, interleaved at random.
-    Random {
-        seed: u64,
-    },
-}
 
 #[derive(Clone, Debug)]
 pub struct Question {

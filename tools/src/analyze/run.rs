@@ -6,10 +6,9 @@ use rayon::prelude::*;
 use super::communicators::Communicators;
 use super::expand::{Expanded, expand};
 use super::inbound::{Inbound, Lost, route};
-use super::order::{Causal, Guided, Interleaving, Load, Network, Order, Stall, merged};
+use super::order::{Causal, Guided, Load, Network, Order, OrderChoice, Stall, merged};
 use super::program::Program;
 use super::replay::RankView;
-use super::report::OrderChoice;
 use super::truth::{Truth, pair};
 use crate::collectives::Library;
 use crate::trace::{TraceError, TraceErrorKind, TraceSource};
@@ -131,10 +130,10 @@ impl Run {
     }
 
     /// A guided order at each rank, which reproduces the recorded pairs.
-    pub fn guided(&self, interleaving: Interleaving) -> Vec<Order> {
+    pub fn guided(&self, choice: OrderChoice) -> Vec<Order> {
         let order = |at: usize| {
             let (program, inbound) = (&self.programs[at], self.inbound[at].as_slice());
-            Guided { program, at, inbound, comms: &self.comms }.order(interleaving)
+            Guided { program, at, inbound, comms: &self.comms }.order(choice)
         };
         (0..self.programs.len()).into_par_iter().map(order).collect()
     }
@@ -172,14 +171,11 @@ impl Run {
         if let Some(orders) = &self.recorded {
             return Some((orders.clone(), 0, Vec::new()));
         }
-        let guided = |interleaving| Some((self.guided(interleaving), 0, Vec::new()));
         match choice {
             OrderChoice::Recorded => None,
             OrderChoice::Causal => Some(self.causal(network)),
             OrderChoice::Time => Some((self.merged()?, 0, Vec::new())),
-            OrderChoice::PostsFirst => guided(Interleaving::PostsFirst),
-            OrderChoice::ArrivalsFirst => guided(Interleaving::ArrivalsFirst),
-            OrderChoice::Random { seed } => guided(Interleaving::Random { seed }),
+            guided => Some((self.guided(guided), 0, Vec::new())),
         }
     }
 
@@ -211,7 +207,7 @@ mod tests {
                 &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)],
             );
             assert_eq!(paired(&run), [1]);
-            let early = run.guided(Interleaving::ArrivalsFirst);
+            let early = run.guided(OrderChoice::ArrivalsFirst);
             let last = early[1].iter().skip(2).collect::<Vec<_>>();
             assert_eq!(last, [Happening::Arrive(0), Happening::Post(1)], "{peer}, {tag}");
         }

@@ -12,21 +12,10 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState as Fast;
 
-use super::{Dice, Happening, Order};
+use super::{Dice, Happening, Order, OrderChoice};
 use crate::analyze::communicators::Communicators;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Interleaving {
-    /// All receives first: no message is unexpected.
-    PostsFirst,
-    /// Each message as early as the pairs allow: all are unexpected unless a cancel comes first.
-    ArrivalsFirst,
-    Random {
-        seed: u64,
-    },
-}
 
 #[derive(Debug)]
 pub struct Guided<'a> {
@@ -44,29 +33,30 @@ struct Arrival {
 }
 
 impl Guided<'_> {
-    /// Builds the order. Messages without a known receive come last.
+    /// Builds the order, at random unless posts or arrivals come first. Messages without a known
+    /// receive come last.
     ///
     /// # Complexity
     /// Sorts the messages once.
-    pub fn order(&self, interleaving: Interleaving) -> Order {
+    pub fn order(&self, choice: OrderChoice) -> Order {
         let events = self.events();
         let arrivals = self.arrivals(&events);
         let mut order = Order::with_capacity(events.len() + self.inbound.len());
         let (mut posted, mut arrived) = (0, 0);
-        let mut dice = match interleaving {
-            Interleaving::Random { seed } => Dice::new(seed, self.program.rank),
+        let mut dice = match choice {
+            OrderChoice::Random { seed } => Dice::new(seed, self.program.rank),
             _ => Dice::new(0, 0),
         };
         // The remaining length of the current run, of arrivals (true) or posts.
         let mut run = (false, 0_u64);
         while posted < events.len() || arrived < arrivals.len() {
             let due = arrivals.get(arrived).is_some_and(|arrival| arrival.after as usize <= posted);
-            let arrive = match interleaving {
+            let arrive = match choice {
                 _ if !due => false,
                 _ if posted == events.len() => true,
-                Interleaving::PostsFirst => false,
-                Interleaving::ArrivalsFirst => true,
-                Interleaving::Random { .. } => {
+                OrderChoice::PostsFirst => false,
+                OrderChoice::ArrivalsFirst => true,
+                _ => {
                     if run.1 == 0 {
                         let longest = 1 << dice.below(6);
                         run = (dice.below(2) == 0, dice.below(longest) + 1);

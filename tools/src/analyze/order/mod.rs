@@ -9,8 +9,28 @@ mod guided;
 mod merged;
 
 pub use causal::{Causal, Load, Network, Stall};
-pub use guided::{Guided, Interleaving};
+pub use guided::Guided;
 pub use merged::merged;
+
+/// The order in which messages and posts reach the ranks.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum OrderChoice {
+    /// A simulated run, in which each rank runs until it blocks.
+    #[default]
+    Causal,
+    Time,
+    /// The real order, known only from order logs.
+    Recorded,
+    /// The recorded pairs, with all receives first.
+    PostsFirst,
+    /// The recorded pairs, with each message as early as possible.
+    ArrivalsFirst,
+    /// The recorded pairs, interleaved at random.
+    Random {
+        seed: u64,
+    },
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happening {

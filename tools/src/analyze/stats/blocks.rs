@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
+use dpa_model::SendError;
 use dpa_model::{CommId, Hints, Nic, NicConfig, Options, RequestId, Round};
-use dpa_model::{Order as Interleaving, SendError};
 use foldhash::fast::RandomState as Fast;
 
 use crate::analyze::order::{Happening, Order};
@@ -92,7 +92,7 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
         // Blocks as large as the number of handlers, as on a card with a thread for each.
         options: Options {
             always_shared: true,
-            order: Interleaving::Stamped,
+            order: dpa_model::Order::Stamped,
             ..Options::default()
         },
         ..NicConfig::default()
