@@ -39,8 +39,8 @@ mod library {}
 mod add_an_engine {}
 
 pub use dpa_model::{
-    Barrier, Domains, FastPath, Hints, InlineHashes, NicConfig, Options, Removal, SendError,
-    SendResult, UnexpectedFull, Wait,
+    Barrier, Domains, FastPath, Hints, InlineHashes, NicConfig, Offload, Options, Removal,
+    SendError, SendResult, UnexpectedFull, Wait,
 };
 pub use dpamatch_vocabulary::{
     CommId, Envelope, OutOfRange, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass,

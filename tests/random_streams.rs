@@ -7,7 +7,8 @@ mod seeds;
 mod watchdog;
 
 use dpa_model::{
-    Barrier, Domains, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
+    Barrier, Domains, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Offload, Options,
+    Removal,
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
@@ -42,6 +43,7 @@ fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
             && selectors().all(|Selector { source, .. }| source != SourceSel::Any),
         no_any_tag: random.random() && selectors().all(|Selector { tag, .. }| tag != TagSel::Any),
         allow_overtaking: false,
+        offload: pick(random, &[Offload::IfItFits, Offload::IfItFits, Offload::Never]),
     }
 }
 

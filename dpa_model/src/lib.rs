@@ -119,7 +119,7 @@ pub use config::{
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
 pub use dpamatch_vocabulary::{
-    Choice, ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome,
+    Choice, ClassSet, CommId, Envelope, Hints, MsgId, Offload, Operation, OutOfRange, Outcome,
     PaperWorkload, Path, ProbeId, RANK_MAX, Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag,
     TagSel, WildcardClass,
 };

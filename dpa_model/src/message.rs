@@ -343,7 +343,7 @@ const _: () = {
     assert!(offset_of!(Entry, protocol) == 28 && offset_of!(Entry, has_hashes) == 29);
     assert!(offset_of!(Entry, payload) == 32);
     assert!(offset_of!(Message, envelope) == 8 && offset_of!(Message, length) == 20);
-    assert!(size_of::<Message>() == 24 && size_of::<Hints>() == 3);
+    assert!(size_of::<Message>() == 24 && size_of::<Hints>() == 4);
     assert!(offset_of!(Target, source) == 4 && offset_of!(Target, tag) == 8);
     assert!(offset_of!(Target, hash) == 12 && size_of::<Target>() == 16);
     assert!(offset_of!(Post, comm) == 8 && offset_of!(Post, target) == 12);

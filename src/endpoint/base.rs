@@ -91,7 +91,7 @@ impl Endpoint {
             eager_limit: nic.sender.eager_limit(),
             driver: Arc::default(),
             requests: Requests::default(),
-            comm_ids: CommIds::default(),
+            comm_ids: CommIds::new(nic_config.communicators as u32),
             bins: nic_config.bins as u32,
             name: NEXT_NAME.fetch_add(1, Relaxed),
             answer: None,

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use dpa_model::{Hints, Wait};
+use dpa_model::{Hints, Offload, Wait};
 use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel, TagSel};
 
 use super::base::{Answer, Endpoint};
@@ -49,31 +49,53 @@ impl Communicator {
 }
 
 /// Numbers for communicators: the smallest free one first, because the NIC has tables for small
-/// numbers only.
-#[derive(Debug, Default)]
+/// numbers only. Those that the NIC shall not match get none of these.
+#[derive(Debug)]
 pub(super) struct CommIds {
-    free: BinaryHeap<Reverse<u32>>,
-    next: u32,
+    /// Free numbers that were used before, of the NIC's and beyond.
+    free: [BinaryHeap<Reverse<u32>>; 2],
+    /// The next fresh numbers.
+    next: [u32; 2],
+    /// The first number beyond the NIC's.
+    beyond: u32,
 }
 
 impl CommIds {
-    fn take(&mut self) -> CommId {
-        if let Some(Reverse(number)) = self.free.pop() {
+    /// `beyond`: the NIC has tables for smaller numbers only.
+    pub(super) fn new(beyond: u32) -> Self {
+        Self { free: Default::default(), next: [0, beyond], beyond }
+    }
+
+    fn take(&mut self, offload: Offload) -> CommId {
+        let full = self.free[0].is_empty() && self.next[0] == self.beyond;
+        let part = usize::from(full || offload == Offload::Never);
+        if let Some(Reverse(number)) = self.free[part].pop() {
             return CommId(number);
         }
-        self.next += 1;
-        CommId(self.next - 1)
+        self.next[part] += 1;
+        CommId(self.next[part] - 1)
     }
 
     fn give(&mut self, id: CommId) {
-        self.free.push(Reverse(id.0));
+        self.free[usize::from(id.0 >= self.beyond)].push(Reverse(id.0));
     }
 }
 
 impl Endpoint {
     /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and
-    /// 7.4.4). Its tables have `NicConfig::bins` bins; if the NIC has no room for them, software
-    /// matches it.
+    /// 7.4.4). Its tables have `NicConfig::bins` bins. Software matches it if the NIC has no room
+    /// for them, or if the hints say so:
+    ///
+    /// ```
+    /// use dpamatch::endpoint::{Endpoint, EndpointConfig};
+    /// use dpamatch::{Hints, Offload};
+    ///
+    /// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+    /// let world = endpoint.create_comm(Hints::default())?;
+    /// let rare = endpoint.create_comm(Hints { offload: Offload::Never, ..Hints::default() })?;
+    /// assert!(world.is_offloaded() && !rare.is_offloaded());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Stopped`].
@@ -95,7 +117,7 @@ impl Endpoint {
         hints: Hints,
         bins: u32,
     ) -> Result<Communicator, Stopped> {
-        let id = self.comm_ids.take();
+        let id = self.comm_ids.take(hints.offload);
         self.command(|port| port.create(id, bins, hints, 0))?;
         let offloaded = matches!(self.answer()?, Answer::Created { offloaded: true });
         if offloaded {

@@ -2,7 +2,7 @@
 
 use dpa_model::InlineHashes;
 use dpamatch::endpoint::{Communicator, Drive, Endpoint, PersistentRecv, PostError, RecvError};
-use dpamatch::{Hints, NicConfig, SourceSel, TagSel, Wait};
+use dpamatch::{Hints, NicConfig, Offload, SourceSel, TagSel, Wait};
 
 use super::{everywhere, on_all_sizes, open, rank, small, tag, watchdog, world};
 
@@ -361,6 +361,29 @@ fn what_does_not_fit_is_matched_by_software() {
         let (counts, software) = endpoint.counts();
         assert_eq!(counts.boundary.fallback_tables, 3);
         assert_eq!(software.matches, 3);
+    });
+}
+
+#[test]
+fn what_is_kept_off_the_nic_takes_no_room_there() {
+    everywhere(NicConfig { communicators: 1, ..small() }, |endpoint| {
+        let hints = Hints { offload: Offload::Never, ..Hints::default() };
+        let mut create = |hints| endpoint.create_comm(hints).expect("the NIC runs");
+        let comms = [hints, hints, Hints::default(), Hints::default(), hints].map(&mut create);
+        let offloaded = comms.each_ref().map(Communicator::is_offloaded);
+        assert_eq!(offloaded, [false, false, true, false, false]);
+        for (number, comm) in comms.iter().enumerate() {
+            let mut peer = endpoint.sender(comm, rank(0));
+            endpoint.send(&mut peer, tag(0), &[number as u8]).expect("sent");
+        }
+        for (number, comm) in comms.into_iter().enumerate().rev() {
+            let received = endpoint.recv(&comm, rank(0), tag(0), vec![9]).expect("received");
+            assert_eq!(received.bytes(), [number as u8]);
+            endpoint.free_comm(comm).expect("nothing is left");
+        }
+        assert!(world(endpoint).is_offloaded(), "there is room again");
+        let (counts, software) = endpoint.counts();
+        assert_eq!((counts.boundary.fallback_tables, software.matches), (1, 4));
     });
 }
 

@@ -13,7 +13,7 @@ use crate::number::{ReceiveId, StoredId};
 use crate::shared::Shared;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{CommId, Hints, WildcardClass};
+use crate::{CommId, Hints, Offload, WildcardClass};
 
 impl Boundary {
     /// Executes every command but posts.
@@ -165,9 +165,10 @@ impl Boundary {
         let known =
             self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
         let fits = known && (1..=BINS_MAX as u32).contains(&bins);
-        let base = if fits { self.room.take(bins) } else { None };
+        let wanted = hints.offload == Offload::IfItFits;
+        let base = if fits && wanted { self.room.take(bins) } else { None };
         let Some(base) = base else {
-            nic.boundary_counters.fallback_tables.add(1);
+            nic.boundary_counters.fallback_tables.add(u64::from(wanted));
             return self.report(nic, Completion::Created { request, offloaded: false });
         };
         let control = &mut self.comms[comm.0 as usize];

@@ -25,7 +25,7 @@ mod workload;
 use core::fmt;
 
 pub use choice::{Barrier, Choice, Domains, FastPath, InlineHashes, Removal};
-pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
+pub use operation::{Hints, MsgId, Offload, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
 pub use step::Path;
 pub use workload::PaperWorkload;

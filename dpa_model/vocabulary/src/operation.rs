@@ -26,6 +26,19 @@ pub struct Hints {
     /// `mpi_assert_allow_overtaking`: messages and receives need no order: no barrier, no
     /// detection.
     pub allow_overtaking: bool,
+    /// Where it is matched. Each process may choose for itself.
+    pub offload: Offload,
+}
+
+/// Where a communicator is matched (paper, section IV.E).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Offload {
+    /// On the NIC, if it has room for the tables.
+    #[default]
+    IfItFits,
+    /// In software on the host.
+    Never,
 }
 
 /// One operation. Matching sees nothing but a sequence of operations in a fixed order.

@@ -111,6 +111,11 @@
 #define DPAMATCH_HINT_ALLOW_OVERTAKING 4
 
 /*
+ Software on the host matches the communicator, which takes no room on the NIC.
+ */
+#define DPAMATCH_HINT_NO_OFFLOAD 8
+
+/*
  A communicator of an endpoint.
  */
 typedef struct dpamatch_comm dpamatch_comm;

@@ -1,7 +1,7 @@
 //! Communicators.
 
-use dpamatch::Hints;
 use dpamatch::endpoint::{Communicator, FreeError};
+use dpamatch::{Hints, Offload};
 
 use crate::code::{DPAMATCH_AGAIN, DPAMATCH_ERR_STOPPED, Failure, guarded};
 use crate::endpoint::{Endpoint, Inside, Name, with};
@@ -12,6 +12,8 @@ pub const DPAMATCH_HINT_NO_ANY_SOURCE: u32 = 1;
 pub const DPAMATCH_HINT_NO_ANY_TAG: u32 = 2;
 /// Messages may overtake each other (mpi_assert_allow_overtaking).
 pub const DPAMATCH_HINT_ALLOW_OVERTAKING: u32 = 4;
+/// Software on the host matches the communicator, which takes no room on the NIC.
+pub const DPAMATCH_HINT_NO_OFFLOAD: u32 = 8;
 
 /// A communicator of an endpoint.
 #[derive(Debug)]
@@ -51,13 +53,17 @@ pub unsafe extern "C" fn dpamatch_comm_create(
     comm: *mut *mut Comm,
 ) -> i32 {
     guarded(|| {
-        if comm.is_null() || hints > 7 {
+        if comm.is_null() || hints > 15 {
             return Err(Failure::argument("unknown hints, or no place for the communicator"));
         }
         let hints = Hints {
             no_any_source: hints & DPAMATCH_HINT_NO_ANY_SOURCE != 0,
             no_any_tag: hints & DPAMATCH_HINT_NO_ANY_TAG != 0,
             allow_overtaking: hints & DPAMATCH_HINT_ALLOW_OVERTAKING != 0,
+            offload: match hints & DPAMATCH_HINT_NO_OFFLOAD {
+                0 => Offload::IfItFits,
+                _ => Offload::Never,
+            },
         };
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, |inside| Ok(inside.endpoint.create_comm(hints)?)) }?;

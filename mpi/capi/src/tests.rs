@@ -196,8 +196,9 @@ fn hints_exclude_the_wildcard_that_they_name() {
         (0, DPAMATCH_OK, DPAMATCH_OK),
         (DPAMATCH_HINT_NO_ANY_SOURCE, DPAMATCH_ERR_WILDCARD, DPAMATCH_OK),
         (DPAMATCH_HINT_NO_ANY_TAG, DPAMATCH_OK, DPAMATCH_ERR_WILDCARD),
-        (7, DPAMATCH_ERR_WILDCARD, DPAMATCH_ERR_WILDCARD),
+        (15, DPAMATCH_ERR_WILDCARD, DPAMATCH_ERR_WILDCARD),
         (DPAMATCH_HINT_ALLOW_OVERTAKING, DPAMATCH_OK, DPAMATCH_OK),
+        (DPAMATCH_HINT_NO_OFFLOAD, DPAMATCH_OK, DPAMATCH_OK),
     ] {
         let world = World::with_hints(hints);
         for (wild, expected) in [((DPAMATCH_ANY_SOURCE, 0), source), ((0, DPAMATCH_ANY_TAG), tag)] {
@@ -208,7 +209,7 @@ fn hints_exclude_the_wildcard_that_they_name() {
     }
     let world = World::new();
     let mut none = null_mut();
-    let code = call!(dpamatch_comm_create(world.endpoint, 8, &raw mut none));
+    let code = call!(dpamatch_comm_create(world.endpoint, 16, &raw mut none));
     assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
 }
 

@@ -8,6 +8,7 @@ use dpa_model::{NicConfig, Options};
 use dpamatch::named::SetError;
 use dpamatch::registry::{self, EngineEntry, EngineOptions};
 
+use crate::endpoint::usage;
 use crate::wire::TcpChoice;
 
 /// Options of a process, read once.
@@ -31,6 +32,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) short_path: bool,
     /// Empty polls in a row before the thread yields; 0: never.
     pub(crate) yield_after: u32,
+    /// Communicators that software matches, by kind or by kind and number.
+    pub(crate) keep_off: Vec<String>,
 }
 
 /// A variable with an invalid value.
@@ -89,8 +92,17 @@ impl Source<'_> {
 }
 
 /// The variables that are not in [`MATCHING`], without `DPAMATCH_`.
-const OWN: &[&str] =
-    &["ENGINE", "STATS", "LOG", "READ_PEERS", "TCP", "RING_LINES", "SHORT_PATH", "YIELD"];
+const OWN: &[&str] = &[
+    "ENGINE",
+    "STATS",
+    "LOG",
+    "READ_PEERS",
+    "TCP",
+    "RING_LINES",
+    "SHORT_PATH",
+    "YIELD",
+    "KEEP_OFF",
+];
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {
@@ -184,6 +196,15 @@ impl ProviderOptions {
                 lines.ok_or_else(|| "a power of two, 512 to 1048576".to_owned())
             }),
             short_path: source.switch("SHORT_PATH", !shapes_blocks(look)),
+            keep_off: source.parsed("KEEP_OFF", Vec::new(), |text| {
+                let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
+                match names.iter().all(|name| usage::is_name(name)) {
+                    true => Ok(names),
+                    false => Err("user, collective, control or unknown, each with a number or \
+                                  without, as in: user 2, collective"
+                        .to_owned()),
+                }
+            }),
             yield_after: source.parsed("YIELD", yield_after(look), |text| {
                 text.parse().map_err(|_| "a number".to_owned())
             }),
@@ -253,6 +274,8 @@ mod tests {
         let options = options.expect("good values");
         assert_eq!(options.matching.nic.handlers, 8);
         assert_eq!(options.engine.map(|entry| entry.name), Some("list"));
+        let kept = read(&[("KEEP_OFF", "collective, user 12")]).map(|options| options.keep_off);
+        assert_eq!(kept, Ok(vec!["collective".to_owned(), "user 12".to_owned()]));
         assert!(!options.read_peers && !options.matching.threads);
         assert!(read(&[("ENGINE", "optimistic")]).expect("the NIC").engine.is_none());
     }
@@ -331,6 +354,8 @@ mod tests {
             ("TCP", "nowhere"),
             ("RING_LINES", "1000"),
             ("LOG", ""),
+            ("KEEP_OFF", "user 2,world"),
+            ("KEEP_OFF", "user x"),
         ] {
             let message = read(&[(name, value)]).expect_err("nonsense");
             assert!(!message.contains('\n'), "{message}");

@@ -128,6 +128,7 @@ impl NicArgs {
                 no_any_source: hinted(HintArg::NoAnySource),
                 no_any_tag: hinted(HintArg::NoAnyTag),
                 allow_overtaking: hinted(HintArg::AllowOvertaking),
+                ..Hints::default()
             },
             ..EngineOptions::default()
         };

@@ -8,7 +8,7 @@ use crate::index::CommView;
 use crate::matching::tests::{Random, tables, told};
 use crate::{
     BoundaryCounts, CommId, Envelope, Event, FastPath, ForwardedRequest, Hints, InlineHashes, Nic,
-    NicConfig, Options, Order, Rank, RequestId, Round, Selector, SourceSel, Tag, TagSel,
+    NicConfig, Offload, Options, Order, Rank, RequestId, Round, Selector, SourceSel, Tag, TagSel,
     TakenMessage, WildcardClass,
 };
 
@@ -333,6 +333,7 @@ fn rows_and_single_operations_agree() {
             no_any_source: random.below(5) == 0,
             no_any_tag: random.below(5) == 0,
             allow_overtaking: random.below(5) == 0,
+            offload: random.pick(&[Offload::IfItFits, Offload::IfItFits, Offload::Never]),
         });
         let few = 1 + random.below(4) as u32;
         let (wild, hashes) = (random.below(2) == 0, random.below(3) > 0);

@@ -21,7 +21,7 @@ mod short;
 mod stats;
 mod table;
 mod tables;
-mod usage;
+pub(crate) mod usage;
 mod waiting;
 
 use std::collections::{HashMap, VecDeque};
@@ -47,7 +47,7 @@ use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
-use usage::Usage;
+use usage::{KeptOff, Usage};
 
 /// Longest time that a closing endpoint waits for its peers to take its records.
 const LINGER: Duration = Duration::from_secs(2);
@@ -250,7 +250,7 @@ impl Endpoint {
     /// The obstacle, in words.
     pub(crate) fn new(common: &Common) -> Result<Self, String> {
         let options = &common.options;
-        let matcher = new_matcher(options)?;
+        let matcher = new_matcher(options, 0)?;
         let address = Address::fresh().map_err(|error| format!("no random numbers: {error}"))?;
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC)
             .map_err(|error| format!("no epoll descriptor: {error}"))?;
@@ -344,11 +344,12 @@ impl Endpoint {
     }
 }
 
-/// The matcher that the options name.
-fn new_matcher(options: &ProviderOptions) -> Result<Matching, String> {
+/// The matcher that the options name, for match bits with these protocol bits.
+fn new_matcher(options: &ProviderOptions, protocol: u64) -> Result<Matching, String> {
     match options.engine {
         None => {
-            let matcher = NicMatcher::new(&options.matching, options.short_path);
+            let kept_off = KeptOff { protocol, names: options.keep_off.clone() };
+            let matcher = NicMatcher::new(&options.matching, options.short_path, kept_off);
             Ok(Matching::Nic(Box::new(matcher.map_err(|error| error.to_string())?)))
         }
         Some(entry) => match entry.engine(&options.matching) {
@@ -377,7 +378,7 @@ impl Endpoint {
                     log.begin_segment(self.rule.contexts().0);
                 }
                 // It was built from the same options before.
-                if let Ok(matcher) = new_matcher(&common.options) {
+                if let Ok(matcher) = new_matcher(&common.options, self.rule.contexts().0) {
                     self.matcher = matcher;
                 }
             }

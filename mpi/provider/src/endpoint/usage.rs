@@ -169,6 +169,29 @@ pub(super) fn describe(protocol: u64, context: u64) -> String {
     format!("{} {number}", kind.name())
 }
 
+/// Whether this names a kind, or a communicator as [`describe`] does.
+pub(crate) fn is_name(text: &str) -> bool {
+    let (kind, number) = text.split_once(' ').unwrap_or((text, "0"));
+    Kind::ALL.iter().any(|known| known.name() == kind) && number.parse::<u64>().is_ok()
+}
+
+/// The communicators that software matches instead of the NIC.
+#[derive(Debug)]
+pub(crate) struct KeptOff {
+    pub(crate) protocol: u64,
+    /// Kinds and descriptions.
+    pub(crate) names: Vec<String>,
+}
+
+impl KeptOff {
+    /// Whether the communicator with these match bits is one of them.
+    pub(crate) fn has(&self, bits: u64) -> bool {
+        let described = describe(self.protocol, (bits & !self.protocol) >> 31);
+        let rest = |name: &String| described.strip_prefix(name.as_str());
+        self.names.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+}
+
 /// Most columns over time. Beyond it, pairs of columns are merged.
 const COLUMNS: usize = 256;
 /// Length of a column in the beginning.
@@ -472,6 +495,14 @@ mod tests {
 
     const MPICH: u64 = 0x00c0_0000_0000_0000;
     const OPEN_MPI: u64 = 1 << 32;
+
+    #[test]
+    fn communicators_are_kept_off_by_kind_or_number() {
+        let names = ["collective", "user 2"].map(str::to_owned).to_vec();
+        let kept = KeptOff { protocol: 0x00c0_0000_0000_0000, names };
+        let off = |context: u64| kept.has(context << 31 | 77) && kept.has(context << 31 | 3 << 54);
+        assert_eq!([2, 3, 5, 4, 20].map(off), [true, true, true, false, false]);
+    }
 
     #[test]
     fn contexts_are_told_apart() {

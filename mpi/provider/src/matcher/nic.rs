@@ -26,6 +26,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Ta
 
 use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
+use crate::endpoint::usage::KeptOff;
 
 /// Records a match of a receive and a message. `None`: an unknown name.
 #[inline]
@@ -108,6 +109,9 @@ pub(crate) struct NicMatcher {
     slots: u32,
     /// Which communicator has each of the NIC's numbers.
     tenants: Vec<Option<CommId>>,
+    /// Numbers of communicators beyond the NIC's.
+    beyond: u32,
+    kept_off: KeptOff,
     homes: Vec<Home>,
     evictions: u64,
     arrivals: u64,
@@ -131,7 +135,11 @@ impl NicMatcher {
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(options: &EngineOptions, short: bool) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        options: &EngineOptions,
+        short: bool,
+        kept_off: KeptOff,
+    ) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the shared queue that every NIC has.
         let config =
             NicConfig { bins: options.bins.get() as usize, completion_queues: 2, ..options.nic };
@@ -157,6 +165,8 @@ impl NicMatcher {
             bins: config.bins as u32,
             slots: config.communicators as u32,
             tenants: Vec::new(),
+            beyond: 0,
+            kept_off,
             homes: Vec::new(),
             evictions: 0,
             arrivals: 0,
@@ -263,30 +273,34 @@ impl NicMatcher {
 
     /// The NIC's number for a communicator of which one more receive or message waits.
     #[inline(always)]
-    fn waits_on_nic(&mut self, comm: CommId) -> CommId {
+    fn waits_on_nic(&mut self, comm: CommId, bits: u64) -> CommId {
         if let Some(Home { slot: Some(slot), waiting }) = self.homes.get_mut(comm.0 as usize) {
             *waiting += 1;
             return CommId(*slot);
         }
-        let slot = self.bring_onto_nic(comm);
+        let slot = self.bring_onto_nic(comm, bits);
         self.home(comm).waiting += 1;
         slot
     }
 
     /// The NIC's number for a communicator.
-    fn on_nic(&mut self, comm: CommId) -> CommId {
+    fn on_nic(&mut self, comm: CommId, bits: u64) -> CommId {
         match self.homes.get(comm.0 as usize) {
             Some(&Home { slot: Some(slot), .. }) => CommId(slot),
-            _ => self.bring_onto_nic(comm),
+            _ => self.bring_onto_nic(comm, bits),
         }
     }
 
     #[cold]
-    fn bring_onto_nic(&mut self, comm: CommId) -> CommId {
-        let slot = self.make_room();
-        self.tenants[slot as usize] = Some(comm);
+    fn bring_onto_nic(&mut self, comm: CommId, bits: u64) -> CommId {
+        let slot = if self.kept_off.has(bits) { None } else { self.make_room() };
+        let slot = slot.unwrap_or_else(|| {
+            self.beyond += 1;
+            self.slots + self.beyond - 1
+        });
         self.home(comm).slot = Some(slot);
         if slot < self.slots {
+            self.tenants[slot as usize] = Some(comm);
             while self.port.create(CommId(slot), self.bins, Hints::default(), 0).is_err() {
                 self.step();
             }
@@ -297,24 +311,20 @@ impl NicMatcher {
         CommId(slot)
     }
 
-    /// A number that no communicator has: a fresh one, one of a communicator with empty queues, or
-    /// one without tables.
-    fn make_room(&mut self) -> u32 {
+    /// A number with tables that no communicator has: a fresh one, or that of a communicator with
+    /// empty queues.
+    fn make_room(&mut self) -> Option<u32> {
         if (self.tenants.len() as u32) < self.slots {
             self.tenants.push(None);
-            return self.tenants.len() as u32 - 1;
+            return Some(self.tenants.len() as u32 - 1);
         }
         self.run();
-        let idle =
-            self.tenants[..self.slots as usize].iter().enumerate().find_map(|(slot, &comm)| {
-                let home = self.homes.get(comm?.0 as usize)?;
-                (home.waiting == 0 && self.software.is_empty(CommId(slot as u32)))
-                    .then_some((slot as u32, comm?))
-            });
-        let Some((slot, comm)) = idle else {
-            self.tenants.push(None);
-            return self.tenants.len() as u32 - 1;
-        };
+        let idle = self.tenants.iter().enumerate().find_map(|(slot, &comm)| {
+            let home = self.homes.get(comm?.0 as usize)?;
+            (home.waiting == 0 && self.software.is_empty(CommId(slot as u32)))
+                .then_some((slot as u32, comm?))
+        });
+        let (slot, comm) = idle?;
         self.evictions += 1;
         self.home(comm).slot = None;
         self.software.free_comm(CommId(slot));
@@ -323,7 +333,7 @@ impl NicMatcher {
         }
         self.busy = true;
         self.run();
-        slot
+        Some(slot)
     }
 
     /// Posts a receive on the NIC.
@@ -436,7 +446,7 @@ impl NicMatcher {
 
 impl Matcher for NicMatcher {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
-        let comm = self.waits_on_nic(asked.comm);
+        let comm = self.waits_on_nic(asked.comm, asked.bits);
         let request = match (asked.selector.source, asked.selector.tag) {
             // Copied field by field: the caller has just written it in parts, and a read as a whole
             // would wait for those stores longer than the rest takes.
@@ -460,7 +470,7 @@ impl Matcher for NicMatcher {
     }
 
     fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
-        let comm = self.waits_on_nic(carried.envelope.comm);
+        let comm = self.waits_on_nic(carried.envelope.comm, carried.bits);
         self.messages.insert(self.arrivals, msg, carried.envelope.comm);
         let envelope = Envelope { comm, ..carried.envelope };
         while self.sender.try_send(envelope, &[], 0) == Err(SendError::ReceiverNotReady) {
@@ -483,7 +493,7 @@ impl Matcher for NicMatcher {
     }
 
     fn probe(&mut self, asked: &Asked, take: bool) {
-        let comm = self.on_nic(asked.comm);
+        let comm = self.on_nic(asked.comm, asked.bits);
         while self.port.probe(comm, asked.selector, take, 0).is_err() {
             self.step();
         }

@@ -191,6 +191,7 @@ fn both_ways_match_alike() {
                 match seed % 4 {
                     1 => nic.receives = 6,
                     2 => (nic.unexpected, nic.communicators) = (8, 2),
+                    3 if seed > 12 => options.keep_off = vec!["user 8".to_owned()],
                     _ => {}
                 }
                 if seed % 3 == 0 {
@@ -204,9 +205,9 @@ fn both_ways_match_alike() {
         for [_, events, results] in [&one, &other] {
             assert_eq!(*results, oracle(events), "seed {seed}");
         }
-        // Where little fits on the NIC, software soon matches most. It holds decisions back, so
+        // Where little fits on the NIC, or is kept off it, software soon matches most. It holds decisions back, so
         // those of different communicators may come in another order.
-        let small = matches!(seed % 4, 1 | 2);
+        let small = matches!(seed % 4, 1 | 2) || seed % 4 == 3 && seed > 12;
         assert!(
             small || short[0] > 100 && short[1] > 100,
             "seed {seed}: only {short:?} were short"
