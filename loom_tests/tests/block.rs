@@ -264,6 +264,12 @@ scenarios! {
         let expected = ["clean", "slow", "unexpected", "stored"];
         three("block/X3 one of three", usual(), &steps, &expected, &NO_FAST);
     }
+    a_message_whose_chain_is_empty {
+        let steps = [post(0, 7), post(0, 7), send(1, 9), send(0, 7), send(0, 7)];
+        let mut stream = of(3, usual(), &steps);
+        stream.config.bins = 64;
+        alone("block/an empty chain", stream, &CLEAN_FAST, &[]);
+    }
     x4_mixed_keys {
         let posts = [post(0, 7), post(1, 9), post(None, None)];
         let steps = [&posts[..], &[send(0, 7), send(0, 7), send(1, 9), send(0, 7)]].concat();

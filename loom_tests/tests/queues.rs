@@ -4,9 +4,9 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use dpa_model::{Data, Drain, Event, NicConfig, Options, Sender, Wait};
+use dpa_model::{Data, Drain, Event, NicConfig, Options, SendError, Sender, Wait};
 use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
@@ -75,13 +75,13 @@ fn finish(
 }
 
 /// One sender, and more messages than its queue holds.
-fn goes_round(name: &str, bound: usize, config: NicConfig) {
+fn goes_round(name: &str, bound: usize, config: NicConfig, length: usize) {
     model(name, 2, Some(bound), &["send_queue_full", "clean"], &[], move |rotation, paths| {
         let mut parts = build(config);
         let setup = post_first(&mut parts, 5);
         let roles = vec![
             lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
-            send(parts.sender, 0, 5, LENGTH),
+            send(parts.sender, 0, 5, length),
         ];
         let ends = finish(run(roles, rotation), parts.host, setup, paths);
         in_order(&ends.events, 1, 5);
@@ -90,7 +90,7 @@ fn goes_round(name: &str, bound: usize, config: NicConfig) {
 
 #[test]
 fn completion_queue_goes_round() {
-    goes_round("queues/completion queue, wrap-around", 4, alone(2));
+    goes_round("queues/completion queue, wrap-around", 4, alone(2), LENGTH);
 }
 
 #[test]
@@ -116,7 +116,56 @@ fn several(completion_queues: usize) -> NicConfig {
 
 #[test]
 fn an_own_queue_goes_round() {
-    goes_round("queues/own queue, wrap-around", 3, several(2));
+    goes_round("queues/own queue, wrap-around", 3, several(2), LENGTH);
+}
+
+/// Copied in the sender's loop: into the entry in two parts, and into a bounce buffer.
+#[test]
+fn an_own_queue_carries_longer_messages() {
+    goes_round("queues/own queue, parts of an entry", 2, several(2), 12);
+    let config = NicConfig { handlers: 2, bounce_buffers: 2, ..several(2) };
+    goes_round("queues/own queue, bounce buffers", 2, config, 30);
+}
+
+fn received_in(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::Received { .. })).count()
+}
+
+/// What the host reads as consumed it can poll, and what was sent before a snapshot is in it.
+#[test]
+fn the_host_sees_how_far_the_nic_is() {
+    let expected = ["none received", "one received", "both received"];
+    model("queues/how far the NIC is", 3, Some(1), &expected, &[], move |rotation, paths| {
+        let mut parts = build(several(2));
+        let setup = post_first(&mut parts, 2);
+        let mut host = parts.host;
+        let look: Role = Box::new(move || {
+            let (mut wait, mut events) = (Wait::new(), Vec::new());
+            let (sent, dealt_with) = host.arrivals();
+            let snapshot = host.sent();
+            assert!(dealt_with <= sent && sent <= 2, "{dealt_with} of {sent}");
+            while !host.have_arrived(&snapshot) {
+                wait.pause();
+            }
+            let later = host.arrivals().0;
+            let least = if host.is_settled() { later } else { sent };
+            while let Some(event) = host.poll() {
+                events.push(event);
+            }
+            assert!(received_in(&events) as u64 >= least, "consumed, but not to be polled");
+            Ends { host: Some(host), events, ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 2),
+            send(parts.sender, 0, 2, LENGTH),
+            look,
+        ];
+        let mut ends = run(roles, rotation);
+        paths.note(expected[received_in(&ends.events)]);
+        ends.posted = setup.posted;
+        ends.read();
+        in_order(&ends.events, 1, 2);
+    });
 }
 
 #[test]
@@ -282,6 +331,40 @@ fn command_queue_full_and_empty() {
             paths.note("command queue full");
         }
         assert_eq!(ends.replay(paths), (4, 0));
+    });
+}
+
+/// A sender learns that the drain is gone, and what the drain has not taken stays untaken.
+#[test]
+fn a_drain_ends() {
+    let expected = ["none sent", "one sent", "two sent"];
+    model("queues/a drain's end", 2, None, &expected, &[], move |rotation, paths| {
+        let parts = build(alone(2));
+        let mut drain = Drain::new(*ManuallyDrop::into_inner(parts.leader));
+        let end: Role = Box::new(move || {
+            let taken = drain.next(|envelope, _| envelope.source.get());
+            assert!(taken.is_none_or(|source| source == 0));
+            drop(drain);
+            Ends::default()
+        });
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&sent);
+        let mut sender = parts.sender;
+        let send: Role = Box::new(move || {
+            let mut number = 0;
+            let error = loop {
+                match sender.send(envelope(0, 0, 7), &payload(number, LENGTH)) {
+                    Ok(()) => number += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error, SendError::Stopped);
+            count.store(number as usize, Relaxed);
+            Ends::default()
+        });
+        run(vec![end, send], rotation);
+        paths.note(expected[sent.load(Relaxed).min(2)]);
+        std::mem::forget(parts.host);
     });
 }
 

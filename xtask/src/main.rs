@@ -15,6 +15,7 @@ mod process;
 mod rv64;
 mod site;
 mod test;
+mod unmodelled;
 
 struct Task {
     name: &'static str,
@@ -65,6 +66,15 @@ const TASKS: &[Task] = &[
             ("cargo xtask orderings --list", "the places, as `cargo xtask rv64 weak` takes them"),
         ],
         run: orderings::run,
+    },
+    Task {
+        name: "unmodelled",
+        about: "print the functions of the card that no loom model runs; loom_tests/unmodelled.txt gives each a reason",
+        examples: &[(
+            "cargo xtask unmodelled",
+            "five minutes with its build; needs `rustup component add llvm-tools`",
+        )],
+        run: unmodelled::run,
     },
     Task {
         name: "algorithm",

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let mut models = Vec::new();
-    for program in programs()? {
+    for program in programs(&mut crate::mutants::cargo(&root(), &["--tests", "--no-run"]))? {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
@@ -122,9 +122,9 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<Noticed>, Failure
     Ok(ran.is_ok().then_some(Noticed::Firmware))
 }
 
-fn programs() -> Result<Vec<PathBuf>, Failure> {
-    let mut cargo = crate::mutants::cargo(&root(), &["--tests", "--no-run"]);
-    let built = process::run(&mut cargo).map_err(Failure::Task)?;
+/// The test programs that a cargo command builds.
+pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
+    let built = process::run(cargo).map_err(Failure::Task)?;
     let lines = built.output.lines().filter_map(|line| line.trim().strip_prefix("Executable "));
     // `tests/block.rs (target/loom/models/deps/block-0123)`
     let programs = lines.filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'));
@@ -174,7 +174,7 @@ fn weakenings(folder: &Path) -> Result<Vec<Weakening>, String> {
     Ok(found)
 }
 
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+pub(crate) fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
