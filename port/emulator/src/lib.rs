@@ -30,7 +30,7 @@
 //!   the top. Polls in vain, locks and fences yield, so handlers that spin share a worker.
 //! - [`queue`]: the NIC behind one lock. Entries have the formats of the hardware.
 //! - [`verbs`]: the calls of libibverbs and mlx5dv that host parts use, and steering rules.
-//! - [`wire`]: where frames come from and go to.
+//! - [`wire`]: where frames come from and go to: files, or back.
 //! - [`check`]: the lines that say what a program did wrong.
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
@@ -40,7 +40,8 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `DPA_WIRE` | `pcap:in=FILE,out=FILE`; see [`wire`] |
+//! | `DPA_WIRE` | such as `pcap:in=FILE,out=FILE`; see [`wire`] |
+//! | `DPA_DEVICE` | name of the device, `mlx5_0` by default |
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |

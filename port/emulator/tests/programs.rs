@@ -161,3 +161,48 @@ fn each_error_of_a_program_becomes_a_line() {
     let late = "the activation takes more than 1 s (DPA_WATCHDOG_S)";
     assert_eq!(lines, [late, "the handler returned without a reschedule; it ends"], "{waits}");
 }
+
+/// One frame goes back and forth between the program and a reflector.
+#[test]
+fn a_reflector_sends_each_answer_back() {
+    let program = build("examples", "counter");
+    let input = prefix().join("one.pcap");
+    std::fs::write(&input, file(&[frame(3, false)])).expect("a file");
+    for (wire, least) in [("reflect", 40), ("loop", 40)] {
+        let wire = format!("{wire}:in={},rules=1", input.display());
+        let ran = run(Command::new(&program).arg(least.to_string()).env("DPA_WIRE", wire));
+        let said = text(&ran.stdout);
+        let numbers: Vec<usize> =
+            said.split(|letter: char| !letter.is_ascii_digit()).flat_map(str::parse).collect();
+        let [frames, bytes] = numbers[..] else { panic!("{said}") };
+        assert!(frames >= least && bytes >= frames * 63, "{said}");
+    }
+    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "tap:x"));
+    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
+}
+
+/// The page's commands, with a prefix and a file of frames.
+#[test]
+fn the_page_s_commands_count_its_frames() {
+    let page = include_str!("../../../docs/flexio.md");
+    let lines = page.lines().skip_while(|line| *line != "## A handler that counts packets");
+    let block = lines.skip_while(|line| !line.starts_with("    "));
+    let block: Vec<_> = block.take_while(|line| line.starts_with("    ")).collect();
+    let folder = prefix().join("page");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let frames: Vec<_> = (0..500).map(|number| frame(number, false)).collect();
+    std::fs::write(folder.join("frames.pcap"), file(&frames)).expect("a file of frames");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+    // The commands name files of the repository and of the reader's folder.
+    let script =
+        block.join("\n").replace("port/emulator", &format!("{}/port/emulator", root.display()));
+    let script = script.replace("PREFIX", &folder.join("prefix").display().to_string());
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", &script]).current_dir(&folder).env("CARGO", env!("CARGO"));
+    let ran = run(shell.env("CARGO_PROFILE", "dev").env("CARGO_TARGET_DIR", target));
+    let bytes: usize = frames.iter().map(Vec::len).sum();
+    assert_eq!(text(&ran.stdout), format!("500 frames, {bytes} bytes\n"));
+    let answers: Vec<_> = (0..500).map(|number| frame(number, true)).collect();
+    assert!(std::fs::read(folder.join("answers.pcap")).expect("answers") == file(&answers));
+}

@@ -23,6 +23,11 @@
 #define __dpa_rpc__ __attribute__((section("dpa_rpc"), used, noinline))
 #endif
 
+/* Programs up to 2.2 stand between these two. */
+#define __FLEXIO_ENTRY_POINT_START
+#define __FLEXIO_ENTRY_POINT_END
+#define flexio_dev_return() dpa_emulator_end(DPA_EMULATOR_RESCHEDULE)
+
 typedef uint64_t flexio_uintptr_t;
 typedef void(flexio_dev_event_handler_t)(uint64_t argument);
 typedef uint64_t(flexio_dev_rpc_handler_t)(uint64_t argument);

@@ -134,7 +134,8 @@ impl Nic {
 
     pub(crate) fn receive_frame(&mut self, frame: &[u8]) -> Arrival {
         let Some(number) = self.steering.receive(frame) else {
-            return if self.steering.receives() { Arrival::Dropped } else { Arrival::Later };
+            let are_there = self.steering.receiving() >= self.wires.rules;
+            return if are_there { Arrival::Dropped } else { Arrival::Later };
         };
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         let Some(receiver) = wq else { return Arrival::Dropped };

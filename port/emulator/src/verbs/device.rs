@@ -5,6 +5,7 @@ use crate::machine::machine;
 use crate::queue::Mkey;
 use crate::status::{Refusal, value};
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::LazyLock;
 
 #[repr(C)]
 struct Device {
@@ -48,25 +49,27 @@ struct Mr {
 const _: () = assert!(size_of::<Device>() == 664 && size_of::<Context>() == 328);
 const _: () = assert!(size_of::<Pd>() == 16 && size_of::<Mr>() == 48);
 
-const fn text<const N: usize>(text: &[u8]) -> [u8; N] {
+fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
-    let mut at = 0;
-    while at < text.len() {
-        bytes[at] = text[at];
-        at += 1;
-    }
+    let length = text.len().min(N - 1);
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
     bytes
 }
 
-static DEVICE: Device = Device {
+/// The one device. Programs that look for another name get it from `DPA_DEVICE`.
+static DEVICE: LazyLock<Device> = LazyLock::new(|| Device {
     operations: [0; 2],
     node: 1,
     transport: 0,
-    name: text(b"mlx5_0"),
-    device_name: text(b"uverbs0"),
+    name: text(&std::env::var("DPA_DEVICE").unwrap_or_else(|_| "mlx5_0".into())),
+    device_name: text("uverbs0"),
     path: [0; 256],
     ib_path: [0; 256],
-};
+});
+
+fn device() -> *const Device {
+    &raw const *DEVICE
+}
 
 /// A protection domain for a process that names none.
 pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
@@ -82,7 +85,7 @@ extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *const c_void {
         // SAFETY: a place for a number, by the API's contract.
         unsafe { count.write(1) };
     }
-    let list = [std::ptr::from_ref(&DEVICE).cast::<c_void>(), std::ptr::null()];
+    let list = [device().cast::<c_void>(), std::ptr::null()];
     Box::into_raw(Box::new(list)).cast()
 }
 
@@ -102,10 +105,10 @@ extern "C" fn ibv_get_device_name(_device: *const c_void) -> *const c_char {
 #[unsafe(no_mangle)]
 extern "C" fn ibv_open_device(device: *const c_void) -> *mut c_void {
     value("ibv_open_device", std::ptr::null_mut(), || {
-        if !std::ptr::eq(device.cast(), &DEVICE) {
+        if device.cast() != self::device() {
             return Err("an unknown device".into());
         }
-        let (device, operations, mutex) = (std::ptr::from_ref(&DEVICE), [0; 32], [0; 5]);
+        let (device, operations, mutex) = (self::device(), [0; 32], [0; 5]);
         let (command, event, vectors, compatible) = (-1, -1, 1, 0);
         let made = Context { device, operations, command, event, vectors, mutex, compatible };
         Ok(Box::into_raw(Box::new(made)).cast())

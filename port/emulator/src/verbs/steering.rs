@@ -109,8 +109,9 @@ impl Steering {
         }
     }
 
-    pub(crate) fn receives(&self) -> bool {
-        self.rules.iter().any(|rule| rule.direction == Direction::Receive)
+    /// Number of rules that receive.
+    pub(crate) fn receiving(&self) -> usize {
+        self.rules.iter().filter(|rule| rule.direction == Direction::Receive).count()
     }
 
     /// Whether a frame that goes reaches the port. A host that forwards nothing lets all pass.

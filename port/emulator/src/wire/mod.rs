@@ -1,11 +1,32 @@
-//! Where frames come from and go to. `DPA_WIRE` chooses: `pcap:in=FILE,out=FILE` plays the frames
-//! of a file once a thread can take them, and writes what the device part sends.
+//! Where frames come from and go to. `DPA_WIRE` chooses a wire and its options:
+//!
+//! | wire | where frames come from |
+//! |---|---|
+//! | `pcap` | only from a file |
+//! | `loop`, `reflect` | what the device part sends comes back, as it is or with addresses swapped |
+//!
+//! | option | meaning |
+//! |---|---|
+//! | `in=FILE` | plays the frames of a file once a thread can take them |
+//! | `out=FILE` | writes what the device part sends |
+//! | `rules=N` | a frame without a rule waits for the N-th rule that receives; 1 by default |
 
 mod pcap;
 
 use pcap::{Reader, Writer};
+use std::collections::VecDeque;
 
 pub(crate) const BURST: usize = 16;
+
+/// Frames that a loop holds at most; it drops others.
+const BACK: usize = 1 << 12;
+
+/// Frames that come back.
+#[derive(Default)]
+struct Back {
+    frames: VecDeque<Vec<u8>>,
+    swaps: bool,
+}
 
 #[derive(Default)]
 pub(crate) struct Wires {
@@ -14,20 +35,33 @@ pub(crate) struct Wires {
     /// The frame that no queue took, to be offered again.
     refused: Option<Vec<u8>>,
     last: Vec<u8>,
+    back: Option<Back>,
+    /// Rules that receive, without which no frame comes.
+    pub(crate) rules: usize,
 }
 
 impl Wires {
     pub(crate) fn new() -> Self {
-        let mut wires = Self::default();
+        let mut wires = Self { rules: 1, ..Self::default() };
         let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
-        let Some(options) = text.strip_prefix("pcap:") else {
-            crate::check::line(format_args!("DPA_WIRE={text}: an unknown wire"));
-            return wires;
-        };
-        for option in options.split(',') {
+        let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
+        match kind {
+            "pcap" => {}
+            "loop" => wires.back = Some(Back::default()),
+            "reflect" => wires.back = Some(Back { swaps: true, ..Back::default() }),
+            _ => {
+                crate::check::line(format_args!("DPA_WIRE={text}: an unknown wire"));
+                return wires;
+            }
+        }
+        for option in options.split(',').filter(|option| !option.is_empty()) {
             let result = match option.split_once('=') {
                 Some(("in", path)) => Reader::open(path).map(|made| wires.input = Some(made)),
                 Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
+                Some(("rules", count)) => count
+                    .parse()
+                    .map(|count| wires.rules = count)
+                    .map_err(|error| format!("{option}: {error}")),
                 _ => Err(format!("an unknown option {option}")),
             };
             if let Err(why) = result {
@@ -39,6 +73,7 @@ impl Wires {
 
     pub(crate) fn next(&mut self, frame: &mut Vec<u8>) -> bool {
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
+        let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
         frame.extend_from_slice(next.as_deref().unwrap_or_default());
         self.last = next.unwrap_or_default();
         !self.last.is_empty()
@@ -56,6 +91,15 @@ impl Wires {
     pub(crate) fn send(&mut self, frame: &[u8]) {
         if let Some(output) = &mut self.output {
             output.write(frame);
+        }
+        if let Some(back) = &mut self.back
+            && back.frames.len() < BACK
+        {
+            let mut frame = frame.to_vec();
+            if back.swaps && frame.len() >= 12 {
+                frame[..12].rotate_left(6);
+            }
+            back.frames.push_back(frame);
         }
     }
 }
