@@ -21,15 +21,17 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The rows of all tables; only a heading has no command.
+/// The rows of all tables; only a heading has no command. `"` stands for the command above.
 fn rows(page: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for line in page.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 4, "{line}");
-        match (code(cells[1]), code(cells[2])) {
+        let above = rows.last().filter(|_| cells[1] == "\"").map(|row| row.command.clone());
+        let command = above.or_else(|| code(cells[1]).map(str::to_owned));
+        match (command, code(cells[2])) {
             (Some(command), Some(output)) => {
-                rows.push(Row { command: command.to_owned(), output: plain(output) });
+                rows.push(Row { command, output: plain(output) });
             }
             _ => assert_eq!(cells[1..3], ["command", "output"], "{line}"),
         }

@@ -31,6 +31,11 @@ pub struct PollCosts {
     /// Copy rate of the processor, bytes per microsecond (ours: kernel module and shared memory
     /// break even near the published 4 KiB).
     pub copy_bytes_per_us: u64,
+    /// The same once source and destination fill the cache (ours: the kernel module stays best, as
+    /// published).
+    pub memory_bytes_per_us: u64,
+    /// The processor's cache (the testbed's).
+    pub cache_bytes: u64,
     /// Transfer rate of the NIC, bytes per microsecond (ours: the testbed's bus).
     pub network_bytes_per_us: u64,
 }
@@ -53,6 +58,8 @@ impl Default for PollCosts {
             page_map_ns: 700,
             network_post_ns: 1000,
             copy_bytes_per_us: 1600,
+            memory_bytes_per_us: 1100,
+            cache_bytes: 512 << 10,
             network_bytes_per_us: 870,
         }
     }
@@ -90,7 +97,8 @@ impl PollCosts {
     }
 
     pub fn copy_ns(&self, bytes: u64) -> u64 {
-        bytes * 1000 / self.copy_bytes_per_us
+        let fits = 2 * bytes < self.cache_bytes;
+        bytes * 1000 / if fits { self.copy_bytes_per_us } else { self.memory_bytes_per_us }
     }
 }
 
@@ -122,5 +130,8 @@ mod tests {
         assert_eq!(costs.moving_ns(Channel::SharedMemory, 0), 1200);
         assert_eq!(costs.kernel_moving_ns(8193), 3000 + 3 * 700 + costs.copy_ns(8193));
         assert_eq!(costs.moving_ns(Channel::SharedMemory, 1600), 1200 + 2 * 1000);
+        // Source and destination of 256 KiB fill the cache of 512 KiB.
+        let rate = |bytes| bytes * 1000 / costs.copy_ns(bytes);
+        assert_eq!([(256 << 10) - 1, 256 << 10].map(rate), [1600, 1100]);
     }
 }

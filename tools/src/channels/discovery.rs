@@ -191,29 +191,6 @@ mod tests {
         assert!((mean / (100.5 * 780.0) - 1.0).abs() < 0.01, "{mean}");
     }
 
-    #[test]
-    fn the_dynamic_scheme_gains_what_was_published() {
-        // The paper has up to -45 % at a burst of 200, ours -35 %: the policy looks for the first h
-        // messages of a network burst at the previous burst's ratio.
-        let gain = 1.0
-            - mean_ns(PolicySpec::Dynamic(10), &bursts(200))
-                / mean_ns(PolicySpec::RoundRobin, &bursts(200));
-        assert!((0.33..0.45).contains(&gain), "{gain}");
-    }
-
-    #[test]
-    fn a_burst_as_long_as_the_history_is_the_bad_case() {
-        // The prediction is always wrong.
-        for history in [8, 10, 20] {
-            let at = |burst| {
-                mean_ns(PolicySpec::Dynamic(history), &bursts(burst))
-                    / mean_ns(PolicySpec::RoundRobin, &bursts(burst))
-            };
-            assert!(at(history) > 1.2, "{}", at(history));
-            assert!(at(8 * history) < 0.9, "{}", at(8 * history));
-        }
-    }
-
     fn to_best(costs: &PollCosts, bench: &Discovery) -> f64 {
         let mean = |spec: PolicySpec| discover(&mut *spec.build(costs), costs, bench).mean_ns;
         mean(PolicySpec::RunLength) / PUBLISHED.map(mean).into_iter().fold(f64::INFINITY, f64::min)
@@ -304,21 +281,5 @@ mod tests {
         assert!((mean(Bursts::HeavyTailed(100)) / 5.19 - 1.0).abs() < 0.2);
         assert_eq!((mean(Bursts::InTurn(1, 5)), mean(Bursts::Switching(2, 6, 100))), (3.0, 4.0));
         assert_eq!(mean(Bursts::Constant(0)), 1.0);
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_and_every_message_is_found() {
-        let costs = PollCosts::default();
-        let bench = Discovery { pairs: 20, ..both(Bursts::Uniform(30)) };
-        let run = |seed| {
-            discover(
-                &mut *PolicySpec::RunLength.build(&costs),
-                &costs,
-                &Discovery { seed, ..bench },
-            )
-        };
-        assert_eq!(run(3), run(3));
-        assert_ne!(run(3), run(4));
-        assert!(run(3).messages >= 40 && run(3).messages <= 40 * 59);
     }
 }

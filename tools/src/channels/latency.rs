@@ -65,23 +65,4 @@ mod tests {
         let network = latency(PolicySpec::RoundRobin, Channel::Network, 4);
         assert!((network - (5000.0 + 4.0 + 390.0)).abs() < 15.0, "{network}");
     }
-
-    #[test]
-    fn shared_memory_gains_with_the_ratio_and_the_network_pays() {
-        // Compares the signs of all published changes.
-        let change = |ratio, channel, bytes| {
-            latency(PolicySpec::Static(ratio), channel, bytes)
-                / latency(PolicySpec::RoundRobin, channel, bytes)
-                - 1.0
-        };
-        for (ratio, bytes, published) in PUBLISHED {
-            let ours = change(ratio, Channel::SharedMemory, bytes);
-            assert!(ours < 0.0 && published < 0.0, "{ratio}, {bytes}: {ours}");
-        }
-        assert!(change(1000, Channel::SharedMemory, 4) < change(50, Channel::SharedMemory, 4));
-        assert!(change(50, Channel::SharedMemory, 4) < change(50, Channel::SharedMemory, 2048));
-        // Half a round of 60,720 ns more on 5,394 ns.
-        let network = change(1000, Channel::Network, 4);
-        assert!((network - 30_000.0 / 5_394.0).abs() < 0.3, "{network}");
-    }
 }

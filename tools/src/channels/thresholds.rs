@@ -87,30 +87,14 @@ mod tests {
         (0..=20).map(|power| 1 << power).collect()
     }
 
+    /// Its bandwidth falls from 256 KiB on, and stays the best.
     #[test]
-    fn the_kernel_module_takes_over_at_the_published_length() {
-        // The kernel module is best from 4 KiB on.
+    fn the_kernel_module_drops_where_the_cache_is_full() {
         let costs = PollCosts::default();
-        assert_eq!(threshold(&costs, Way::SharedMemory, Way::Kernel, &powers()), Some(4096));
-        // A more expensive trap raises the threshold, an infinite one removes it.
-        let dear = PollCosts { kernel_start_ns: 12_000, ..costs };
-        assert!(threshold(&dear, Way::SharedMemory, Way::Kernel, &powers()) > Some(4096));
-        let never = PollCosts { kernel_start_ns: u64::from(u32::MAX), ..costs };
-        assert_eq!(threshold(&never, Way::SharedMemory, Way::Kernel, &powers()), None);
-    }
-
-    #[test]
-    fn small_messages_by_shared_memory_large_ones_overlap_on_the_network() {
-        let costs = PollCosts::default();
-        let at = |way, bytes| overlap(&costs, way, bytes, 8192, 1_000_000);
-        let [shared, kernel, network] = Way::ALL.map(|way| at(way, 4));
-        assert!(shared < network && network < kernel, "{shared} {network} {kernel}");
-        let [shared, kernel, network] = Way::ALL.map(|way| at(way, 128 << 10));
-        assert!(
-            network < 1.01 && network < kernel && kernel < shared,
-            "{shared} {network} {kernel}"
-        );
-        // Too little computation to overlap.
-        assert!(overlap(&costs, Way::Network, 128 << 10, 8192, 10_000) > 10.0);
+        let rate = |way: Way, bytes: u64| bytes * 1000 / way.moving_ns(&costs, bytes);
+        assert!(rate(Way::Kernel, 256 << 10) * 5 < rate(Way::Kernel, 128 << 10) * 4);
+        for bytes in powers().into_iter().filter(|&bytes| bytes >= 4096) {
+            assert!(Way::ALL.iter().all(|&way| rate(way, bytes) <= rate(Way::Kernel, bytes)));
+        }
     }
 }

@@ -21,7 +21,7 @@ use dpamatch_tools::table::Table;
 pub(super) struct Args {
     /// What to run
     #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',',
-          default_values_t = [What::Latency, What::Discovery, What::NeverWorse, What::Thresholds])]
+          default_values_t = [What::Overhead, What::Latency, What::Discovery, What::NeverWorse, What::Thresholds])]
     only: Vec<What>,
     /// Policies
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_values_t = PolicySpec::USUAL)]
@@ -46,9 +46,10 @@ pub(super) struct Args {
     /// Pairs of bursts
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: u32,
-    /// Computation to overlap with, in microseconds
-    #[arg(long, value_name = "US", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    compute: u64,
+    /// Computation to overlap with, in microseconds; the last one counts for thresholds
+    #[arg(long, value_name = "US,..", value_delimiter = ',', default_value = "10,20,50,100,200,500,1000",
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    compute: Vec<u64>,
     /// Sets one of the costs; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -67,6 +68,7 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum What {
+    Overhead,
     Latency,
     Discovery,
     NeverWorse,
@@ -126,6 +128,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             results.progress.set_message(name.get_name().to_owned());
         }
         match what {
+            What::Overhead => virtual_time::overhead(&costs, &mut results),
             What::Latency => virtual_time::latency(args, &costs, &mut results),
             What::Discovery => virtual_time::discovery(args, &costs, &mut results),
             What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),

@@ -236,15 +236,10 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
             .note("Printed are ratios of times, of other programs and machines.");
     let mut by_k = Table::open(
         "applications-k",
-        "Collective elements by k_C, col-pnp: times fewer steps than the list",
+        "Collective elements by k_C, col-pnp: times fewer steps than the list, and queues",
     )
-    .keyed(3);
-    let mut counts = Table::open(
-        "applications-queues",
-        "Dedicated queues of a process, col-pnp, beside one for each rank",
-    )
-    .keyed(2)
-    .note("mean, most: over the processes; Open MPI has a queue for each rank.");
+    .keyed(3)
+    .note("Queues of a process: means, and the most; cap of both sides. Open MPI has one a rank.");
     let jobs = jobs(plan);
     let count = jobs.len() as f64;
     for (i, (job, printed)) in jobs.iter().enumerate() {
@@ -305,6 +300,7 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
             let all = run(job, &[col_pnp(plan, k, false)], false)?;
             let most = plan.k.iter().max() == Some(&k);
             let printed = BY_K.iter().find(|(of, _)| most && *of == app).map(|(_, both)| both);
+            let mean = |name| Cell::Real(all[0].both(name) as f64 / f64::from(ranks));
             let fewer = |queue| all[0].fewer_steps_than(list, queue, 1).into();
             by_k.row([
                 ("application", app.name().into()),
@@ -314,27 +310,16 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
                 ("PRQ, printed", printed.map(|it| it[0]).into()),
                 ("UMQ", fewer(1)),
                 ("UMQ, printed", printed.map(|it| it[1]).into()),
+                ("p2p queues", mean("partner_queues")),
+                ("collective queues", mean("collective_queues")),
+                ("most", all[0].most_queues.into()),
+                ("cap", (2 * dedicated_queue_cap(k + plan.options.k, ranks)).into()),
             ]);
-            if most {
-                let mean = |name| Cell::Real(all[0].both(name) as f64 / f64::from(ranks));
-                counts.row([
-                    ("application", app.name().into()),
-                    ("ranks", ranks.into()),
-                    ("p2p, mean", mean("partner_queues")),
-                    ("collective, mean", mean("collective_queues")),
-                    ("most", all[0].most_queues.into()),
-                    (
-                        "cap of both sides",
-                        (2 * dedicated_queue_cap(k + plan.options.k, ranks)).into(),
-                    ),
-                    ("Open MPI", (2 * u64::from(ranks)).into()),
-                ]);
-            }
         }
     }
     let queues = queues.extra(["p2p elements", "collective elements"]);
-    let summary = vec![queues.clone(), steps, beside.clone(), by_k.clone(), counts.clone()];
-    Ok(Report { summary, data: vec![queues, kinds, beside, by_k, counts], figures: Vec::new() })
+    let summary = vec![queues.clone(), steps, beside.clone(), by_k.clone()];
+    Ok(Report { summary, data: vec![queues, kinds, beside, by_k], figures: Vec::new() })
 }
 
 /// Rows of an engine: both queues, each kind and all.

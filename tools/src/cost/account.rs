@@ -166,6 +166,18 @@ impl PhaseCost {
         })
     }
 
+    /// Parts as the paper adds them: the slowest sender, the longest search of any rank, and
+    /// contention. [`split`](Self::split) takes the ranks' own sums, which is less where one side
+    /// sends and the other receives.
+    pub fn sum(&self, term: QueueTerm) -> Split {
+        Split {
+            rank: None,
+            transfer_s: self.max_s(|cost| cost.transfer_s),
+            queue_s: self.max_s(|cost| cost.queue_s(term)),
+            contention_s: self.contention_s,
+        }
+    }
+
     /// Most messages received by one rank.
     pub fn received_max(&self) -> u64 {
         self.ranks.iter().map(|cost| cost.received).max().unwrap_or(0)
@@ -222,6 +234,8 @@ mod tests {
         let split = cost.split(QueueTerm::Bound);
         assert_eq!(split.rank, Some(0));
         close(split.total_s(), cost.ranks[0].transfer_s + cost.contention_s);
+        let sum = cost.sum(QueueTerm::Bound);
+        close(sum.total_s(), split.transfer_s + 8.4e-9 * 4.0 + cost.contention_s);
         assert_eq!(by_place(&profile, &messages)[0], [(1, 8), (0, 0), (1, 1 << 20)]);
         assert_eq!(by_place(&profile, &messages)[2][0], (2, 16));
     }

@@ -22,14 +22,13 @@ choices! {
         /// Halo exchange on a cubic torus: 26 neighbours.
         Halo3d = "halo3d",
         /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job
-        /// size - 1 entries, the UMQ nearly as many.
+        /// size - 1 entries, the UMQ a quarter as many.
         Ring = "ring",
         /// Radix sort: four receives at a time, while the messages of all ranks pile up. The PRQ
         /// has four entries, the UMQ thousands.
         Alltoall = "alltoall",
         /// Adaptive mesh refinement: neighbours change every four rounds. Each round has one
-        /// message per shared block, and an allreduce (MiniAMR has both kinds, mostly collective
-        /// elements).
+        /// message per shared block, and an allreduce.
         Amr = "amr",
         /// A linear MPI_Gather at its root.
         CollGather = "coll-gather",

@@ -178,8 +178,16 @@ fn threads_of_the_nic_give_the_same_matches() {
     for (workers, like_card) in [(1, false), (2, false), (2, true)] {
         settings.nic.nic.workers = workers;
         settings.like_card = like_card;
-        let handlers = if like_card { 3 } else { 32 };
-        for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30", "COMMS-5"]
+        let handlers = if like_card { 2 } else { 32 };
+        let config = settings.config(&point(Peer::Nic { handlers }, "WC", 100, 8));
+        let usual = settings.nic.nic;
+        let plan = match like_card {
+            true => (handlers, 1, Barrier::Bitmap),
+            false => (workers, usual.slice_min, usual.options.barrier),
+        };
+        assert_eq!((config.workers, config.slice_min, config.options.barrier), plan);
+        for scenario in
+            ["NC-RND", "WC", "WC-SP", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30", "COMMS-5"]
         {
             let sample = measure(&point(Peer::Nic { handlers }, scenario, 100, 8), &settings);
             let sizes = sample.expect("a sample").sizes.expect("a NIC");

@@ -35,3 +35,23 @@ pub(super) fn enough_processors(points: &[Point], processors: usize) -> Result<(
         most + 2
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpamatch_tools::bench::Peer;
+
+    /// The widest point decides; other receivers have no handlers.
+    #[test]
+    fn two_processors_more_than_handlers_are_enough() {
+        let point = |peer| Point { peer, scenario: "NC".parse().expect("NC"), window: 8, size: 8 };
+        let points = [Peer::Nic { handlers: 2 }, Peer::Bins, Peer::Nic { handlers: 3 }].map(point);
+        let said = enough_processors(&points, 4).expect_err("five are needed").to_string();
+        assert_eq!(
+            said,
+            "--like card: 3 handlers, the sender and the host need 5 processors, and 4 may be \
+             used; give fewer handlers by --handlers or --sweep"
+        );
+        assert!(enough_processors(&points, 5).is_ok());
+    }
+}

@@ -21,8 +21,40 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
             args.kind.len() * args.bursts.len() + HISTORY_BURSTS.len() * HISTORIES.len()
         }
         What::NeverWorse => Kind::value_variants().len() * GAPS.len() * args.bursts.len(),
-        What::Thresholds => 0,
+        What::Overhead | What::Thresholds => 0,
     }
+}
+
+/// Numbers of nodes of the published sizes and beyond.
+const NODES: [u64; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
+
+/// An empty poll of each channel over the size of the system (Figure 1 of the paper).
+pub(super) fn overhead(costs: &PollCosts, results: &mut Results) {
+    let title = format!(
+        "An empty poll of each channel over the number of nodes, {} processes on each.",
+        costs.processes_per_node
+    );
+    let rows = NODES.map(|nodes| PollCosts { nodes, ..*costs });
+    type Column = (&'static str, fn(&PollCosts) -> u64);
+    let columns: [Column; 5] = [
+        ("rdma_ns", |it| it.poll_ns(Channel::Network) - it.completion_queue_ns),
+        ("completion_queue_ns", |it| it.completion_queue_ns),
+        ("network_ns", |it| it.poll_ns(Channel::Network)),
+        ("shared_ns", |it| it.poll_ns(Channel::SharedMemory)),
+        ("kernel_ns", |it| it.kernel_ns),
+    ];
+    let mut table = Table::open("overhead", title);
+    let mut panel = Lines::new("An empty poll", Axis::powers("nodes"), Axis::log("nanoseconds"));
+    for row in rows {
+        let cells = columns.iter().map(|(name, of)| (*name, Cell::from(of(&row))));
+        table.row([("nodes", row.nodes.into())].into_iter().chain(cells));
+    }
+    for (name, of) in columns {
+        let points = rows.iter().map(|row| (row.nodes as f64, of(row) as f64));
+        panel = panel.with(Series::line(name.trim_end_matches("_ns").replace('_', " "), points));
+    }
+    results.tables.push(table);
+    results.figures.push(("poll-overhead", Figure::new("Polling overhead").with(panel)));
 }
 
 pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
@@ -283,16 +315,19 @@ fn sizes() -> Vec<u64> {
     (2..=22).map(|power| 1 << power).collect()
 }
 
+/// Message lengths of the published overlap (Figure 6).
+const OVERLAP_BYTES: [u64; 2] = [4, 128 << 10];
 /// Maximum eager message over the network (ours).
 const EAGER_MAX: u64 = 8192;
 
 pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) {
     let sizes = sizes();
-    let compute_ns = args.compute * 1000;
+    let compute_us = args.compute.last().copied().unwrap_or(1000);
+    let compute_ns = compute_us * 1000;
     let columns = ["bytes", "way", "latency_us", "bandwidth_mb_s", "overlap"];
     let title = format!(
         "Between two processes of a node; overlap is total time over {} us of computation, 1 at best.",
-        args.compute
+        compute_us
     );
     let mut table = Table::new("ways", title, columns).keyed(2);
     let (x, y) = (Axis::powers("bytes"), Axis::log("microseconds"));
@@ -323,6 +358,24 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
             [4, 4096, 128 << 10].map(|bytes| overlap(costs, way, bytes, EAGER_MAX, compute_ns));
         overlaps = overlaps.with(way.name(), values);
     }
+    let title = "Overlap over the time of computation: total time over computation, 1 at best.";
+    let mut overlap_over_time = Table::open("overlap", title).keyed(2);
+    let mut panels = Vec::new();
+    for bytes in OVERLAP_BYTES {
+        let (x, y) = (Axis::log("microseconds of computation"), Axis::log("total / computation"));
+        let mut panel = Lines::new(format!("overlap of {bytes} bytes"), x, y);
+        let at = |way, us: u64| overlap(costs, way, bytes, EAGER_MAX, us * 1000);
+        for &us in &args.compute {
+            let ways = Way::ALL.map(|way| (way.name(), Cell::from(at(way, us))));
+            let keys = [("bytes", bytes.into()), ("compute_us", us.into())];
+            overlap_over_time.row(keys.into_iter().chain(ways));
+        }
+        for way in Way::ALL {
+            let points = args.compute.iter().map(|&us| (us as f64, at(way, us)));
+            panel = panel.with(Series::line(way.name(), points));
+        }
+        panels.push(panel);
+    }
     let mut chosen = Table::new(
         "thresholds",
         "Chosen thresholds.",
@@ -351,9 +404,10 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         by_overlap.into(),
         Cell::None,
     ]);
-    results.tables.extend([table, chosen]);
+    results.tables.extend([table, overlap_over_time, chosen]);
     let mut figure =
         Figure::new("Paths within a node (virtual time)").with(latencies).with(overlaps);
+    figure = panels.into_iter().fold(figure, Figure::with);
     figure.columns = 2;
     results.figures.push(("ways-by-length", figure));
 }

@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// Term of queue search that is part of the total
     #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
     queue: TermArg,
+    /// The total of a phase
+    #[arg(long, value_enum, value_name = "OF", default_value_t = TotalArg::Slowest)]
+    total: TotalArg,
     /// Mean links on a byte's path [default: computed for the smallest torus that holds the job]
     #[arg(long, value_name = "H")]
     hops: Option<f64>,
@@ -61,6 +64,14 @@ enum TermArg {
     Third,
     /// gamma per step times the steps of the engine
     Steps,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum TotalArg {
+    /// The slowest rank's own sum
+    Slowest,
+    /// The slowest sender plus the longest search, as the paper adds
+    Sum,
 }
 
 impl Args {
@@ -127,9 +138,13 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         let steps =
             steps_by_rank(entry, &options, &phase.messages, posting).map_err(not_counted)?;
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
-        sum.then(&cost.split(term));
+        let total = match args.total {
+            TotalArg::Slowest => cost.split(term),
+            TotalArg::Sum => cost.sum(term),
+        };
+        sum.then(&total);
         all += phase.messages.len();
-        phases.push((phase.name.clone(), phase.messages.len(), cost, term));
+        phases.push((phase.name.clone(), phase.messages.len(), cost, total));
         let table = by_place(profile, &phase.messages);
         for place in Place::ALL {
             for protocol in Protocol::ALL {
@@ -158,8 +173,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
 const PHASE_EXTRA: [&str; 7] =
     ["link_bytes", "hops", "third_us", "bound_us", "slowest", "max_rate_us", "postal_us"];
 
-/// A phase: name, messages, cost, and the term of queue search that counts.
-type PhaseRow = (String, usize, PhaseCost, QueueTerm);
+/// A phase: name, messages, cost, and the parts of its total.
+type PhaseRow = (String, usize, PhaseCost, Split);
 
 fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
     fn most(cost: &PhaseCost, value: fn(&RankCost) -> f64) -> Cell {
@@ -182,8 +197,8 @@ fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
         ("hops", |it| it.2.hops.into()),
         ("link_bytes", |it| it.2.link_bytes.into()),
         ("contention_us", |it| us(it.2.contention_s).into()),
-        ("slowest", |it| it.2.split(it.3).rank.into()),
-        ("total_us", |it| us(it.2.split(it.3).total_s()).into()),
+        ("slowest", |it| it.3.rank.into()),
+        ("total_us", |it| us(it.3.total_s()).into()),
     ]);
     table.extra(PHASE_EXTRA)
 }

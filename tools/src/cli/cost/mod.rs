@@ -1,4 +1,5 @@
 mod contention;
+mod curves;
 mod fit;
 mod hierarchy;
 mod messages;
@@ -38,6 +39,7 @@ enum What {
     Spmv(product::Args),
     Hierarchy(hierarchy::Args),
     Contention(contention::Args),
+    Curves(curves::Args),
     /// Print the parameters of the machine (--profile) as TOML
     Profile,
 }
@@ -94,6 +96,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(What::Spmv(args)) => product::run(args, &profile, common.out.as_deref())?,
         Some(What::Hierarchy(args)) => hierarchy::run(args, &profile, common.out.as_deref())?,
         Some(What::Contention(args)) => contention::run(args, &profile, common.out.as_deref())?,
+        Some(What::Curves(args)) => curves::run(args, &profile, common.out.as_deref())?,
         Some(What::Profile) => {
             let mut out = output::stdout();
             let text = profile.to_toml();

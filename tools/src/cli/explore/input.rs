@@ -69,12 +69,16 @@ enum Example {
     X5,
     /// A conflict in which the next two messages have no part
     X6,
+    /// The paper's Figure 2: six messages, of which the second and third want one receive
+    Fig2,
+    /// The paper's Figure 4: the example x1
+    Fig4,
 }
 
 impl Example {
     fn stream(self) -> &'static str {
         match self {
-            Self::X1 => {
+            Self::X1 | Self::Fig4 => {
                 "post,0,0,0,7\npost,1,0,0,7\npost,2,0,0,7\npost,3,0,0,7\n\
                  arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
             }
@@ -96,6 +100,11 @@ impl Example {
             Self::X6 => {
                 "post,0,0,0,7\npost,1,0,1,8\npost,2,0,0,7\npost,3,0,2,9\n\
                  arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,8\narrive,3,0,2,9\n"
+            }
+            Self::Fig2 => {
+                "post,0,0,0,1\npost,1,0,1,2\npost,2,0,2,3\npost,3,0,3,4\npost,4,0,4,5\n\
+                 arrive,0,0,0,1\narrive,1,0,1,2\narrive,2,0,1,2\narrive,3,0,2,3\n\
+                 arrive,4,0,3,4\narrive,5,0,4,5\n"
             }
         }
     }
