@@ -15,7 +15,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=commit.rs");
     let watch = |path: PathBuf| println!("cargo:rerun-if-changed={}", path.display());
-    let commit = commit::of_package(&package).or_else(|| commit::of_git(&package, watch));
+    let commit = commit::of_git(&package, watch);
     let version = match &commit {
         None => number,
         Some(Commit { name, modified: false }) => format!("{number} ({name})"),

@@ -13,17 +13,6 @@ pub(crate) struct Commit {
     pub(crate) modified: bool,
 }
 
-/// The commit that a package was made from: cargo puts it into a file of the package.
-pub(crate) fn of_package(package: &Path) -> Option<Commit> {
-    let text = std::fs::read_to_string(package.join(".cargo_vcs_info.json")).ok()?;
-    let (_, rest) = text.split_once("\"sha1\"")?;
-    let name = rest.split('"').nth(1)?.chars().take(DIGITS).collect();
-    let modified = text
-        .split_once("\"dirty\"")
-        .is_some_and(|(_, rest)| rest.trim_start_matches([':', ' ']).starts_with("true"));
-    Some(Commit { name, modified })
-}
-
 /// The commit of the working tree that `package` is in. `watch` is told the files and folders that
 /// another answer would come from.
 pub(crate) fn of_git(package: &Path, mut watch: impl FnMut(PathBuf)) -> Option<Commit> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use commit::{Commit, of_git, of_package};
+use commit::{Commit, of_git};
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("version-{name}"));
@@ -23,25 +23,11 @@ fn the_program_says_the_commit_of_its_sources() {
     let number = env!("CARGO_PKG_VERSION");
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     // A file may have been saved since the program was built, so only the commit is compared.
-    let start = match of_package(package).or_else(|| of_git(package, |_| ())) {
+    let start = match of_git(package, |_| ()) {
         Some(Commit { name, .. }) => format!("dpamatch {number} ({name}"),
         None => format!("dpamatch {number}\n"),
     };
     assert!(said.starts_with(&start), "{said:?} is not {start:?}");
-}
-
-#[test]
-fn a_package_knows_its_commit_by_a_file() {
-    let folder = folder("package");
-    assert_eq!(of_package(&folder), None);
-    let info = folder.join(".cargo_vcs_info.json");
-    let commit = |modified| Some(Commit { name: "0123456789ab".to_owned(), modified });
-    let sha1 = "\"sha1\": \"0123456789abcdef0123456789abcdef01234567\"";
-    fs::write(&info, format!("{{\n \"git\": {{ {sha1} }},\n \"path_in_vcs\": \"\"\n}}"))
-        .expect("written");
-    assert_eq!(of_package(&folder), commit(false));
-    fs::write(&info, format!("{{\"git\": {{ {sha1}, \"dirty\": true }} }}")).expect("written");
-    assert_eq!(of_package(&folder), commit(true));
 }
 
 #[test]

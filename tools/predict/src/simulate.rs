@@ -28,7 +28,6 @@ pub struct Setup {
     pub removal: model::Removal,
     /// Which messages of a block wait for each other.
     pub domains: model::Domains,
-    /// Who recycles a block's receives and entries (O19, O20).
     /// Largest eager message in bytes; longer ones are read from the sender's memory (O21).
     pub eager_limit: usize,
     /// Posts, probes and cancels take time on handler 0's EU. Unneeded where all posts precede the

@@ -65,8 +65,6 @@ impl Keys {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct KeyStats {
     pub uses: u64,
-    /// How keys are used. Few distinct keys do not imply well-spread receives: if many receives of
-    /// one key wait at once, they form one long chain whatever the number of bins (O37).
     pub unique: u64,
     pub most_used: u64,
     /// Maximum receives of one key waiting at once: a chain that no number of bins shortens.
