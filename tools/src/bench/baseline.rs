@@ -48,11 +48,6 @@ impl Receiver for NoMatching {
     }
 
     #[inline]
-    fn settle(&mut self) -> Result<(), BenchError> {
-        Ok(())
-    }
-
-    #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         let Self { drain, buffers, next, window } = self;
         let mut left = count;
@@ -142,11 +137,6 @@ impl<E: Engine + ?Sized> Receiver for Sequential<E> {
             self.buffers[slot].copy_from_slice(&self.stored[number as usize]);
             self.completed += 1;
         }
-        Ok(())
-    }
-
-    #[inline]
-    fn settle(&mut self) -> Result<(), BenchError> {
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Reductions everywhere.
 
 use super::halving::{Halving, Style};
+use super::reduce_scatter::{actual, fold};
 use super::{Call, Library, Steps, bcast, reduce, run as operation};
 use crate::trace::CollectiveKind::{Bcast, Reduce};
 
@@ -31,26 +32,17 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
 
 /// The even process of each surplus pair gives its vector to the odd one.
 fn doubling(call: &Call<'_>, steps: &mut Steps) {
-    let surplus = call.size - call.power();
-    let (bytes, pair) = (call.vector(), call.rank ^ 1);
-    let in_pair = call.rank < 2 * surplus;
-    if in_pair && call.rank.is_multiple_of(2) {
-        steps.send(pair, bytes);
-        return steps.recv(pair, bytes);
-    }
-    if in_pair {
-        steps.recv(pair, bytes);
-    }
-    let place = if in_pair { call.rank / 2 } else { call.rank - surplus };
+    let bytes = call.vector();
+    let place = fold(call, steps);
     let mut distance = 1;
-    while distance < call.power() {
-        let peer = place ^ distance;
-        let peer = if peer < surplus { 2 * peer + 1 } else { peer + surplus };
+    while let Some(place) = place.filter(|_| distance < call.power()) {
+        let peer = actual(call, place ^ distance);
         steps.exchange((peer, bytes), (peer, bytes));
         distance *= 2;
     }
-    if in_pair {
-        steps.send(pair, bytes);
+    if call.rank < 2 * (call.size - call.power()) {
+        let pair = call.rank ^ 1;
+        if place.is_some() { steps.send(pair, bytes) } else { steps.recv(pair, bytes) }
     }
 }
 

@@ -36,7 +36,7 @@ fn ring(call: &Call<'_>, steps: &mut Steps) {
 
 /// The processes that stay: the odd one of each surplus pair, and the others. Gives the place of
 /// this process, after the even ones sent their vector.
-fn fold(call: &Call<'_>, steps: &mut Steps) -> Option<usize> {
+pub(super) fn fold(call: &Call<'_>, steps: &mut Steps) -> Option<usize> {
     let surplus = call.size - call.power();
     if call.rank >= 2 * surplus {
         return Some(call.rank - surplus);
@@ -49,7 +49,7 @@ fn fold(call: &Call<'_>, steps: &mut Steps) -> Option<usize> {
     Some(call.rank / 2)
 }
 
-fn actual(call: &Call<'_>, place: usize) -> usize {
+pub(super) fn actual(call: &Call<'_>, place: usize) -> usize {
     let surplus = call.size - call.power();
     if place < surplus { 2 * place + 1 } else { place + surplus }
 }
