@@ -135,7 +135,7 @@ pub struct EngineEntry {
     pub name: &'static str,
     /// A one-line description.
     pub summary: &'static str,
-    kind: Kind,
+    kind: Maker,
 }
 
 /// Engines are equal if their names are.
@@ -154,7 +154,7 @@ impl Hash for EngineEntry {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Maker {
     /// Matches in software, one call after the other.
     Software(fn(&EngineOptions) -> Box<dyn Engine>),
     /// Matches in a library.
@@ -171,7 +171,7 @@ impl EngineEntry {
         summary: &'static str,
         engine: fn(&EngineOptions) -> Box<dyn Engine>,
     ) -> Self {
-        Self { name, summary, kind: Kind::Software(engine) }
+        Self { name, summary, kind: Maker::Software(engine) }
     }
 
     #[cfg(feature = "plugin")]
@@ -180,12 +180,12 @@ impl EngineEntry {
         summary: &'static str,
         table: &'static Table,
     ) -> Self {
-        Self { name, summary, kind: Kind::Plugin(table) }
+        Self { name, summary, kind: Maker::Plugin(table) }
     }
 
     /// Whether it is a software engine, so that [`engine`](Self::engine) returns `Some`.
     pub const fn is_software(&self) -> bool {
-        !matches!(self.kind, Kind::Nic(_))
+        !matches!(self.kind, Maker::Nic(_))
     }
 
     /// Builds one with empty queues that runs streams.
@@ -194,15 +194,15 @@ impl EngineEntry {
     /// [`BuildError`] for options that no such engine can have.
     pub fn build(&self, options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
         match self.kind {
-            Kind::Software(engine) => Ok(Box::new(ByKind::new(engine(options)))),
+            Maker::Software(engine) => Ok(Box::new(ByKind::new(engine(options)))),
             #[cfg(feature = "plugin")]
-            Kind::Plugin(_) => {
+            Maker::Plugin(_) => {
                 let reason = "the library cannot make one".to_owned();
                 let engine =
                     self.engine(options).ok_or(BuildError { engine: self.name, reason })?;
                 Ok(Box::new(ByKind::new(engine)))
             }
-            Kind::Nic(build) => build(options),
+            Maker::Nic(build) => build(options),
         }
     }
 
@@ -210,14 +210,14 @@ impl EngineEntry {
     /// emulated NIC, which only runs streams, and if a library cannot make one.
     pub fn engine(&self, options: &EngineOptions) -> Option<Box<dyn Engine>> {
         match self.kind {
-            Kind::Software(engine) => Some(engine(options)),
+            Maker::Software(engine) => Some(engine(options)),
             #[cfg(feature = "plugin")]
-            Kind::Plugin(table) => {
+            Maker::Plugin(table) => {
                 let processes = options.comm_size.unwrap_or(0);
                 let engine = Plugin::new(table, Sizes { bins: options.bins.get(), processes })?;
                 Some(Box::new(engine))
             }
-            Kind::Nic(_) => None,
+            Maker::Nic(_) => None,
         }
     }
 }
@@ -227,7 +227,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry {
         name: "optimistic",
         summary: "the emulated NIC: optimistic matching by N handlers, software fallback",
-        kind: Kind::Nic(optimistic),
+        kind: Maker::Nic(optimistic),
     },
     EngineEntry::software(
         "list",

@@ -37,7 +37,7 @@ enum State {
 
 /// The table's row of a receive.
 #[derive(Debug, Default)]
-struct Row {
+struct Receive {
     message: Message,
     state: State,
 }
@@ -48,7 +48,7 @@ struct Row {
 /// no allocation. A row is written only when its receive ends before the program waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    rows: Vec<Row>,
+    rows: Vec<Receive>,
     /// By row: results that are not in the port's slot.
     others: Vec<Option<Ended>>,
     /// Receives that have ended and were not collected.
@@ -78,7 +78,7 @@ impl Requests {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, slot: usize) {
-        self.rows.resize_with(slot + 1, Row::default);
+        self.rows.resize_with(slot + 1, Receive::default);
         self.others.resize_with(slot + 1, || None);
         self.gone.reserve(self.rows.len());
     }

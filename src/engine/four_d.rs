@@ -15,7 +15,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 use super::Load;
 use super::chain::Chain;
 use super::indexed::{Entries, Index, Indexed, Steps};
-use grid::{Grid, Place};
+use grid::{Grid, GridPlace};
 
 mod grid;
 
@@ -76,7 +76,7 @@ pub struct Lead {
     /// The grid, if the queues are one.
     grid: Option<Grid>,
     /// Where the last search ended, for an insertion after it.
-    place: Option<Place>,
+    place: Option<GridPlace>,
 }
 
 /// Numbers of the two queues.

@@ -62,22 +62,22 @@ impl Library {
     }
 }
 
-struct Row {
+struct TestRow {
     what: String,
     library: String,
     result: Result<String, String>,
     took: Duration,
 }
 
-struct Table {
-    rows: Vec<Row>,
+struct TestTable {
+    rows: Vec<TestRow>,
     /// Run only rows with these words in their name and library.
     only: Option<String>,
     /// Run only these lines of each list of tests.
     lines: RangeInclusive<usize>,
 }
 
-impl Table {
+impl TestTable {
     fn add(
         &mut self,
         what: impl Into<String>,
@@ -91,7 +91,7 @@ impl Table {
         }
         let begin = Instant::now();
         let result = run();
-        let row = Row { what, library: library.to_owned(), result, took: begin.elapsed() };
+        let row = TestRow { what, library: library.to_owned(), result, took: begin.elapsed() };
         let (word, text) = match &row.result {
             Ok(text) => ("ok", text),
             Err(text) => ("FAIL", text),
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(rounds) = rates {
         return rates::run(&tools, &libraries, &venvs.join("programs"), rounds);
     }
-    let mut table = Table { rows: Vec::new(), only, lines };
+    let mut table = TestTable { rows: Vec::new(), only, lines };
     for (name, libfabric) in libfabrics(&venvs) {
         table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
     }
@@ -228,7 +228,7 @@ fn venvs() -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(home).join(".cache/mpi"))
 }
 
-fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failure> {
+fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), Failure> {
     let exchange = tools.compile(library, "exchange")?;
     let rate = tools.compile(library, "rate")?;
     let job = |processes| Job::new(tools, library, &exchange, processes);

@@ -63,7 +63,7 @@ pub(super) struct Collectives {
 
 /// Where a new element of a collective operation goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum Home {
     /// The profiling queue pq.
     Profiling,
     /// This queue.
@@ -117,13 +117,13 @@ impl Collectives {
         rank: u32,
         budget: &mut Budget,
         next_queue: u32,
-    ) -> (Place, u32) {
+    ) -> (Home, u32) {
         let mut made = 0;
         if let Some(number) = kind.profile {
             let profile = self.profile(number);
             if !profile.decided && !profile.ended() {
                 profile.waiting += 1;
-                return (Place::Profiling, 0);
+                return (Home::Profiling, 0);
             }
             if !profile.decided {
                 profile.decided = true;
@@ -139,12 +139,12 @@ impl Collectives {
         }
         // Insertions go to the last level. Without any, the cap is reached: pq it is.
         match self.levels(kind.class).last() {
-            Some(level) => (Place::Queue(level.queue(rank)), made),
+            Some(level) => (Home::Queue(level.queue(rank)), made),
             None => {
                 if let Some(number) = kind.profile {
                     self.profile(number).waiting += 1;
                 }
-                (Place::Profiling, 0)
+                (Home::Profiling, 0)
             }
         }
     }
@@ -193,7 +193,7 @@ mod tests {
         for rank in 0..elements {
             assert_eq!(
                 col.place(kind, rank, budget, 3),
-                (Place::Profiling, 0),
+                (Home::Profiling, 0),
                 "the first call is profiled"
             );
         }
@@ -209,8 +209,8 @@ mod tests {
     fn queues_are_the_average_traversal() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
         call(&mut col, KIND, 40, 7, &mut budget);
-        assert_eq!(col.place(KIND, 9, &mut budget, 3), (Place::Queue(3 + 9 % 7), 7));
-        assert_eq!(col.place(KIND, 13, &mut budget, 10), (Place::Queue(3 + 13 % 7), 0));
+        assert_eq!(col.place(KIND, 9, &mut budget, 3), (Home::Queue(3 + 9 % 7), 7));
+        assert_eq!(col.place(KIND, 13, &mut budget, 10), (Home::Queue(3 + 13 % 7), 0));
         assert_eq!(budget.used, 7);
     }
 
@@ -225,7 +225,7 @@ mod tests {
             let kind = Kind { profile: Some(number), ..KIND };
             call(&mut col, kind, 40, depth, &mut budget);
             let next = 3 + budget.used;
-            assert_eq!(col.place(kind, 4, &mut budget, next), (Place::Queue(queue), made));
+            assert_eq!(col.place(kind, 4, &mut budget, next), (Home::Queue(queue), made));
         }
         assert_eq!((col.levels(KIND.class).len(), budget.used), (2, 14));
         assert_eq!(col.levels(KIND.class + 1).len(), 0);
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(col.place(KIND, 0, &mut budget, 3).1, 32);
         let other = Kind { class: 3, profile: Some(1) };
         call(&mut col, other, 40, 5, &mut budget);
-        assert_eq!(col.place(other, 0, &mut budget, 35), (Place::Profiling, 0));
+        assert_eq!(col.place(other, 0, &mut budget, 35), (Home::Profiling, 0));
         assert_eq!(budget.used, 32);
     }
 
@@ -250,7 +250,7 @@ mod tests {
         for _ in 0..PROFILE_SEARCHES_MIN {
             call(&mut col, KIND, 1, 1, &mut budget);
         }
-        assert_eq!(col.place(KIND, 0, &mut budget, 3), (Place::Queue(3), 1));
+        assert_eq!(col.place(KIND, 0, &mut budget, 3), (Home::Queue(3), 1));
     }
 
     /// Searches of an empty profiling queue say nothing about the call.

@@ -12,7 +12,7 @@ use super::super::{Counter, QueueStats, RecvId};
 use super::DedicatedConfig;
 use super::cap::{Budget, SEEN_PROCESSES_MAX, dedicated_queue_cap};
 use super::catalogue::Kind;
-use super::col::{Collectives, Place};
+use super::col::{Collectives, Home};
 use super::partners::Partners;
 
 /// The profiling queue, which all collectives share; without COL, the only queue for collectives.
@@ -247,8 +247,8 @@ impl<T: Copy> Side<T> {
         let (place, made) = self.col.place(kind, rank, &mut self.budget, next);
         self.make_queues(made);
         match place {
-            Place::Profiling => PROFILING,
-            Place::Queue(queue) => queue,
+            Home::Profiling => PROFILING,
+            Home::Queue(queue) => queue,
         }
     }
 

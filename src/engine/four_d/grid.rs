@@ -126,7 +126,7 @@ impl Pools {
 
 /// Where a source's entries are, or would be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct GridPlace {
     source: u32,
     /// The plane, or else its predecessor.
     plane: Result<u32, u32>,
@@ -134,7 +134,7 @@ pub(super) struct Place {
     segment: Result<u32, u32>,
 }
 
-impl Place {
+impl GridPlace {
     pub(super) fn segment(self) -> Option<u32> {
         self.segment.ok()
     }
@@ -168,7 +168,7 @@ impl Grid {
     /// Searches for a source's segment and counts the steps: each plane or segment of the ordered
     /// lists, and the array access.
     #[inline]
-    pub(super) fn find(&self, pools: &Pools, source: u32, hops: &mut u64) -> Place {
+    pub(super) fn find(&self, pools: &Pools, source: u32, hops: &mut u64) -> GridPlace {
         let [coordinate, x, y] = self.coordinates(source);
         let pool = self.pool(pools);
         let (mut before, mut at) = (NIL, self.lowest);
@@ -181,7 +181,7 @@ impl Grid {
             (before, at) = (at, plane.next);
         }
         if at == NIL || pool.planes[at as usize].coordinate != coordinate {
-            return Place { source, plane: Err(before), segment: Err(NIL) };
+            return GridPlace { source, plane: Err(before), segment: Err(NIL) };
         }
         let plane = Ok(at);
         *hops += 1;
@@ -195,13 +195,18 @@ impl Grid {
             (before, at) = (at, segment.next);
         }
         let found = at != NIL && pools.segment(at).y == y;
-        Place { source, plane, segment: if found { Ok(at) } else { Err(before) } }
+        GridPlace { source, plane, segment: if found { Ok(at) } else { Err(before) } }
     }
 
     /// The segment of a source, made if there is none; `place` is where the search just before
     /// ended.
     #[inline]
-    pub(super) fn insert(&mut self, pools: &mut Pools, source: u32, place: Option<Place>) -> u32 {
+    pub(super) fn insert(
+        &mut self,
+        pools: &mut Pools,
+        source: u32,
+        place: Option<GridPlace>,
+    ) -> u32 {
         let place = place.unwrap_or_else(|| self.find(pools, source, &mut 0));
         debug_assert_eq!(
             place.source, source,
@@ -210,7 +215,7 @@ impl Grid {
         place.segment.unwrap_or_else(|before| self.insert_segment(pools, place, before))
     }
 
-    fn insert_segment(&mut self, pools: &mut Pools, place: Place, before: u32) -> u32 {
+    fn insert_segment(&mut self, pools: &mut Pools, place: GridPlace, before: u32) -> u32 {
         let [coordinate, x, y] = self.coordinates(place.source);
         let plane =
             place.plane.unwrap_or_else(|before| self.insert_plane(pools, coordinate, before));

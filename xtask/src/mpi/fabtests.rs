@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use super::Table;
+use super::TestTable;
 use super::build::Tools;
 
 const ALONE: &[&str] =
@@ -34,7 +34,7 @@ const PAIRS: &[(&str, &[&str])] = &[
 ];
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) fn row(table: &mut Table, tools: &Tools, programs: &Path) {
+pub(super) fn row(table: &mut TestTable, tools: &Tools, programs: &Path) {
     if !programs.is_dir() {
         println!("skipped: fabtests are not in {}", programs.display());
         return;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::build::Tools;
 use super::run::Job;
-use super::{Library, Table};
+use super::{Library, TestTable};
 use crate::{Failure, process};
 
 struct Program {
@@ -85,7 +85,7 @@ const BENCHMARKS: &[Program] = &[
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub(super) fn rows(
-    table: &mut Table,
+    table: &mut TestTable,
     tools: &Tools,
     library: &Library,
     programs: &Path,
@@ -119,7 +119,7 @@ fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, 
 /// Runs an application with each engine in the NIC's place; compares the answers and adds up the
 /// search steps.
 fn engines(
-    table: &mut Table,
+    table: &mut TestTable,
     tools: &Tools,
     library: &Library,
     program: &Program,

@@ -64,7 +64,7 @@ pub(super) fn run(
             };
             let mbw_mr = osu("osu_mbw_mr", &[]);
             let latency = osu("osu_latency", &["-i", "10000", "-x", "100"]);
-            rows.push(Row {
+            rows.push(Way {
                 library: library.name,
                 way,
                 rate: of(&rate, &[MESSAGES]),
@@ -76,7 +76,7 @@ pub(super) fn run(
     }
     let begin = Instant::now();
     for round in 1..=rounds {
-        rows.iter_mut().for_each(Row::round);
+        rows.iter_mut().for_each(Way::round);
         let seconds = begin.elapsed().as_secs_f64();
         eprintln!("round {round} of {rounds} is over after {seconds:.0} s");
     }
@@ -112,7 +112,7 @@ fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLU
 /// Results of a round, by column.
 type Measured = [Option<f64>; COLUMNS.len()];
 
-struct Row<'a> {
+struct Way<'a> {
     library: &'static str,
     way: &'static str,
     rate: Job<'a>,
@@ -121,7 +121,7 @@ struct Row<'a> {
     rounds: Vec<Measured>,
 }
 
-impl Row<'_> {
+impl Way<'_> {
     fn round(&mut self) {
         let output = |job: &Job<'_>| match job.run() {
             Ok(ended) if ended.success => ended.output,

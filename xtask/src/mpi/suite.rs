@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
 use super::run::{Ended, Job};
-use super::{Library, NO_NAMESPACES, Table, two_hosts};
+use super::{Library, NO_NAMESPACES, TestTable, two_hosts};
 
 /// Too long, too large, or about the library alone: they fail or hang with stock providers, too.
 const LEFT_OUT: &[&str] = &["large_message", "pt2pt_large", "sendflood"];
@@ -54,7 +54,7 @@ const CONFIGURATION: &str = "\
 #define THREAD_PACKAGE_POSIX 1\n#define THREAD_PACKAGE_NONE 0\n\
 #define THREAD_PACKAGE_INVALID 0\n#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX\n";
 
-pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources: &Path) {
+pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sources: &Path) {
     let mpich = sources.join("mpich/test/mpi");
     if mpich.is_dir() {
         for &(list, most) in LISTS {
@@ -151,7 +151,7 @@ fn run_list(
     let (mut passed, mut logs, mut too_many, mut too_large) = (0, 0, 0, 0);
     let mut not_built = Vec::new();
     let (mut as_stock, mut failed, mut differences) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, line) in (1..).zip(lines.lines().filter_map(Line::parse)) {
+    for (number, line) in (1..).zip(lines.lines().filter_map(ListLine::parse)) {
         if !wanted.contains(&number) {
             continue;
         }
@@ -177,26 +177,26 @@ fn run_list(
         for variable in &line.environment {
             job = job.variable(variable);
         }
-        let outcome = |job: &Job<'_>| Outcome::of(job.run());
+        let outcome = |job: &Job<'_>| Ending::of(job.run());
         let begin = Instant::now();
         let ours = outcome(&job);
-        let how = if ours == Outcome::Passes {
+        let how = if ours == Ending::Passes {
             passed += 1;
             match job.replay() {
                 Ok(_) => logs += 1,
                 Err(difference) => differences.push(difference),
             }
             "passes"
-        } else if ours != Outcome::NotStarted
-            && (line.may_fail || outcome(&job.stock()) != Outcome::Passes)
+        } else if ours != Ending::NotStarted
+            && (line.may_fail || outcome(&job.stock()) != Ending::Passes)
         {
             as_stock.push(line.name);
-            if ours == Outcome::Late { "out of time as stock" } else { "fails as stock" }
+            if ours == Ending::Late { "out of time as stock" } else { "fails as stock" }
         } else {
             failed.push(line.name);
             match ours {
-                Outcome::Late => "OUT OF TIME, stock is not,",
-                Outcome::NotStarted => "WAS NOT STARTED",
+                Ending::Late => "OUT OF TIME, stock is not,",
+                Ending::NotStarted => "WAS NOT STARTED",
                 _ => "FAILS, stock does not,",
             }
         };
@@ -231,7 +231,7 @@ fn has_main(source: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Outcome {
+enum Ending {
     Passes,
     Fails,
     Late,
@@ -239,7 +239,7 @@ enum Outcome {
     NotStarted,
 }
 
-impl Outcome {
+impl Ending {
     fn of(ended: Result<Ended, String>) -> Self {
         match ended {
             Err(_) => Self::Late,
@@ -262,7 +262,7 @@ fn memory_gib() -> Option<f64> {
     Some(kib / f64::from(1 << 20))
 }
 
-struct Line<'a> {
+struct ListLine<'a> {
     name: &'a str,
     processes: usize,
     arguments: Vec<&'a str>,
@@ -272,7 +272,7 @@ struct Line<'a> {
     memory: f64,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ListLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let mut words = line.split_whitespace().peekable();
         let name = words.next().filter(|name| !name.starts_with(['#', '!', '@']))?;
@@ -416,18 +416,18 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Line, Outcome, failures, file, has_main};
+    use super::{Ended, Ending, ListLine, failures, file, has_main};
 
     #[test]
     fn a_test_passes_only_when_it_says_so_and_ends_well() {
         let ended =
-            |success, output: &str| Outcome::of(Ok(Ended { success, output: output.into() }));
-        assert_eq!(ended(true, " No Errors\n"), Outcome::Passes);
-        assert_eq!(ended(false, " No Errors\n"), Outcome::Fails);
-        assert_eq!(ended(true, "Found 3 errors"), Outcome::Fails);
-        assert_eq!(Outcome::of(Err("no end after 180 s".to_owned())), Outcome::Late);
+            |success, output: &str| Ending::of(Ok(Ended { success, output: output.into() }));
+        assert_eq!(ended(true, " No Errors\n"), Ending::Passes);
+        assert_eq!(ended(false, " No Errors\n"), Ending::Fails);
+        assert_eq!(ended(true, "Found 3 errors"), Ending::Fails);
+        assert_eq!(Ending::of(Err("no end after 180 s".to_owned())), Ending::Late);
         let text = "./a: error while loading shared libraries: libmpi.so.12: cannot open";
-        assert_eq!(ended(false, text), Outcome::NotStarted);
+        assert_eq!(ended(false, text), Ending::NotStarted);
     }
 
     #[test]
@@ -449,13 +449,15 @@ mod tests {
 
     #[test]
     fn a_line_is_taken_apart() {
-        let line = Line::parse("icsend 4 arg=-randomize=1 env=A=b xfail=ticket0").expect("a test");
+        let line =
+            ListLine::parse("icsend 4 arg=-randomize=1 env=A=b xfail=ticket0").expect("a test");
         assert_eq!((line.name, line.processes, line.may_fail), ("icsend", 4, true));
         assert_eq!((line.arguments, line.environment), (vec!["-randomize=1"], vec!["A=b"]));
-        let line = Line::parse("coll_large 4 arg=-coll=all timeLimit=300 mem=80").expect("a test");
+        let line =
+            ListLine::parse("coll_large 4 arg=-coll=all timeLimit=300 mem=80").expect("a test");
         assert!((line.memory - 80.0).abs() < 1e-9);
-        assert_eq!(Line::parse("probenull").map(|line| line.processes), Some(1));
-        assert!(Line::parse("# nothing").is_none() && Line::parse("").is_none());
-        assert!(Line::parse("@conditional@test 2").is_none());
+        assert_eq!(ListLine::parse("probenull").map(|line| line.processes), Some(1));
+        assert!(ListLine::parse("# nothing").is_none() && ListLine::parse("").is_none());
+        assert!(ListLine::parse("@conditional@test 2").is_none());
     }
 }

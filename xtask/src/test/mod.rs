@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use crate::{Failure, process, root};
 use step::{STEPS, Step};
-use summary::{Outcome, Row};
+use summary::{StepOutcome, StepRow};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         others.into_iter().partition(|step| step.for_either_row);
     let last = Mutex::new(last.into_iter());
     let next = || last.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let run = |own: Vec<&'static Step>| -> Vec<Row> {
+    let run = |own: Vec<&'static Step>| -> Vec<StepRow> {
         let steps = own.into_iter().chain(std::iter::from_fn(next));
         steps.map(|step| run_step(step, &root, &failed)).collect()
     };
@@ -71,10 +71,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 /// Runs a step unless another has failed, and records the first failure.
-fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
+fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> StepRow {
     let first_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
     if first_failure().is_some() {
-        return Row { name: step.name, outcome: Outcome::Skipped };
+        return StepRow { name: step.name, outcome: StepOutcome::Skipped };
     }
     println!("== {}: {step}", step.name);
     let begin = Instant::now();
@@ -83,13 +83,13 @@ fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
     let verdict = if result.is_ok() { "" } else { ", FAILED" };
     println!("   {}: {:.1} s{verdict}", step.name, wall.as_secs_f64());
     let outcome = match result {
-        Ok(counts) => Outcome::Passed(wall, counts),
+        Ok(counts) => StepOutcome::Passed(wall, counts),
         Err(fault) => {
             // The whole output, then the reason, where the reader looks first.
             println!("{}\n   {}: {}", fault.output, step.name, fault.reason);
             first_failure().get_or_insert(format!("{} failed: {}", step.name, fault.reason));
-            Outcome::Failed(wall)
+            StepOutcome::Failed(wall)
         }
     };
-    Row { name: step.name, outcome }
+    StepRow { name: step.name, outcome }
 }

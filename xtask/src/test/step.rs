@@ -27,7 +27,7 @@ pub(crate) struct Step {
     judge: fn(&process::Finished) -> Result<Counts, String>,
 }
 
-pub(crate) struct Fault {
+pub(crate) struct StepFault {
     pub(crate) reason: String,
     pub(crate) output: String,
 }
@@ -252,9 +252,9 @@ impl Step {
     /// Runs the step in the repository at `root`.
     ///
     /// # Errors
-    /// A [`Fault`] when cargo cannot be started, fails, or prints too little.
-    pub(crate) fn run(&self, root: &Path) -> Result<Counts, Fault> {
-        let finished = process::run(&mut self.command(root)).map_err(|error| Fault {
+    /// A [`StepFault`] when cargo cannot be started, fails, or prints too little.
+    pub(crate) fn run(&self, root: &Path) -> Result<Counts, StepFault> {
+        let finished = process::run(&mut self.command(root)).map_err(|error| StepFault {
             reason: format!("cannot run `{self}`: {error}"),
             output: String::new(),
         })?;
@@ -263,7 +263,7 @@ impl Step {
         } else {
             Err(format!("`cargo {}` ended with {}", self.args, finished.status))
         };
-        judgement.map_err(|reason| Fault { reason, output: finished.output })
+        judgement.map_err(|reason| StepFault { reason, output: finished.output })
     }
 
     fn command(&self, root: &Path) -> Command {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::counts::Counts;
 
-pub(crate) struct Row {
+pub(crate) struct StepRow {
     pub(super) name: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: StepOutcome,
 }
 
-pub(super) enum Outcome {
+pub(super) enum StepOutcome {
     Passed(Duration, Counts),
     Failed(Duration),
     Skipped,
@@ -17,21 +17,21 @@ pub(super) enum Outcome {
 
 /// The table of all steps with their times in seconds, then the totals, with processor time if
 /// known.
-pub(crate) fn table(rows: &[Row], wall: Duration, processor: Option<Duration>) -> String {
+pub(crate) fn table(rows: &[StepRow], wall: Duration, processor: Option<Duration>) -> String {
     let mut text = format!("{:<12}{:>8}{:>10}  counted\n", "step", "result", "wall");
     let mut total = Counts::default();
     let mut verdict = "ok";
-    for Row { name, outcome } in rows {
+    for StepRow { name, outcome } in rows {
         text += &match outcome {
-            Outcome::Passed(wall, counts) => {
+            StepOutcome::Passed(wall, counts) => {
                 total += *counts;
                 line(name, "ok", Some(*wall), &counted(counts))
             }
-            Outcome::Failed(wall) => {
+            StepOutcome::Failed(wall) => {
                 verdict = "FAILED";
                 line(name, "FAILED", Some(*wall), "")
             }
-            Outcome::Skipped => line(name, "skipped", None, ""),
+            StepOutcome::Skipped => line(name, "skipped", None, ""),
         };
     }
     text += &line("total", verdict, Some(wall), &totals(&total, processor));
@@ -77,15 +77,15 @@ fn totals(total: &Counts, processor: Option<Duration>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome::{Failed, Passed, Skipped};
+    use super::StepOutcome::{Failed, Passed, Skipped};
     use super::*;
 
     fn seconds(tenths: u64) -> Duration {
         Duration::from_millis(100 * tenths)
     }
 
-    fn row(name: &'static str, outcome: Outcome) -> Row {
-        Row { name, outcome }
+    fn row(name: &'static str, outcome: StepOutcome) -> StepRow {
+        StepRow { name, outcome }
     }
 
     fn tests(number: u64) -> Counts {
