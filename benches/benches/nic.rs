@@ -18,6 +18,7 @@
 
 mod rig;
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -318,26 +319,20 @@ fn cancel(c: &mut Criterion) {
     for (pattern, size, same) in
         [("distinct", 32, false), ("distinct", 512, false), ("same", 32, true)]
     {
+        let requests = RefCell::new(Vec::new());
+        let before = |rig: &mut Rig| {
+            let post = |i| rig.post(exact(if same { 0 } else { i }));
+            requests.borrow_mut().extend((0..size).map(post));
+            rig.work();
+        };
+        let part = |rig: &mut Rig| {
+            for request in requests.borrow_mut().drain(..) {
+                rig.host.cancel(request, 0).expect("room for a command");
+            }
+            rig.work();
+        };
         let mut rig = Rig::new(32, 1024, Options::default());
-        group.throughput(Throughput::Elements(size as u64));
-        group.bench_function(BenchmarkId::new(pattern, size), |bencher| {
-            bencher.iter_custom(|iterations| {
-                let mut time = Duration::ZERO;
-                for _ in 0..iterations {
-                    let requests: Vec<_> =
-                        (0..size).map(|i| rig.post(exact(if same { 0 } else { i }))).collect();
-                    rig.work();
-                    let start = Instant::now();
-                    for request in requests {
-                        rig.host.cancel(request, 0).expect("room for a command");
-                    }
-                    rig.work();
-                    time += start.elapsed();
-                    assert_eq!(rig.collect(), size);
-                }
-                time
-            });
-        });
+        timed(&mut group, (pattern, size), &mut rig, before, part, expect(size));
     }
     group.finish();
 }

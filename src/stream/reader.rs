@@ -127,7 +127,6 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::engine::RecvId;
 
     fn first_error(text: &[u8]) -> (usize, String) {
         let mut events = Reader::new(text);
@@ -135,14 +134,6 @@ mod tests {
         assert!(events.next().is_none(), "the reader goes on after an error");
         let error = Reader::new(text).find_map(Result::err);
         (good, error.map(|error| error.to_string()).unwrap_or_default())
-    }
-
-    #[test]
-    fn line_ends_of_all_kinds() {
-        let text = b"cancel,1\r\n\r\n# x\n\n cancel,2\ncancel,3";
-        let events: Result<Vec<_>, _> = Reader::new(&text[..]).collect();
-        let expected = [1, 2, 3].map(|recv| Event::Cancel { recv: RecvId(recv) });
-        assert_eq!(events.expect("good lines"), expected);
     }
 
     #[test]

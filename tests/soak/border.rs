@@ -113,30 +113,6 @@ fn in_order(results: Vec<Result<Received, RecvError>>) {
 }
 
 #[test]
-fn the_descriptor_table_overflows_and_drains() {
-    let _dog = watchdog::on("the host and the NIC: the descriptor table overflows and drains");
-    for drive in drives() {
-        let cycles = cycles(&drive);
-        let mut border = Border::new(nic(UnexpectedFull::Demote), drive, 1);
-        let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        for _ in 0..cycles {
-            // Six fit. The others go to software, and the communicator returns once they have
-            // matched.
-            let count = border.random.random_range(7..=12);
-            let requests = (0..count).map(|_| border.post(&comm)).collect();
-            (0..count).for_each(|number| border.send(&comm, number));
-            in_order(border.wait_all(requests));
-        }
-        let (counts, software) = border.counts();
-        assert!(counts.boundary.fallback_receives >= cycles * 9 / 10, "{counts:?}");
-        assert!(counts.boundary.resumed >= cycles * 9 / 10, "{counts:?}");
-        assert_eq!(counts.boundary.fallback_unexpected, 0);
-        assert!(software.matches >= cycles, "{software:?}");
-        assert_eq!(counts.boundary.resumed, software.resumed);
-    }
-}
-
-#[test]
 fn unexpected_memory_overflows_and_drains() {
     let _dog = watchdog::on("the host and the NIC: unexpected memory overflows and drains");
     for drive in drives() {
@@ -162,42 +138,6 @@ fn unexpected_memory_overflows_and_drains() {
         assert_eq!(counts.boundary.fallback_receives, 0);
         assert!(software.matches >= cycles, "{software:?}");
     }
-}
-
-#[test]
-fn back_pressure_holds_the_messages_and_lets_them_through() {
-    let _dog = watchdog::on(
-        "the host and the NIC: back pressure holds the messages and lets them through",
-    );
-    for drive in drives() {
-        let cycles = cycles(&drive);
-        let nic = NicConfig { receives: 12, ..nic(UnexpectedFull::BackPressure) };
-        let mut border = Border::new(nic, drive, 3);
-        let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        for _ in 0..cycles {
-            let count = border.random.random_range(7..=12);
-            (0..count).for_each(|number| border.send(&comm, number));
-            while !is_blocked(&mut border) {}
-            let requests = (0..count).map(|_| border.post(&comm)).collect();
-            in_order(border.wait_all(requests));
-        }
-        let (counts, _) = border.counts();
-        assert!(counts.boundary.unexpected_full >= cycles, "{counts:?}");
-        assert_eq!(counts.boundary.fallback_unexpected, 0, "{counts:?}");
-        assert_eq!(counts.boundary.unexpected_high, 5);
-        assert_eq!(
-            counts.handlers.messages,
-            counts.boundary.unexpected + counts.boundary.posts_admitted
-        );
-    }
-}
-
-/// Whether the NIC stands at a message that it can neither match nor store.
-fn is_blocked(border: &mut Border) -> bool {
-    let before = border.endpoint.counts().0.boundary.unexpected_full;
-    border.endpoint.progress();
-    std::thread::yield_now();
-    border.endpoint.counts().0.boundary.unexpected_full > before
 }
 
 #[test]

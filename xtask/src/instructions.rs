@@ -1,6 +1,6 @@
 //! `cargo xtask instructions`: instructions per message, counted by callgrind.
 //!
-//! The example `instructions` of the benches sends, matches and collects windows of messages on one
+//! The example `instructions` of `dpamatch` sends, matches and collects windows of messages on one
 //! thread. It runs twice with different numbers of windows. The difference of the counts, divided
 //! by the additional messages, contains no set-up. Each part is counted from its function's entry
 //! to its return.
@@ -192,15 +192,7 @@ fn build() -> Result<PathBuf, Failure> {
     let mut command = crate::cargo();
     // callgrind finds the parts by function name.
     command.current_dir(root()).env("CARGO_PROFILE_RELEASE_STRIP", "none");
-    command.args([
-        "build",
-        "--quiet",
-        "--release",
-        "-p",
-        "dpamatch_benches",
-        "--example",
-        "instructions",
-    ]);
+    command.args(["build", "--quiet", "--release", "-p", "dpamatch", "--example", "instructions"]);
     let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.status.success() {
         return Err(Failure::Task(format!("the example was not built\n{}", finished.output)));
