@@ -15,13 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "dpamat01" */
-#define DPAMATCH_BUS_READY 0x313074616d617064u
-/* Offset of the page in memory of the firmware's size. */
-#define DPAMATCH_BUS_PAGE (DPAMATCH_RAM_BYTES - 4096)
-#define DPAMATCH_RAM_START 0x80000000u
-#define DPAMATCH_RAM_BYTES (128u << 20)
-
 struct dpamatch_ring {
     uint64_t slots; /* address of the first slot */
     uint64_t depth;
@@ -38,14 +31,6 @@ struct dpamatch_buffers {
 struct dpamatch_map {
     struct dpamatch_ring commands, arrivals, completions;
     struct dpamatch_buffers bounce, staging;
-};
-
-struct dpamatch_bus {
-    uint64_t ready; /* DPAMATCH_BUS_READY, stored with release after all else */
-    uint64_t stop;  /* not 0: host and wire are done */
-    uint64_t buffers;
-    uint64_t buffer_bytes;
-    struct dpamatch_ring commands, arrivals, completions;
 };
 
 enum { /* protocols */
@@ -162,7 +147,6 @@ _Static_assert(offsetof(struct dpamatch_completion, length) == 36, "length");
 _Static_assert(sizeof(struct dpamatch_forwarded) == 56, "forwarded");
 _Static_assert(offsetof(struct dpamatch_forwarded, payload) == 32, "forwarded payload");
 _Static_assert(sizeof(struct dpamatch_map) == 104, "map");
-_Static_assert(sizeof(struct dpamatch_bus) == 104, "bus");
 
 /* The hash that host, wire and card agree on: two rounds of multiply and fold. */
 static inline uint32_t dpamatch_mix(uint64_t value)

@@ -1,5 +1,5 @@
 //! Operations and outcomes as records of 64-bit words, for a stream that firmware replays.
-//! `port/kit/player.c` reads and writes the records in C.
+//! `port/kit/matching/player.c` reads and writes the records in C.
 
 use crate::{
     CommId, Envelope, MsgId, Operation, Outcome, ProbeId, Rank, RecvId, Selector, SourceSel, Tag,

@@ -126,7 +126,7 @@ fn outcomes_are_written_as_lines_and_as_json() {
     }
 }
 
-/// `port/kit/player.c` reads these records.
+/// `port/kit/matching/player.c` reads these records.
 #[test]
 fn operations_are_records_of_six_words() {
     let comm = CommId(3);

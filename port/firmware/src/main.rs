@@ -8,7 +8,6 @@
 //! - `stream=FILE` plays a recorded stream, `out=FILE` gets the outcomes;
 //! - `senders=N`: N senders take turns at a workload's messages, each with its own source;
 //! - `harts`, `handlers`, `ends=leader|apart`;
-//! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
 //! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `fault=NAME` breaks a rule, `weaken=PLACE=ORDERING` an ordering, in builds that know faults.
@@ -18,7 +17,6 @@
 extern crate alloc;
 
 mod arguments;
-mod bus;
 mod heap;
 mod play;
 mod roles;
@@ -49,12 +47,11 @@ extern "C" fn main() -> ! {
     let harts = arguments.number("harts", 1);
     let apart = match arguments.get("ends") {
         None | Some("leader") => false,
-        Some("apart" | "bus") => true,
-        Some(other) => refuse(format_args!("ends={other}: leader, apart or bus")),
+        Some("apart") => true,
+        Some(other) => refuse(format_args!("ends={other}: leader or apart")),
     };
-    let on_bus = arguments.get("ends") == Some("bus");
     let stream = arguments.get("stream");
-    let order = if stream.is_some() || on_bus { Order::Stamped } else { Order::Free };
+    let order = if stream.is_some() { Order::Stamped } else { Order::Free };
     if !(1..start::HARTS_MOST - 9).contains(&harts) {
         refuse(format_args!("harts={harts} is out of range"));
     }
@@ -64,10 +61,6 @@ extern "C" fn main() -> ! {
         Err(error) => refuse(format_args!("{error}")),
     };
     println!("tables: {} bytes", heap::bytes_taken());
-    if on_bus {
-        bus::run(nic, harts);
-        semihosting::process::exit(0)
-    }
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }

@@ -7,5 +7,5 @@ set -eu
 cd "$(dirname -- "$0")"
 dpacc device.c -o matching.a -mcpu=nv-dpa-bf3 -hostcc=cc --app-name=matching \
     --devicecc-options="-O2,-ffreestanding" -device-libs="-L$CARD,-ldpamatch_card"
-cc -O2 host.c ../player.c matching.a $(pkg-config --cflags --libs libflexio libibverbs libmlx5) \
+cc -O2 host.c player.c matching.a $(pkg-config --cflags --libs libflexio libibverbs libmlx5) \
     -o matching

@@ -7,8 +7,8 @@
 #include <libflexio/flexio.h>
 #include <time.h>
 #include <unistd.h>
-#include "../player.h"
 #include "common.h"
+#include "player.h"
 
 extern struct flexio_app *matching;
 extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
@@ -42,7 +42,7 @@ static struct card card = {
 		    .fast_path = 3, .stamped = 1 },
 };
 static uint64_t card_daddr, wire_daddr, sent, left, released;
-static struct dpamatch_bus bus;
+static struct player player;
 
 static uint64_t device_memory(struct flexio_process *process, size_t bytes)
 {
@@ -188,8 +188,8 @@ static void make_memory(uint64_t count)
 	card.commands = (uint64_t)memory.commands;
 	card.completions = (uint64_t)memory.completions;
 	card.staging = (uint64_t)memory.staging;
-	bus = (struct dpamatch_bus){
-		.buffers = (uint64_t)memory.buffers, .buffer_bytes = count * 512,
+	player = (struct player){
+		.buffers = (uint64_t)memory.buffers,
 		.commands = { card.commands, depth, (uint64_t)&memory.words->commands_head },
 		.arrivals = { 0, depth, (uint64_t)&memory.words->arrivals_head },
 		.completions = { card.completions, depth, (uint64_t)&memory.words->completions_head },
@@ -238,11 +238,6 @@ static void make_card(void)
 
 /* The player's calls. */
 
-static void *at(uint64_t address)
-{
-	return (void *)address;
-}
-
 static int send_it(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
 		   uint64_t stamp)
 {
@@ -275,8 +270,8 @@ static int send_it(uint64_t arrival, const struct dpamatch_entry *entry, const u
 static void wait_a_little(void)
 {
 	uint64_t next = __atomic_load_n(&memory.words->commands_head, __ATOMIC_ACQUIRE), result;
-	int waits = (memory.commands[next & (bus.commands.depth - 1)].state & 1) ==
-		    ((next & bus.commands.depth) == 0);
+	int waits = (memory.commands[next & (player.commands.depth - 1)].state & 1) ==
+		    ((next & player.commands.depth) == 0);
 
 	/* A command, or room for results: the leader may wait for either. */
 	if ((waits || memory.words->completions_head != released) &&
@@ -328,13 +323,10 @@ static void read_option(const char *word)
 
 int main(int count, char **words)
 {
-	const struct player player = { &bus, BYTES_MOST, at, send_it, wait_a_little, staged, read_message };
-	size_t bytes;
-
 	if (count < 3)
 		fail("use: matching STREAM OUTCOMES [NAME=VALUE]...");
-	const struct operation *stream = map_file(words[1], &bytes, 0);
-	uint64_t number = bytes / sizeof(*stream), rendezvous = 0;
+	uint64_t number, rendezvous = 0;
+	const struct operation *stream = map_stream(words[1], &number);
 	for (int at = 3; at < count; at++)
 		read_option(words[at]);
 	if (card.config.workers == 0 || card.config.workers > WORKERS_MOST ||
@@ -349,6 +341,10 @@ int main(int count, char **words)
 	CHECK(flexio_process_create(context, matching, NULL, &wire_process));
 	make_memory(number);
 	make_card();
+	player.send = send_it;
+	player.wait = wait_a_little;
+	player.staged = staged;
+	player.read = read_message;
 	play_stream(&player, stream, number, words[2], card.config.bins);
 	/* Each rendezvous message that was taken, and no other, is over. */
 	for (uint64_t arrival = 0; arrival < sent; arrival++) {

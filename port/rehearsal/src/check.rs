@@ -10,7 +10,6 @@ use std::thread;
 use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
-use crate::bus;
 use crate::job::{Ends, Job, OUT};
 use crate::kit;
 use crate::qemu::{self, Mode, Ran};
@@ -145,11 +144,6 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
     in_folder(jobs, folder, |job| qemu::run(elf, job, folder, Mode::Usual))
 }
 
-/// Runs all jobs with host and wire in a separate program, with a folder for their files.
-pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
-    in_folder(jobs, folder, |job| bus::run(elf, host, job, folder))
-}
-
 /// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.
 const KIT: [&str; 4] = [
     "workers=1",
@@ -162,10 +156,8 @@ const KIT: [&str; 4] = [
 pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
     let workloads = PaperWorkload::ALL.iter().copied();
     let mut jobs: Vec<Job> =
-        workloads.map(|workload| Job::workload_on_bus(workload, (1, 1), (3, 128), 64)).collect();
-    jobs.extend(
-        (0..4).map(|seed| Job::stream_on_bus((PROFILES[seed as usize], seed, 700), (1, 1), 64)),
-    );
+        workloads.map(|workload| Job::workload_for_host(workload, (3, 128))).collect();
+    jobs.extend((0..4).map(|seed| Job::stream_for_host((PROFILES[seed as usize], seed, 700))));
     let mut verdict = Verdict::default();
     for (number, job) in jobs.iter().enumerate() {
         let ran = kit::run(host, job, KIT[number % KIT.len()], folder)?;

@@ -151,51 +151,27 @@ impl Job {
         }
     }
 
-    /// A workload for a host that is another program.
-    pub fn workload_on_bus(
-        workload: PaperWorkload,
-        (harts, handlers): (usize, usize),
-        (windows, window): (usize, usize),
-        bins: usize,
-    ) -> Self {
+    /// A workload for a host that plays streams.
+    pub fn workload_for_host(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
         let events = events(workload, 1, (windows, window));
-        let options = format!("workload={}", workload.name());
-        Self::on_bus(workload.name().to_owned(), &events, 1, (harts, handlers), bins, &options)
+        Self::for_host(workload.name().to_owned(), &events)
     }
 
-    /// A random stream for a host that is another program.
-    pub fn stream_on_bus(
-        (profile, seed, events): (Profile, u64, u64),
-        (harts, handlers): (usize, usize),
-        bins: usize,
-    ) -> Self {
+    /// A random stream for a host that plays streams.
+    pub fn stream_for_host((profile, seed, events): (Profile, u64, u64)) -> Self {
         let mut comms = HashMap::new();
         let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
         events.iter_mut().for_each(|event| renumber(event, &mut comms));
-        let name = format!("{profile} {seed}");
-        Self::on_bus(name, &events, comms.len().max(1), (harts, handlers), bins, "")
+        Self::for_host(format!("{profile} {seed}"), &events)
     }
 
-    fn on_bus(
-        name: String,
-        events: &[Event],
-        comms: usize,
-        (harts, handlers): (usize, usize),
-        bins: usize,
-        options: &str,
-    ) -> Self {
-        let receives = events.len() + 1;
-        let arguments = format!(
-            "firmware ends=bus harts={harts} handlers={handlers} comms={comms} bins={bins} \
-             receives={receives} {options}",
-        );
+    fn for_host(name: String, events: &[Event]) -> Self {
         Self {
             name,
-            harts,
-            arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::from([(STREAM.to_owned(), records(events))]),
             expected: oracle(events),
             events: lines(events),
+            ..Self::default()
         }
     }
 

@@ -13,6 +13,11 @@ const OUT: &str = "kit-outcomes.bin";
 /// The card's side waits, writes back and reads by functions of the program around it.
 const FLAGS: &str = "--cfg dpamatch_card";
 
+/// Whether a C compiler for this machine is installed.
+pub fn has_host_compiler() -> bool {
+    program("CC", "cc").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// Whether a C compiler for RISC-V is installed.
 pub fn has_compiler() -> bool {
     let compiler = Command::new(COMPILER).arg("--version").output();
@@ -49,7 +54,7 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let host = folder.join("matching");
     let mut compiler = program("CC", "cc");
     compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source("host.c"));
-    compiler.arg(root().join("port/kit/player.c")).arg(&archive);
+    compiler.arg(source("player.c")).arg(&archive);
     compiler.arg("-I").arg(folder.join("include"));
     compiler.arg("-I").arg(folder.join("include/fallback"));
     compiler.arg(format!("-Wl,-rpath,{}", folder.join("lib").display()));

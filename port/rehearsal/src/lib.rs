@@ -4,7 +4,6 @@
 #![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
 pub mod build;
-pub mod bus;
 pub mod check;
 pub mod choice;
 pub mod code;

@@ -8,7 +8,7 @@ use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::choice::Choice;
 use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::rv64::Image;
-use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
+use dpamatch_port::{check, code, kit, qemu, report, steps, vectors, weak};
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
@@ -107,7 +107,7 @@ fn run_weak(choice: &Choice) -> Result {
 
 fn run_kit() -> Result {
     let mut good = true;
-    if bus::has_compiler() {
+    if kit::has_host_compiler() {
         let (host, folder) = (kit::build()?, root().join("target/firmware/run/kit"));
         std::fs::create_dir_all(&folder)?;
         let started = Instant::now();
@@ -165,17 +165,6 @@ fn run_check() -> Result {
             }
         }
         println!("instructions on one hart: {} of 9 runs as in QEMU", 9 - differences);
-        if bus::has_compiler() {
-            let (host, started) = (bus::build()?, Instant::now());
-            let verdict = check::on_bus(&elf, &host, &bus::jobs(8, 2000, 4), &folder)?;
-            println!(
-                "host as a program of its own, memory shared with QEMU: {verdict}, {:.1} s",
-                started.elapsed().as_secs_f64()
-            );
-            good &= verdict.wrong.is_empty();
-        } else {
-            println!("host as a program of its own: skipped, there is no C compiler (cc)");
-        }
         good &= differences == 0;
         std::fs::remove_dir_all(folder)?;
     } else {

@@ -8,7 +8,6 @@ use std::{fs, io, thread};
 use crate::job::{Job, OUT};
 
 const PROGRAM: &str = "qemu-system-riscv64";
-pub const MEMORY_BYTES: u64 = 128 << 20;
 /// Longest run before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,16 +23,14 @@ pub struct Ran {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode<'a> {
+pub enum Mode {
     Usual,
     /// The harts' instruction counters are exact; slower, and for one hart only.
     Counted,
-    /// The machine's memory is this file of the folder.
-    Sharing(&'a str),
 }
 
 /// Runs a job in an existing `folder`.
-pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode<'_>) -> io::Result<Ran> {
+pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode) -> io::Result<Ran> {
     for (name, bytes) in &job.files {
         fs::write(folder.join(name), bytes)?;
     }
@@ -45,13 +42,7 @@ pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode<'_>) -> io::Result<R
     let words: String =
         job.arguments.split_whitespace().map(|word| format!(",arg={word}")).collect();
     let mut command = Command::new(PROGRAM);
-    command.current_dir(folder).args(["-m", "128M", "-bios", "none", "-machine"]);
-    match mode {
-        Mode::Usual | Mode::Counted => command.arg("virt"),
-        Mode::Sharing(file) => command.args(["virt,memory-backend=ram", "-object"]).arg(format!(
-            "memory-backend-file,id=ram,size={MEMORY_BYTES},mem-path={file},share=on"
-        )),
-    };
+    command.current_dir(folder).args(["-m", "128M", "-bios", "none", "-machine", "virt"]);
     // One thread for all harts, which switch when they wait. Otherwise dozens of spinning threads
     // would share the processors.
     let counted = mode == Mode::Counted;

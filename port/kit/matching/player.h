@@ -1,13 +1,13 @@
-/* A player of recorded streams, for hosts that reach a card in different ways. */
+/* A player of recorded streams. */
 #ifndef DPAMATCH_PLAYER_H
 #define DPAMATCH_PLAYER_H
 
-#include "dpamatch_bus.h"
+#include "../dpamatch_bus.h"
 
 #include <stdio.h>
 
 #define ANY UINT64_MAX
-/* Bytes of the longest message of a stream. */
+/* Bytes of the longest message; longer ones are cut. Also of a receive's buffer. */
 #define BYTES_MOST 512u
 
 struct operation {
@@ -16,10 +16,8 @@ struct operation {
 
 /* How a host reaches its card. */
 struct player {
-    struct dpamatch_bus *bus;
-    uint32_t most; /* longer messages are cut */
-    /* Memory at an address of the bus. */
-    void *(*at)(uint64_t address);
+    struct dpamatch_ring commands, arrivals, completions; /* of `arrivals` only the head */
+    uint64_t buffers; /* by request */
     /* Sends a message, whose length the entry has; 0: no room now. */
     int (*send)(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
                 uint64_t stamp);
@@ -37,11 +35,7 @@ void play_stream(const struct player *player, const struct operation *stream, ui
 int was_taken(uint64_t arrival);
 
 void fail(const char *what) __attribute__((noreturn));
-void *map_file(const char *name, size_t *bytes, int writes);
+const struct operation *map_stream(const char *name, uint64_t *number);
 void *calloc_or_fail(uint64_t number, size_t bytes);
-struct dpamatch_slot *slot(const struct dpamatch_ring *ring, uint64_t position);
-uint64_t head(const struct dpamatch_ring *ring);
-/* Publishes the written entry. */
-void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp);
 
 #endif

@@ -17,7 +17,6 @@
 enum { POST, ARRIVE, CANCEL, PROBE, MATCHED_PROBE };                        /* operations */
 enum { MATCHED, PROBED, MPROBED, CANCELLED, TOO_LATE, POSTED, UNEXPECTED }; /* outcomes */
 
-static struct dpamatch_bus *bus;
 static const struct player *card;
 static const struct operation *operations;
 static uint64_t count;
@@ -50,19 +49,12 @@ static struct message {
 void fail(const char *what)
 {
     fprintf(stderr, "host: %s\n", what);
-    if (bus)
-        __atomic_store_n(&bus->stop, 1, __ATOMIC_RELEASE);
     exit(1);
 }
 
-static void *at(uint64_t address)
+static struct dpamatch_slot *slot(const struct dpamatch_ring *ring, uint64_t position)
 {
-    return card->at(address);
-}
-
-struct dpamatch_slot *slot(const struct dpamatch_ring *ring, uint64_t position)
-{
-    return (struct dpamatch_slot *)at(ring->slots) + (position & (ring->depth - 1));
+    return (struct dpamatch_slot *)ring->slots + (position & (ring->depth - 1));
 }
 
 static uint64_t owner(const struct dpamatch_ring *ring, uint64_t position)
@@ -70,12 +62,13 @@ static uint64_t owner(const struct dpamatch_ring *ring, uint64_t position)
     return (position & ring->depth) == 0;
 }
 
-uint64_t head(const struct dpamatch_ring *ring)
+static uint64_t head(const struct dpamatch_ring *ring)
 {
-    return __atomic_load_n((uint64_t *)at(ring->head), __ATOMIC_ACQUIRE);
+    return __atomic_load_n((uint64_t *)ring->head, __ATOMIC_ACQUIRE);
 }
 
-void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp)
+/* Publishes the written entry. */
+static void hand_over(const struct dpamatch_ring *ring, uint64_t position, uint64_t stamp)
 {
     uint64_t state = stamp << 1 | owner(ring, position);
     __atomic_store_n(&slot(ring, position)->state, state, __ATOMIC_RELEASE);
@@ -99,10 +92,10 @@ static void note(uint64_t what, uint64_t first, uint64_t second)
 /* 0: no room now. */
 static int push(const struct dpamatch_command *command, uint64_t stamp)
 {
-    if (commands - head(&bus->commands) >= bus->commands.depth)
+    if (commands - head(&card->commands) >= card->commands.depth)
         return 0;
-    slot(&bus->commands, commands)->entry.command = *command;
-    hand_over(&bus->commands, commands++, stamp);
+    slot(&card->commands, commands)->entry.command = *command;
+    hand_over(&card->commands, commands++, stamp);
     last_progress = time(NULL);
     return 1;
 }
@@ -133,18 +126,17 @@ static struct dpamatch_target target_of(const struct operation *operation)
 
 static uint64_t buffer_of(uint64_t request)
 {
-    uint64_t bytes = (card->most + 63u) / 64 * 64;
-    return bus->buffers + request % (bus->buffer_bytes / bytes) * bytes;
+    return card->buffers + request * BYTES_MOST;
 }
 
 static uint32_t cut(uint64_t bytes)
 {
-    return bytes < card->most ? (uint32_t)bytes : card->most;
+    return bytes < BYTES_MOST ? (uint32_t)bytes : BYTES_MOST;
 }
 
 static void payload_of(uint64_t name, uint8_t bytes[BYTES_MOST])
 {
-    for (uint32_t i = 0; i < card->most; i++)
+    for (uint32_t i = 0; i < BYTES_MOST; i++)
         bytes[i] = (uint8_t)(name >> i % 4 * 8) ^ (uint8_t)(37 * i);
 }
 
@@ -238,7 +230,7 @@ static void matched(uint64_t request, uint64_t arrival, uint32_t length)
     taken[arrival] = 1;
     payload_of(name_of_arrival(arrival), right);
     if (length != cut(operations[sent[arrival]].bytes) ||
-        memcmp(at(buffer_of(request)), right, length < most ? length : most) != 0)
+        memcmp((void *)buffer_of(request), right, length < most ? length : most) != 0)
         fail("a message was delivered with other bytes");
     note(MATCHED, operations[request].name, name_of_arrival(arrival));
 }
@@ -262,7 +254,7 @@ static void deliver(uint64_t request, uint64_t arrival)
 {
     struct message *message = &messages[arrival];
     uint32_t length = message->entry.length, most = cut(operations[request].bytes);
-    void *target = at(buffer_of(request));
+    void *target = (void *)buffer_of(request);
     length = length < most ? length : most;
     if (message->bytes)
         memcpy(target, message->bytes, length);
@@ -416,7 +408,7 @@ static void take_in(const union dpamatch_any *entry, uint64_t position)
 /* Takes all available results, and gives taken entries back. */
 static void collect(void)
 {
-    const struct dpamatch_ring *ring = &bus->completions;
+    const struct dpamatch_ring *ring = &card->completions;
     uint64_t before = completions;
     for (;;) {
         struct dpamatch_slot *place = slot(ring, completions);
@@ -426,7 +418,7 @@ static void collect(void)
         completions++;
     }
     if (completions != before) {
-        __atomic_store_n((uint64_t *)at(ring->head), completions, __ATOMIC_RELEASE);
+        __atomic_store_n((uint64_t *)ring->head, completions, __ATOMIC_RELEASE);
         last_progress = time(NULL);
     }
     while (first_discard < last_discard) {
@@ -486,7 +478,7 @@ static void play(void)
     while (!cancel(NOBODY, NOBODY))
         wait_a_little();
     while (first_cancel < last_cancel || probes_open || creates_open ||
-           first_discard < last_discard || head(&bus->arrivals) < arrivals)
+           first_discard < last_discard || head(&card->arrivals) < arrivals)
         wait_a_little();
     collect();
     for (uint64_t place = 0; place < count; place++)
@@ -497,17 +489,17 @@ static void play(void)
             note(UNEXPECTED, name_of_arrival(arrival), 0);
 }
 
-void *map_file(const char *name, size_t *bytes, int writes)
+const struct operation *map_stream(const char *name, uint64_t *number)
 {
     struct stat about;
-    int file = open(name, writes ? O_RDWR : O_RDONLY);
+    int file = open(name, O_RDONLY);
     if (file < 0 || fstat(file, &about) != 0)
         fail("cannot open a file");
-    *bytes = (size_t)about.st_size;
-    void *range = mmap(NULL, *bytes, PROT_READ | (writes ? PROT_WRITE : 0), MAP_SHARED, file, 0);
+    void *range = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, file, 0);
     if (range == MAP_FAILED)
         fail("cannot map a file");
     close(file);
+    *number = (uint64_t)about.st_size / sizeof(struct operation);
     return range;
 }
 
@@ -515,7 +507,6 @@ void play_stream(const struct player *player, const struct operation *stream, ui
                  const char *outcomes, uint32_t bins)
 {
     card = player;
-    bus = player->bus;
     operations = stream;
     count = number;
     out = fopen(outcomes, "wb");
@@ -530,8 +521,6 @@ void play_stream(const struct player *player, const struct operation *stream, ui
     held_messages = calloc_or_fail(count, sizeof *held_messages);
     messages = calloc_or_fail(count, sizeof *messages);
     last_progress = time(NULL);
-    if (count > bus->buffer_bytes / ((player->most + 63u) / 64 * 64))
-        fail("too long a stream for the buffers");
     create_communicators(bins);
     play();
     if (fclose(out) != 0)
