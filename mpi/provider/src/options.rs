@@ -268,16 +268,50 @@ mod tests {
         })
     }
 
+    /// Each variable changes what it names, and nothing else.
     #[test]
-    fn values_arrive() {
-        let options = read(&[("HANDLERS", "8"), ("ENGINE", "list"), ("READ_PEERS", "off")]);
-        let options = options.expect("good values");
-        assert_eq!(options.matching.nic.handlers, 8);
-        assert_eq!(options.engine.map(|entry| entry.name), Some("list"));
-        let kept = read(&[("KEEP_OFF", "collective, user 12")]).map(|options| options.keep_off);
-        assert_eq!(kept, Ok(vec!["collective".to_owned(), "user 12".to_owned()]));
-        assert!(!options.read_peers && !options.matching.threads);
-        assert!(read(&[("ENGINE", "optimistic")]).expect("the NIC").engine.is_none());
+    fn each_variable_is_tied_to_what_it_sets() {
+        let text = |pairs: &[(&str, &str)]| format!("{:?}", read(pairs).expect("good values"));
+        // Parts of the default's text, each with its replacement.
+        type Changes = &'static [(&'static str, &'static str)];
+        const QUEUED: (&str, &str) = ("short_path: true", "short_path: false");
+        #[rustfmt::skip]
+        let rows: [(&str, &str, Changes); 21] = [
+            ("HANDLERS", "8", &[("handlers: 32", "handlers: 8"), QUEUED]),
+            ("WORKERS", "2", &[("workers: 1", "workers: 2"), ("threads: false", "threads: true"), QUEUED]),
+            ("SLICE_MIN", "3", &[("slice_min: 0", "slice_min: 3"), QUEUED]),
+            ("RECEIVES", "9", &[("receives: 1024", "receives: 9")]),
+            ("COMMUNICATORS", "3", &[("communicators: 16", "communicators: 3")]),
+            ("UNEXPECTED", "5", &[("unexpected: 4096", "unexpected: 5")]),
+            ("BINS", "64", &[("BinCount(256)", "BinCount(64)"), ("bins: 256", "bins: 64")]),
+            ("FAST_PATH", "off", &[("fast_path: Sequence", "fast_path: Off"), QUEUED]),
+            ("FAST_PATH", "prefix", &[("fast_path: Sequence", "fast_path: Prefix"), QUEUED]),
+            ("EARLY_CHECK", "on", &[("early_check: false", "early_check: true"), QUEUED]),
+            ("REMOVAL", "eager", &[("removal: Lazy", "removal: Eager"), QUEUED]),
+            ("DOMAINS", "keyed", &[("domains: Paper", "domains: Keyed"), QUEUED]),
+            ("HASHES", "verify", &[("inline_hashes: Trust", "inline_hashes: Verify"), QUEUED]),
+            ("STATS", "x", &[("stats: None", "stats: Some(\"x\")")]),
+            ("LOG", "y", &[("log: None", "log: Some(\"y\")"), ("log_order: false", "log_order: true")]),
+            ("KEEP_OFF", "collective, user 12", &[("keep_off: []", "keep_off: [\"collective\", \"user 12\"]")]),
+            ("READ_PEERS", "off", &[("read_peers: true", "read_peers: false")]),
+            ("TCP", "on", &[("tcp: Off", "tcp: Outside")]),
+            ("RING_LINES", "512", &[("ring_lines: 1024", "ring_lines: 512")]),
+            ("SHORT_PATH", "off", &[QUEUED]),
+            ("YIELD", "7", &[("yield_after: 16384", "yield_after: 7")]),
+        ];
+        let names: BTreeSet<_> = rows.iter().map(|row| row.0).chain(["ENGINE"]).collect();
+        assert!(variables().collect::<BTreeSet<_>>() == names, "a variable has no row");
+        for (name, value, changes) in rows {
+            let mut expected = text(&[]);
+            for &(before, after) in changes {
+                assert_eq!(expected.matches(before).count(), 1, "{before}");
+                expected = expected.replace(before, after);
+            }
+            assert_eq!(text(&[(name, value)]), expected, "DPAMATCH_{name}={value}");
+        }
+        let engine = |name| Ok::<_, String>(read(&[("ENGINE", name)])?.engine.map(|one| one.name));
+        assert_eq!(engine("list"), Ok(Some("list")));
+        assert_eq!(engine("optimistic"), Ok(None));
     }
 
     #[test]

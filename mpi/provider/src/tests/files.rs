@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::side::pair;
+use std::ptr::null_mut;
+
+use super::side::{Side, call, pair, pattern};
+use crate::bindings::*;
 
 /// The bits that every receive of MPICH ignores.
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
@@ -43,7 +46,7 @@ fn a_byte_asks_for_statistics() {
     });
     let mut buffer = [0; 1];
     for received in 1..3 {
-        let any = crate::bindings::FI_ADDR_UNSPEC;
+        let any = FI_ADDR_UNSPEC;
         assert_eq!(b.receive(&mut buffer, any, (5, 0), received), 0);
         a.send_now(b"x", to_b, 5, 0);
         assert_eq!(b.wait(&[&a]).context(), received);
@@ -74,7 +77,7 @@ fn statistics_and_logs_tell_what_was_done() {
         assert_eq!(b.receive(&mut buffers[at], from, (bits, ignore), at), 0);
     };
     // Expected, of the program; any source.
-    receive(0, user | 3, IGNORED, crate::bindings::FI_ADDR_UNSPEC);
+    receive(0, user | 3, IGNORED, FI_ADDR_UNSPEC);
     a.send_now(b"12345678", to_b, user | 3, 0);
     assert_eq!(b.wait(&[&a]).context(), 0);
     // Two unexpected ones inside a collective operation.
@@ -152,5 +155,85 @@ fn the_log_of_a_program_that_hangs_is_whole() {
     assert!(events.contains("# peer 0: ") && events.contains("# communicator 0: "), "{events}");
     assert_eq!(folder.only(".results", "matched"), "matched,0,0\n");
     b.cancel(2);
-    assert_eq!(b.wait(&[]).err, crate::bindings::FI_ECANCELED);
+    assert_eq!(b.wait(&[]).err, FI_ECANCELED);
+}
+
+/// Every number of both ends, from counts that all differ.
+#[test]
+fn each_number_of_the_statistics_is_exact() {
+    let folder = Folder::new("numbers");
+    let open = || {
+        Side::open(|options| {
+            options.stats = Some(folder.0.clone());
+            options.read_peers = false;
+        })
+    };
+    let [a, b, c] = [open(), open(), open()];
+    let [a_to_b, c_to_b] = [&a, &c].map(|side| side.insert(&b.name()));
+    b.insert(&a.name());
+    let user = |tag: u64| 6 << 31 | tag;
+    let long = [pattern(1, 20_000), pattern(2, 30_000)];
+    let mut buffers = vec![vec![0; 30_000]; 16];
+    let mut buffers = buffers.iter_mut();
+    let mut post = |tag: u64, context: usize| {
+        let buffer = buffers.next().expect("a buffer");
+        assert_eq!(b.receive(buffer, FI_ADDR_UNSPEC, (user(tag), IGNORED), context), 0);
+    };
+    // Five receives wait: three take messages, two are cancelled.
+    (0..5).for_each(|context| post(3, context));
+    for (context, length) in (0..3).zip([10, 11, 12]) {
+        a.send_now(&pattern(context, length), a_to_b, user(3), 0);
+        assert_eq!(b.wait(&[&a]).entry.len, length);
+    }
+    for context in [4, 3] {
+        assert_eq!((b.cancel(context), b.wait(&[]).err), (0, FI_ECANCELED));
+    }
+    // Eight messages wait, one of them at its sender; five are received, two have been seen.
+    (0..7).for_each(|at| a.send_now(&pattern(at, 100 + at), a_to_b, user(4), 0));
+    c.send_now(&long[0], c_to_b, user(5), 0);
+    (0..200).for_each(|_| b.progress());
+    for (tag, err) in [(9, FI_ENOMSG), (4, 0), (9, FI_ENOMSG), (5, 0), (9, FI_ENOMSG)] {
+        b.receive_flagged(&mut [], (user(tag), IGNORED), 50, FI_PEEK);
+        assert_eq!(b.wait(&[]).err, err);
+    }
+    for (context, tag) in [(20, 4), (21, 5), (22, 4), (23, 4), (24, 4)] {
+        post(tag, context);
+        assert_eq!(b.wait(&[&a, &c]).context(), context);
+    }
+    post(8, 30);
+    c.send_now(&long[1], c_to_b, user(8), 0);
+    assert_eq!(b.wait(&[&c]).entry.len, 30_000);
+    let mut untagged = [0_u8; 9];
+    let (start, any) = (untagged.as_mut_ptr().cast(), FI_ADDR_UNSPEC);
+    // SAFETY: the buffer lives until the receive is over; an injected one is free at once.
+    unsafe {
+        assert_eq!(call!(b.ep, msg, recv, start, 9, null_mut(), any, 40 as *mut _), 0);
+        assert_eq!(call!(a.ep, msg, inject, b"untagged!".as_ptr().cast(), 9, a_to_b), 0);
+    }
+    assert_eq!((b.wait(&[&a]).context(), &untagged), (40, b"untagged!"));
+    drop((a, b, c));
+
+    // What depends on the block that a message came in is left out.
+    let matched = ["messages", "posts", "posts_late", "posts_admitted", "cancelled"];
+    let numbers = |words: &str| {
+        let text = folder.only(".json", words);
+        let lines = text.lines().map(|line| line.trim().trim_end_matches(',').replace('"', ""));
+        let told = lines.filter(|line| {
+            let Some((name, value)) = line.split_once(": ") else { return false };
+            let named = name.strip_prefix("matcher_").is_none_or(|name| matched.contains(&name));
+            named && value.parse().is_ok_and(|value: u64| value > 0) && name != "pid"
+        });
+        told.collect::<Vec<_>>().join(", ")
+    };
+    let memory = "nic_memory_bytes: 1291904";
+    let received = "peers: 2, received: 10, received_bytes: 50448, received_untagged: 1, \
+                    received_late: 5, transfers_in_pieces: 2, peeks: 5, peeks_empty: 3, \
+                    cancels: 2, posted_high: 5, unexpected_high: 8, rule_changes: 1";
+    let matched = "contexts: 1, matcher_messages: 12, matcher_posts: 11, matcher_posts_late: 5, \
+                   matcher_posts_admitted: 6, matcher_cancelled: 2";
+    assert_eq!(numbers("\"received\": 10,"), format!("{received}, {memory}, {matched}"));
+    let sent = format!("peers: 1, sent: 11, sent_bytes: 763, {memory}");
+    assert_eq!(numbers("\"sent\": 11,"), sent);
+    let sent = format!("peers: 1, sent: 2, sent_bytes: 50000, sent_rendezvous: 2, {memory}");
+    assert_eq!(numbers("\"sent\": 2,"), sent);
 }
