@@ -117,7 +117,7 @@ mod tests {
         ("fast-path", "prefix"),
         ("early-check", "on"),
         ("removal", "eager"),
-        ("domains", "keyed"),
+        ("domains", "paper"),
         ("hashes", "absent"),
     ];
 

@@ -228,10 +228,10 @@ mod tests {
             ("completion queues", 4 * 1024, 64, true),
             ("bounce buffers", 4 * 1024, 192, true),
             ("command queue", 1024, 64, true),
-            // Candidate, taken receive, 18 counters in whole lines.
-            ("block and counters, per handler", 32, 4 + 4 + 192, true),
-            // Receive, its predecessor in the chain, a group of the fast path.
-            ("workers' notes, per handler", 3 * 32, 4 + 4 + 40, true),
+            // Candidate, taken receive, key, 18 counters in whole lines.
+            ("block and counters, per handler", 32, 4 + 4 + 8 + 192, true),
+            // Receive, its predecessor in the chain, a group of the fast path, a member of a domain.
+            ("workers' notes, per handler", 3 * 32, 4 + 4 + 40 + 4, true),
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
             ("completion ring", 1024, 64, false),
@@ -251,10 +251,10 @@ mod tests {
         let options = crate::Options { barrier: Barrier::Bitmap, ..config.options };
         let bitmap = Footprint::of(&NicConfig { options, ..config });
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
-        let options = crate::Options { domains: Domains::Keyed, ..config.options };
-        let keyed = Footprint::of(&NicConfig { options, ..config });
-        // A key of each handler, and a candidate of each for every worker.
-        assert_eq!(keyed.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 3 * 32 * 4);
+        let options = crate::Options { domains: Domains::Paper, ..config.options };
+        let paper = Footprint::of(&NicConfig { options, ..config });
+        // No key of each handler, and no candidate of each for every worker.
+        assert_eq!(paper.nic_bytes(), footprint.nic_bytes() - 32 * 8 - 3 * 32 * 4);
     }
 
     #[test]

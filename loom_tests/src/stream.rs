@@ -8,9 +8,9 @@
 use std::mem::ManuallyDrop;
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, Feeder, Hints, Leader, MsgId, Nic, NicConfig, Operation,
-    Options, Order, Outcome, Rank, RecvId, Round, Selector, SourceSel, Tag, TagSel, TwoLists, Wait,
-    Worker,
+    CommId, Counts, Domains, Envelope, Event, Feeder, Hints, Leader, MsgId, Nic, NicConfig,
+    Operation, Options, Order, Outcome, Rank, RecvId, Round, Selector, SourceSel, Tag, TagSel,
+    TwoLists, Wait, Worker,
 };
 
 use crate::story;
@@ -66,6 +66,11 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
         source: Rank::new(source).expect("a small rank"),
         tag: Tag::new(tag).expect("a small tag"),
     }
+}
+
+/// The defaults, with the paper's rules for a whole block.
+pub fn paper() -> Options {
+    Options { domains: Domains::Paper, ..Options::default() }
 }
 
 /// The smallest NIC with blocks of `handlers` on `workers`. Uncontended parts are tiny, since every

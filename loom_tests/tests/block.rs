@@ -7,7 +7,7 @@
 
 use dpa_model::{Barrier, FastPath, Hints, NicConfig, Operation, Options, Removal};
 use loom_tests::model::{Extent, alone, shared, stream};
-use loom_tests::stream::{Stream, post, post_in, send, send_in, tiny};
+use loom_tests::stream::{Stream, paper, post, post_in, send, send_in, tiny};
 
 const TWO: Extent = Extent::EXHAUSTIVE;
 /// Three workers and their conflict, with and without receives that leave the chain meanwhile.
@@ -20,7 +20,7 @@ const FOUR: Extent = Extent::bounded(2, 3);
 const FOUR_REMOVING: Extent = Extent::bounded(1, 2);
 
 fn with(fast_path: FastPath) -> Options {
-    Options { fast_path, ..Options::default() }
+    Options { fast_path, ..paper() }
 }
 
 /// Barrier as one bitmap, with removal left to the boundary.
@@ -102,20 +102,16 @@ fn to_be_forced() -> [Operation; 5] {
     [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7)]
 }
 
-fn usual() -> Options {
-    Options::default()
-}
-
 fn early() -> Options {
-    Options { early_check: true, ..usual() }
+    Options { early_check: true, ..paper() }
 }
 
 fn eager() -> Options {
-    Options { removal: Removal::Eager, ..usual() }
+    Options { removal: Removal::Eager, ..paper() }
 }
 
 fn deferred() -> Options {
-    Options { removal: Removal::Deferred, ..usual() }
+    Options { removal: Removal::Deferred, ..paper() }
 }
 
 /// Declares a test for each scenario.
@@ -137,28 +133,28 @@ const NO_CONFLICT: [&str; 2] = ["fast", "slow"];
 scenarios! {
     clean_two {
         let steps = [post(0, 7), post(0, 8), send(0, 7), send(0, 8)];
-        two("block/clean two", usual(), &steps, &CLEAN, &NO_CONFLICT);
+        two("block/clean two", paper(), &steps, &CLEAN, &NO_CONFLICT);
         let stream = of(2, bitmap(FastPath::Sequence), &steps);
         meeting("block/clean two", stream, TWO, &CLEAN, &NO_CONFLICT);
     }
     clean_three {
-        three("block/clean three", usual(), &distinct_three(), &CLEAN, &NO_CONFLICT);
+        three("block/clean three", paper(), &distinct_three(), &CLEAN, &NO_CONFLICT);
         let stream = of(3, bitmap(FastPath::Sequence), &distinct_three());
         meeting("block/clean three", stream, THREE, &CLEAN, &NO_CONFLICT);
     }
     clean_four {
         let posts = [post(0, 7), post(0, 8), post(0, 9), post(0, 6)];
         let steps = [posts, [send(0, 6), send(0, 9), send(0, 8), send(0, 7)]].concat();
-        four("block/clean four", usual(), &steps, &CLEAN, &NO_CONFLICT);
+        four("block/clean four", paper(), &steps, &CLEAN, &NO_CONFLICT);
     }
     form_c_two {
-        two("block/form c, two", usual(), &equal(2), &CLEAN_FAST, &NO_SLOW);
+        two("block/form c, two", paper(), &equal(2), &CLEAN_FAST, &NO_SLOW);
     }
     form_c_three {
-        three("block/form c, three", usual(), &equal(3), &CLEAN_FAST, &NO_SLOW);
+        three("block/form c, three", paper(), &equal(3), &CLEAN_FAST, &NO_SLOW);
     }
     form_c_four {
-        four("block/form c, four", usual(), &equal(4), &CLEAN_FAST, &NO_SLOW);
+        four("block/form c, four", paper(), &equal(4), &CLEAN_FAST, &NO_SLOW);
     }
     form_c_bitmap {
         for (handlers, extent) in [(2, TWO), (3, THREE), (4, FOUR)] {
@@ -217,7 +213,7 @@ scenarios! {
     a_conflict_with_another_than_the_neighbour {
         let (name, expected) =
             ("block/conflict over a neighbour", ["clean", "slow", "refused_mixed"]);
-        three(name, usual(), &over_a_neighbour(), &expected, &NO_FAST);
+        three(name, paper(), &over_a_neighbour(), &expected, &NO_FAST);
         let stream = of(3, bitmap(FastPath::Sequence), &over_a_neighbour());
         meeting(name, stream, THREE, &expected, &NO_FAST);
     }
@@ -225,44 +221,44 @@ scenarios! {
         // The third handler is the second of its key: it must not count the one between (S8).
         let steps = [post(0, 7), post(0, 7), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
         let expected = ["clean", "slow", "refused_mixed", "stored"];
-        three("block/fast path needs all lower", usual(), &steps, &expected, &NO_FAST);
+        three("block/fast path needs all lower", paper(), &steps, &expected, &NO_FAST);
     }
     sequence_break_two {
         // The next receive accepts any source and is in another chain, so the fast path reaches its
         // chain's end.
         let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
         let expected = ["clean", "slow", "refused_exhausted"];
-        two("block/sequence break, two", usual(), &steps, &expected, &[]);
+        two("block/sequence break, two", paper(), &steps, &expected, &[]);
     }
     sequence_break_in_one_chain_three {
         // Receives of one key around one of another: the chain holds three sequences.
         let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 7), send(0, 8)];
         let expected = ["clean", "slow", "refused_sequence"];
-        three("block/sequence break, three", usual(), &steps, &expected, &NO_FAST);
+        three("block/sequence break, three", paper(), &steps, &expected, &NO_FAST);
     }
     sequence_break_in_one_chain_four {
         let posts = [post(0, 7), post(0, 8), post(0, 7), post(0, 7)];
         let steps = [posts, [send(0, 7), send(0, 7), send(0, 7), send(0, 8)]].concat();
         let expected = ["clean", "slow", "refused_sequence"];
-        four("block/sequence break, four", usual(), &steps, &expected, &NO_FAST);
+        four("block/sequence break, four", paper(), &steps, &expected, &NO_FAST);
     }
     x2_wildcard_between_compatible_receives {
         let steps = [post(0, 7), post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(0, 7)];
-        three("block/X2 wildcard after two", usual(), &steps, &["clean", "fast", "slow"], &[]);
+        three("block/X2 wildcard after two", paper(), &steps, &["clean", "fast", "slow"], &[]);
     }
     x2_wildcard_in_the_middle {
         let steps = [post(0, 7), post(None, 7), post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
-        three("block/X2 wildcard between", usual(), &steps, &CLEAN_SLOW, &NO_FAST);
+        three("block/X2 wildcard between", paper(), &steps, &CLEAN_SLOW, &NO_FAST);
     }
     x3_too_few_receives {
         let steps = [post(0, 7), send(0, 7), send(0, 7)];
         let expected = ["clean", "slow", "refused_exhausted", "unexpected", "stored"];
-        two("block/X3 one of two", usual(), &steps, &expected, &[]);
+        two("block/X3 one of two", paper(), &steps, &expected, &[]);
     }
     x3_unexpected_in_arrival_order {
         let steps = [post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
         let expected = ["clean", "slow", "unexpected", "stored"];
-        three("block/X3 one of three", usual(), &steps, &expected, &NO_FAST);
+        three("block/X3 one of three", paper(), &steps, &expected, &NO_FAST);
     }
     a_message_whose_chain_is_empty {
         let steps = [post(0, 7), post(0, 7), send(1, 9), send(0, 7), send(0, 7)];
@@ -273,27 +269,27 @@ scenarios! {
     x4_mixed_keys {
         let posts = [post(0, 7), post(1, 9), post(None, None)];
         let steps = [&posts[..], &[send(0, 7), send(0, 7), send(1, 9), send(0, 7)]].concat();
-        four("block/X4 mixed keys", usual(), &steps, &["clean", "slow", "unexpected"], &NO_FAST);
+        four("block/X4 mixed keys", paper(), &steps, &["clean", "slow", "unexpected"], &NO_FAST);
     }
     x4_a_forced_handler_keeps_its_candidate {
         let steps = [post(0, 7), post(0, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9)];
         let expected = ["clean", "fast", "forced", "refused_mixed"];
-        three("block/X4 forced, unchanged", usual(), &steps, &expected, &[]);
+        three("block/X4 forced, unchanged", paper(), &steps, &expected, &[]);
     }
     x5_forcing_rule {
         let (name, expected) = ("block/X5 forcing rule", ["clean", "slow", "unexpected"]);
-        three(name, usual(), &to_be_forced(), &expected, &NO_FAST);
+        three(name, paper(), &to_be_forced(), &expected, &NO_FAST);
         let stream = of(3, bitmap(FastPath::Sequence), &to_be_forced());
         meeting(name, stream, THREE, &expected, &NO_FAST);
     }
     x5_forcing_rule_four {
         let steps = [&to_be_forced()[..], &[send(1, 7)]].concat();
         let expected = ["clean", "slow", "unexpected"];
-        four("block/X5 forcing rule, four", usual(), &steps, &expected, &NO_FAST);
+        four("block/X5 forcing rule, four", paper(), &steps, &expected, &NO_FAST);
     }
     nothing_posted {
         let steps = [send(0, 7), send(0, 8), send(0, 7)];
-        three("block/unexpected only", usual(), &steps, &["unexpected", "stored"], &CLEAN);
+        three("block/unexpected only", paper(), &steps, &["unexpected", "stored"], &CLEAN);
     }
     early_check_two {
         // The second handler sometimes skips the booked receive without a conflict, and sometimes
@@ -308,7 +304,7 @@ scenarios! {
         // One chain of three keys: two handlers unlink neighbours while the third walks past them.
         let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
         let expected = ["clean", "lock_missed"];
-        stream("block/lazy removal", of(3, usual(), &steps), REMOVAL, &expected, &NO_CONFLICT);
+        stream("block/lazy removal", of(3, paper(), &steps), REMOVAL, &expected, &NO_CONFLICT);
     }
     eager_removal_of_neighbours {
         let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
@@ -321,16 +317,16 @@ scenarios! {
     fast_path_walks_over_unlinked_receives {
         // Labels, not hops (S9): the receives between may have left the chain.
         let steps = [vec![post(0, 7); 4], vec![send(0, 7); 3]].concat();
-        three("block/labels, not hops", usual(), &steps, &CLEAN_FAST, &NO_SLOW);
+        three("block/labels, not hops", paper(), &steps, &CLEAN_FAST, &NO_SLOW);
     }
     slices_of_two {
-        let slices = Stream::new(tiny(4, 2, usual()), &equal(4));
+        let slices = Stream::new(tiny(4, 2, paper()), &equal(4));
         stream("block/slices of two, fast", slices, REMOVAL, &CLEAN_FAST, &NO_SLOW);
     }
     slices_of_two_slow {
         let posts = [post(0, 7), post(None, 7), post(1, 9)];
         let steps = [&posts[..], &[send(0, 7), send(0, 7), send(1, 9), send(0, 7)]].concat();
-        let slices = Stream::new(tiny(4, 2, usual()), &steps);
+        let slices = Stream::new(tiny(4, 2, paper()), &steps);
         let expected = ["clean", "slow", "unexpected"];
         stream("block/slices of two, slow", slices, REMOVAL, &expected, &[]);
     }
@@ -345,11 +341,11 @@ scenarios! {
     overtaking_claims {
         let hints = Hints { allow_overtaking: true, ..Hints::default() };
         let never = ["clean", "fast", "slow"];
-        let claims = Stream { hints, ..of(2, usual(), &equal(2)) };
+        let claims = Stream { hints, ..of(2, paper(), &equal(2)) };
         stream("block/overtaking, two", claims, TWO, &["overtaking"], &never);
         let expected = ["overtaking", "unexpected"];
         let claims = [post(None, 7), send(0, 7), send(1, 7)];
-        let claims = Stream { hints, ..of(2, usual(), &claims) };
+        let claims = Stream { hints, ..of(2, paper(), &claims) };
         stream("block/overtaking, one of two", claims, TWO, &expected, &never);
         let claims = [post(0, 7), post(None, 7), send(0, 7), send(1, 7), send(0, 7)];
         let claims = Stream { hints, ..of(3, deferred(), &claims) };

@@ -3,13 +3,13 @@
 
 use dpa_model::{Barrier, NicConfig, Operation, Options};
 use loom_tests::model::{Extent, alone_in_full_set, shared, stream};
-use loom_tests::stream::{Stream, cancel, post, send, tiny};
+use loom_tests::stream::{Stream, cancel, paper, post, send, tiny};
 
 const TWO: Extent = Extent::bounded(3, 6);
 const THREE: Extent = Extent::bounded(1, 3);
 
 fn of(handlers: usize, receives: usize, steps: &[Operation]) -> Stream {
-    Stream::new(NicConfig { receives, ..tiny(handlers, handlers, Options::default()) }, steps)
+    Stream::new(NicConfig { receives, ..tiny(handlers, handlers, paper()) }, steps)
 }
 
 #[test]

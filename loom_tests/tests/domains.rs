@@ -3,7 +3,7 @@
 //! `block.rs`.
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{Domains, FastPath, Hints, NicConfig, Operation, Options, Removal};
+use dpa_model::{FastPath, Hints, NicConfig, Operation, Options, Removal};
 use loom_tests::model::{Extent, shared};
 use loom_tests::stream::{Stream, cancel, post, post_in, send, send_in, tiny};
 
@@ -17,7 +17,7 @@ const REMOVAL: Extent = Extent::bounded(1, 3);
 const BLOCKS: Extent = Extent::bounded(3, 6);
 
 fn keyed() -> Options {
-    Options { domains: Domains::Keyed, ..Options::default() }
+    Options::default()
 }
 
 fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {

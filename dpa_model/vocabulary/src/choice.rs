@@ -128,7 +128,7 @@ choices! {
     }
 
     /// Which messages of a shared block wait for each other and are forced together.
-    pub enum Domains, by default Paper {
+    pub enum Domains, by default Keyed {
         /// All of them, as in the paper.
         Paper = "paper",
         /// Those that a receive posted now could match both; the barrier is always in lanes.

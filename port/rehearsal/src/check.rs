@@ -20,7 +20,7 @@ const HARTS: [usize; 4] = [1, 4, 8, 32];
 const PROFILES: [Profile; 4] = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
 
 /// A queue that is always full.
-const FULL: &str = "queue=32 removal=eager barrier=bitmap";
+const FULL: &str = "queue=32 removal=eager barrier=bitmap domains=paper";
 
 /// Three workloads and random streams on 1, 4, 8 and 32 harts, with the lengths `windows` and
 /// `events`.
@@ -31,7 +31,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             (Ends::Leader, harts, ""),
             (Ends::Leader, 32, ""),
             (Ends::Apart, harts, ""),
-            (Ends::Apart, 32, "queue=32 removal=deferred"),
+            (Ends::Apart, 32, "queue=32 removal=deferred domains=paper"),
         ] {
             let workload = |workload| {
                 Job::workload(workload, (harts, handlers), ends, (windows, 128), options)

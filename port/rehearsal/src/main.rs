@@ -13,7 +13,7 @@ use dpamatch_port::{check, code, kit, qemu, report, steps, vectors, weak};
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
-cargo xtask rv64 report OPTION.. instructions by phase with options of the firmware: domains=keyed
+cargo xtask rv64 report OPTION.. instructions by phase with options of the firmware: domains=paper
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold

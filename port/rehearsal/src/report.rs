@@ -14,9 +14,10 @@ const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
 const ACCESSES_AT: usize = 32;
 const OPTIONS_AT: [usize; 3] = [1, 8, 32];
 /// Non-default options, with the workloads that they affect.
-const OPTIONS: [(&str, &[PaperWorkload]); 7] = [
+const OPTIONS: [(&str, &[PaperWorkload]); 8] = [
     ("", PaperWorkload::ALL),
-    ("barrier=bitmap", PaperWorkload::ALL),
+    ("domains=paper", PaperWorkload::ALL),
+    ("domains=paper barrier=bitmap", PaperWorkload::ALL),
     ("removal=eager", PaperWorkload::ALL),
     ("removal=deferred", PaperWorkload::ALL),
     ("early=1", PaperWorkload::ALL),
@@ -149,9 +150,9 @@ fn options(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
     line(text, "\nMessage path by option.");
     for &workload in PaperWorkload::ALL {
         let head: String = OPTIONS_AT.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-        line(text, &format!("\n{:<18}{head}", workload.name()));
+        line(text, &format!("\n{:<30}{head}", workload.name()));
         for (option, _) in OPTIONS.iter().filter(|(_, of)| of.contains(&workload)) {
-            let mut row = format!("{:<18}", if option.is_empty() { "as built" } else { option });
+            let mut row = format!("{:<30}", if option.is_empty() { "as built" } else { option });
             for handlers in OPTIONS_AT {
                 let run = count(marked, &job(workload, handlers, handlers, option))?;
                 let _ = write!(row, "{:>9.1}", message_path(&run));

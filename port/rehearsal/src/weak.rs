@@ -38,8 +38,12 @@ impl Kind {
         // Small tables, since set-up is the longest part of a run. Eight harts, with one handler
         // each or with four.
         let handlers = if seed.is_multiple_of(3) { 32 } else { 8 };
-        let barrier = if (seed / 2).is_multiple_of(2) { "lanes" } else { "bitmap" };
-        let mut options = format!("bins=16 queue=32 barrier={barrier}");
+        let rules = match seed % 8 {
+            2 | 3 | 6 | 7 => "barrier=bitmap domains=paper",
+            0 | 1 => "barrier=lanes domains=paper",
+            _ => "barrier=lanes domains=keyed",
+        };
+        let mut options = format!("bins=16 queue=32 {rules}");
         if let Some(place) = weaken {
             options += &format!(" weaken={place}");
         }

@@ -62,7 +62,7 @@ pub(super) struct Args {
     #[arg(long)]
     eager_removal: bool,
     /// Which messages of a block wait for each other
-    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>())]
+    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = Domains::Paper.name())]
     domains: Domains,
     /// Remove a rule from the handlers and stop at the first failing schedule; `list` describes the
     /// rules
