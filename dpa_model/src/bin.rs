@@ -149,13 +149,14 @@ impl Bin {
         true
     }
 
-    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was
-    /// taken, and the boundary has to unlink it.
+    /// Unlinks a consumed receive while other handlers search and remove; `before` as in
+    /// [`unlink`](Self::unlink). `false`: the lock was taken, and the boundary has to unlink it.
     #[inline]
     pub(crate) fn try_unlink(
         &self,
         receives: &[Descriptor],
         receive: ReceiveId,
+        before: &ReceiveId,
         removal: Removal,
         block: &Block,
     ) -> bool {
@@ -173,7 +174,7 @@ impl Bin {
         }
         // Read under the lock: an earlier holder may have unlinked the receive, too (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
-            self.unlink::<false>(receives, receive, &ReceiveId::NIL);
+            self.unlink::<false>(receives, receive, before);
         }
         if fault!(UnlinkedLosesNext) {
             receives[receive].next.set(ReceiveId::NIL);
@@ -300,6 +301,6 @@ mod tests {
         post(&bin, &receives, 0);
         bin.lock.store(1, Relaxed);
         block.break_down();
-        bin.try_unlink(&receives, ReceiveId(0), Removal::Eager, &block);
+        bin.try_unlink(&receives, ReceiveId(0), &ReceiveId::NIL, Removal::Eager, &block);
     }
 }

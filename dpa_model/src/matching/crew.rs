@@ -277,12 +277,12 @@ impl Crew for Slice<'_> {
     }
 
     fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        let Chained { receives, bin, receive, .. } = chained;
+        let Chained { receives, bin, receive, before } = chained;
         let removal = self.nic.options.removal;
         if removal != Removal::Deferred {
             step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: false });
         }
-        bin.try_unlink(receives, receive, removal, &self.nic.block)
+        bin.try_unlink(receives, receive, before, removal, &self.nic.block)
     }
 
     #[inline(always)]

@@ -268,19 +268,20 @@ impl Group {
             let posted = unsafe { descriptor.posted.peek() };
             let ignored = fault!(FastIgnoresSequence);
             let next = descriptor.next.get();
-            let at_end = match by_hops {
+            let at_place = match by_hops {
                 true => hops == 0,
-                // Of a later run, or at the place.
-                false => posted.run >= wanted.run || ignored && posted.label == wanted.label,
+                false => posted.run == wanted.run || ignored && posted.label == wanted.label,
             };
-            if at_end {
+            if at_place {
                 // Behind a gap in the labels begins another sequence of the run.
-                let arrived = posted.label == wanted.label && posted.run == wanted.run;
-                if !(arrived || by_hops || ignored) {
+                if posted.label != wanted.label && !by_hops {
                     return Err(Refusal::SequenceEnded);
                 }
                 *cursor = next;
                 return Ok(current);
+            }
+            if posted.run > wanted.run && !(by_hops || ignored) {
+                return Err(Refusal::SequenceEnded);
             }
             hops = hops.wrapping_sub(1);
             current = next;
