@@ -192,7 +192,7 @@ const SLOW: &[&str] = &[
     "predicted_paths_are_those_of_the_nic",
     "run_length_is_never_far_behind_the_best",
     // Tests that first build something else: programs in C, the card's side.
-    "a_host_of_its_own_says_the_same",
+    "workloads_and_streams_give_the_oracles_outcomes",
     "a_wrong_outcome_is_noticed",
     "instructions_have_phases",
     "nonsense_on_the_command_line_ends_with_a_message",
