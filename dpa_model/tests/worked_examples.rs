@@ -5,8 +5,8 @@
 //! examples.
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector,
-    SourceSel, Tag, TagSel,
+    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, RequestId,
+    Selector, SourceSel, Tag, TagSel,
 };
 
 const COMM: CommId = CommId(0);
@@ -65,14 +65,23 @@ fn block(
         let envelope = Envelope { comm: COMM, source: rank(source), tag: tag(number) };
         nic.sender.try_send(envelope, b"12345678", 0).expect("room");
     }
+    let got = run(&mut nic, &requests);
+    let of = |arrival: usize| got.iter().find(|taken| taken.0 == arrival).map(|taken| taken.1);
+    ((0..messages.len()).map(of).collect(), nic.host.monitor().counts())
+}
+
+/// Runs one block. Returns the arrival number of each message received and the place of its
+/// receive.
+fn run(nic: &mut Nic, requests: &[RequestId]) -> Vec<(usize, usize)> {
     nic.leader.round(1);
-    let mut got = vec![None; messages.len()];
-    while let Some(event) = nic.host.poll() {
-        if let Event::Received { request, message, .. } = event {
-            got[message.arrival as usize] = requests.iter().position(|&posted| posted == request);
+    let received = |event| match event {
+        Event::Received { request, message, .. } => {
+            let place = requests.iter().position(|&posted| posted == request);
+            Some((message.arrival as usize, place.expect("posted")))
         }
-    }
-    (got, nic.host.monitor().counts())
+        _ => None,
+    };
+    std::iter::from_fn(|| nic.host.poll()).filter_map(received).collect()
 }
 
 /// Clean, fast, slow, forced, unexpected.
@@ -161,15 +170,9 @@ fn two_communicators_in_one_block_do_not_shift_each_other() {
         let envelope = Envelope { comm, source: rank(0), tag: tag(7) };
         nic.sender.try_send(envelope, &[], 0).expect("room");
     }
-    nic.leader.round(1);
-    let mut got = vec![0; 8];
-    while let Some(event) = nic.host.poll() {
-        if let Event::Received { request, message, .. } = event {
-            got[message.arrival as usize] =
-                requests.iter().position(|&posted| posted == request).expect("posted");
-        }
-    }
-    assert_eq!(got, [0, 4, 5, 1, 6, 2, 3, 7]);
+    let mut got = run(&mut nic, &requests);
+    got.sort_unstable();
+    assert!(got.into_iter().eq((0..).zip([0, 4, 5, 1, 6, 2, 3, 7])));
     // The first handler of each communicator comes before the first conflict (handler 2); the
     // others are fast.
     assert_eq!(paths(&nic.host.monitor().counts()), [2, 6, 0, 0, 0]);
@@ -189,14 +192,7 @@ fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
         let envelope = Envelope { comm: COMM, source: rank(0), tag: tag(7) };
         nic.sender.try_send(envelope, &[], 0).expect("room");
     }
-    nic.leader.round(1);
-    let mut got = Vec::new();
-    while let Some(event) = nic.host.poll() {
-        if let Event::Received { request, .. } = event {
-            got.push(requests.iter().position(|&posted| posted == request).expect("posted"));
-        }
-    }
-    assert_eq!(got, [0, 2, 3, 4]);
+    assert_eq!(run(&mut nic, &requests), [(0, 0), (1, 2), (2, 3), (3, 4)]);
     assert_eq!(paths(&nic.host.monitor().counts()), [1, 0, 3, 0, 0]);
 }
 

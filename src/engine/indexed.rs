@@ -24,14 +24,6 @@ pub struct Posted {
     pub home: u32,
 }
 
-impl Posted {
-    /// One full envelope compare.
-    #[inline]
-    pub fn accepts(&self, envelope: &Envelope) -> bool {
-        envelope.fits(self.comm, self.selector)
-    }
-}
-
 /// A message in the UMQ.
 #[derive(Clone, Copy, Debug)]
 pub struct Unexpected {
@@ -43,14 +35,6 @@ pub struct Unexpected {
     pub envelope: Envelope,
     /// The index's own mark of where it stands.
     pub home: u32,
-}
-
-impl Unexpected {
-    /// One full envelope compare, from the message's side.
-    #[inline]
-    pub fn fits(&self, comm: CommId, selector: Selector) -> bool {
-        self.envelope.fits(comm, selector)
-    }
 }
 
 /// The entries of both queues; a receive can stand in `P` chains at once, a message in `U`.
@@ -79,7 +63,7 @@ impl<const P: usize, const U: usize> Entries<P, U> {
                 return None;
             }
             steps.compares += 1;
-            if posted.accepts(envelope) {
+            if envelope.fits(posted.comm, posted.selector) {
                 return Some(at);
             }
         }
@@ -102,7 +86,7 @@ impl<const P: usize, const U: usize> Entries<P, U> {
                 return None;
             }
             steps.compares += 1;
-            if message.fits(comm, selector) {
+            if message.envelope.fits(comm, selector) {
                 return Some(at);
             }
         }
