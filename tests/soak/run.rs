@@ -56,7 +56,6 @@ pub(crate) struct Settings {
     pub(crate) hash_fault: u32,
     /// The NIC; the order log is always on.
     pub(crate) nic: NicConfig,
-    /// What runs it.
     pub(crate) drive: Drive,
 }
 
@@ -96,7 +95,6 @@ impl Default for Settings {
 /// The report of a run without a fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Report {
-    /// Messages received and checked.
     pub(crate) received: u64,
     /// Time from the first message to the last.
     pub(crate) elapsed: Duration,
@@ -109,16 +107,13 @@ pub(crate) struct Report {
     pub(crate) log_entries: u64,
     /// Breaks made: moments at which both queues were empty.
     pub(crate) breaks: u64,
-    /// The NIC's counters.
     pub(crate) counts: Counts,
-    /// The fallback's statistics.
     pub(crate) software: SoftwareStats,
     /// Resident memory after a tenth of the messages, and at the end.
     pub(crate) memory_bytes: Option<(u64, u64)>,
 }
 
 impl Report {
-    /// Messages per second.
     pub(crate) fn rate_per_s(&self) -> f64 {
         self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
