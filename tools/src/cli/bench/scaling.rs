@@ -148,29 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn rates_in_numbers() {
+    fn rates_and_shares_in_numbers() {
         let rate = Summary::of(&[6e6, 8e6, 18e6]).expect("three values");
         let rounds = vec![6e6, 8e6, 18e6];
         let row = ScalingRow { shards: 1, processors: 2, rate, rounds, efficiency: Some(0.5) };
         let alone = ScalingRow { shards: 4, processors: 4, efficiency: None, ..row.clone() };
-        let table = table(&scaling(), &[row, alone]);
-        let csv = table.csv();
-        let rows: Vec<&str> = csv.lines().skip(1).collect();
-        assert_eq!(rows, ["1,2,8,6,18,4,0.5", "4,4,8,6,18,2,"], "{csv}");
-        let rounds = &table.rows_json()[0]["rate_million_msgs_per_s_rounds"];
-        assert_eq!(*rounds, serde_json::json!([6.0, 8.0, 18.0]));
-    }
-
-    #[test]
-    fn shares_in_numbers() {
-        let scaling = scaling();
-        let time_ns = Summary::of(&[4_000.0, 5_000.0, 8_000.0]);
-        let time_ns = time_ns.expect("three values");
+        let rates = table(&scaling(), &[row, alone]);
+        let time_ns = Summary::of(&[4_000.0, 5_000.0, 8_000.0]).expect("three values");
         let row = ShareRow { shards: 4, share: 250, time_ns, rounds: vec![5_000.0], speed_up: 3.0 };
-        let table = shared(&scaling, &[row]);
-        let csv = table.csv();
-        let values = csv.lines().nth(1).expect("a row");
-        assert_eq!(values, "4,250,5,4,8,200,3,0.75", "{csv}");
-        assert_eq!(table.rows_json()[0]["time_us_rounds"], serde_json::json!([5.0]));
+        let shares = shared(&scaling(), &[row]);
+        let shown =
+            [rates, shares].map(|table| format!("{}{:#}\n", table.csv(), table.rows_json()));
+        expect_test::expect_file!["scaling.txt"].assert_eq(&shown.concat());
     }
 }
