@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dpa_model::Choice;
+use dpamatch::stream::ReadError;
 
 use super::failure::{BadInput, is_wrong_file};
 
@@ -112,6 +113,14 @@ pub(super) fn file_or_stdin(path: &Path) -> anyhow::Result<(String, Box<dyn BufR
     }
     let input = BufReader::with_capacity(BUFFER_BYTES, file(path)?);
     Ok((path.display().to_string(), Box::new(input)))
+}
+
+/// Why a stream cannot be read. A bad line is the input's fault.
+pub(super) fn unreadable(name: &str, error: ReadError) -> anyhow::Error {
+    match error {
+        ReadError::Line(at) => BadInput(format!("{name}:{}: {}", at.line, at.error)).into(),
+        error => anyhow::Error::from(error).context(name.to_owned()),
+    }
 }
 
 #[cfg(test)]

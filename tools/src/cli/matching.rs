@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::EngineOptions;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::Lines;
 use super::nic_args::{NicArgs, settings};
-use super::{BadInput, document, engines, input, output};
+use super::{document, engines, input, output};
 
 /// The emulated NIC's name among the engines.
 const NIC: &str = "optimistic";
@@ -66,11 +65,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         run_stream(matcher.as_mut(), input, args.format, &mut *out)?
     };
     match ended {
-        Some(ReadError::Line(at)) => {
-            Err(BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error))
-                .into())
-        }
-        Some(error) => Err(error).context(name),
+        Some(error) => Err(input::unreadable(&name, error)),
         None if args.stats => print_counters(matcher.as_ref(), settings),
         None => Ok(()),
     }

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::Rank;
 use dpamatch::engine::Oracle;
-use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
+use dpamatch::stream::{Event, Outcome, Reader, StreamMatcher};
 use dpamatch_explore::Ending;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
@@ -17,7 +16,7 @@ use dpamatch_vocabulary::{CommId, Operation};
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
-use super::super::input::file_or_stdin;
+use super::super::input::{file_or_stdin, unreadable};
 use super::super::trace::{bad_input, open};
 
 /// The source of the stream.
@@ -254,23 +253,10 @@ impl Input {
 }
 
 fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
-    let mut events = Vec::new();
-    for event in Reader::new(input) {
-        match event {
-            Ok(event) => events.push(event),
-            Err(ReadError::Line(at)) => {
-                return Err(BadInput(format!(
-                    "{name}:{line}: {error}",
-                    line = at.line,
-                    error = at.error
-                ))
-                .into());
-            }
-            Err(error) => return Err(error).context(name.to_owned()),
-        }
-        if events.len() > EVENTS_MAX {
-            return Err(BadInput(format!("{name}: more than {EVENTS_MAX} events")).into());
-        }
+    let events: Result<Vec<Event>, _> = Reader::new(input).take(EVENTS_MAX + 1).collect();
+    let events = events.map_err(|error| unreadable(name, error))?;
+    if events.len() > EVENTS_MAX {
+        return Err(BadInput(format!("{name}: more than {EVENTS_MAX} events")).into());
     }
     Ok(events)
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use dpamatch_explore::{
     BadTurns, Domains, Ending, FastPath, Page, Report, Run, Setup, Story, Turns, Violation,
     break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
@@ -13,9 +12,10 @@ use dpamatch_explore::{
 
 use serde_json::{Map, Value, json};
 
+use super::document::{self, Form};
 use super::input::{choice, default, did_you_mean};
 use super::progress::spinner;
-use super::{BadInput, document, output};
+use super::{BadInput, output};
 use input::{Input, InputArgs};
 
 /// Run schedules of the real handlers on a stream and show their steps.
@@ -69,16 +69,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// Form of the report
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
-    format: Output,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
     #[command(flatten)]
     input: InputArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Output {
-    Text,
-    Json,
 }
 
 const SCHEDULES: u64 = 5000;
@@ -107,7 +101,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     progress.finish_and_clear();
     let seconds = begun.elapsed().as_secs_f64();
     let mut out = output::stdout();
-    if args.format == Output::Json {
+    if args.format == Form::Json {
         let mut results = results(&report);
         let mut text = Vec::new();
         let ended = asked.tell(report, seconds, &mut text);
@@ -301,9 +295,9 @@ impl Asked<'_> {
     }
 }
 
-fn list(format: Output) -> anyhow::Result<()> {
+fn list(format: Form) -> anyhow::Result<()> {
     let mut out = output::stdout();
-    if format == Output::Json {
+    if format == Form::Json {
         let rule = |(name, about): (String, &str)| json!({ "name": name, "about": about });
         let results = document::members(json!({ "rules": faults().map(rule).collect::<Vec<_>>() }));
         document::write(&mut *out, &document::document(&[], results))?;

@@ -1,12 +1,9 @@
-use std::io;
 use std::path::PathBuf;
 
-use anyhow::Context;
-use dpamatch::stream::{Event, ReadError, Reader};
+use dpamatch::stream::Reader;
 use dpamatch_tools::sequence;
 
-use super::super::BadInput;
-use super::super::input::file_or_stdin;
+use super::super::input::{file_or_stdin, unreadable};
 use super::Common;
 use super::handlers::{SpanArgs, detail};
 use super::recorded::PostArgs;
@@ -27,20 +24,7 @@ pub(super) struct StreamArgs {
 
 pub(super) fn run(args: &StreamArgs, common: &Common) -> anyhow::Result<()> {
     let (name, input) = file_or_stdin(&args.file)?;
-    let events = read(&name, input)?;
+    let events: Result<Vec<_>, _> = Reader::new(input).collect();
+    let events = events.map_err(|error| unreadable(&name, error))?;
     detail(&args.posts.workload(name, sequence(events))?, args.handlers, &args.spans, common)
-}
-
-fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
-    let mut events = Vec::new();
-    for event in Reader::new(input) {
-        match event {
-            Ok(event) => events.push(event),
-            Err(ReadError::Line(at)) => {
-                return Err(BadInput(format!("{name}:{}: {}", at.line, at.error)).into());
-            }
-            Err(error) => return Err(error).context(name.to_owned()),
-        }
-    }
-    Ok(events)
 }
