@@ -56,7 +56,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Sizes that take less than two minutes in total.
+    /// Sizes of which no experiment takes more than a minute of processor time in a release build.
     pub fn usual(engines: Vec<&'static EngineEntry>) -> Self {
         Self {
             engines,

@@ -39,33 +39,28 @@ fn every_scenario_is_matched_right_by_every_peer() {
 }
 
 #[test]
-fn sizes_take_every_protocol() {
-    for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
-        for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint, Peer::NoMatching, Peer::Bins] {
-            let sample = measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
-            assert!(sample.time_ns.median > 0.0);
-        }
-        measure(&point(Peer::Nic { handlers: 32 }, "UNEXP", 20, size), &settings(false))
-            .expect("a sample");
-    }
-}
-
-#[test]
-fn several_senders_and_set_shares_take_every_protocol() {
-    for size in [0, 8, 25, 4097] {
-        for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
-            for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
+fn every_size_takes_its_protocol() {
+    let nic = Peer::Nic { handlers: 32 };
+    let plain: [(&str, &[Peer]); 2] =
+        [("NC", &[nic, Peer::Endpoint, Peer::NoMatching, Peer::Bins]), ("UNEXP", &[nic])];
+    let shared = ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"];
+    for size in [0, 1, 8, 24, 25, 4096, 4097, 70_000] {
+        let both: &[Peer] = &[nic, Peer::Bins];
+        let shared = shared.map(|scenario| (scenario, both));
+        for (scenario, peers) in plain.into_iter().chain(shared) {
+            for &peer in peers {
                 let sample = measure(&point(peer, scenario, 20, size), &settings(false));
                 let sample =
                     sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
-                assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
+                assert!(sample.time_ns.median > 0.0);
+                let late = scenario.starts_with("MIX") || scenario == "UNEXP";
+                assert_eq!(sample.receive_ns > 0.0, late, "{scenario}");
             }
         }
     }
     let copied = measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
     assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
-    measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
-        .expect("a sample");
+    measure(&point(nic, "MANY-8", 3, 8), &settings(false)).expect("a sample");
 }
 
 #[test]
