@@ -205,6 +205,146 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::{Heap, Place};
+    use crate::queue::{Cq, Mkey, Receiver, Sender};
+
+    /// Two connected pairs, each with a completion queue of its own, and their rings.
+    struct Bench {
+        nic: Nic,
+        numbers: [u32; 2],
+        rings: [[Place; 4]; 2],
+        key: u32,
+    }
+
+    fn bench(memory: &mut [u8; 64], access: i32) -> Bench {
+        let heap = Heap::new(1 << 20).expect("a heap");
+        let place =
+            |bytes| heap.place(heap.allocate(bytes).expect("a block"), bytes).expect("a place");
+        let mut nic = Nic::new();
+        let rings = [(); 2].map(|()| [place(256), place(8), place(64), place(256)]);
+        let numbers = rings.clone().map(|[completions, record, receives, sends]| {
+            let cqn = nic.cqs.insert(|number| Cq {
+                number,
+                process: 1,
+                ring: completions,
+                record: place(8),
+                log_depth: 2,
+                producer: 0,
+                armed: false,
+                always_armed: false,
+                overrun_ignore: false,
+                collapsed: false,
+                unit: None,
+                users: 2,
+                broken: false,
+            });
+            let cqn = cqn.expect("a queue");
+            let (log_depth, log_stride, user_index) = (2, 4, 0);
+            let (ring, taken, broken) = (receives, 0, false);
+            let receive =
+                Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken };
+            let send = Sender::new(cqn, user_index, sends, log_depth);
+            let pair = Some(Pair::new(access));
+            let (receive, send) = (Some(receive), Some(send));
+            nic.wqs.insert(|_| Wq { process: 1, receive, send, pair, rules: 0 }).expect("a pair")
+        });
+        for (own, other) in [(0, 1), (1, 0)] {
+            let pair = nic.wqs.get_mut(numbers[own]).and_then(|wq| wq.pair.as_mut());
+            let pair = pair.expect("a pair");
+            for state in [INIT, READY_TO_RECEIVE, READY_TO_SEND] {
+                pair.step(state, numbers[other]).expect("a state");
+            }
+        }
+        let rights = format::LOCAL_WRITE | format::REMOTE_WRITE | format::REMOTE_READ;
+        let key = Mkey::of_host(memory.as_mut_ptr(), 0, 64, rights | format::REMOTE_ATOMIC);
+        let key = nic.keys.add(key).expect("a key");
+        Bench { nic, numbers, rings, key }
+    }
+
+    impl Bench {
+        /// Writes entry `index` of the first pair's send queue, and rings.
+        fn ring(&mut self, index: u16, opcode: u8, segments: &[[u64; 2]]) {
+            let mut entry = [0_u8; 64];
+            let word = u32::from(index) << 8 | u32::from(opcode);
+            entry[..4].copy_from_slice(&word.to_be_bytes());
+            let word = self.numbers[0] << 8 | (1 + segments.len() as u32);
+            entry[4..8].copy_from_slice(&word.to_be_bytes());
+            entry[11] = 2 << 2;
+            for (at, word) in segments.as_flattened().iter().enumerate() {
+                entry[16 + 8 * at..24 + 8 * at].copy_from_slice(&word.to_be_bytes());
+            }
+            let place = self.rings[0][3].at(u64::from(index) * 64, 64);
+            // SAFETY: an entry of the ring.
+            unsafe { std::ptr::copy_nonoverlapping(entry.as_ptr(), place, 64) };
+            self.nic.ring(None, index + 1, self.numbers[0]);
+        }
+
+        /// Gives the second pair a buffer.
+        fn give(&mut self, count: u32, data: [u64; 2]) {
+            let [_, record, ring, _] = &self.rings[1];
+            let words = data.map(u64::to_be);
+            // SAFETY: an entry of the ring, and the record's word.
+            unsafe {
+                ring.at(u64::from(count - 1) * 16, 16).cast::<[u64; 2]>().write(words);
+                record.at(0, 4).cast::<u32>().write(count.to_be());
+            }
+        }
+
+        /// Opcode, syndrome and bytes of a pair's completion.
+        fn completion(&self, of: usize, at: u64) -> (u8, u8, u32) {
+            // SAFETY: an entry of the ring.
+            let entry =
+                unsafe { std::slice::from_raw_parts(self.rings[of][0].at(at * 64, 64), 64) };
+            (entry[63] >> 4, entry[0x37], format::be32(entry, 0x2c))
+        }
+
+        fn completions(&self, of: usize) -> u32 {
+            let cqn = self.nic.wqs.get(self.numbers[of]).and_then(|wq| wq.completes_at().next());
+            cqn.and_then(|cqn| self.nic.cqs.get(cqn)).map_or(0, |cq| cq.producer)
+        }
+
+        /// A data segment: `bytes` at `address`.
+        fn data(&self, bytes: u64, address: u64) -> [u64; 2] {
+            [bytes << 32 | u64::from(self.key), address]
+        }
+    }
+
+    #[test]
+    fn a_message_waits_for_a_buffer_and_operations_move_bytes() {
+        let mut memory: [u8; 64] = std::array::from_fn(|at| at as u8);
+        let mut bench = bench(&mut memory, format::REMOTE_WRITE | format::REMOTE_ATOMIC);
+        let remote = |bench: &Bench, address| [address, u64::from(bench.key) << 32];
+        bench.ring(0, format::SEND, &[bench.data(5, 1)]);
+        assert!(bench.nic.waits() && bench.completions(0) == 0, "no buffer yet");
+        bench.give(1, bench.data(8, 40));
+        assert!(bench.nic.try_again() && !bench.nic.waits());
+        assert_eq!(bench.completion(1, 0), (format::RECEIVED, 0, 5));
+        assert_eq!(bench.completion(0, 0), (0, 0, 0));
+        bench.ring(1, format::WRITE, &[remote(&bench, 50), bench.data(3, 9)]);
+        let swap =
+            [remote(&bench, 16), [7, u64::from_ne_bytes(std::array::from_fn(|at| 16 + at as u8))]];
+        bench.ring(2, format::COMPARE_SWAP, &[swap[0], swap[1], bench.data(8, 56)]);
+        assert_eq!((bench.completions(0), bench.completions(1)), (3, 1));
+        bench.ring(3, format::READ, &[remote(&bench, 0), bench.data(4, 24)]);
+        assert_eq!(bench.completion(0, 3), (format::REQUESTER_ERROR, format::REMOTE_ACCESS, 0));
+        let pair = bench.nic.wqs.get(bench.numbers[0]).and_then(|wq| wq.pair);
+        assert_eq!(pair.map(|pair| pair.state), Some(ERROR), "the peer allows no reads");
+        drop(bench);
+        assert_eq!(memory[40..46], [1, 2, 3, 4, 5, 45]);
+        assert_eq!(memory[49..54], [49, 9, 10, 11, 53]);
+        assert_eq!(memory[16..24], 7_u64.to_ne_bytes());
+        assert_eq!(memory[56..], [16, 17, 18, 19, 20, 21, 22, 23], "what the word was");
+        assert_eq!(memory[24..28], [24, 25, 26, 27]);
+    }
+
+    #[test]
+    fn a_pair_that_is_gone_does_not_answer() {
+        let mut memory = [0; 64];
+        let mut bench = bench(&mut memory, 0);
+        bench.nic.wqs.remove(bench.numbers[1]);
+        bench.ring(0, format::SEND, &[bench.data(5, 1)]);
+        assert_eq!(bench.completion(0, 0), (format::REQUESTER_ERROR, format::NO_ANSWER, 0));
+    }
 
     #[test]
     fn a_pair_goes_from_state_to_state() {
