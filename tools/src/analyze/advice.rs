@@ -42,11 +42,16 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
     all.extend(chains(report));
     all.push(table(report, plan));
     all.extend(handlers(report));
-    all.extend(hints(report));
+    if !report.is_of_logs() {
+        all.extend(hints(report));
+    }
     all
 }
 
 fn share_of_p2p(report: &Report) -> String {
+    if report.is_of_logs() {
+        return "calls: not in order logs".to_owned();
+    }
     let [p2p, collective, one_sided] = report.application.shares.percent();
     format!(
         "calls: {p2p:.1} % point-to-point, {collective:.1} % collective, {one_sided:.1} % one-sided"
@@ -84,12 +89,11 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
             "Everything fits on the NIC. dpamatch offload shows whether offloading pays.".to_owned()
         }
     };
+    let calls = if report.is_of_logs() { String::new() } else { share_of_p2p(report) + "; " };
     let because = format!(
-        "{}; {unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
+        "{calls}{unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
          {unexpected} of {} unexpected messages with {unexpected_bytes} bytes",
-        share_of_p2p(report),
-        plan.nic.receives,
-        plan.nic.unexpected
+        plan.nic.receives, plan.nic.unexpected
     );
     Some(Advice { topic: "room", text, because })
 }

@@ -1,6 +1,6 @@
 //! A report's figures, for one application or for several side by side.
 
-use super::report::Report;
+use super::report::{Flows, Report};
 use super::stats::{BinStats, Searches, Totals};
 use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style};
 use crate::table::printable;
@@ -14,21 +14,27 @@ const HEAT_ROWS: usize = 64;
 /// (Figure 6; O33, O34), queue depth by number of bins (Figure 7; O34, O36), both replayed and as
 /// the published analyzer counts, and the tables and searches.
 pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
-    vec![
+    let mut all = vec![
         ("figure-calls", calls(reports)),
         ("figure-bins", bins(reports)),
         ("figure-tables", tables(reports)),
-    ]
+    ];
+    if reports.iter().all(|report| report.is_of_logs()) {
+        all.remove(0);
+    }
+    all
 }
 
 /// All figures of one application: [`over_applications`] with one report, its queues over time and
-/// by rank, expected and unexpected messages, and the paths of optimistic matching.
+/// by rank, expected and unexpected messages, who sends to whom, and the paths of optimistic
+/// matching.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([
         ("figure-depth", depth(report)),
         ("figure-ranks", ranks(report)),
         ("figure-messages", messages(report)),
+        ("figure-flows", flows(report)),
         ("figure-paths", paths(report)),
     ]);
     all
@@ -215,6 +221,25 @@ fn messages(report: &Report) -> Figure {
     let lines = Lines::new("By rank", Axis::linear("rank"), Axis::linear("% of messages"))
         .with(Series::new("unexpected", Style::Points, by_rank));
     Figure::new("Expected and unexpected messages").with(bars).with(lines)
+}
+
+fn flows(report: &Report) -> Figure {
+    let Flows { group, rows } = &report.flows;
+    let name = |at: usize| {
+        let first = at as u32 * group;
+        let last = (first + group - 1).min(report.processes.saturating_sub(1));
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let panel = |title: &str, value: usize| {
+        let mut heat = Heat::new(title, "to rank", "from rank", title.to_lowercase())
+            .with_columns((0..rows.len()).map(name));
+        heat.logarithmic = true;
+        for (at, row) in rows.iter().enumerate() {
+            heat = heat.with_row(name(at), row.iter().map(|cell| cell[value] as f64));
+        }
+        heat
+    };
+    Figure::new("Who sends to whom").with(panel("Messages", 0)).with(panel("Bytes", 1))
 }
 
 fn paths(report: &Report) -> Figure {

@@ -17,7 +17,14 @@ const WORDS: [&str; 5] = ["hints", "engines", "counters", "sites", "unmatched"];
 
 /// The page of an application. `summary` is the report in words, `command` the command line. Equal
 /// reports give equal bytes.
-pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command: &str) -> String {
+/// `measured` are tables of the run itself, beside which those of the report are a model's.
+pub fn page(
+    report: &Report,
+    figures: &[(&str, Figure)],
+    measured: &[Table],
+    summary: &str,
+    command: &str,
+) -> String {
     let name = escaped(&report.name);
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -37,7 +44,16 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
             let _ = write!(out, "<figure id=\"{name}\">\n{}</figure>\n", inline(&svg));
         }
     }
-    out += "<h2 id=\"tables\">Tables</h2>\n";
+    out += match measured {
+        [] => "<h2 id=\"tables\">Tables</h2>\n",
+        _ => "<h2 id=\"measured\">Measured by the run</h2>\n",
+    };
+    for table in measured.iter().filter(|table| !table.rows.is_empty()) {
+        let _ = write!(out, "<h3>{}</h3>\n{}", escaped(&table.title), table.html("numbers"));
+    }
+    if !measured.is_empty() {
+        out += "<h2 id=\"tables\">Modelled from the order logs</h2>\n";
+    }
     for table in tables.into_iter().map(totals) {
         let name = table.name.as_str();
         if table.rows.is_empty() || NOT_SHOWN.contains(&name) {

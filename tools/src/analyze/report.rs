@@ -100,6 +100,9 @@ pub struct Report {
     pub advice: Vec<Advice>,
     /// Time of the last event; 0 if the order has no times.
     pub end_ns: u64,
+    /// Who sends to whom.
+    #[serde(skip)]
+    pub flows: Flows,
     /// The receive of each message at each rank, in the order of [`Run::inbound`].
     #[serde(skip)]
     pub pairs: Vec<Vec<u32>>,
@@ -107,7 +110,44 @@ pub struct Report {
 
 const UNMATCHED_TOLD: usize = 20;
 
+/// Messages and bytes from each rank to each, or from and to neighbouring ranks together.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Flows {
+    /// Ranks of a row or column.
+    pub group: u32,
+    /// Messages and bytes by sender, then by receiver.
+    pub rows: Vec<Vec<[u64; 2]>>,
+}
+
+impl Flows {
+    /// Most rows and columns.
+    const MOST: u32 = 64;
+
+    fn of(run: &Run) -> Self {
+        let group = run.processes.div_ceil(Self::MOST).max(1);
+        let groups = run.processes.div_ceil(group) as usize;
+        let mut rows = vec![vec![[0; 2]; groups]; groups];
+        for view in run.views() {
+            for message in view.inbound {
+                let cell = rows.get_mut((message.sender / group) as usize);
+                let cell = cell.and_then(|row| row.get_mut((view.program.rank / group) as usize));
+                if let Some([messages, bytes]) = cell {
+                    *messages += 1;
+                    *bytes += if message.bytes == UNKNOWN { 0 } else { u64::from(message.bytes) };
+                }
+            }
+        }
+        Self { group, rows }
+    }
+}
+
 impl Report {
+    /// Whether it is of order logs, which know neither calls nor call sites, and communicators that
+    /// no program can give hints.
+    pub fn is_of_logs(&self) -> bool {
+        self.order == OrderChoice::Recorded
+    }
+
     /// Makes the report and calls `done` after each rank.
     pub fn make(
         run: &Run,
@@ -162,6 +202,7 @@ impl Report {
             sites,
             advice: Vec::new(),
             end_ns,
+            flows: Flows::of(run),
             pairs,
         };
         report.advice = advise(&report, &question.plan);

@@ -118,7 +118,7 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
     let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string().into(), &rank.totals));
     let subjects: Vec<Subject<'_>> =
         std::iter::once((ALL.into(), &report.application)).chain(ranks).collect();
-    vec![
+    let mut all = vec![
         advice(report),
         calls(&subjects),
         traffic(&subjects),
@@ -136,7 +136,11 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
         counters(report),
         sites(report),
         unmatched(report),
-    ]
+    ];
+    if report.is_of_logs() {
+        all.retain(|table| !["calls", "hints", "sites"].contains(&table.name.as_str()));
+    }
+    all
 }
 
 fn applications(reports: &[&Report]) -> Table {

@@ -16,6 +16,7 @@ use dpamatch_tools::analyze::{
     EngineReport, OrderChoice, Question, Report, Run, by_rank, figures, html, pairs, tables,
 };
 use dpamatch_tools::figure::Figure;
+use dpamatch_tools::table::Table;
 use dpamatch_tools::trace::OpenOptions;
 
 use super::document::{self, Save};
@@ -173,7 +174,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut all = Vec::new();
     let mut reports = Vec::new();
     for path in &args.traces {
-        let (_, report) = analyze(args, path, &interrupt)?;
+        let (_, report) = analyze(args, path, &[], &interrupt)?;
         match args.format {
             Format::Table => writeln!(out, "{}\n", text(&report, args.wide))?,
             Format::Csv | Format::Json => {}
@@ -215,8 +216,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-pub(super) fn single(args: &Args) -> anyhow::Result<Report> {
-    let (_, report) = analyze(args, &args.traces[0], &Interrupt::catch()?)?;
+/// Analyzes one trace of which a run has measured these tables.
+pub(super) fn single(args: &Args, measured: &[Table]) -> anyhow::Result<Report> {
+    let (_, report) = analyze(args, &args.traces[0], measured, &Interrupt::catch()?)?;
     Ok(report)
 }
 
@@ -263,7 +265,12 @@ pub(super) fn name_of(path: &Path) -> String {
     endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
 }
 
-fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(Run, Report)> {
+fn analyze(
+    args: &Args,
+    path: &Path,
+    measured: &[Table],
+    interrupt: &Interrupt,
+) -> anyhow::Result<(Run, Report)> {
     let rank = args
         .as_rank
         .map(Rank::new)
@@ -282,13 +289,17 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(R
     progress.finish_and_clear();
     let report = report?;
     if args.out.is_some() || args.pairs.is_some() {
-        interrupt.shield(|wanted| write_files(args, &run, &report, wanted))?;
+        interrupt.shield(|wanted| write_files(args, (&run, &report, measured), wanted))?;
     }
     Ok((run, report))
 }
 
 /// Writes the files of `--out` and `--pairs`: all of them, or none after an interrupt.
-fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
+fn write_files(
+    args: &Args,
+    (run, report, measured): (&Run, &Report, &[Table]),
+    wanted: &AtomicBool,
+) -> anyhow::Result<()> {
     let folder = args.out.as_ref().map(|folder| {
         if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() }
     });
@@ -296,7 +307,7 @@ fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> 
         || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
     let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
     if let Some(staged) = &staged {
-        write_folder(staged.path(), report, wanted).with_context(in_folder)?;
+        write_folder(staged.path(), report, measured, wanted).with_context(in_folder)?;
     }
     let in_file =
         || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
@@ -317,13 +328,22 @@ fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
     if wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
 }
 
-fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
+fn write_folder(
+    folder: &Path,
+    report: &Report,
+    measured: &[Table],
+    wanted: &AtomicBool,
+) -> anyhow::Result<()> {
+    for table in measured {
+        fs::write(folder.join(format!("measured_{}.csv", table.name)), table.csv())?;
+    }
     for table in by_rank(report) {
         fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;
     }
     let figures = figures::of_application(report);
     write_figures(folder, &figures, wanted)?;
-    let page = html::page(report, &figures, &summary::short(report), &command_line());
+    let (summary, command) = (summary::short(report), command_line());
+    let page = html::page(report, &figures, measured, &summary, &command);
     fs::write(folder.join("report.html"), page)?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
 }

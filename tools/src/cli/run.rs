@@ -1,4 +1,5 @@
 use std::env;
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -164,6 +165,17 @@ fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
     })
 }
 
+/// Keeps other runs out of the folder as long as the result lives.
+fn claimed(folder: &Path) -> anyhow::Result<File> {
+    let name = || folder.display().to_string();
+    std::fs::create_dir_all(folder).with_context(name)?;
+    let file = File::create(folder.join("running")).with_context(name)?;
+    #[cfg(unix)]
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| BadInput(format!("--out {}: another run writes there", folder.display())))?;
+    Ok(file)
+}
+
 /// An empty folder of this name, without the files of an earlier run.
 fn emptied(folder: PathBuf, endings: &[&str]) -> anyhow::Result<PathBuf> {
     let name = || folder.display().to_string();
@@ -184,6 +196,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let temporary = TempDir::new().context("no temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(temporary.path());
+    let _claim = claimed(folder)?;
     let stats = emptied(folder.join("stats"), &["json", "unfinished", "ask"])?;
     let logs =
         args.log.then(|| emptied(folder.join("logs"), &["events", "results"])).transpose()?;
@@ -215,7 +228,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(why) = why {
         eprintln!("dpamatch: {why}");
     }
-    let report = logs.map(|logs| analyzed(&logs, args.out.as_deref())).transpose()?;
+    let report = logs.map(|logs| analyzed(&logs, args.out.as_deref(), &tables)).transpose()?;
     if let (Format::Table, Some(report)) = (args.format, &report) {
         writeln!(out, "\n{}", super::analyze::text(report, args.wide))?;
     }
@@ -256,13 +269,14 @@ fn attach(args: &Args, folder: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn analyzed(logs: &Path, out: Option<&Path>) -> anyhow::Result<Report> {
+/// Analyzes the logs. The page and the CSV files of `out` also get the measured tables.
+fn analyzed(logs: &Path, out: Option<&Path>, measured: &[Table]) -> anyhow::Result<Report> {
     let mut words = vec!["dpamatch".into(), "analyze".into(), logs.as_os_str().to_owned()];
     if let Some(out) = out {
         words.extend(["--out".into(), out.as_os_str().to_owned()]);
     }
     match Cli::parse_from(words).command {
-        Some(super::Command::Analyze(args)) => super::analyze::single(&args),
+        Some(super::Command::Analyze(args)) => super::analyze::single(&args, measured),
         _ => unreachable!("these words name the analysis"),
     }
 }

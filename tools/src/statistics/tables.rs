@@ -113,34 +113,38 @@ fn communicators(endpoints: &[Endpoint]) -> Table {
     table
 }
 
-/// The depths over time, by part of the run in nanoseconds from its start.
+/// The depths over time, by part of the time from the first message to the end.
 fn depth(endpoints: &[Endpoint]) -> Table {
     let title = "Over time: the longest queues of any rank, and the messages of all";
-    let columns = ["from_ms", "messages", "posted_high", "unexpected_high"];
+    let columns = ["part", "from_s", "messages", "posted_high", "unexpected_high"];
     let mut table = Table::new("depth", title, columns);
     let depths = || endpoints.iter().map(|endpoint| &endpoint.depth);
-    let begin = depths().map(|depth| depth.begin_unix_ns).min().unwrap_or(0);
-    let span = |depth: &super::Depth| {
-        depth.begin_unix_ns - begin + depth.column_ns * depth.posted.len() as u64
+    let from = |depth: &super::Depth, at: usize| depth.begin_unix_ns + depth.column_ns * at as u64;
+    let first = |depth: &super::Depth| {
+        depth.messages.iter().position(|&messages| messages > 0).map(|at| from(depth, at))
     };
-    let end = depths().map(span).max().unwrap_or(0);
-    let moment_ns = end.div_ceil(MOMENTS).max(1);
+    let Some(begin) = depths().filter_map(first).min() else { return table };
+    let end = depths().map(|depth| from(depth, depth.posted.len())).max().unwrap_or(begin);
+    let moment_ns = (end - begin).div_ceil(MOMENTS).max(1);
     let mut moments = [[0_u64; 3]; MOMENTS as usize];
     for depth in depths() {
         let columns = depth.posted.iter().zip(&depth.unexpected).zip(&depth.messages);
         for (at, ((&posted, &unexpected), &messages)) in columns.enumerate() {
-            let from = depth.begin_unix_ns - begin + depth.column_ns * at as u64;
-            let moment = &mut moments[(from / moment_ns).min(MOMENTS - 1) as usize];
+            // The column of the first message may begin before that of another rank.
+            if from(depth, at) + depth.column_ns <= begin {
+                continue;
+            }
+            let since = from(depth, at).saturating_sub(begin);
+            let moment = &mut moments[(since / moment_ns).min(MOMENTS - 1) as usize];
             moment[0] += messages;
             moment[1] = moment[1].max(posted);
             moment[2] = moment[2].max(unexpected);
         }
     }
-    if endpoints.iter().any(|endpoint| !endpoint.depth.posted.is_empty()) {
-        for (at, [messages, posted, unexpected]) in moments.into_iter().enumerate() {
-            let from_ms = at as f64 * moment_ns as f64 / 1e6;
-            table.push([from_ms.into(), messages.into(), posted.into(), unexpected.into()]);
-        }
+    for (at, [messages, posted, unexpected]) in moments.into_iter().enumerate() {
+        let (part, from_s) = (at as u64 + 1, at as f64 * moment_ns as f64 / 1e9);
+        let counts = [messages, posted, unexpected].map(Cell::from);
+        table.push([part.into(), from_s.into()].into_iter().chain(counts));
     }
-    table
+    table.note("part: of the time from the first message to the end, in 16 parts")
 }

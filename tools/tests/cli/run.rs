@@ -36,6 +36,16 @@ fn logs_are_analyzed_and_kept() {
         assert_eq!(fs::read_dir(out.join("stats")).expect("a folder").count(), 2);
         assert_eq!(fs::read_dir(out.join("logs")).expect("a folder").count(), 4);
     }
+    // What the NICs counted stands beside the model's numbers; logs know no calls and no hints.
+    let page = fs::read_to_string(out.join("report.html")).expect("a page");
+    let places = ["Measured by the run", "by communicator", "Modelled from the order logs"]
+        .map(|words| page.find(words).unwrap_or_else(|| panic!("no {words}")));
+    assert!(places.is_sorted());
+    for unknown in ["Calls by class", "calls: ", "mpi_assert_", "Call sites"] {
+        assert!(!page.contains(unknown), "{unknown}");
+    }
+    let ranks = fs::read_to_string(out.join("measured_ranks.csv")).expect("a table");
+    assert!(ranks.contains("\n0,59,21156,"), "{ranks}");
     let report = fs::read_to_string(out.join("report.json")).expect("a report");
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!(report["order"]["name"], "recorded");
@@ -69,6 +79,10 @@ fn what_waits_is_shown() {
     while !folder.path().join("stats/ready").exists() && std::time::Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+    let second = run(&["--out", out, "--", "true"]);
+    assert_eq!(second.status.code(), Some(2));
+    let errors = text(&second.stderr);
+    assert!(errors.contains(&format!("--out {out}: another run writes there")), "{errors}");
     let attached = dpamatch(&["run", "--attach", out, "--format", "csv"]);
     let csv = super::text(&attached).to_owned();
     let silent = "rank 1 makes no progress in MPI: it computes, sleeps or is stopped; rank 0 waits";

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
     };
     let question = offload::usual_question()?;
     let analyzed = |path: &Path| {
-        let (run, report) = super::analyze(args, path, interrupt)?;
+        let (run, report) = super::analyze(args, path, &[], interrupt)?;
         let advice = offload::advice(&run, path, &question)?;
         anyhow::Ok((report, advice))
     };
