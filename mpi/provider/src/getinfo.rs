@@ -257,6 +257,10 @@ mod tests {
     fn only_what_can_be_done_is_offered() {
         assert_eq!(refused(|_, _| ()), None);
         assert_eq!(refused(|hints, _| hints.caps = CAPS), None);
+        let words = [FI_TAGGED, FI_MSG, FI_RMA, FI_SEND, FI_RECV, FI_READ, FI_WRITE];
+        for one in words.into_iter().chain([FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SOURCE]) {
+            assert_eq!(refused(|hints, _| hints.caps = one), None, "{one:x}");
+        }
         assert_eq!(refused(|hints, _| hints.caps = 1 << 63), Some("capabilities"));
         assert_eq!(refused(|_, domain| domain.caps = FI_RMA), Some("capabilities of the domain"));
         let manual = |_: &mut Info, domain: &mut DomainAttr| {

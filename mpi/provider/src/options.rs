@@ -288,7 +288,7 @@ mod tests {
             ("FAST_PATH", "prefix", &[("fast_path: Sequence", "fast_path: Prefix"), QUEUED]),
             ("EARLY_CHECK", "on", &[("early_check: false", "early_check: true"), QUEUED]),
             ("REMOVAL", "eager", &[("removal: Lazy", "removal: Eager"), QUEUED]),
-            ("DOMAINS", "keyed", &[("domains: Paper", "domains: Keyed"), QUEUED]),
+            ("DOMAINS", "paper", &[("domains: Keyed", "domains: Paper"), QUEUED]),
             ("HASHES", "verify", &[("inline_hashes: Trust", "inline_hashes: Verify"), QUEUED]),
             ("STATS", "x", &[("stats: None", "stats: Some(\"x\")")]),
             ("LOG", "y", &[("log: None", "log: Some(\"y\")"), ("log_order: false", "log_order: true")]),
