@@ -225,8 +225,8 @@ impl Boundary {
     }
 }
 
-/// Appends a receive to the posted queue: communicator, target and number. Returns whether it is the
-/// only one of its class. `None`: no descriptor is free.
+/// Appends a receive to the posted queue: communicator, target and number. Returns whether it is
+/// the only one of its class. `None`: no descriptor is free.
 #[inline(always)]
 fn enter_free(
     nic: &Shared,

@@ -205,8 +205,8 @@ fn both_ways_match_alike() {
         for [_, events, results] in [&one, &other] {
             assert_eq!(*results, oracle(events), "seed {seed}");
         }
-        // Where little fits on the NIC, or is kept off it, software soon matches most. It holds decisions back, so
-        // those of different communicators may come in another order.
+        // Where little fits on the NIC, or is kept off it, software soon matches most. It holds
+        // decisions back, so those of different communicators may come in another order.
         let small = matches!(seed % 4, 1 | 2) || seed % 4 == 3 && seed > 12;
         assert!(
             small || short[0] > 100 && short[1] > 100,
