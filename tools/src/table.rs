@@ -277,8 +277,8 @@ impl Table {
         }
     }
 
-    /// For people: title, columns side by side, notes, in lines of `width` columns. Columns that have
-    /// no room are named below.
+    /// For people: title, columns side by side, notes, in lines of `width` columns. Columns that
+    /// have no room are named below.
     pub fn text(&self, width: usize) -> String {
         let notes: String = self.notes.iter().map(|note| format!("  {note}\n")).collect();
         let columns = Grid::of(self).text(width);
