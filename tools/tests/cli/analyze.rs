@@ -75,7 +75,7 @@ fn figures_are_written_and_are_the_same_again() {
     let (both, one) = draw("first", "causal");
     let side_by_side = ["figure-bins", "figure-calls", "figure-tables"];
     assert!(both.keys().eq(side_by_side), "{:?}", both.keys());
-    let alone = ["bins", "calls", "depth", "messages", "paths", "ranks", "tables"];
+    let alone = ["bins", "calls", "depth", "flows", "messages", "paths", "ranks", "tables"];
     assert!(one.keys().eq(&alone.map(|name| format!("figure-{name}"))), "{:?}", one.keys());
     // minife-16 is deeper in one bin than lulesh-27: applications stand by falling depth.
     let bins =
@@ -133,7 +133,7 @@ fn the_page_is_whole_and_needs_nothing_else() {
         assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
     }
     assert!(page.contains(": 16 of 16 ranks, "), "what was read stands before the tables");
-    assert_eq!(page.matches("<svg ").count(), 7);
+    assert_eq!(page.matches("<svg ").count(), 8);
     for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
         assert!(!page.contains(outside), "{outside}");
         let in_a_picture =
