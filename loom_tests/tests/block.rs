@@ -262,7 +262,7 @@ scenarios! {
     }
     a_message_whose_chain_is_empty {
         let steps = [post(0, 7), post(0, 7), send(1, 9), send(0, 7), send(0, 7)];
-        let mut stream = of(3, usual(), &steps);
+        let mut stream = of(3, paper(), &steps);
         stream.config.bins = 64;
         alone("block/an empty chain", stream, &CLEAN_FAST, &[]);
     }
