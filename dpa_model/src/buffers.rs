@@ -58,16 +58,6 @@ impl Buffers {
     #[inline(always)]
     fn place(&self, buffer: usize, length: usize) -> *mut u8 {
         assert!(length <= self.size && buffer < self.guards.len());
-        // SAFETY: the buffer exists.
-        unsafe { self.place_unchecked(buffer) }
-    }
-
-    /// The beginning of a buffer.
-    ///
-    /// # Safety
-    /// The buffer exists.
-    #[inline(always)]
-    unsafe fn place_unchecked(&self, buffer: usize) -> *mut u8 {
         // SAFETY: `new` took memory for this buffer, behind the lines of those before it.
         unsafe { UnsafeCell::raw_get(self.memory.as_ptr().add(self.first + buffer * self.stride)) }
     }
@@ -101,15 +91,14 @@ impl Buffers {
     /// [`write`](Self::write) for a loop over messages: without a call, see [`copy`].
     ///
     /// # Safety
-    /// The safety contracts of [`write`](Self::write) and [`copy`] apply. The buffer exists, and
-    /// the bytes fit.
+    /// The safety contracts of [`write`](Self::write) and [`copy`] apply.
     #[inline(always)]
     pub(crate) unsafe fn write_in_loop(&self, buffer: usize, bytes: &[u8]) {
-        debug_assert!(bytes.len() <= self.size && buffer < self.guards.len());
-        // SAFETY: as in `write`; the caller's promise.
+        let place = self.place(buffer, bytes.len());
+        // SAFETY: as in `write`.
         unsafe {
-            self.guards.get_unchecked(buffer).write(|()| ());
-            copy(bytes, self.place_unchecked(buffer));
+            self.guards[buffer].write(|()| ());
+            copy(bytes, place);
         }
     }
 

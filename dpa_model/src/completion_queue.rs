@@ -54,8 +54,6 @@ pub(crate) struct Claims {
     /// Positions below need no check, and `tail` is not stored at them: for a message in its entry,
     /// for a message with a bounce buffer. 0 in a shared queue.
     sure: [u64; 2],
-    /// The owner bit of the entries at positions that need no check.
-    pub(crate) owner_bit: u64,
 }
 
 impl Claims {
@@ -102,7 +100,7 @@ impl CompletionQueue {
 
     /// The claims of a sender that begins to fill this queue.
     pub(crate) fn claims(&self) -> Claims {
-        Claims { tail: self.tail.load(Relaxed), head: 0, sure: [0; 2], owner_bit: 0 }
+        Claims { tail: self.tail.load(Relaxed), head: 0, sure: [0; 2] }
     }
 
     /// Ends the claims of a sender that leaves this queue.
@@ -139,18 +137,6 @@ impl CompletionQueue {
             0 => (position % self.with_buffer) as usize,
             bits => (position & bits) as usize,
         }
-    }
-
-    /// Whether bits of a position name its bounce buffer.
-    pub(crate) fn has_buffer_bits(&self) -> bool {
-        self.with_buffer.is_power_of_two()
-    }
-
-    /// [`bounce_buffer`](Self::bounce_buffer), if bits of the position name it.
-    #[inline(always)]
-    pub(crate) fn bounce_buffer_by_bits(&self, position: u64) -> usize {
-        debug_assert!(self.has_buffer_bits());
-        (position & self.buffer_bits) as usize
     }
 
     /// Whether a message without a bounce buffer could be placed now.
@@ -222,9 +208,7 @@ impl CompletionQueue {
         let reserved = self.reserved.load(Relaxed) > claims.head;
         let short = if reserved { with_buffer } else { claims.head + self.ring.depth() };
         if !self.shared {
-            // A pass over the ring ends there, too.
-            let stored = (claims.tail + 1).next_multiple_of(STORE_EVERY.min(self.ring.depth()));
-            claims.owner_bit = self.ring.owner_bit(claims.tail);
+            let stored = (claims.tail + 1).next_multiple_of(STORE_EVERY);
             let limits = [short + u64::from(fault!(SureTooFar)), with_buffer];
             claims.sure = limits.map(|limit| limit.min(stored));
         }

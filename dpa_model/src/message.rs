@@ -105,38 +105,57 @@ pub(crate) fn fits<const DATA: u8>(protocol: Protocol, length: u32, capacity: u3
     }
 }
 
-/// Writes up to [`INLINE_BYTES`] bytes into an entry. What lies behind them stays.
-///
-/// The parts have fixed lengths and may overlap: a copy of variable length would be a call, and a
-/// sender's loop stores nothing but its entries.
+/// Packs up to [`INLINE_BYTES`] bytes into words in registers: a sender's loop stores nothing but
+/// its entries.
 #[inline(always)]
-pub(crate) fn put_inline(bytes: &[u8], payload: &mut [u64; 3]) {
+pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
+    let word = |from: usize| match bytes[from..].first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => unreachable!("as the length says"),
+    };
+    let count = bytes.len();
+    // The last eight bytes, without bytes that earlier words hold.
+    let end = |words: usize| word(count - 8) >> (8 * (8 * words - count) as u32);
+    let words = match count {
+        8 => [word(0), 0, 0],
+        0 => [0; 3],
+        1..8 => [few(bytes), 0, 0],
+        9..=16 => [word(0), end(2), 0],
+        _ => [word(0), word(8), end(3)],
+    };
+    words.map(u64::to_le)
+}
+
+/// Writes 8 to [`INLINE_BYTES`] bytes into an entry in two overlapping parts. What lies behind them
+/// stays.
+#[inline(always)]
+pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
     let length = bytes.len();
-    assert!(length <= INLINE_BYTES, "{length}");
+    assert!((8..=INLINE_BYTES).contains(&length), "{length}");
     let (from, to) = (bytes.as_ptr(), payload.as_mut_ptr().cast::<u8>());
-    // SAFETY: every part lies in the `length` bytes of both sides.
+    let first = if length < 16 { 8 } else { 16 };
+    // SAFETY: both sides have `length` bytes or more, and a reference never overlaps another.
     unsafe {
-        match length {
-            8 => part::<8>(from, to, 0),
-            9.. => {
-                let places = [0, 8.min(length - 8), length - 8];
-                places.into_iter().for_each(|at| part::<8>(from, to, at));
-            }
-            4.. => [0, length - 4].into_iter().for_each(|at| part::<4>(from, to, at)),
-            1.. => [0, length / 2, length - 1].into_iter().for_each(|at| part::<1>(from, to, at)),
-            0 => {}
-        }
+        core::ptr::copy_nonoverlapping(from, to, first);
+        core::ptr::copy_nonoverlapping(from.add(length - 8), to.add(length - 8), 8);
     }
 }
 
-/// Copies `BYTES` bytes from `at` on.
-///
-/// # Safety
-/// Both sides have them, and do not overlap.
+/// Packs one to seven bytes into a word.
 #[inline(always)]
-unsafe fn part<const BYTES: usize>(from: *const u8, to: *mut u8, at: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { core::ptr::copy_nonoverlapping(from.add(at), to.add(at), BYTES) };
+fn few(bytes: &[u8]) -> u64 {
+    let count = bytes.len();
+    if count >= 4 {
+        let half = |from: usize| match bytes[from..].first_chunk::<4>() {
+            Some(bytes) => u64::from(u32::from_le_bytes(*bytes)),
+            None => unreachable!("as the length says"),
+        };
+        // Both halves contain the middle bytes.
+        half(0) | half(count - 4) << (8 * (count - 4))
+    } else {
+        let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+        byte(0) | byte(count / 2) | byte(count - 1)
+    }
 }
 
 /// A selector that the host has taken apart, with the hash of its class: the NIC only links it.
@@ -361,16 +380,20 @@ mod tests {
         unsafe { core::ptr::from_ref(value).cast::<u8>().add(at).read() }
     }
 
-    /// The receiver gets the bytes, and the rest of the entry stays.
+    /// Both ways of a sender give the receiver the same bytes.
     #[test]
     fn a_payload_of_every_length_comes_back() {
         let bytes: alloc::vec::Vec<u8> = (1..=INLINE_BYTES as u8).collect();
         for length in 0..=INLINE_BYTES {
-            let mut payload = [u64::MAX; 3];
-            put_inline(&bytes[..length], &mut payload);
-            assert_eq!(inline_bytes(&payload, length as u32), &bytes[..length]);
-            let behind = &inline_bytes(&payload, INLINE_BYTES as u32)[length..];
-            assert!(behind.iter().all(|&byte| byte == 0xff), "{length}: {behind:?}");
+            let packed = inline_words(&bytes[..length]);
+            assert_eq!(inline_bytes(&packed, length as u32), &bytes[..length]);
+            if length >= 8 {
+                let mut payload = [u64::MAX; 3];
+                put_words(&bytes[..length], &mut payload);
+                assert_eq!(inline_bytes(&payload, length as u32), &bytes[..length]);
+                let behind = &inline_bytes(&payload, INLINE_BYTES as u32)[length..];
+                assert!(behind.iter().all(|&byte| byte == 0xff), "{length}: {behind:?}");
+            }
         }
     }
 

@@ -43,15 +43,15 @@ impl<T> Slot<T> {
     /// # Safety
     /// The safety contract of [`Ring::fill`] applies.
     #[inline(always)]
-    unsafe fn fill(&self, stamp: u64, owner_bit: impl Fn() -> u64, write: impl FnOnce(&mut T)) {
-        let ready = || stamp << 1 | owner_bit();
+    unsafe fn fill(&self, stamp: u64, owner_bit: u64, write: impl FnOnce(&mut T)) {
+        let ready = stamp << 1 | owner_bit;
         if fault!(OwnerBitFirst) {
-            self.state.store(ready(), crate::sync::Ordering::Release);
+            self.state.store(ready, crate::sync::Ordering::Release);
         }
         // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's
         // last pass before the head that the claim saw (Acquire in `head`).
         unsafe { self.entry.write(write) };
-        self.state.store(ready(), weak!(Release));
+        self.state.store(ready, weak!(Release));
     }
 }
 
@@ -111,30 +111,17 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.fill_with(position, stamp, || self.owner_bit(position), write) };
+        unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
     }
 
-    /// [`fill`](Self::fill) with the owner bit from a closure, which is called behind the write.
+    /// Writes a part of the entry at `position` before [`fill`](Self::fill).
     ///
     /// # Safety
-    /// The safety contract of [`fill`](Self::fill) applies. The closure returns
-    /// [`owner_bit`](Self::owner_bit) of the position.
+    /// The safety contract of [`fill`](Self::fill) applies.
     #[inline(always)]
-    pub(crate) unsafe fn fill_with(
-        &self,
-        position: u64,
-        stamp: u64,
-        owner_bit: impl Fn() -> u64,
-        write: impl FnOnce(&mut T),
-    ) {
+    pub(crate) unsafe fn write(&self, position: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(position).fill(stamp, owner_bit, write) };
-    }
-
-    /// The owner bit of the entry at `position`.
-    #[inline(always)]
-    pub(crate) fn owner_bit(&self, position: u64) -> u64 {
-        owner_bit(position, self.depth)
+        unsafe { self.slot(position).entry.write(write) };
     }
 
     /// The stamp of the entry at `position`, if the entry is ready. Only meaningful at `head() ..
@@ -353,6 +340,6 @@ impl<'a, T> Stretch<'a, T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, index: usize, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(index).fill(0, || self.owner_bit, write) };
+        unsafe { self.slot(index).fill(0, self.owner_bit, write) };
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::completion_queue::{Claims, CompletionQueue, NotReady};
 use crate::copy::BYTES_MAX;
-use crate::message::{INLINE_BYTES, Protocol, put_inline};
+use crate::message::{Entry, INLINE_BYTES, Protocol, inline_words, put_words};
 use crate::number::QueueId;
 use crate::region::{Ended, RegionKey};
 use crate::shared::Shared;
@@ -52,20 +52,6 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// Where a message's bytes travel: constants, so that each way of filling an entry is short enough
-/// for the caller's loop.
-mod payload {
-    /// Eight bytes in the entry, which is then filled from its beginning to its end: the fastest
-    /// order.
-    pub(super) const WORD: u8 = 0;
-    /// In the entry. They come first: a pointer that waits for the end would wait in memory.
-    pub(super) const INLINE: u8 = 1;
-    /// In the bounce buffer, already.
-    pub(super) const BUFFERED: u8 = 2;
-    /// In a region, whose key is in the entry.
-    pub(super) const RENDEZVOUS: u8 = 3;
-}
-
 /// A sender; every clone may send from its own thread. Messages of one sender arrive in sending
 /// order; messages of a clone may overtake them.
 #[derive(Debug)]
@@ -104,10 +90,7 @@ impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let (queue_id, queue) = shared.arrivals.take();
         let claims = queue.claims();
-        let in_loop = match queue.has_buffer_bits() {
-            true => shared.eager_limit.clamp(INLINE_BYTES, BYTES_MAX),
-            false => INLINE_BYTES,
-        };
+        let in_loop = shared.eager_limit.clamp(INLINE_BYTES, BYTES_MAX);
         Self {
             shared,
             queue,
@@ -166,37 +149,45 @@ impl Sender {
         bytes: &[u8],
         stamp: u64,
     ) -> Result<(), SendError> {
-        let (length, usual) = (bytes.len() as u32, !self.odd && !self.shared.life.stopped());
-        let hashes = |hashes: &mut Hashes| {
-            hashes.set(envelope.source, envelope.tag);
-            true
+        let word = match <[u8; 8]>::try_from(bytes) {
+            Ok(word) => Some(u64::from_ne_bytes(word)),
+            Err(_) => bytes.is_empty().then_some(0),
         };
-        if let Some(word) = bytes.first_chunk::<8>()
-            && bytes.len() == 8
-            && usual
+        if let Some(word) = word
+            && !self.odd
+            && !self.shared.life.stopped()
             && let Some(position) = self.claims.next_sure(false)
         {
-            let place = (position, stamp, || self.claims.owner_bit);
-            self.fill::<{ payload::WORD }>(place, envelope, length, hashes, word);
+            let hashes = |hashes: &mut Hashes| {
+                hashes.set(envelope.source, envelope.tag);
+                true
+            };
+            let (length, payload) = (bytes.len() as u32, Some([word, 0, 0]));
+            self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
             return Ok(());
         }
-        if bytes.len() <= INLINE_BYTES
-            && usual
-            && let Some(position) = self.claims.next_sure(false)
+        let bounced = bytes.len() > INLINE_BYTES;
+        if (9..=self.in_loop).contains(&bytes.len())
+            && !self.odd
+            && !self.shared.life.stopped()
+            && let Some(position) = self.claims.next_sure(bounced)
         {
-            let place = (position, stamp, || self.claims.owner_bit);
-            self.fill::<{ payload::INLINE }>(place, envelope, length, hashes, bytes);
-            return Ok(());
-        }
-        if (INLINE_BYTES + 1..=self.in_loop).contains(&bytes.len())
-            && usual
-            && let Some(position) = self.claims.next_sure(true)
-        {
-            let buffer = self.queue.bounce_buffer_by_bits(position);
-            // SAFETY: as in `try_send_buffered`. The bytes are enough, and fit: `in_loop`.
-            unsafe { self.queue.bounce.write_in_loop(buffer, bytes) };
-            let place = (position, stamp, || self.claims.owner_bit);
-            self.fill::<{ payload::BUFFERED }>(place, envelope, length, hashes, &[]);
+            let protocol = if bounced {
+                let buffer = self.queue.bounce_buffer(position);
+                // SAFETY: as in `try_send_buffered`; there are enough bytes.
+                unsafe { self.queue.bounce.write_in_loop(buffer, bytes) };
+                Protocol::Buffered
+            } else {
+                let write = |slot: &mut Entry| put_words(bytes, &mut slot.payload);
+                // SAFETY: the claim gave this position to this sender alone.
+                unsafe { self.queue.ring.write(position, write) };
+                Protocol::Inline
+            };
+            let hashes = |hashes: &mut Hashes| {
+                hashes.set(envelope.source, envelope.tag);
+                true
+            };
+            self.fill(position, envelope, bytes.len() as u32, hashes, protocol, None, stamp);
             return Ok(());
         }
         let Envelope { comm, source, tag } = envelope;
@@ -219,9 +210,8 @@ impl Sender {
         }
         let position = self.claim(false)?;
         let hashes = self.hashes(envelope);
-        let place = (position, stamp, || self.queue.ring.owner_bit(position));
-        let length = bytes.len() as u32;
-        self.fill::<{ payload::INLINE }>(place, envelope, length, hashes, bytes);
+        let (length, payload) = (bytes.len() as u32, Some(inline_words(bytes)));
+        self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
         Ok(())
     }
 
@@ -240,8 +230,7 @@ impl Sender {
         // (`CompletionQueue::claim`).
         unsafe { self.queue.bounce.write(buffer, bytes) };
         let (hashes, length) = (self.hashes(envelope), bytes.len() as u32);
-        let place = (position, stamp, || self.queue.ring.owner_bit(position));
-        self.fill::<{ payload::BUFFERED }>(place, envelope, length, hashes, &[]);
+        self.fill(position, envelope, length, hashes, Protocol::Buffered, None, stamp);
         Ok(())
     }
 
@@ -285,10 +274,9 @@ impl Sender {
         };
         match self.claim(false) {
             Ok(position) => {
-                let place = (position, stamp, || self.queue.ring.owner_bit(position));
-                let hashes = self.hashes(envelope);
-                let word = &key.0.to_ne_bytes();
-                self.fill::<{ payload::RENDEZVOUS }>(place, envelope, wire_length, hashes, word);
+                let (hashes, payload) = (self.hashes(envelope), Some([key.0, 0, 0]));
+                let protocol = Protocol::Rendezvous;
+                self.fill(position, envelope, wire_length, hashes, protocol, payload, stamp);
                 Ok(SendRequest { shared: self.shared.clone(), key, done: false })
             }
             Err(error) => {
@@ -328,24 +316,24 @@ impl Sender {
         position.map_err(|cause| self.refused(cause))
     }
 
-    /// Writes the entry without other stores in between: such stores leave the store buffer
-    /// together, and each run of them costs as much as a message. `hashes` also returns whether the
-    /// header has them. The place: position, stamp and owner bit.
+    /// Writes the entry from beginning to end without other stores in between: such stores leave
+    /// the store buffer together, and each run of them costs as much as a message. `hashes` also
+    /// returns whether the header has them. `payload`: unless it is there already.
     #[inline(always)]
-    fn fill<const KIND: u8>(
+    #[expect(clippy::too_many_arguments, reason = "an entry has as many fields")]
+    fn fill(
         &self,
-        (position, stamp, owner_bit): (u64, u64, impl Fn() -> u64),
+        position: u64,
         envelope: Envelope,
         length: u32,
         hashes: impl FnOnce(&mut Hashes) -> bool,
-        bytes: &[u8],
+        protocol: Protocol,
+        payload: Option<[u64; 3]>,
+        stamp: u64,
     ) {
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe {
-            self.queue.ring.fill_with(position, stamp, owner_bit, |slot| {
-                if KIND == payload::INLINE {
-                    put_inline(bytes, &mut slot.payload);
-                }
+            self.queue.ring.fill(position, stamp, |slot| {
                 // Word by word: a load of the whole envelope would be wider than the stores that
                 // just built it, and would wait for them.
                 slot.envelope.comm = envelope.comm;
@@ -353,16 +341,9 @@ impl Sender {
                 slot.envelope.tag = envelope.tag;
                 slot.length = length;
                 let has_hashes = hashes(&mut slot.hashes);
-                let protocol = match KIND {
-                    payload::BUFFERED => Protocol::Buffered,
-                    payload::RENDEZVOUS => Protocol::Rendezvous,
-                    _ => Protocol::Inline,
-                };
                 (slot.protocol, slot.has_hashes) = (protocol, has_hashes);
-                if (KIND == payload::WORD || KIND == payload::RENDEZVOUS)
-                    && let Some(word) = bytes.first_chunk::<8>()
-                {
-                    slot.payload = [u64::from_ne_bytes(*word), 0, 0];
+                if let Some(payload) = payload {
+                    slot.payload = payload;
                 }
             });
         }
