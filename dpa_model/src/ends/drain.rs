@@ -223,6 +223,36 @@ mod tests {
         }
     }
 
+    /// Messages of many lengths, three at a time, over many passes of a short ring: with a power of
+    /// two of bounce buffers and without.
+    #[test]
+    fn a_short_queue_never_mixes_its_passes() {
+        for bounce_buffers in [8, 3] {
+            let sizes = NicConfig { handlers: 8, completion_queue: 8, eager_limit: 600, ..small() };
+            let config = NicConfig { bounce_buffers, ..sizes };
+            let nic = Nic::new(&config).expect("a NIC");
+            let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
+            let bytes = |number: u32| -> alloc::vec::Vec<u8> {
+                let length = if number < 60 { number % 30 } else { number * 7 % 601 };
+                (0..length).map(|at| (at * 3 + number) as u8).collect()
+            };
+            for first in (0..if cfg!(miri) { 66 } else { 660 }).step_by(3) {
+                for number in first..first + 3 {
+                    sender.try_send(envelope(number), &bytes(number), 0).expect("room");
+                }
+                let mut taken = alloc::vec::Vec::new();
+                while let Some(message) = drain.next(|envelope, data| match data {
+                    Data::Eager(eager) => (envelope, eager.to_vec()),
+                    Data::Rendezvous(_) => unreachable!("all are eager"),
+                }) {
+                    taken.push(message);
+                }
+                let sent = (first..first + 3).map(|number| (envelope(number), bytes(number)));
+                assert!(taken.iter().cloned().eq(sent), "from {first}: {taken:?}");
+            }
+        }
+    }
+
     #[test]
     fn messages_that_wait_are_taken_together() {
         let config = NicConfig { completion_queue: 32, completion_queues: 2, ..small() };
