@@ -99,10 +99,17 @@ fn figures_are_written_and_are_the_same_again() {
     }
     assert_eq!(shares.len(), 7);
     assert!(shares.values().all(|sum| (sum - 100.0).abs() < 1e-6), "{shares:?}");
+    // Every message of the table of traffic, and none of a rank to itself.
+    let flows = std::fs::read_to_string(folder.path().join("first/minife-16/figure-flows.csv"));
+    let flows = flows.expect("numbers");
+    let messages = flows.lines().filter_map(|line| line.strip_prefix("Messages,"));
+    let count = |line: &str| line.rsplit(',').next().and_then(|count| count.parse::<u64>().ok());
+    assert_eq!(messages.filter_map(count).sum::<u64>(), 6048);
+    assert!(flows.contains("\nMessages,0,0,0\nMessages,0,1,42\n"), "{flows}");
     assert!(draw("second", "causal") == (both, one), "the same bytes again");
     assert_eq!(
         draw("third", "arrivals-first").1.len(),
-        7,
+        8,
         "orders without times have figures, too"
     );
 }
