@@ -136,7 +136,6 @@ fn other_forms_of_engines() {
     assert!(conversions.len() == 3 && enough, "{conversions:?}");
 }
 
-/// Tables that double keep searches short, for posting order and for its reverse.
 #[test]
 fn growing_tables_keep_searches_short() {
     let n = 10_000;

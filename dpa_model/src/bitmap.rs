@@ -33,7 +33,6 @@ use crate::booking::{HANDLERS_MAX, HandlerSet};
 use crate::number::WorkerId;
 use crate::sync::{AtomicU64, Relaxed};
 
-/// Workers of one word.
 const WORD: usize = 64;
 
 type Set = [AtomicU64; HANDLERS_MAX / WORD];

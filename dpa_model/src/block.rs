@@ -332,7 +332,6 @@ impl Block {
         Key(self.keys[handler].load(Relaxed))
     }
 
-    /// The keys of all handlers below `handler`.
     #[inline(always)]
     pub(crate) fn keys(&self, handler: usize) -> Keys<'_> {
         Keys(&self.keys[..handler])

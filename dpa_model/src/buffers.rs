@@ -54,7 +54,6 @@ impl Buffers {
         if size == 0 { 0 } else { (size.div_ceil(LINE) | 1).saturating_mul(LINE) }
     }
 
-    /// The beginning of a buffer for `length` bytes.
     #[inline(always)]
     fn place(&self, buffer: usize, length: usize) -> *mut u8 {
         assert!(length <= self.size && buffer < self.guards.len());

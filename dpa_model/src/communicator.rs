@@ -81,7 +81,6 @@ impl Labels {
         self.new_run(class)
     }
 
-    /// The first place of a new run.
     #[inline(always)]
     pub(crate) fn new_run(&mut self, class: WildcardClass) -> RunPlace {
         self.runs += 1;
@@ -170,7 +169,6 @@ impl BinRoom {
         Some(BinId(first))
     }
 
-    /// Frees the bins that begin at `first`.
     pub(crate) fn give(&mut self, BinId(first): BinId) {
         if let Some(place) =
             self.extents[..self.used].iter().position(|extent| extent.first == first)

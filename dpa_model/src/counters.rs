@@ -129,13 +129,11 @@ impl BlockSizes {
         Self((0..=handlers).map(|_| Counter::default()).collect())
     }
 
-    /// Counts blocks of `count` messages.
     #[inline(always)]
     pub(crate) fn note(&self, count: usize, blocks: u64) {
         self.0[count].add(blocks);
     }
 
-    /// Number of messages that a handler took.
     pub(crate) fn messages(&self, handler: usize) -> u64 {
         self.0.iter().skip(handler + 1).map(Counter::get).sum()
     }

@@ -27,7 +27,6 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         self.free[..self.count].iter().rev().copied()
     }
 
-    /// Takes the next `count` places.
     #[inline(always)]
     pub(crate) fn take_all(&mut self, count: usize) {
         self.count -= count;

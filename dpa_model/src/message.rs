@@ -50,7 +50,6 @@ pub(crate) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 56 && INLINE_BYTES == size_of::<[u64; 3]>());
 
-/// The words of an inline payload as bytes.
 #[inline(always)]
 pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     // SAFETY: the array is 24 initialized bytes and outlives the slice.
@@ -60,7 +59,6 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
 
 /// Kinds of payload that a loop over messages is compiled for.
 pub(crate) mod data {
-    /// Any.
     pub(crate) const ANY: u8 = 0;
     /// In the entry.
     pub(crate) const INLINE: u8 = 1;

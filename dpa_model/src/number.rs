@@ -114,7 +114,6 @@ where
 pub(crate) struct Label(pub(crate) u64);
 
 impl Label {
-    /// The label `receives` receives later.
     #[inline(always)]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + receives)
@@ -153,7 +152,6 @@ impl RunPlace {
         (self.0 & !Self::NUMBER) >> Self::CLASS_BITS
     }
 
-    /// The place `receives` receives later.
     #[inline(always)]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self(self.0 + (receives << Self::CLASS_BITS))
@@ -181,7 +179,6 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// The place `receives` receives later.
     #[inline(always)]
     pub(crate) fn plus(self, receives: u64) -> Self {
         Self { run: self.run.plus(receives), label: self.label.plus(receives) }
@@ -214,7 +211,6 @@ impl QueueId {
     /// The queue that the first sender gets.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// The next of `queues` queues, cyclically.
     #[inline(always)]
     pub(crate) fn next_of(self, queues: usize) -> Self {
         if self.0 + 1 < queues { Self(self.0 + 1) } else { Self(0) }

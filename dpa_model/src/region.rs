@@ -147,7 +147,6 @@ impl Regions {
         &regions[region.index() - self.first_of(chunk) as usize]
     }
 
-    /// Number of the first region in a chunk.
     fn first_of(&self, chunk: usize) -> u32 {
         if chunk == 0 { 0 } else { 1 << (self.first_bits as usize + chunk - 1) }
     }
@@ -299,7 +298,6 @@ impl Regions {
         self.take(key)
     }
 
-    /// Takes a region off the list.
     fn take_free(&self) -> Option<RegionId> {
         let mut head = self.free.load(weak!(Acquire));
         while head & END != END {
@@ -365,7 +363,6 @@ impl Regions {
     }
 }
 
-/// The list's head after `head`, with region `next` in front.
 fn follow(head: u64, RegionId(next): RegionId) -> u64 {
     ((head >> INDEX_BITS) + 1) << INDEX_BITS | u64::from(next) & END
 }

@@ -228,7 +228,6 @@ impl<'a, T> Run<'a, T> {
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    /// The stamp of the entry at `index`, if the entry is ready.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
         let state = self.slot(index).state.load(weak!(Acquire));

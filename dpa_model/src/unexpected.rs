@@ -86,7 +86,6 @@ fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
     unsafe { unchecked_mut(chains, bin) }
 }
 
-/// Appends an entry to its chain of one class.
 #[inline(always)]
 fn append<const CLASS: usize>(
     entries: &mut [Unexpected],
@@ -425,7 +424,6 @@ impl UnexpectedStore {
         self.chains.iter().enumerate().map(arrivals).collect()
     }
 
-    /// Frees the memory of an unlinked message.
     #[inline(always)]
     pub(crate) fn free(&mut self, message: StoredId) {
         let entry = &self.entries[message];

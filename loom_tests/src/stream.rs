@@ -292,7 +292,6 @@ impl Stream {
         })
     }
 
-    /// The expected fate of each receive, and the expected rest.
     fn expected(&self) -> (Vec<Fate>, Oracle) {
         let mut oracle = Oracle::default();
         let mut fates = Vec::new();

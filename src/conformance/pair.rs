@@ -200,7 +200,6 @@ mod tests {
     use crate::engine::{ListEngine, MsgId, RecvId, Stats};
     use crate::stream::Profile;
 
-    /// The list engine with one seeded fault.
     struct Broken(ListEngine, fn(&mut ListEngine, CommId, Selector) -> Option<MsgId>, u64);
 
     impl Engine for Broken {

@@ -69,7 +69,6 @@ impl Growth {
     }
 }
 
-/// The hash of a message in the index of a class.
 #[inline]
 fn hash_of_envelope(class: WildcardClass, envelope: &Envelope) -> u32 {
     let (source, tag) = (envelope.source.get(), envelope.tag.get());

@@ -35,7 +35,6 @@ pub fn bin_of(hash: u32, bins: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Greatest number of keys in one bin.
     fn fullest(keys: impl Iterator<Item = (u32, u32, u32)>, bins: u32) -> u32 {
         let mut counts = vec![0; bins as usize];
         for (comm, source, tag) in keys {

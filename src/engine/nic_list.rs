@@ -319,7 +319,6 @@ mod tests {
         assert_eq!(engine.prq.on_card, 1, "room on the card does not bring control back");
     }
 
-    /// The unit answers in one step, whatever stands in it, and is refilled from the list.
     #[test]
     fn an_associative_unit_takes_one_step_and_is_refilled() {
         let mut engine = NicListEngine::new(NicDesign::Alpu, 3);

@@ -28,7 +28,6 @@ fn bucket_of(comm: u32, source: u32, tag: u32) -> usize {
     ((packed as u32) ^ ((packed >> 32) as u32)) as usize % BUCKETS
 }
 
-/// Bucket of a selector without wildcard.
 #[inline]
 fn bucket_of_selector(comm: CommId, selector: Selector) -> Option<usize> {
     match (selector.source, selector.tag) {

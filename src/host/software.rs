@@ -173,7 +173,6 @@ impl Software {
         self.offered.is_none() && self.held.is_empty() && self.changed.is_empty()
     }
 
-    /// The next event that need not wait.
     fn next(&mut self, port: &mut HostPort) -> Option<Event> {
         if self.offered.is_none()
             && let Some(event) = self.held.pop_front()

@@ -64,7 +64,6 @@ fn messages_are_counted() {
     assert!(load("recorder/transpose-8", Library::Off).expanded.is_none());
 }
 
-/// The messages of a call belong to the phase that it ends.
 #[test]
 fn phases_hold_the_messages_of_their_last_call() {
     let list = from_trace::of_run(&load("recorder/transpose-8", Library::Mpich)).list;

@@ -64,7 +64,6 @@ fn pages() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/figures")
 }
 
-/// Runs the command, which draws into the folder.
 fn draw(command: &str, folder: &Path) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     run.args(command.split_whitespace()).arg("--out").arg(folder).env_remove("CLICOLOR_FORCE");

@@ -122,7 +122,6 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<Noticed>, Failure
     Ok(ran.is_ok().then_some(Noticed::Firmware))
 }
 
-/// The test programs that a cargo command builds.
 pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
     let built = process::run(cargo).map_err(Failure::Task)?;
     let lines = built.output.lines().filter_map(|line| line.trim().strip_prefix("Executable "));

@@ -7,7 +7,6 @@ use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 /// The communicator of all messages.
 pub(crate) const COMM: CommId = CommId(0);
-/// Bytes of every message.
 pub(crate) const BYTES: usize = 8;
 
 pub(crate) fn tag(number: usize) -> Tag {

@@ -16,7 +16,6 @@ use crate::unexpected::{UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, Offload, WildcardClass};
 
 impl Boundary {
-    /// Executes every command but posts.
     #[inline(never)]
     pub(super) fn execute(&mut self, nic: &Shared, command: Command) {
         match command {

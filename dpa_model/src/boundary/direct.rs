@@ -217,7 +217,6 @@ impl Boundary {
         true
     }
 
-    /// Counts messages that matched, each as a block.
     #[inline(always)]
     fn count_matched(&mut self, nic: &Shared, messages: u64) {
         self.matched += messages;

@@ -242,7 +242,6 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
     nic.block_sizes.note(block.count, 1);
 }
 
-/// Number of slices of a block, at `most`.
 #[inline(always)]
 fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
     nic.slice_min.slices_of(block.count).clamp(1, most)

@@ -116,7 +116,6 @@ impl Sender {
         self.set_hash_faults(Hashes { both: fault, tag: fault, source: fault });
     }
 
-    /// [`set_hash_fault`](Self::set_hash_fault), with other bits for each hash.
     pub(crate) fn set_hash_faults(&mut self, faults: Hashes) {
         self.hash_fault = faults;
         self.odd = !self.inline_hashes || faults != Hashes::default();

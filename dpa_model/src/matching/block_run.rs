@@ -8,7 +8,6 @@ use crate::ring::Stretch;
 use crate::shared::Shared;
 use crate::sync::Peek;
 
-/// A block as one worker runs its part of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockRun<'a, C> {
     pub(super) nic: &'a Shared,
@@ -18,7 +17,6 @@ pub(super) struct BlockRun<'a, C> {
 }
 
 impl<'a, C> BlockRun<'a, C> {
-    /// The message of a handler.
     #[inline(always)]
     pub(super) fn entry(&self, handler: usize) -> Peek<'a, Entry> {
         // SAFETY: the leader saw the block's entries ready, and releases them only after its end.

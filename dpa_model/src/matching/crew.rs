@@ -61,7 +61,6 @@ pub(crate) trait Crew: Copy {
     /// that is a whole block.
     const PART: Part;
 
-    /// Number of the worker.
     fn worker(self) -> WorkerId;
 
     /// The handlers that this worker runs.

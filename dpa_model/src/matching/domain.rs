@@ -197,7 +197,6 @@ struct Keyed<'a> {
 }
 
 impl Keyed<'_> {
-    /// The view of a communicator.
     #[inline(always)]
     fn view(&self, comm: CommId) -> CommView {
         // SAFETY: inside a block. The boundary wrote the classes after its last post, before it
@@ -205,7 +204,6 @@ impl Keyed<'_> {
         unsafe { *self.slice.nic.view(comm) }
     }
 
-    /// The key of a message.
     #[inline(always)]
     fn key(&self, entry: &Entry, view: CommView) -> Key {
         let Slice { nic, block, .. } = self.slice;
@@ -383,7 +381,6 @@ fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
     choice
 }
 
-/// The choice of a handler that has lower ones in its domain.
 #[inline(never)]
 fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut Scratch) -> Choice {
     let BlockRun { nic, crew, .. } = *block;
@@ -462,7 +459,6 @@ fn wait_for(block: &Block<'_>, lower: usize, phase: Phase) -> u64 {
     block.nic.block.wait_for(worker, block.info.number, phase)
 }
 
-/// The highest handler below `below` in the domain of `handler`.
 #[inline(always)]
 fn nearest(block: &Block<'_>, handler: usize, below: usize) -> Option<usize> {
     let wanted = block.nic.block.key(handler).wanted();

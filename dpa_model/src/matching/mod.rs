@@ -45,7 +45,6 @@ pub(crate) enum Matched {
     Mixed,
 }
 
-/// Runs a worker's slice of a block.
 #[inline(always)]
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
     match nic.options.domains {

@@ -139,7 +139,6 @@ fn slow_row<C: Crew>(
     (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
 }
 
-/// Counts refusals of this handler and of others behind it.
 pub(super) fn count_refusals(nic: &Shared, handler: usize, refusal: Refusal, count: u64) {
     if nic.options.fast_path == FastPath::Off {
         return;

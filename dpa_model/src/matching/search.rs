@@ -156,7 +156,6 @@ impl<C: Crew> InRow<'_, C> {
         usual_key(&entry, self.comm)
     }
 
-    /// Counts the descriptors visited by handlers from `first` on.
     #[inline(always)]
     fn count<const CLASS: usize>(&self, first: usize, visited: usize) {
         let counters = &self.block.nic.handler_counters[first];

@@ -237,7 +237,6 @@ impl<'a, C: Crew> Taking<'a, C> {
         Taken { next: end, matched: end - start - left }
     }
 
-    /// A handler of a slice takes the receive in `scratch`.
     #[inline(always)]
     pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) {
         let nic = self.block.nic;

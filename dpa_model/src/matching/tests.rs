@@ -16,7 +16,6 @@ use crate::{
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The numbers of seed 1, 2, ...
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
@@ -218,7 +217,6 @@ fn alone_and_shared_blocks_agree() {
     }
 }
 
-/// A NIC without wildcards and with `bins` bins for its one communicator.
 fn plain_nic(bins: u32) -> Nic {
     let config = NicConfig { bins: bins as usize, communicators: 1, ..NicConfig::default() };
     let mut nic = Nic::new(&config).unwrap();

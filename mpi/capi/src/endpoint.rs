@@ -64,7 +64,6 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    /// A buffer of this length for a receive.
     pub(crate) fn buffer(&mut self, length: usize) -> Result<Vec<u8>, Failure> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         let more = length.saturating_sub(buffer.len());

@@ -45,7 +45,6 @@ impl World {
         sender
     }
 
-    /// Posts a receive into the buffer.
     fn post(&self, source: i64, tag: i64, buffer: &mut [u8]) -> (i32, *mut Request) {
         let mut request = null_mut();
         let (to, length) = (buffer.as_mut_ptr().cast(), buffer.len());
@@ -61,7 +60,6 @@ impl World {
         (code, status)
     }
 
-    /// Takes the next message of a sender.
     fn take(&self) -> (*mut Message, Status) {
         let (mut message, mut status) = (null_mut::<Message>(), Status::default());
         let (place, told) = (&raw mut message, &raw mut status);

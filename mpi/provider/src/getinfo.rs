@@ -19,7 +19,6 @@ const RX: u64 = BOTH
     | FI_MULTI_RECV
     | FI_DIRECTED_RECV
     | FI_SOURCE;
-/// Capabilities of a domain.
 const DOMAIN: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 /// All capabilities of the provider.
 const CAPS: u64 = TX | RX | DOMAIN;

@@ -55,7 +55,6 @@ pub(crate) fn machine() -> &'static Machine {
 }
 
 impl Machine {
-    /// The NIC, for one change.
     pub(crate) fn nic(&self) -> NicGuard<'_> {
         let guard = self.nic.lock().unwrap_or_else(PoisonError::into_inner);
         crate::thread::in_nic(true);

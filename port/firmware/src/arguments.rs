@@ -35,7 +35,6 @@ impl Arguments {
         }
     }
 
-    /// The choice that a word names, or the default.
     fn choice<T: Choice>(&self, name: &str) -> T {
         let Some(text) = self.get(name) else { return T::default() };
         let Some(value) = T::named(text) else {

@@ -31,7 +31,6 @@ static ROLES: [AtomicPtr<Role>; HARTS_MOST] = [const { AtomicPtr::new(null_mut()
 static ENDS_DONE: AtomicUsize = AtomicUsize::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Assigns a hart its role before it starts.
 pub(crate) fn assign(hart: usize, role: Role) {
     ROLES[hart].store(Box::into_raw(Box::new(role)), Release);
 }

@@ -212,7 +212,6 @@ static POSTED: AtomicUsize = AtomicUsize::new(0);
 static HOST: core::sync::atomic::AtomicPtr<Host> =
     core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
 
-/// The host and each sender on their own harts.
 fn run_apart(leader: &mut Leader, mut host: Host, senders: Vec<Sender>, harts: usize) -> Host {
     let workload = host.workload;
     let host_end = move || {

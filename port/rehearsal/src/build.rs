@@ -31,7 +31,6 @@ pub fn card() -> Result<(), BuildError> {
     finish(cargo)
 }
 
-/// A cargo build command for the target, with its own target folder.
 pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     if !has_target() {
         return Err(BuildError::NoTarget);

@@ -29,12 +29,10 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// Class of point-to-point elements.
     pub(super) const POINT_TO_POINT: u32 = 0;
     /// Class of collective elements that have no queues of their own.
     pub(super) const NO_QUEUES: u32 = 1;
 
-    /// A point-to-point element.
     pub(super) const P2P: Self = Self { class: Self::POINT_TO_POINT, profile: None };
     /// An element of a collective operation beyond the bounds.
     pub(super) const PLAIN_COLLECTIVE: Self = Self { class: Self::NO_QUEUES, profile: None };

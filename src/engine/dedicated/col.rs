@@ -188,7 +188,6 @@ mod tests {
         budget
     }
 
-    /// One call of `elements` elements, each search traversing `depth` entries.
     fn call(col: &mut Collectives, kind: Kind, elements: u32, depth: u64, budget: &mut Budget) {
         for rank in 0..elements {
             assert_eq!(

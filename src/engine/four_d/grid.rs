@@ -148,7 +148,6 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// An empty one with slices of `bits` bits.
     pub(super) fn new(bits: u32) -> Self {
         Self { bits, lowest: NIL }
     }

@@ -108,7 +108,6 @@ fn run(scheduler: impl Scheduler + 'static, model: impl Fn() + Send + Sync + 'st
     Runner::new(scheduler, config).run(model);
 }
 
-/// Explores random streams for `handlers`, each under `schedules` schedules.
 fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: usize) {
     let paths = Arc::new(Paths::default());
     for seed in 0..seeds {

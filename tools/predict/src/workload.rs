@@ -31,7 +31,6 @@ const COMMON: u32 = PaperWorkload::COMMON_TAG.get();
 /// First tag of the others.
 const FIRST: u32 = 1000;
 
-/// The tags of `count` messages.
 fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
     let own = |index: usize| FIRST + index as u32;
     match pattern {

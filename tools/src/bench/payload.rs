@@ -26,7 +26,6 @@ pub(super) fn holds(bytes: &[u8], number: usize) -> bool {
     })
 }
 
-/// `count` initialised buffers of `size` bytes.
 pub(super) fn buffers(count: usize, size: usize) -> Vec<Vec<u8>> {
     let buffer = |_| {
         let mut buffer = Vec::with_capacity(size.max(STRIDE_MIN));

@@ -88,7 +88,6 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     io::read_to_string(file(path)?).with_context(|| path.display().to_string())
 }
 
-/// A built-in text, or a file's.
 pub(super) fn built_in_or_file<'a>(
     name: &str,
     built_in: impl Iterator<Item = (&'a str, &'a str)> + Clone,

@@ -108,7 +108,6 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Elements and searches of a kind in a queue.
     fn of(&self, queue: usize, kind: usize) -> KindStats {
         let queue = if queue == 0 { self.kinds.prq } else { self.kinds.umq };
         match queue {
@@ -137,7 +136,6 @@ impl Outcome {
 /// An engine by name, made for each rank of a job of this size.
 type Make<'a> = (String, Box<dyn Fn(u32) -> Option<Box<dyn Engine>> + 'a>);
 
-/// The software engines of the plan.
 fn engines(plan: &Plan) -> Vec<Make<'_>> {
     let software = plan.engines.iter().filter(|entry| entry.is_software());
     let make = |entry: &&'static EngineEntry| -> Make<'_> {

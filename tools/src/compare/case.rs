@@ -76,7 +76,6 @@ impl Sheet {
         table
     }
 
-    /// The cases for which `keep` holds.
     pub(super) fn filtered(&self, keep: impl Fn(&Case) -> bool) -> Self {
         let rows = self.rows.iter().filter(|(case, _)| keep(case)).cloned().collect();
         Self { keys: self.keys.clone(), rows }

@@ -101,7 +101,6 @@ impl Growth {
     }
 }
 
-/// Ranks 1 to `last` in segments of `span` ranks.
 fn segments(last: u32, span: u32) -> impl Iterator<Item = u32> {
     (0..=last / span).map(move |i| {
         let (from, to) = ((i * span).max(1), ((i + 1) * span).min(last + 1));

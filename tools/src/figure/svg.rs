@@ -66,7 +66,6 @@ impl Area {
     }
 }
 
-/// Width of a text, in a wide font.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }

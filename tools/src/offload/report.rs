@@ -160,7 +160,6 @@ impl Ends {
         }
     }
 
-    /// The gain of `rank`, or of the last rank to end.
     fn gain(&self, rank: Option<usize>) -> Gain {
         let end = |ends: &[f64]| match rank {
             Some(rank) => ends[rank],

@@ -170,7 +170,6 @@ impl Arguments {
         self.places[position] = Place::Statuses;
     }
 
-    /// Begins a list of texts, which [`push_text`](Self::push_text) fills.
     pub(super) fn begin_texts(&mut self, position: usize) {
         self.places[position] = Place::Texts(self.texts.len()..self.texts.len());
     }

@@ -39,7 +39,6 @@ impl Region {
         Ok(Self::part_of(Arc::new(file), path.to_owned(), 0, metadata.len()))
     }
 
-    /// A part of an open file, with its own name for messages.
     pub(super) fn part_of(file: Arc<File>, name: PathBuf, start: u64, length: u64) -> Self {
         Self { name, bytes: Bytes::File(file), start, length }
     }

@@ -115,7 +115,6 @@ impl Events {
         }
     }
 
-    /// The next early or late element among `count` from `start` on, in arrival order.
     fn next_arrival(&mut self, start: u64, count: u64, early: bool) -> Option<Event> {
         let seed = mix(self.workload.seed ^ self.round << 32 ^ start);
         while self.place < count {

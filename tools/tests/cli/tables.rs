@@ -47,7 +47,6 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// Writes the file that `@NAME` names.
 pub(super) fn file(name: &str, contents: impl AsRef<[u8]>) {
     std::fs::write(folder().join(name), contents).expect("room");
 }

@@ -138,7 +138,6 @@ impl Way<'_> {
     }
 }
 
-/// Ratios of one time to the other, by round.
 fn times_as_long(one: &[Measured], other: &[Measured], column: usize) -> Vec<f64> {
     let both =
         one.iter().zip(other).filter_map(|(one, other)| Some((one[column]?, other[column]?)));

@@ -239,7 +239,6 @@ impl Requests {
         self.parks = false;
     }
 
-    /// Frees parked slots for reuse.
     pub(super) fn free_parked(&mut self) {
         for slot in self.parked.drain(..) {
             self.slots[slot as usize].next = self.free;

@@ -28,7 +28,6 @@ pub(crate) struct From {
 }
 
 impl From {
-    /// The row.
     pub(crate) fn row(self, vectors: &Slab<Vector>) -> u64 {
         let vector = self.vector.and_then(|vector| vectors.get(vector));
         vector.map_or(FI_ADDR_UNSPEC, |vector| vector.row(self.peer))
@@ -106,7 +105,6 @@ impl Sink {
         if self.open { most.min(self.room as u64) } else { most }
     }
 
-    /// Entries written.
     pub(crate) fn written(&self) -> usize {
         self.count - self.room
     }
@@ -176,7 +174,6 @@ impl Sink {
     }
 }
 
-/// A completion queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) ready: VecDeque<Completion>,
@@ -214,7 +211,6 @@ impl Common {
     }
 }
 
-/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     pub(crate) value: u64,

@@ -15,7 +15,6 @@ pub(crate) const OUTSTANDING_MAX: usize = 1 << 16;
 /// Stands for a connection that is over in place of its number.
 pub(super) const GONE: usize = usize::MAX;
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) peer: PeerId,
@@ -36,7 +35,6 @@ impl Connection {
     }
 }
 
-/// The connections.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     rows: Slab<Connection>,
@@ -91,7 +89,6 @@ impl Connections {
 
 #[cfg(test)]
 impl super::Endpoint {
-    /// Connections now, and places for them.
     pub(crate) fn connections_and_places(&self) -> (usize, usize) {
         (self.connections.live.len(), self.connections.rows.capacity())
     }

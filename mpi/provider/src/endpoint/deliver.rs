@@ -44,7 +44,6 @@ impl Endpoint {
         self.received(common, completion, completes);
     }
 
-    /// Delivers any message into any receive.
     #[inline(never)]
     fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let Self { posts, messages, .. } = self;

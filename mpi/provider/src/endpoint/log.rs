@@ -27,7 +27,6 @@ const SYNC_EVERY: Duration = Duration::from_millis(100);
 /// Most bytes that stay buffered.
 const WAITING_MAX: usize = 1 << 16;
 
-/// A file and its buffered lines.
 #[derive(Debug)]
 struct Lines(File, Vec<u8>);
 

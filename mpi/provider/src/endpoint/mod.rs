@@ -129,7 +129,6 @@ impl State {
         Self { common, endpoints: Slab::new() }
     }
 
-    /// One round of progress for these endpoints.
     pub(crate) fn progress(&mut self, endpoints: &[usize]) {
         for &index in endpoints {
             if let Some(endpoint) = self.endpoints.get_mut(index) {
@@ -188,7 +187,6 @@ pub(crate) struct Totals {
     pub(crate) all_bits: u64,
 }
 
-/// An endpoint.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) address: Address,

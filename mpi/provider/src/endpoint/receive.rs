@@ -240,7 +240,6 @@ impl Endpoint {
         self.matched_in_row(common, recv, msg, late);
     }
 
-    /// [`matched`](Self::matched), inlined into its caller.
     #[inline(always)]
     fn matched_in_row(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
         if self.log.is_some() {

@@ -15,7 +15,6 @@ use crate::wire::{
     EAGER_MAX, INLINE, Kind, Link, LinkError, PeerId, Record, connect, flag, gather,
 };
 
-/// A send as the program requests it.
 #[derive(Debug)]
 pub(crate) struct SendRequest<'a> {
     pub(crate) iov: &'a [IoVec],

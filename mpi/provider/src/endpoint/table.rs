@@ -5,7 +5,6 @@
 
 use std::ops::{Index, IndexMut};
 
-/// The table.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     rows: Vec<Row<T>>,

@@ -10,7 +10,6 @@ use crate::bindings::IoVec;
 use crate::matcher::{Asked, Carried, tag_asked};
 use crate::wire::{Bytes, PeerId, Record, gather, scatter};
 
-/// The buffers of an operation.
 #[derive(Debug, Clone)]
 pub(super) enum Buffers {
     One(IoVec),
@@ -95,7 +94,6 @@ impl Post {
     }
 }
 
-/// The selector of a receive.
 #[inline(always)]
 pub(super) fn selector(bits: u64, ignore: u64, source: Option<PeerId>) -> Selector {
     let source = source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)));

@@ -425,7 +425,6 @@ impl Usage {
         self.untagged.expected += u64::from(!waits);
     }
 
-    /// An untagged receive.
     pub(super) fn posted_untagged(&mut self, class: WildcardClass) {
         self.untagged.posts[class as usize] += 1;
     }

@@ -10,7 +10,6 @@ use crate::wire::PeerId;
 
 /// Most entries of each kind; the oldest come first.
 const MOST: usize = 256;
-/// The bits of a tag that a receive ignores for any tag.
 const TAG_BITS: u64 = 0x7fff_ffff;
 
 /// One entry. Receives and sends by match bits and mask, whatever rule applies.

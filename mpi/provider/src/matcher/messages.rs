@@ -23,7 +23,6 @@ struct Place {
 
 const FREE: Place = Place { arrival: u64::MAX, key: MsgKey(0), comm: CommId(0) };
 
-/// The messages.
 #[derive(Debug)]
 pub(super) struct Messages {
     places: Box<[Place; PLACES]>,

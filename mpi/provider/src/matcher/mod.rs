@@ -62,7 +62,6 @@ pub(crate) struct Carried {
 /// Calls queue operations in order; [`settle`](Self::settle) returns the decisions. Before that an
 /// operation may have been executed or not.
 pub(crate) trait Matcher: std::fmt::Debug + Send {
-    /// Posts a receive.
     fn post(&mut self, recv: RecvKey, asked: &Asked);
 
     /// Enters a message.
@@ -78,7 +77,6 @@ pub(crate) trait Matcher: std::fmt::Debug + Send {
     /// Executes all operations and hands over the decisions.
     fn settle(&mut self, sink: &mut Vec<Verdict>);
 
-    /// Its counters, by name.
     fn counters(&self) -> Vec<Counter>;
 }
 

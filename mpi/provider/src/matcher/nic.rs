@@ -88,7 +88,6 @@ impl Row<'_> {
         self.row.taken()
     }
 
-    /// Ends the row.
     #[inline(always)]
     pub(crate) fn end(self) {
         let taken = self.taken();
@@ -251,7 +250,6 @@ impl NicMatcher {
         now
     }
 
-    /// Cancels a receive that [`post_now`](Self::post_now) posted.
     fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
         let Self { runner: Runner::Short(leader), homes, .. } = self else { return false };
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {

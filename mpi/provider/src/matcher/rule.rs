@@ -171,13 +171,11 @@ impl Rule {
     }
 }
 
-/// The tag in these bits.
 #[inline(always)]
 pub(crate) fn tag_of(bits: u64) -> Tag {
     Tag::new((bits & TAG_BITS) as u32).unwrap_or_default()
 }
 
-/// The tag of a receive with these bits.
 #[inline(always)]
 pub(crate) fn tag_asked(bits: u64, ignore: u64) -> TagSel {
     if ignore & TAG_BITS == 0 { TagSel::Tag(tag_of(bits)) } else { TagSel::Any }

@@ -4,7 +4,6 @@ use dpamatch::engine::{Counter, Engine, MsgId, RecvId};
 
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
 
-/// A software engine.
 pub(crate) struct SoftwareMatcher {
     engine: Box<dyn Engine>,
     verdicts: Vec<Verdict>,

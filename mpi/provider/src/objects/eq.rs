@@ -15,7 +15,6 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Puts an event in.
     pub(crate) fn put(&self, event: u32, entry: EqEntry) {
         let bytes = [entry.fid as usize, entry.context as usize, entry.data as usize]
             .iter()

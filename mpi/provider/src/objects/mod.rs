@@ -36,7 +36,6 @@ use crate::bindings::*;
 use crate::endpoint::State;
 use crate::gate::Gate;
 
-/// An object of a domain.
 #[repr(C)]
 #[derive(Debug)]
 struct Object<C> {

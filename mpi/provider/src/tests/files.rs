@@ -14,7 +14,6 @@ use crate::options::ProviderOptions;
 /// The bits that every receive of MPICH ignores.
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
 
-/// A temporary folder.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {

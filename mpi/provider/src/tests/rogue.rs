@@ -29,7 +29,6 @@ fn call_on(to: &Address) -> OwnedFd {
     socket
 }
 
-/// The hello of a peer at `from` to `to`.
 fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
     let mut hello = from.to_bytes().to_vec();
     hello.extend_from_slice(&to.key.to_be_bytes());

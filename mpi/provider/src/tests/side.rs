@@ -42,7 +42,6 @@ macro_rules! call {
 pub(super) use call;
 
 impl Side {
-    /// Opens a side with changed options.
     pub(super) fn open(change: impl FnOnce(&mut ProviderOptions)) -> Self {
         Self::open_as(change, |_| (), FI_WAIT_NONE)
     }

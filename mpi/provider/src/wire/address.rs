@@ -5,7 +5,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 
-/// Length of an address.
 pub(crate) const LENGTH: usize = 64;
 const MAGIC: u32 = 0x6d41_5044;
 const VERSION: u16 = 1;
@@ -49,12 +48,10 @@ impl Address {
         Self { host: this_host(), identity: 0, key: 0, sleeps: false, tcp: None }
     }
 
-    /// The name of the abstract Unix socket.
     pub(crate) fn socket_name(&self) -> String {
         format!("dpamatch-{:032x}", self.identity)
     }
 
-    /// The address as bytes.
     pub(crate) fn to_bytes(self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[0..4].copy_from_slice(&MAGIC.to_be_bytes());

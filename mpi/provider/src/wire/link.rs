@@ -163,7 +163,6 @@ impl ShmLink {
         self.into.ready() || self.bulk_into.as_ref().is_some_and(|bulk| bulk.ring.ready())
     }
 
-    /// The next record of any ring.
     fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
         match (self.into.next()?, &mut self.bulk_into) {
             (None, Some(bulk)) => bulk.ring.next(),

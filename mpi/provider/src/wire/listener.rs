@@ -144,7 +144,6 @@ pub(crate) struct Newcomer {
     got: Vec<u8>,
 }
 
-/// The source of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Source {
     /// A process of this machine and this user.

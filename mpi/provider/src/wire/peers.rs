@@ -17,7 +17,6 @@ impl PeerId {
     }
 }
 
-/// All peers of a domain.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     numbers: HashMap<u128, PeerId>,
@@ -25,7 +24,6 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// The number of the peer with this address; a new one for an unknown peer.
     pub(crate) fn number(&mut self, address: &Address) -> PeerId {
         *self.numbers.entry(address.identity).or_insert_with(|| {
             self.addresses.push(*address);

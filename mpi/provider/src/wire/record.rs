@@ -5,7 +5,6 @@ pub(crate) const EAGER_MAX: usize = 8192;
 /// Payload bytes that fit in the head of an eager message.
 pub(crate) const INLINE: usize = 24;
 
-/// The kind of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -49,7 +48,6 @@ impl Kind {
 
 /// Bits of [`Record::flags`].
 pub(crate) mod flag {
-    /// A tagged message.
     pub(crate) const TAGGED: u8 = 1;
     /// `data` is the sender's completion data.
     pub(crate) const DATA: u8 = 2;
@@ -57,10 +55,8 @@ pub(crate) mod flag {
     pub(crate) const ACK: u8 = 4;
 }
 
-/// Words of a record's head.
 pub(super) const HEAD_WORDS: usize = 7;
 
-/// The head of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,

@@ -34,7 +34,6 @@ pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() *
 /// Most lines of a ring.
 pub(super) const LINES_MAX: usize = 1 << 20;
 
-/// Bytes of a ring with `lines` lines.
 pub(crate) const fn ring_bytes(lines: usize) -> usize {
     LINE + lines * LINE
 }
@@ -89,7 +88,6 @@ impl Place {
     }
 }
 
-/// Prefetches a line.
 #[inline(always)]
 fn prefetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -271,7 +269,6 @@ impl Short<'_> {
         }
     }
 
-    /// The whole record.
     #[inline(always)]
     pub(crate) fn record(&self) -> Record {
         let Self { flags, bytes, tag, rest: [data, cookie, ..] } = *self;

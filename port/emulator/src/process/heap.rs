@@ -89,14 +89,12 @@ impl Heap {
         address.wrapping_sub(self.base) < self.bytes
     }
 
-    /// The block that holds an address.
     pub(crate) fn block(&self, address: u64) -> Option<Range<u64>> {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let (&start, &length) = blocks.range(..=address).next_back()?;
         Some(start..start + length).filter(|block| block.contains(&address))
     }
 
-    /// The place of `bytes` bytes at `address`, if the heap has them.
     pub(crate) fn place(self: &Arc<Self>, address: u64, bytes: u64) -> Result<Place, Refusal> {
         let end = address.checked_add(bytes);
         if address < self.base || end.is_none_or(|end| end > self.base + self.bytes) {

@@ -303,7 +303,6 @@ mod tests {
             cqn.and_then(|cqn| self.nic.cqs.get(cqn)).map_or(0, |cq| cq.producer)
         }
 
-        /// A data segment: `bytes` at `address`.
         fn data(&self, bytes: u64, address: u64) -> [u64; 2] {
             [bytes << 32 | u64::from(self.key), address]
         }

@@ -82,7 +82,6 @@ impl Hart {
         &mut self.counts[self.phase as usize]
     }
 
-    /// Executes one instruction, in weak memory if `WEAK`.
     #[inline(always)]
     pub(crate) fn execute<const WEAK: bool>(
         &mut self,

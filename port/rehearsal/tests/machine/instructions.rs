@@ -12,7 +12,6 @@ fn li(rd: u32, value: u64) -> Vec<u32> {
     code
 }
 
-/// Checks that `operation` on `a1` and `a2` leaves `expected` in `a3`.
 fn gives(operation: u32, first: u64, second: u64, expected: u64) {
     let mut code = li(A1, first);
     code.extend(li(A2, second));

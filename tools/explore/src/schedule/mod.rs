@@ -78,7 +78,6 @@ impl<P> Chooser<P> {
     }
 }
 
-/// The worker of a task, of `workers` with the leader.
 pub(crate) fn worker_of(task: TaskId, workers: usize) -> usize {
     match usize::from(task) {
         0 => 0,

@@ -23,7 +23,6 @@ pub(crate) struct Fact {
     rest: [&'static str; 2],
 }
 
-/// Facts as one sentence; consecutive equal facts are merged.
 pub(crate) fn sentence(facts: &[Fact]) -> String {
     let alike = |a: &Fact, b: &Fact| (a.noun, a.rest) == (b.noun, b.rest);
     let clause = |run: &[Fact]| {

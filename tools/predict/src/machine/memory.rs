@@ -37,12 +37,10 @@ impl Place {
         Self::Bits((block & 1) as usize)
     }
 
-    /// Lines of the candidates of handlers `0..handlers`.
     pub(crate) fn candidates(handlers: usize) -> impl Iterator<Item = Self> {
         (0..handlers).step_by(NUMBERS).map(Self::Candidate)
     }
 
-    /// Lines of the keys of handlers `0..handlers`.
     pub(crate) fn keys(handlers: usize) -> impl Iterator<Item = Self> {
         (0..handlers).step_by(KEYS).map(Self::Key)
     }

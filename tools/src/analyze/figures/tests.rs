@@ -6,7 +6,6 @@ use crate::analyze::program::End;
 use crate::analyze::stats::BlockStats;
 use crate::analyze::{OrderChoice, Run};
 
-/// The numbers of the figures with these names.
 fn numbers(all: &[(&'static str, Figure)], names: &[&str]) -> String {
     let named = all.iter().filter(|(name, _)| names.contains(name));
     named.map(|(name, figure)| format!("{name}\n{}\n", figure.csv())).collect()

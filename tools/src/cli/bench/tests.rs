@@ -156,7 +156,6 @@ fn deep() -> Report {
     ])
 }
 
-/// A report in all forms, part by part.
 fn check(report: &Report, parts: &[Part], expected: &ExpectFile) {
     let header = header(false);
     let mut shown = format!("{}\n", header.text(report).replace(VERSION, "VERSION"));

@@ -41,7 +41,6 @@ pub(super) struct HandlersArgs {
     recorded: RecordedArgs,
 }
 
-/// The destination of spans.
 #[derive(Debug, clap::Args)]
 pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans

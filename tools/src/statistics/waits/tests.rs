@@ -1,6 +1,5 @@
 use super::*;
 
-/// An entry in words, as the `place`-th of its process.
 fn entry(words: &str, place: u64) -> Entry {
     let words: Vec<&str> = words.split(' ').collect();
     let [what, peer, tag, kind, communicator] = words[..] else { panic!("no entry: {words:?}") };

@@ -10,7 +10,6 @@ pub(super) const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I
 pub(super) const BODY: u64 = MAGIC.len() as u64;
 /// First word of the footer.
 pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;
-/// Counts in the footer: one for each function, and their sum.
 pub(super) const FOOTER_COUNTS: usize = Function::COUNT + 1;
 /// Footer: the magic, then the counts twice.
 pub(super) const FOOTER_BYTES: u64 = 8 + 2 * 4 * FOOTER_COUNTS as u64;

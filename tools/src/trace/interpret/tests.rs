@@ -24,7 +24,6 @@ fn set(args: &mut Arguments, place: usize, value: &str) {
     }
 }
 
-/// Calls `take` with the function and the operation of a call in words.
 pub(crate) fn with_op<T>(call: &str, take: impl FnOnce(Function, Result<Op<'_>, Fault>) -> T) -> T {
     let mut words = call.split(' ');
     let function = words.next().and_then(Function::from_name).expect("a function");

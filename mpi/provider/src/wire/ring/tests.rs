@@ -5,7 +5,6 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use super::*;
 use crate::wire::record::flag;
 
-/// Memory for a ring.
 struct Memory {
     start: NonNull<u8>,
     layout: Layout,

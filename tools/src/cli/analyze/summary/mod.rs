@@ -16,7 +16,6 @@ fn percent(part: u64, all: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }
 
-/// The report for lines of `width` columns.
 pub(super) fn text(report: &Report, width: usize) -> String {
     let tables = shown(report, &needs(report));
     let tables = tables.iter().map(|table| table::text(table, width));
