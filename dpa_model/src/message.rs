@@ -124,18 +124,16 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     words.map(u64::to_le)
 }
 
-/// Writes 8 to [`INLINE_BYTES`] bytes into an entry in two overlapping parts. What lies behind them
-/// stays.
+/// Writes 8 to [`INLINE_BYTES`] bytes into an entry in three parts of eight, which may overlap: a
+/// copy of another length would be a call. What lies behind them stays.
 #[inline(always)]
 pub(crate) fn put_words(bytes: &[u8], payload: &mut [u64; 3]) {
     let length = bytes.len();
     assert!((8..=INLINE_BYTES).contains(&length), "{length}");
     let (from, to) = (bytes.as_ptr(), payload.as_mut_ptr().cast::<u8>());
-    let first = if length < 16 { 8 } else { 16 };
-    // SAFETY: both sides have `length` bytes or more, and a reference never overlaps another.
-    unsafe {
-        core::ptr::copy_nonoverlapping(from, to, first);
-        core::ptr::copy_nonoverlapping(from.add(length - 8), to.add(length - 8), 8);
+    for at in [0, 8.min(length - 8), length - 8] {
+        // SAFETY: both sides have `length` bytes or more, and a reference never overlaps another.
+        unsafe { core::ptr::copy_nonoverlapping(from.add(at), to.add(at), 8) };
     }
 }
 
