@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::PathBuf;
 
-use dpa_model::Domains;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES, EngineOptions};
 use dpamatch_tools::analyze::order::{Network, Order, OrderChoice};
@@ -244,7 +243,6 @@ fn predicted_paths_are_those_of_the_nic() {
             for handlers in [1, 2, 3, 4, 7, 8] {
                 let mut question = question(order, vec![handlers]);
                 question.options.nic.handlers = handlers as usize;
-                question.options.nic.options.domains = Domains::Paper;
                 question.engines = vec![registry::find("optimistic").expect("the NIC")];
                 let report = Report::make(&run, &question, |_| ()).expect("a report");
                 let (engine, blocks) = (&report.engines[0], &report.application.blocks[0]);

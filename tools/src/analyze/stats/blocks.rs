@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use dpa_model::SendError;
-use dpa_model::{CommId, Hints, Nic, NicConfig, Options, RequestId, Round};
+use dpa_model::{CommId, Domains, Hints, Nic, NicConfig, Options, RequestId, Round, SendError};
 use foldhash::fast::RandomState as Fast;
 
 use crate::analyze::order::{Happening, Order};
@@ -89,9 +88,11 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
         completion_ring: 2 * queue,
         regions: 1,
         memory_bytes: u64::MAX,
-        // Blocks as large as the number of handlers, as on a card with a thread for each.
+        // Blocks as large as the number of handlers, as on a card with a thread for each. The table
+        // shows the paths of the paper's rules.
         options: Options {
             always_shared: true,
+            domains: Domains::Paper,
             order: dpa_model::Order::Stamped,
             ..Options::default()
         },
