@@ -232,8 +232,8 @@ const ORDERS: [OrderChoice; 5] = [
 ];
 
 /// Who would be clean, fast or slow by the paper's rules is worked out from the pairs alone; the
-/// emulated NIC must count the same. Up to eight handlers: a single worker begins wider blocks before it has looked for all
-/// of their messages.
+/// emulated NIC must count alike. Up to eight handlers: a single worker begins wider blocks before
+/// it has looked for all of their messages.
 #[test]
 fn predicted_paths_are_those_of_the_nic() {
     let mut fast = 0;
