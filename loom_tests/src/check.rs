@@ -52,7 +52,7 @@ pub fn explore(
     let mut builder = Builder::new();
     builder.preemption_bound = bound;
     builder.max_permutations = cut();
-    // loom looks at its limits each so many executions only.
+    // loom checks its limits only at checkpoints.
     builder.checkpoint_interval = cut().unwrap_or(builder.checkpoint_interval);
     builder.max_duration = None;
     builder.max_branches = BRANCHES_MAX;

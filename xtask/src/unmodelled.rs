@@ -2,7 +2,8 @@
 //!
 //! The models are built with rustc's coverage counters and explore [`CUT`] executions each: enough
 //! to enter what they enter. A function counts as one name in one file, closures left out.
-//! `loom_tests/unmodelled.txt` gives the reasons, and the task compares it with what it finds.
+//! `loom_tests/unmodelled.txt` lists these functions, each with a reason. The task fails where the
+//! list differs from the functions that it finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -318,7 +318,7 @@ fn resolve(block: &Block<'_>, scratch: &mut Scratch) -> bool {
         if scratch.overtaken.contains(handler) {
             path = Path::Overtaking;
         } else if scratch.receives[handler] != ReceiveId::NIL {
-            // Without a candidate it takes nothing, whoever is in its domain.
+            // A handler without a candidate takes nothing, so its domain does not matter.
             match choose(block, handler, scratch) {
                 Choice::Own => {}
                 Choice::Further(receive) => {

@@ -31,8 +31,8 @@ pub struct PollCosts {
     /// Copy rate of the processor, bytes per microsecond (ours: kernel module and shared memory
     /// break even near the published 4 KiB).
     pub copy_bytes_per_us: u64,
-    /// The same once source and destination fill the cache (ours: the kernel module stays best, as
-    /// published).
+    /// Copy rate of copies larger than the cache, bytes per microsecond (ours: the kernel module
+    /// stays best, as published).
     pub memory_bytes_per_us: u64,
     /// The processor's cache (the testbed's).
     pub cache_bytes: u64,
