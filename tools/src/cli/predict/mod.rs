@@ -80,8 +80,7 @@ pub(super) struct Common {
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
     #[arg(long, global = true, value_parser = choice::<Removal>(), value_name = "WHEN")]
     removal: Option<Removal>,
-    /// Which messages of a block wait for each other [default: as the NIC; paper as in the
-    /// prototype]
+    /// Which messages of a block wait for each other [default: paper]
     #[arg(long, global = true, value_parser = choice::<Domains>(), value_name = "WHICH")]
     domains: Option<Domains>,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
