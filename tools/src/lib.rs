@@ -8,7 +8,7 @@
 //! - [`compare`]: the papers' experiments on all engines.
 //! - [`workload`]: common communication patterns as streams.
 //! - [`cost`]: the cost of an application's communication, and matching's share.
-//! - [`channels`]: several channels that feed one matcher, and policies for polling them.
+//! - [`channels`]: several channels of messages, and policies for polling them.
 //! - [`offload`]: whether offloading the matching to a card pays.
 //! - [`results`]: machine-readable results, and the differences between two of them.
 //! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.

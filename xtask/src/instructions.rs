@@ -172,7 +172,7 @@ impl Ucx {
             command.arg("-I").arg(folder.join("include")).arg("-L").arg(libraries);
         }
         command.args(["-lucp", "-lucs"]);
-        let built = process::run(&mut command).map_err(|error| format!("no compiler: {error}"))?;
+        let built = process::run(&mut command)?;
         if built.status.success() {
             Ok(Self { program, libraries })
         } else {

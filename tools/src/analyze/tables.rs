@@ -278,7 +278,7 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
 fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows =
         subjects.iter().flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
-    Table::of("paths", "Paths of optimistic matching, by handlers", rows)
+    Table::of("paths", "Paths under the paper's rules, by handlers", rows)
         .columns(&[
             (key, |it| it.0.clone()),
             ("handlers", |it| it.1.handlers.into()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dpa_model::{Barrier, Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
+use dpa_model::{Barrier, Domains, Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
 
 use super::baseline::{NoMatching, Sequential};
 use super::endpoint_receiver::EndpointReceiver;
@@ -151,6 +151,7 @@ impl Settings {
             config.workers = config.handlers;
             config.slice_min = 1;
             config.options.barrier = Barrier::Bitmap;
+            config.options.domains = Domains::Paper;
         }
         config.regions = config.regions.max(*window);
         config.options.fast_path = match (scenario.fast_path, config.options.fast_path) {

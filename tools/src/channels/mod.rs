@@ -1,4 +1,4 @@
-//! Several channels, one matcher: which channel does a progress engine poll next?
+//! Several channels: which channel does a progress engine poll next?
 //!
 //! Messages reach a process through the NIC's completion queue, through shared memory from
 //! processes of its node, and through a kernel module that copies large messages once. Poll costs

@@ -171,8 +171,11 @@ fn claimed(folder: &Path) -> anyhow::Result<File> {
     std::fs::create_dir_all(folder).with_context(name)?;
     let file = File::create(folder.join("running")).with_context(name)?;
     #[cfg(unix)]
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| BadInput(format!("--out {}: another run writes there", folder.display())))?;
+    if let Err(rustix::io::Errno::WOULDBLOCK) =
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+    {
+        return Err(BadInput(format!("--out {}: another run writes there", name())).into());
+    }
     Ok(file)
 }
 

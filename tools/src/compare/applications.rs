@@ -302,6 +302,11 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
         }
         for &k in &plan.k {
             let all = run(job, &[col_pnp(plan, k, false)], false)?;
+            if all[0].digest != list.digest {
+                let case = format!("{} of {ranks} ranks", app.name());
+                let (engine, baseline) = (all[0].engine.clone(), list.engine.clone());
+                return Err(CompareError::Differs { engine, baseline, case });
+            }
             let most = plan.k.iter().max() == Some(&k);
             let printed = BY_K.iter().find(|(of, _)| most && *of == app).map(|(_, both)| both);
             let mean = |name| Cell::Real(all[0].both(name) as f64 / f64::from(ranks));

@@ -254,10 +254,8 @@ impl Step {
     /// # Errors
     /// A [`StepFault`] when cargo cannot be started, fails, or prints too little.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, StepFault> {
-        let finished = process::run(&mut self.command(root)).map_err(|error| StepFault {
-            reason: format!("cannot run `{self}`: {error}"),
-            output: String::new(),
-        })?;
+        let finished = process::run(&mut self.command(root))
+            .map_err(|reason| StepFault { reason, output: String::new() })?;
         let judgement = if finished.status.success() {
             (self.judge)(&finished)
         } else {

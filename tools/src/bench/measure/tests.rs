@@ -177,10 +177,11 @@ fn threads_of_the_nic_give_the_same_matches() {
         let config = settings.config(&point(Peer::Nic { handlers }, "WC", 100, 8));
         let usual = settings.nic.nic;
         let plan = match like_card {
-            true => (handlers, 1, Barrier::Bitmap),
-            false => (workers, usual.slice_min, usual.options.barrier),
+            true => (handlers, 1, Barrier::Bitmap, Domains::Paper),
+            false => (workers, usual.slice_min, usual.options.barrier, Domains::Keyed),
         };
-        assert_eq!((config.workers, config.slice_min, config.options.barrier), plan);
+        let dpa_model::Options { barrier, domains, .. } = config.options;
+        assert_eq!((config.workers, config.slice_min, barrier, domains), plan);
         for scenario in
             ["NC-RND", "WC", "WC-SP", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30", "COMMS-5"]
         {

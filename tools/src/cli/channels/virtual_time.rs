@@ -322,7 +322,7 @@ const EAGER_MAX: u64 = 8192;
 
 pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) {
     let sizes = sizes();
-    let compute_us = args.compute.last().copied().unwrap_or(1000);
+    let compute_us = args.compute.iter().copied().max().unwrap_or_default();
     let compute_ns = compute_us * 1000;
     let columns = ["bytes", "way", "latency_us", "bandwidth_mb_s", "overlap"];
     let title = format!(

@@ -41,7 +41,9 @@ pub(super) fn run(
         Table::open("moving", format!("One message of each sender, {}.", profile.name)).keyed(2);
     let mut figure = Figure::new(format!("Model of {}", profile.name));
     let most = profile.layout.processes_per_node;
-    for senders in args.senders.iter().map(|&it| it.min(most)) {
+    let mut counts: Vec<_> = args.senders.iter().map(|&it| it.min(most)).collect();
+    counts.dedup();
+    for senders in counts {
         let (x, y) = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
         let mut panel = Lines::new(format!("{senders} senders a node"), x, y);
         let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
@@ -59,8 +61,8 @@ pub(super) fn run(
         figure = figure.with(panel);
     }
     let title = format!(
-        "n messages of each of {most} processes a node, {} bytes in all, on a line of {ROUTERS} \
-         routers; searching is gamma n^2, and the total is the sum.",
+        "n messages of each of {most} processes a node, {} bytes of each in all, on a line of \
+         {ROUTERS} routers; searching is gamma n^2, and the total is the sum.",
         args.bytes
     );
     let mut terms = Table::open("terms", title);
