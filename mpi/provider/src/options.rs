@@ -390,6 +390,8 @@ mod tests {
             ("LOG", ""),
             ("KEEP_OFF", "user 2,world"),
             ("KEEP_OFF", "user x"),
+            ("KEEP_OFF", "user 02"),
+            ("KEEP_OFF", "user +2"),
         ] {
             let message = read(&[(name, value)]).expect_err("nonsense");
             assert!(!message.contains('\n'), "{message}");

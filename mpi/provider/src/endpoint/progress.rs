@@ -405,6 +405,7 @@ impl Endpoint {
         for _ in 0..self.pushes.len() {
             let Some(mut push) = self.pushes.pop_front() else { return };
             let memory;
+            let mut refusal = None;
             let iov = match push.source {
                 Source::Sending { sending } => match self.sendings.get(sending) {
                     Some(sending) => sending.buffers.as_slice(),
@@ -412,30 +413,30 @@ impl Endpoint {
                 },
                 Source::Region { ref region, cookie, address } => {
                     if region.strong_count() == 0 {
-                        self.connections[push.connection].moving -= 1;
-                        self.answer(push.connection, cookie, FI_EACCES);
-                        continue;
+                        // One record without payload stands for all of it.
+                        push.sent = 0;
+                        refusal = Some(Record::fin(cookie, FI_EACCES));
+                        &[]
+                    } else {
+                        memory = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
+                        &memory[..]
                     }
-                    memory = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
-                    &memory[..]
                 }
             };
             let Connection { link, moving, .. } = &mut self.connections[push.connection];
             let mut over = false;
             while push.sent < push.length {
-                let bytes = (push.length - push.sent).min(EAGER_MAX);
-                let record =
+                let rest = push.length - push.sent;
+                let bytes = rest.min(EAGER_MAX);
+                let piece =
                     Record { bytes: bytes as u32, cookie: push.token, ..Record::new(Kind::Data) };
-                // SAFETY: the send's buffers are the program's until it completes; a region's range
-                // was checked, and the region is still registered.
-                let put = unsafe {
-                    match push.length > BULK_MIN {
-                        true => link.put_long(record, iov, push.sent),
-                        false => link.put(record, iov, push.sent),
-                    }
-                };
+                // A refusal takes the pieces' ring, so that it arrives after them.
+                let (record, moved) = refusal.map_or((piece, bytes), |refusal| (refusal, rest));
+                // SAFETY: a send's buffers are the program's until it completes; a region's range
+                // was checked, and the region is still registered. A refusal is empty.
+                let put = unsafe { link.put_in(push.length > BULK_MIN, record, iov, push.sent) };
                 match put {
-                    Ok(true) => push.sent += bytes,
+                    Ok(true) => push.sent += moved,
                     Ok(false) => break,
                     Err(_) => {
                         over = true;

@@ -210,8 +210,7 @@ impl Endpoint {
 
     /// Sends a peer the outcome of its read or write.
     pub(super) fn answer(&mut self, connection: usize, cookie: u64, error: i32) {
-        let body = [error as u64, 0, 0];
-        self.tell(connection, Record { cookie, body, ..Record::new(Kind::Fin) });
+        self.tell(connection, Record::fin(cookie, error));
     }
 
     /// Finishes a peer's write. With completion data the program gets a completion.

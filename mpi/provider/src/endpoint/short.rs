@@ -95,9 +95,9 @@ impl Endpoint {
             let full = posts.full(key as usize);
             let post = full.get();
             let carried = || Carried { bits, envelope: Envelope { comm, source, tag } };
+            let number = || first + row.taken() - 1;
             if notes {
-                let number = first + row.taken() - 1;
-                note_taken((log, usage), post, (number, peer, length), &carried());
+                note_taken((log, usage), post, (number(), peer, length), &carried());
             }
             let buffer = match post.buffers {
                 Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
@@ -111,7 +111,7 @@ impl Endpoint {
                         length,
                         body: Body::Inline(message.body()),
                         cookie: None,
-                        number: first + row.taken() - 1,
+                        number: number(),
                         waiting: true,
                         since_ms: 0,
                     };

@@ -172,7 +172,8 @@ pub(super) fn describe(protocol: u64, context: u64) -> String {
 /// Whether this names a kind, or a communicator as [`describe`] does.
 pub(crate) fn is_name(text: &str) -> bool {
     let (kind, number) = text.split_once(' ').unwrap_or((text, "0"));
-    Kind::ALL.iter().any(|known| known.name() == kind) && number.parse::<u64>().is_ok()
+    let is_plain = number.parse::<u64>().is_ok_and(|parsed| parsed.to_string() == number);
+    is_plain && Kind::ALL.iter().any(|known| known.name() == kind)
 }
 
 /// The communicators that software matches instead of the NIC.

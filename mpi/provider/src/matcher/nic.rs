@@ -6,7 +6,7 @@
 //! and the request names a receive.
 //!
 //! Most receives and messages need no queue: nothing waits, the receive is posted, and the message
-//! finds it. [`NicMatcher::post_now`] and [`NicMatcher::match_now`] do that on the NIC's tables, at
+//! finds it. [`NicMatcher::post_now`] and [`NicMatcher::row`] do that on the NIC's tables, at
 //! once. Such a receive has its key as its number on the NIC, and no request.
 //!
 //! A communicator gets tables of the NIC on first use. When none are free, it takes the tables of a
@@ -195,6 +195,7 @@ impl NicMatcher {
         comm: CommId,
         selector: Selector,
     ) -> Now<MsgKey> {
+        debug_assert!(!self.busy);
         let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
             return Now::Queue;
@@ -219,6 +220,7 @@ impl NicMatcher {
     /// queues.
     #[inline(always)]
     pub(crate) fn row(&mut self, comm: CommId) -> Option<Row<'_>> {
+        debug_assert!(!self.busy);
         let Self { runner: Runner::Short(leader), homes, .. } = self else { return None };
         let home = homes.get_mut(comm.0 as usize)?;
         let row = leader.row(CommId(home.slot?))?;
@@ -228,6 +230,7 @@ impl NicMatcher {
 
     /// Enters a message at once. [`Now::Queue`]: [`arrive`](Matcher::arrive) it.
     pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
+        debug_assert!(!self.busy);
         let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
         let comm = envelope.comm;
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
@@ -251,6 +254,7 @@ impl NicMatcher {
     }
 
     fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
+        debug_assert!(!self.busy);
         let Self { runner: Runner::Short(leader), homes, .. } = self else { return false };
         let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
             return false;

@@ -119,7 +119,7 @@ impl Rule {
     #[inline(always)]
     pub(crate) fn receive_alike(&self, bits: u64, ignore: u64) -> Option<CommId> {
         let Last { high, ignore: mask, comm } = self.last;
-        // A message since then that would make the rule inexact has ended it.
+        // Where all bits are compared since then, communicators are ignored.
         (high == bits >> 31 && mask == ignore).then_some(comm)
     }
 

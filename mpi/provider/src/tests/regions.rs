@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use super::rogue::totals;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 
@@ -91,11 +92,12 @@ fn what_was_not_registered_for_it_is_refused() {
 }
 
 /// A program closes a region while its data move in pieces, and registers other memory under the
-/// same key: no transfer touches either memory from then on, and the peer gets an error.
+/// same key: no transfer touches either memory from then on, and the peer gets an error, behind the
+/// pieces that are under way. The link stays.
 #[test]
 fn a_key_that_is_used_again_does_not_open_the_old_memory() {
     const KEY: u64 = 7;
-    const LENGTH: usize = 1 << 20;
+    const LENGTH: usize = 4 << 20;
     for write in [true, false] {
         let (a, b, to_b, _) = pair(|options| options.read_peers = false);
         // SAFETY: a domain of this side.
@@ -111,13 +113,19 @@ fn a_key_that_is_used_again_does_not_open_the_old_memory() {
             b.progress();
             assert!(a.read().is_none(), "one round moves less than all");
         }
+        b.progress();
         close(region);
+        b.progress();
         let (again, _) = register_as(&b, &mut new, access, KEY);
         old.fill(4);
         assert_eq!(a.wait(&[&b]).err, FI_EACCES, "write: {write}");
         assert!(old.iter().all(|&byte| byte == 4), "the old memory was written");
         assert!(new.iter().all(|&byte| byte == 2), "the new memory was written");
         assert!(!local.contains(&4), "the old memory was read");
+        transfer(&a, false, &mut local, to_b, new.as_ptr() as u64, key);
+        assert_eq!(a.wait(&[&b]).err, 0);
+        assert!(local.iter().all(|&byte| byte == 2), "the new memory was not read");
+        assert_eq!(totals(&a).lost, 0);
         close(again);
     }
 }

@@ -46,7 +46,7 @@ fn still_works(a: &Side, b: &Side, to_b: u64) {
     assert_eq!(a.wait(&[b]).context(), 2);
 }
 
-fn totals(side: &Side) -> Totals {
+pub(super) fn totals(side: &Side) -> Totals {
     // SAFETY: a domain of this side.
     unsafe { crate::objects::in_domain(side.domain, |state| state.endpoints[0].totals) }
 }

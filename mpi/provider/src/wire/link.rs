@@ -198,29 +198,16 @@ impl Link {
         unsafe { self.put_in(false, record, iov, skip) }
     }
 
-    /// Works like [`put`](Self::put), for data of more than [`BULK_MIN`] bytes in pieces. They have
-    /// an order among themselves only.
+    /// Works like [`put`](Self::put). `long`: for data of more than [`BULK_MIN`] bytes in pieces,
+    /// and for a record that must come after them. They have an order among themselves only.
     ///
     /// # Safety
     /// See [`put`](Self::put).
     ///
     /// # Errors
     /// The connection is over.
-    pub(crate) unsafe fn put_long(
-        &mut self,
-        record: Record,
-        iov: &[IoVec],
-        skip: usize,
-    ) -> Result<bool, LinkError> {
-        if let Self::Shm(link) = self {
-            link.widen();
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.put_in(true, record, iov, skip) }
-    }
-
     #[inline(never)]
-    unsafe fn put_in(
+    pub(crate) unsafe fn put_in(
         &mut self,
         long: bool,
         record: Record,
@@ -231,6 +218,9 @@ impl Link {
             Self::Shm(link) => {
                 if link.ended {
                     return Err(LinkError::Closed);
+                }
+                if long {
+                    link.widen();
                 }
                 let long = link.bulk_out.as_mut().filter(|_| long);
                 let ring = long.map_or(&mut link.out, |bulk| &mut bulk.ring);

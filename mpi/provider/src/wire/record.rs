@@ -76,6 +76,11 @@ impl Record {
         Self { kind, flags: 0, bytes: 0, tag: 0, data: 0, cookie: 0, body: [0; 3] }
     }
 
+    /// The outcome of an operation: 0, or an error number.
+    pub(crate) fn fin(cookie: u64, error: i32) -> Self {
+        Self { cookie, body: [error as u64, 0, 0], ..Self::new(Kind::Fin) }
+    }
+
     /// Payload bytes that stand after the head.
     pub(crate) fn outside(&self) -> usize {
         let inline = self.kind == Kind::Eager && self.bytes as usize <= INLINE;
