@@ -1,7 +1,7 @@
 //! What hosts hold of opaque objects: a kind and a number in the shape of a pointer. A wrong or old
 //! handle is refused and never followed.
 
-use crate::status::Refusal;
+use crate::status::{Refusal, value};
 use std::ffi::c_void;
 
 pub(crate) type Handle = *mut c_void;
@@ -47,4 +47,25 @@ impl Kind {
     pub(crate) fn gone(self) -> Refusal {
         format!("{self:?}: it does not exist any more").into()
     }
+}
+
+macro_rules! numbers {
+    ($($call:ident: $kind:ident,)+) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $call(object: Handle) -> u32 {
+            value(stringify!($call), 0, || Kind::$kind.number(object))
+        }
+    )+};
+}
+
+numbers! {
+    flexio_cq_get_cq_num: Cq,
+    flexio_rq_get_wq_num: Wq,
+    flexio_sq_get_wq_num: Wq,
+    flexio_qp_get_qp_num: Wq,
+    flexio_mkey_get_id: Mkey,
+    flexio_window_get_id: Window,
+    flexio_outbox_get_id: Outbox,
+    flexio_uar_get_id: Uar,
+    flexio_uar_get_extended_id: Uar,
 }

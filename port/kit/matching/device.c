@@ -192,8 +192,10 @@ static void take_message(struct card *card, struct flexio_dev_cqe64 *entry)
 		flexio_dev_error(BAD_MESSAGE);
 	bytes -= sizeof(struct trailer);
 	const struct trailer *trailer = (const struct trailer *)(buffer + bytes);
-	if (trailer->protocol == DPAMATCH_RENDEZVOUS ? bytes != sizeof message->payload :
-						       bytes != (trailer->length + 7u) / 8 * 8)
+	if (trailer->protocol > DPAMATCH_RENDEZVOUS || trailer->has_hashes > 1 ||
+	    (trailer->protocol == DPAMATCH_RENDEZVOUS ?
+		     bytes != sizeof message->payload :
+		     trailer->length > bytes || bytes - trailer->length > 7))
 		flexio_dev_error(BAD_MESSAGE);
 	__builtin_memcpy(message, trailer, offsetof(struct dpamatch_entry, payload));
 	if (bytes <= sizeof message->payload) {

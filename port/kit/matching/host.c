@@ -16,7 +16,8 @@ extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
 /* Longer messages go by rendezvous. */
 #define EAGER 128u
 #define ARENA (64u << 20)
-#define SLOT_OF_MESSAGE 576u
+/* A message, and the three words and the trailer of a rendezvous. */
+#define SLOT_OF_MESSAGE (BYTES_MOST + 64u)
 #define LOG_WIRE 6
 #define CHECK(call)                                \
 	do {                                       \
@@ -164,7 +165,8 @@ static void *part(uint8_t **next, uint64_t bytes)
 static void make_memory(uint64_t count)
 {
 	uint64_t depth = card.config.queue, staged = card.config.buffer_bytes;
-	uint64_t bytes = 64u * 1024 + depth * (128 + staged + 64) + (count + 1) * (512 + 576 + 64);
+	uint64_t bytes = 64u * 1024 + depth * (128 + staged + 64) +
+			 (count + 1) * (BYTES_MOST + SLOT_OF_MESSAGE + 64);
 	uint8_t *next;
 
 	if (posix_memalign((void **)&next, 4096, bytes))
@@ -181,7 +183,7 @@ static void make_memory(uint64_t count)
 	memory.completions = part(&next, depth * 64);
 	card.staging_stride = (staged + 63) / 64 * 64;
 	memory.staging = part(&next, depth * card.staging_stride);
-	memory.buffers = part(&next, count * 512);
+	memory.buffers = part(&next, count * BYTES_MOST);
 	memory.outgoing = part(&next, count * SLOT_OF_MESSAGE);
 	memory.over = part(&next, count * 8);
 	card.words = (uint64_t)memory.words;
@@ -242,7 +244,8 @@ static int send_it(uint64_t arrival, const struct dpamatch_entry *entry, const u
 		   uint64_t stamp)
 {
 	uint8_t *message = memory.outgoing + arrival * SLOT_OF_MESSAGE;
-	uint64_t padded = (entry->length + 7u) / 8 * 8, *words = (uint64_t *)(message + 512);
+	uint64_t padded = (entry->length + 7u) / 8 * 8;
+	uint64_t *words = (uint64_t *)(message + BYTES_MOST);
 	struct trailer trailer;
 	uint64_t from = (uint64_t)message;
 
@@ -349,7 +352,7 @@ int main(int count, char **words)
 	/* Each rendezvous message that was taken, and no other, is over. */
 	for (uint64_t arrival = 0; arrival < sent; arrival++) {
 		const struct trailer *trailer =
-			(const void *)(memory.outgoing + arrival * SLOT_OF_MESSAGE + 512 + 24);
+			(const void *)(memory.outgoing + arrival * SLOT_OF_MESSAGE + BYTES_MOST + 24);
 		if (trailer->protocol != DPAMATCH_RENDEZVOUS)
 			continue;
 		rendezvous++;

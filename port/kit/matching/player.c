@@ -287,9 +287,12 @@ static void post_forwarded(uint64_t request)
 
 static void arrival_forwarded(const struct dpamatch_forwarded *entry, uint64_t position)
 {
-    struct message *message = &messages[entry->arrival];
     if (entry->arrival >= arrivals)
         fail("the card forwards a message that was not sent");
+    if (entry->length != cut(operations[sent[entry->arrival]].bytes) ||
+        (entry->protocol == DPAMATCH_INLINE && entry->length > sizeof entry->payload))
+        fail("the card forwards a message with another length");
+    struct message *message = &messages[entry->arrival];
     message->entry = *entry;
     if (entry->protocol != DPAMATCH_RENDEZVOUS) {
         const void *bytes = entry->protocol == DPAMATCH_INLINE ? (const void *)entry->payload :
@@ -356,7 +359,10 @@ static void take_in(const union dpamatch_any *entry, uint64_t position)
         arrival_forwarded(&entry->forwarded, position);
         return;
     }
-    if (request >= count && request != NOBODY)
+    /* Only answers to cancels may name nobody, and an empty entry anything. */
+    int of_nobody = request == NOBODY && (result->what == DPAMATCH_TOO_LATE ||
+                                          result->what == DPAMATCH_CANCEL_FORWARDED);
+    if (request >= count && !of_nobody && result->what != DPAMATCH_NONE)
         fail("the card tells of a request that nobody made");
     switch (result->what) {
     case DPAMATCH_NONE:

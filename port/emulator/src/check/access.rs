@@ -21,6 +21,8 @@ const OLD: usize = 4;
 pub(crate) struct Access {
     pub(crate) address: usize,
     pub(crate) bytes: usize,
+    /// The address has to be a multiple of it, which is checked up to 8.
+    pub(crate) align: usize,
     pub(crate) writes: bool,
     pub(crate) place: usize,
 }
@@ -79,7 +81,7 @@ impl Watch {
 
     fn note_write(&self, access: Access) {
         let mut writes = self.writes.borrow_mut();
-        let (start, end) = (access.address, access.address + access.bytes);
+        let (start, end) = (access.address, access.address.saturating_add(access.bytes));
         if let Some((last, place)) = writes.last_mut()
             && last.start <= start
             && start <= last.end
@@ -129,10 +131,10 @@ pub(crate) fn check(unit: &Unit, access: Access) {
             let text = format_args!("{how} {bytes} bytes at {address:#x}, in no block of the heap");
             report(unit, Fault::Memory, place, text);
         }
-    } else if !unit.process.image.range.contains(&address) {
+    } else if !access.within(&unit.process.image.range) {
         host_memory(unit, access, how);
     }
-    if bytes.is_power_of_two() && bytes <= 8 && !address.is_multiple_of(bytes) {
+    if access.align <= 8 && !address.is_multiple_of(access.align) {
         let text = format_args!("{how} {bytes} bytes at {address:#x}, which is not aligned");
         report(unit, Fault::Unaligned, place, text);
     }

@@ -28,22 +28,19 @@ macro_rules! with_place {
     )+};
 }
 
-fn access(address: usize, bytes: usize, writes: bool, place: usize) {
+fn access(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
     if let Some(unit) = current() {
-        access::check(unit, Access { address, bytes, writes, place });
+        access::check(unit, Access { address, bytes, align, writes, place });
     }
 }
 
 extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, place: usize) {
-    access(address, BYTES, WRITES, place);
+    access(address, (BYTES, BYTES), WRITES, place);
 }
 
 extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, place: usize) {
     if bytes > 0 {
-        // A row of bytes: it has no alignment.
-        let aligned = if bytes <= 8 { 1 } else { bytes };
-        access(address, aligned, WRITES, place);
-        access(address + bytes - 1, 1, WRITES, place);
+        access(address, (bytes, 1), WRITES, place);
     }
 }
 
@@ -127,32 +124,32 @@ macro_rules! atomics {
      $value:ident, $($change:ident: $method:ident),+) => {
         mod $module {
             use std::sync::atomic::{$atomic as Atomic, Ordering::SeqCst};
-            const BYTES: usize = size_of::<$word>();
+            const SIZE: (usize, usize) = (size_of::<$word>(), size_of::<$word>());
 
             /// # Safety
             ///
             /// Device code's own access, as all below.
             pub(super) unsafe extern "C" fn load(at: *mut $word, _: i32, place: usize) -> $word {
-                super::access(at.addr(), BYTES, false, place);
+                super::access(at.addr(), SIZE, false, place);
                 // SAFETY: device code accesses this word; a wrong address is its fault.
                 unsafe { Atomic::from_ptr(at) }.load(SeqCst)
             }
             pub(super) unsafe extern "C" fn store(at: *mut $word, value: $word, _: i32, place: usize) {
-                super::access(at.addr(), BYTES, true, place);
+                super::access(at.addr(), SIZE, true, place);
                 // SAFETY: as above.
                 unsafe { Atomic::from_ptr(at) }.store(value, SeqCst);
             }
             $(pub(super) unsafe extern "C" fn $method(
                 at: *mut $word, value: $word, _: i32, place: usize,
             ) -> $word {
-                super::access(at.addr(), BYTES, true, place);
+                super::access(at.addr(), SIZE, true, place);
                 // SAFETY: as above.
                 unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst)
             })+
             pub(super) unsafe extern "C" fn exchange(
                 at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, place: usize,
             ) -> i32 {
-                super::access(at.addr(), BYTES, true, place);
+                super::access(at.addr(), SIZE, true, place);
                 // SAFETY: as above; the caller's expected value is a place of its own.
                 unsafe {
                     match Atomic::from_ptr(at).compare_exchange(*old, new, SeqCst, SeqCst) {
@@ -167,7 +164,7 @@ macro_rules! atomics {
             pub(super) unsafe extern "C" fn value(
                 at: *mut $word, old: $word, new: $word, _: i32, _: i32, place: usize,
             ) -> $word {
-                super::access(at.addr(), BYTES, true, place);
+                super::access(at.addr(), SIZE, true, place);
                 // SAFETY: as above.
                 let atomic = unsafe { Atomic::from_ptr(at) };
                 atomic.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|seen| seen)

@@ -2,8 +2,8 @@
 //!
 //! The compiler announces each access of the device part (`hooks`), and `access` judges it.
 //!
-//! Lines of the device part name process, thread and activation. A line that repeats is counted:
-//! only the first of a thread is written.
+//! Lines of the device part name process, thread and activation. Each thread writes only the first
+//! line of a kind.
 
 mod access;
 mod hooks;

@@ -123,11 +123,6 @@ extern "C" fn flexio_device_mkey_create(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_mkey_get_id(mkey: Handle) -> u32 {
-    value("flexio_mkey_get_id", 0, || Kind::Mkey.number(mkey))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn flexio_device_mkey_destroy(mkey: Handle) -> i32 {
     host("flexio_device_mkey_destroy", || {
         if mkey.is_null() {
@@ -154,11 +149,6 @@ extern "C" fn flexio_window_create(process: Handle, pd: *mut c_void, window: *mu
         // SAFETY: the API's contract for results.
         unsafe { put(window, Kind::Window.handle(made.ok_or("too many windows")?)) }
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_window_get_id(window: Handle) -> u32 {
-    value("flexio_window_get_id", 0, || Kind::Window.number(window))
 }
 
 #[unsafe(no_mangle)]
@@ -196,11 +186,6 @@ extern "C" fn flexio_outbox_destroy(outbox: Handle) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_outbox_get_id(outbox: Handle) -> u32 {
-    value("flexio_outbox_get_id", 0, || Kind::Outbox.number(outbox))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn flexio_outbox_get_uar(outbox: Handle) -> Handle {
     let none = std::ptr::null_mut();
     value("flexio_outbox_get_uar", none, || Ok(Kind::Uar.handle(Kind::Outbox.number(outbox)?)))
@@ -223,14 +208,4 @@ extern "C" fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: *mut H
 #[unsafe(no_mangle)]
 extern "C" fn flexio_uar_destroy(uar: Handle) -> i32 {
     unmade("flexio_uar_destroy", Kind::Uar, uar)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_uar_get_id(uar: Handle) -> u32 {
-    value("flexio_uar_get_id", 0, || Kind::Uar.number(uar))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_uar_get_extended_id(uar: Handle) -> u32 {
-    flexio_uar_get_id(uar)
 }

@@ -63,6 +63,30 @@ pub(crate) struct Cq {
 }
 
 impl Cq {
+    pub(crate) fn new(
+        number: u32,
+        process: u32,
+        ring: Place,
+        record: Place,
+        log_depth: u8,
+    ) -> Self {
+        Self {
+            number,
+            process,
+            ring,
+            record,
+            log_depth,
+            producer: 0,
+            armed: true,
+            always_armed: false,
+            overrun_ignore: false,
+            collapsed: false,
+            unit: None,
+            users: 0,
+            broken: false,
+        }
+    }
+
     /// Adds a completion. True if the queue's thread has an event.
     pub(crate) fn push(&mut self, completion: &Completion) -> bool {
         if self.broken {
@@ -122,22 +146,7 @@ mod tests {
         let bytes = format::CQE << log_depth;
         let ring = heap.place(heap.allocate(bytes).expect("a block"), bytes).expect("a place");
         let record = heap.place(heap.allocate(8).expect("a block"), 8).expect("a place");
-        let cq = Cq {
-            number: 0x400,
-            process: 1,
-            ring: ring.clone(),
-            record: record.clone(),
-            log_depth,
-            producer: 0,
-            armed: true,
-            always_armed: false,
-            overrun_ignore: false,
-            collapsed: false,
-            unit: None,
-            users: 0,
-            broken: false,
-        };
-        (cq, ring, record)
+        (Cq::new(0x400, 1, ring.clone(), record.clone(), log_depth), ring, record)
     }
 
     fn entry(ring: &Place, at: u64) -> Vec<u8> {

@@ -99,28 +99,16 @@ extern "C" fn flexio_cq_create(
         let ring = ring(&process, &attr.ring, bytes)?;
         let record = record(&process, attr.record)?;
         let number = machine().nic().cqs.insert(|number| Cq {
-            number,
-            process: process.id,
-            ring,
-            record,
-            log_depth: attr.log_depth,
-            producer: 0,
             armed: attr.no_arm == 0,
             always_armed: attr.always_armed != 0,
             overrun_ignore: attr.overrun_ignore != 0,
             collapsed: attr.collapsed != 0,
             unit,
-            users: 0,
-            broken: false,
+            ..Cq::new(number, process.id, ring, record, attr.log_depth)
         });
         // SAFETY: the API's contract for results.
         unsafe { put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?)) }
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cq_get_cq_num(cq: Handle) -> u32 {
-    value("flexio_cq_get_cq_num", 0, || Kind::Cq.number(cq))
 }
 
 #[unsafe(no_mangle)]
@@ -159,14 +147,12 @@ fn create(
     let unit = if sends { super::format::WQEBB } else { 1 << log_stride };
     let ring = ring(&process, &attr.ring, unit << attr.log_depth)?;
     let (log_depth, user_index) = (attr.log_depth, attr.user_index);
-    let mut wq = Wq { process: process.id, receive: None, send: None, pair: None, rules: 0 };
+    let mut wq = Wq { process: process.id, ..Wq::default() };
     if sends {
         wq.send = Some(Sender::new(cqn, user_index, ring, log_depth));
     } else {
         let record = record(&process, attr.record.daddr)?;
-        let (taken, broken) = (0, false);
-        wq.receive =
-            Some(Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken });
+        wq.receive = Some(Receiver::new(cqn, user_index, ring, record, log_depth, log_stride));
     }
     add(wq, queue)
 }
@@ -241,13 +227,8 @@ extern "C" fn flexio_sq_destroy(queue: Handle) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_rq_get_wq_num(queue: Handle) -> u32 {
-    value("flexio_rq_get_wq_num", 0, || Kind::Wq.number(queue))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_sq_get_wq_num(queue: Handle) -> u32 {
-    value("flexio_sq_get_wq_num", 0, || Kind::Wq.number(queue))
+extern "C" fn flexio_qp_destroy(queue: Handle) -> i32 {
+    host("flexio_qp_destroy", || destroy(queue))
 }
 
 #[unsafe(no_mangle)]
@@ -311,8 +292,8 @@ extern "C" fn flexio_qp_create(
         if rq.max(sq) > WQ_DEPTH {
             return Err(format!("a depth of 2^{}, at most 2^{WQ_DEPTH}", rq.max(sq)).into());
         }
-        let mut wq = Wq { process: process.id, receive: None, send: None, pair: None, rules: 0 };
-        wq.pair = Some(Pair::new(attr.access));
+        let made = Some(Pair::new(attr.access));
+        let mut wq = Wq { process: process.id, pair: made, ..Wq::default() };
         // The send queue follows the receive queue, unless it has memory of its own.
         let mut sq_ring = attr.sq_ring;
         let user_index = attr.user_index;
@@ -321,18 +302,7 @@ extern "C" fn flexio_qp_create(
                 let record = record(&process, attr.record.daddr)?;
                 let bytes = 16_u64 << rq;
                 let ring = ring(&process, &attr.ring, bytes)?;
-                let (cqn, log_depth, log_stride) = (attr.rq_cqn, rq, 4);
-                let (taken, broken) = (0, false);
-                wq.receive = Some(Receiver {
-                    cqn,
-                    user_index,
-                    ring,
-                    record,
-                    log_depth,
-                    log_stride,
-                    taken,
-                    broken,
-                });
+                wq.receive = Some(Receiver::new(attr.rq_cqn, user_index, ring, record, rq, 4));
                 if sq_ring.daddr == 0 {
                     let daddr = attr.ring.daddr.saturating_add(bytes.next_multiple_of(64));
                     sq_ring = Memory { daddr, ..attr.ring };
@@ -350,11 +320,10 @@ extern "C" fn flexio_qp_create(
     })
 }
 
-fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Pair) -> T) -> Result<T, Refusal> {
+fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result<T, Refusal> {
     let number = Kind::Wq.number(pair)?;
     let mut nic = machine().nic();
-    let found = nic.wqs.get_mut(number).and_then(|wq| wq.pair.as_mut());
-    Ok(work(found.ok_or_else(|| Kind::Wq.gone())?))
+    nic.wqs.get_mut(number).and_then(work).ok_or_else(|| Kind::Wq.gone())
 }
 
 #[unsafe(no_mangle)]
@@ -366,21 +335,11 @@ extern "C" fn flexio_qp_modify(
     host("flexio_qp_modify", || {
         // SAFETY: the API's contract for attributes.
         let attr = unsafe { attributes(attr)? };
-        with_pair(pair, |pair| pair.step(attr.next_state, attr.remote))?
+        with_pair(pair, |wq| Some(wq.step(attr.next_state, attr.remote)))?
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_qp_destroy(pair: Handle) -> i32 {
-    host("flexio_qp_destroy", || destroy(pair))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_qp_get_qp_num(pair: Handle) -> u32 {
-    value("flexio_qp_get_qp_num", 0, || Kind::Wq.number(pair))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn flexio_qp_state_get(pair: Handle) -> u32 {
-    value("flexio_qp_state_get", 0, || with_pair(pair, |pair| pair.state))
+    value("flexio_qp_state_get", 0, || with_pair(pair, |wq| wq.pair.map(|pair| pair.state)))
 }

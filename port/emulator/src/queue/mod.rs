@@ -33,6 +33,7 @@ const FIRST_WQ: u32 = 0x100;
 const FRAME: usize = 1 << 14;
 
 /// A work queue: one for receiving, one for sending, or a pair of both (QP).
+#[derive(Default)]
 pub(crate) struct Wq {
     pub(crate) process: u32,
     pub(crate) receive: Option<Receiver>,

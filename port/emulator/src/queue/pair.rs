@@ -2,7 +2,7 @@
 
 use super::completion::Completion;
 use super::send::{Undone, local};
-use super::{Nic, Wq, format};
+use super::{Nic, Receiver, Wq, format};
 use crate::status::Refusal;
 
 /// Bytes of the longest message.
@@ -13,7 +13,7 @@ const RESET: u32 = 0;
 const INIT: u32 = 1;
 const READY_TO_RECEIVE: u32 = 2;
 const READY_TO_SEND: u32 = 3;
-const ERROR: u32 = 6;
+pub(super) const ERROR: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
@@ -41,6 +41,16 @@ impl Pair {
 }
 
 impl Wq {
+    /// The pair's next state. The first one empties its queues.
+    pub(super) fn step(&mut self, state: u32, remote: u32) -> Result<(), Refusal> {
+        self.pair.as_mut().ok_or("no pair of queues")?.step(state, remote)?;
+        if state == RESET {
+            self.send.iter_mut().for_each(|own| (own.read, own.rung, own.broken) = (0, 0, false));
+            self.receive.iter_mut().for_each(|own| (own.taken, own.broken) = (0, false));
+        }
+        Ok(())
+    }
+
     /// Numbers of the completion queues.
     pub(crate) fn completes_at(&self) -> impl Iterator<Item = u32> + use<> {
         let receive = self.receive.as_ref().map(|queue| queue.cqn);
@@ -98,7 +108,7 @@ impl Nic {
                 self.gather(bytes, 0x20, &mut data, MESSAGE)?;
                 let place = (format::be32(bytes, 0x18), format::be64(bytes, 0x10));
                 if opcode == format::WRITE_IMMEDIATE {
-                    self.has_buffer(pair.remote)?;
+                    self.receiver(pair.remote)?;
                 }
                 if !data.is_empty() {
                     self.keys.write(place, right, &data).map_err(remote)?;
@@ -146,20 +156,15 @@ impl Nic {
             other => Err(format!("opcode {other:#x} is not emulated").into()),
         };
         self.outgoing = data;
-        if matches!(result, Err(Undone::Bad(..)))
-            && let Some(pair) = self.wqs.get_mut(number).and_then(|wq| wq.pair.as_mut())
-        {
-            pair.state = ERROR;
-        }
         result
     }
 
-    fn has_buffer(&self, number: u32) -> Result<(), Undone> {
-        let receiver = self.wqs.get(number).and_then(|wq| wq.receive.as_ref());
-        if receiver.is_some_and(|receiver| receiver.has_buffer()) {
-            Ok(())
-        } else {
-            Err(Undone::NotReady)
+    /// The peer's receive queue, which has a buffer.
+    fn receiver(&mut self, number: u32) -> Result<&mut Receiver, Undone> {
+        match self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut()) {
+            None => Err(Undone::Bad(format::REMOTE_OPERATION, "the peer receives nothing".into())),
+            Some(receiver) if receiver.has_buffer() => Ok(receiver),
+            Some(_) => Err(Undone::NotReady),
         }
     }
 
@@ -171,10 +176,7 @@ impl Nic {
         entry: &[u8],
         opcode: u8,
     ) -> Result<(), Undone> {
-        let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
-        let Some(receiver) = wq else {
-            return Err(Undone::Bad(format::REMOTE_OPERATION, "the peer receives nothing".into()));
-        };
+        let receiver = self.receiver(number)?;
         let (cqn, user_index) = (receiver.cqn, receiver.user_index);
         let Some(buffer) = receiver.take() else { return Err(Undone::NotReady) };
         let immediate = u32::from_ne_bytes([entry[12], entry[13], entry[14], entry[15]]);
@@ -206,7 +208,9 @@ impl Nic {
 mod tests {
     use super::*;
     use crate::process::{Heap, Place};
-    use crate::queue::{Cq, Mkey, Receiver, Sender};
+    use crate::queue::{Cq, Mkey, Sender};
+
+    const ALL: [u32; 4] = [RESET, INIT, READY_TO_RECEIVE, READY_TO_SEND];
 
     /// Two connected pairs, each with a completion queue of its own, and their rings.
     struct Bench {
@@ -223,37 +227,15 @@ mod tests {
         let mut nic = Nic::new();
         let rings = [(); 2].map(|()| [place(256), place(8), place(64), place(256)]);
         let numbers = rings.clone().map(|[completions, record, receives, sends]| {
-            let cqn = nic.cqs.insert(|number| Cq {
-                number,
-                process: 1,
-                ring: completions,
-                record: place(8),
-                log_depth: 2,
-                producer: 0,
-                armed: false,
-                always_armed: false,
-                overrun_ignore: false,
-                collapsed: false,
-                unit: None,
-                users: 2,
-                broken: false,
-            });
+            let cqn = nic.cqs.insert(|number| Cq::new(number, 1, completions, place(8), 2));
             let cqn = cqn.expect("a queue");
-            let (log_depth, log_stride, user_index) = (2, 4, 0);
-            let (ring, taken, broken) = (receives, 0, false);
-            let receive =
-                Receiver { cqn, user_index, ring, record, log_depth, log_stride, taken, broken };
-            let send = Sender::new(cqn, user_index, sends, log_depth);
-            let pair = Some(Pair::new(access));
-            let (receive, send) = (Some(receive), Some(send));
+            let receive = Some(Receiver::new(cqn, 0, receives, record, 2, 4));
+            let (send, pair) = (Some(Sender::new(cqn, 0, sends, 2)), Some(Pair::new(access)));
             nic.wqs.insert(|_| Wq { process: 1, receive, send, pair, rules: 0 }).expect("a pair")
         });
         for (own, other) in [(0, 1), (1, 0)] {
-            let pair = nic.wqs.get_mut(numbers[own]).and_then(|wq| wq.pair.as_mut());
-            let pair = pair.expect("a pair");
-            for state in [INIT, READY_TO_RECEIVE, READY_TO_SEND] {
-                pair.step(state, numbers[other]).expect("a state");
-            }
+            let wq = nic.wqs.get_mut(numbers[own]).expect("a pair");
+            ALL.into_iter().for_each(|state| wq.step(state, numbers[other]).expect("a state"));
         }
         let rights = format::LOCAL_WRITE | format::REMOTE_WRITE | format::REMOTE_READ;
         let key = Mkey::of_host(memory.as_mut_ptr(), 0, 64, rights | format::REMOTE_ATOMIC);
@@ -303,6 +285,10 @@ mod tests {
             cqn.and_then(|cqn| self.nic.cqs.get(cqn)).map_or(0, |cq| cq.producer)
         }
 
+        fn state(&self) -> Option<u32> {
+            self.nic.wqs.get(self.numbers[0])?.pair.map(|pair| pair.state)
+        }
+
         fn data(&self, bytes: u64, address: u64) -> [u64; 2] {
             [bytes << 32 | u64::from(self.key), address]
         }
@@ -326,8 +312,7 @@ mod tests {
         assert_eq!((bench.completions(0), bench.completions(1)), (3, 1));
         bench.ring(3, format::READ, &[remote(&bench, 0), bench.data(4, 24)]);
         assert_eq!(bench.completion(0, 3), (format::REQUESTER_ERROR, format::REMOTE_ACCESS, 0));
-        let pair = bench.nic.wqs.get(bench.numbers[0]).and_then(|wq| wq.pair);
-        assert_eq!(pair.map(|pair| pair.state), Some(ERROR), "the peer allows no reads");
+        assert_eq!(bench.state(), Some(ERROR), "the peer allows no reads");
         drop(bench);
         assert_eq!(memory[40..46], [1, 2, 3, 4, 5, 45]);
         assert_eq!(memory[49..54], [49, 9, 10, 11, 53]);
@@ -343,6 +328,35 @@ mod tests {
         bench.nic.wqs.remove(bench.numbers[1]);
         bench.ring(0, format::SEND, &[bench.data(5, 1)]);
         assert_eq!(bench.completion(0, 0), (format::REQUESTER_ERROR, format::NO_ANSWER, 0));
+        assert_eq!(bench.state(), Some(ERROR));
+    }
+
+    #[test]
+    fn a_broken_pair_begins_anew_and_a_peer_may_receive_nothing() {
+        let mut memory = [0; 64];
+        let mut bench = bench(&mut memory, format::REMOTE_WRITE);
+        let [number, peer] = bench.numbers;
+        bench.nic.ring(None, 1, number);
+        assert_eq!(bench.completion(0, 0), (format::REQUESTER_ERROR, format::LOCAL_OPERATION, 0));
+        assert_eq!(bench.state(), Some(ERROR), "an entry of zeros");
+        bench.nic.wqs.get_mut(peer).expect("the peer").receive = None;
+        let wq = bench.nic.wqs.get_mut(number).expect("the pair");
+        ALL.into_iter().for_each(|state| wq.step(state, peer).expect("a state"));
+        bench.ring(0, format::WRITE_IMMEDIATE, &[[0, u64::from(bench.key) << 32]]);
+        assert_eq!(bench.completion(0, 1), (format::REQUESTER_ERROR, format::REMOTE_OPERATION, 0));
+    }
+
+    #[test]
+    fn a_long_entry_is_announced_around_the_ring_s_end() {
+        let mut memory = [0; 64];
+        let mut bench = bench(&mut memory, 0);
+        let send = bench.nic.wqs.get_mut(bench.numbers[0]).and_then(|wq| wq.send.as_mut());
+        send.expect("a queue").read = 3;
+        let [last, first] = [3 * 64, 0].map(|offset| bench.rings[0][3].at(offset, 64));
+        // SAFETY: the last entry of the ring. It has five segments.
+        unsafe { last.add(7).write(5) };
+        let announced = bench.nic.announced(5, bench.numbers[0]);
+        assert_eq!(announced, [(last.addr(), 64, "an entry"), (first.addr(), 16, "an entry")]);
     }
 
     #[test]

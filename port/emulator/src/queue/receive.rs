@@ -27,6 +27,17 @@ pub(crate) struct Buffer {
 }
 
 impl Receiver {
+    pub(crate) fn new(
+        cqn: u32,
+        user_index: u32,
+        ring: Place,
+        record: Place,
+        log_depth: u8,
+        log_stride: u8,
+    ) -> Self {
+        Self { cqn, user_index, ring, record, log_depth, log_stride, taken: 0, broken: false }
+    }
+
     pub(crate) fn has_buffer(&self) -> bool {
         !self.broken && self.record.word(0) as u16 != self.taken
     }

@@ -1,6 +1,7 @@
 //! Send queues.
 
 use super::completion::Completion;
+use super::pair::ERROR;
 use super::{Nic, format};
 use crate::check::{Fault, device};
 use crate::process::Place;
@@ -94,9 +95,12 @@ impl Nic {
         let mut at = send.read;
         while at != index && found.len() < 1 << 10 {
             let entry = send.entry_at(at);
-            let place = u64::from(at) & ((1 << send.log_depth) - 1);
-            let start = send.ring.at(place * format::WQEBB, format::WQEBB);
-            found.push((start.addr(), entry.length.clamp(1, 64), "an entry"));
+            for unit in 0..entry.units {
+                let place = u64::from(at.wrapping_add(unit)) & ((1 << send.log_depth) - 1);
+                let start = send.ring.at(place * format::WQEBB, format::WQEBB);
+                let left = entry.length.saturating_sub(usize::from(unit) * 64);
+                found.push((start.addr(), left.clamp(1, 64), "an entry"));
+            }
             let data = match (entry.bytes[3], wq.pair.is_some()) {
                 (format::SEND | format::SEND_IMMEDIATE, true) => 0x10,
                 (format::SEND, false) | (format::WRITE | format::WRITE_IMMEDIATE, _) => 0x20,
@@ -135,14 +139,14 @@ impl Nic {
                 }
                 return;
             }
-            let Some(send) = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut()) else {
-                return;
-            };
+            let Some(wq) = self.wqs.get_mut(number) else { return };
+            let Some(send) = &mut wq.send else { return };
             let left = send.rung.wrapping_sub(read);
             send.read = if entry.units < left { read.wrapping_add(entry.units) } else { send.rung };
             let wanted = entry.bytes[11] >> 2 & 3 >= 2;
             if let Err(Undone::Bad(syndrome, why)) = &result {
                 send.broken = true;
+                wq.pair.iter_mut().for_each(|pair| pair.state = ERROR);
                 device(
                     by,
                     Fault::BadEntry,

@@ -49,7 +49,7 @@ pub(crate) struct Own {
     pub(crate) reported: Cell<u32>,
     pub(crate) errno: Cell<u64>,
     pub(crate) watch: Watch,
-    /// When the activation began, and its turns since.
+    /// When the activation began, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
 }
@@ -110,9 +110,9 @@ impl Unit {
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {
-        let old = self.own.reported.get();
-        self.own.reported.set(old | 1 << fault);
-        old & 1 << fault == 0
+        let first = self.is_first(fault);
+        self.own.reported.set(self.own.reported.get() | 1 << fault);
+        first
     }
 
     /// From new to running. False if it was not new.

@@ -62,9 +62,9 @@ CALL(past_the_block)
 CALL(across_the_end)
 {
 	uint8_t *bytes = (void *)shared->block;
-	volatile uint32_t count = 17;
+	volatile uint32_t count = 7;
 
-	__builtin_memset(bytes + BLOCK - 16, 0, count); /* ERROR across_the_end */
+	__builtin_memset(bytes + BLOCK - 3, 0, count); /* ERROR across_the_end */
 	return 0;
 }
 
