@@ -104,7 +104,7 @@ const TASKS: &[Task] = &[
             ),
             (
                 "cargo xtask rv64 help",
-                "what else there is: reports on instructions, code, weak memory",
+                "what else there is: reports on instructions, weak memory",
             ),
         ],
         run: rv64::run,

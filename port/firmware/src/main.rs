@@ -64,7 +64,7 @@ extern "C" fn main() -> ! {
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }
-    println!("stack for setting up: {} bytes", stack::deepest());
+    println!("bytes of stack for setting up: {}", stack::deepest());
     let taken = heap::bytes_taken();
     let outcomes = match stream {
         Some(file) => play::run(nic, harts, apart, file),

@@ -24,13 +24,6 @@ pub enum BuildError {
     Io(String, std::io::Error),
 }
 
-/// Builds the card's side alone, without the ends.
-pub fn card() -> Result<(), BuildError> {
-    let mut cargo = cargo("card", "")?;
-    cargo.args(["-p", "dpa_model", "--no-default-features"]);
-    finish(cargo)
-}
-
 pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     if !has_target() {
         return Err(BuildError::NoTarget);

@@ -200,15 +200,27 @@ pub fn instructions(
     fs::create_dir_all(folder)?;
     let (_, mine) = interpret(image, job, Setup::default());
     let qemu = qemu::run(elf, job, folder, Mode::Counted)?;
-    let number = |console: &str| {
-        let line = console.lines().find(|line| line.starts_with("instructions of hart 0"))?;
-        line.rsplit(' ').next()?.parse().ok()
-    };
-    match (number(&mine.console), number(&qemu.console)) {
+    let what = "instructions of hart 0";
+    match (said(&mine.console, what), said(&qemu.console, what)) {
         (Some(mine), Some(qemu)) => Ok([mine, qemu]),
         _ => Err(std::io::Error::other(format!(
             "no number of instructions\n{}\n{}",
             mine.console, qemu.console
         ))),
     }
+}
+
+/// Bytes of a DPA thread's stack.
+pub const STACK_MOST: u64 = 8 << 10;
+
+/// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
+pub fn stack_for_setting_up(image: &Image) -> Option<u64> {
+    let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
+    said(&interpret(image, &job, Setup::default()).1.console, "bytes of stack for setting up")
+}
+
+/// The number at the end of the console's line that begins so.
+pub fn said(console: &str, what: &str) -> Option<u64> {
+    let line = console.lines().find(|line| line.starts_with(what))?;
+    line.rsplit(' ').next()?.parse().ok()
 }

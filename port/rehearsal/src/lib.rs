@@ -6,7 +6,6 @@
 pub mod build;
 pub mod check;
 pub mod choice;
-pub mod code;
 pub mod job;
 pub mod kit;
 pub mod phases;

@@ -4,18 +4,18 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use dpamatch_port::build::{self, Build, BuildError, root};
+use dpamatch_port::build::{Build, BuildError, root};
+use dpamatch_port::check::STACK_MOST;
 use dpamatch_port::choice::Choice;
 use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::rv64::Image;
-use dpamatch_port::{check, code, kit, qemu, report, steps, vectors, weak};
+use dpamatch_port::{check, kit, qemu, report, steps, vectors, weak};
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
 cargo xtask rv64 report OPTION.. instructions by phase with options of the firmware: domains=paper
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
-cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold
 cargo xtask rv64 weak SEEDS [--first-seed N] PLACE...
                                  rate of wrong runs with one ordering weakened; PLACE: a line of
@@ -31,7 +31,6 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
         [] | ["check"] => run_check(),
-        ["code"] => run_code(),
         ["weak", ref chosen @ ..] => match Choice::read(chosen) {
             Ok(choice) => run_weak(&choice),
             Err(error) => {
@@ -83,13 +82,6 @@ type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 
 fn image(build: Build) -> std::result::Result<Image, Box<dyn std::error::Error>> {
     Ok(Image::from_elf(&build.image()?)?)
-}
-
-fn run_code() -> Result {
-    build::card()?;
-    let (text, is_good) = code::report(&image(Build::Plain)?);
-    print!("{text}");
-    Ok(is_good)
 }
 
 fn run_weak(choice: &Choice) -> Result {
@@ -149,7 +141,9 @@ fn run_check() -> Result {
     let started = Instant::now();
     let verdict = check::in_interpreter(&image, &jobs);
     println!("interpreter: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
-    let mut good = verdict.wrong.is_empty();
+    let stack = check::stack_for_setting_up(&image).unwrap_or(u64::MAX);
+    println!("stack for setting up: {stack} bytes, {STACK_MOST} allowed");
+    let mut good = verdict.wrong.is_empty() && stack <= STACK_MOST;
     if qemu::is_here() {
         let started = Instant::now();
         let verdict = check::in_qemu(&elf, &jobs, &folder)?;

@@ -60,8 +60,7 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
 
 /// Bytes of stack used on each hart, for the leader and the deepest worker.
 fn stacks(image: &Image, outcome: &Outcome) -> [u64; 2] {
-    let start = |name: &str| image.symbols().iter().find(|symbol| symbol.name == name);
-    let Some(start) = start("stacks_start").map(|symbol| symbol.address) else { return [0; 2] };
+    let Some(start) = image.address_of("stacks_start") else { return [0; 2] };
     let used = |hart: usize| {
         let top = start + (hart as u64 + 1) * STACK_BYTES;
         outcome.lowest_stack[hart].map_or(0, |lowest| top - lowest)

@@ -31,9 +31,12 @@ fn image(elf: &PathBuf) -> Image {
 #[test]
 fn outcomes_are_the_oracles() {
     let Some(elf) = elf(Build::Plain) else { return };
-    let verdict = check::in_interpreter(&image(&elf), &check::jobs(1, 300, 4));
+    let image = image(&elf);
+    let verdict = check::in_interpreter(&image, &check::jobs(1, 300, 4));
     assert_eq!(verdict.wrong, Vec::<String>::new());
     assert_eq!(verdict.runs, 4 * (12 + 9 + 4 * 4));
+    let stack = check::stack_for_setting_up(&image).expect("the firmware says it");
+    assert!((1000..=check::STACK_MOST).contains(&stack), "{stack} bytes");
 }
 
 #[test]
@@ -44,9 +47,8 @@ fn what_finds_no_room_is_matched_in_software() {
         let job = Job::stream_in((profile, 3, 1000), (4, 4), Ends::Leader, room, "");
         let (difference, outcome) = check::interpret(&image, &job, Setup::default());
         assert_eq!(difference, None, "{profile}");
-        let line = outcome.console.lines().find(|line| line.starts_with("sent on to software"));
-        let count = line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
-        assert!(count.is_some_and(|count| count > 100), "{profile}: {line:?}");
+        let count = check::said(&outcome.console, "sent on to software");
+        assert!(count.is_some_and(|count| count > 100), "{profile}: {count:?}");
     }
 }
 

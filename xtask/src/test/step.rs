@@ -77,19 +77,6 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "riscv64",
-        args: "run -p dpamatch_port -- code",
-        judge: |finished| {
-            // Without the target there is nothing to check, and a line says so.
-            let skipped = finished.stdout.lines().find(|line| line.starts_with("skipped: "));
-            if let Some(line) = skipped {
-                println!("   {line}");
-            }
-            Ok(Counts::default())
-        },
-        ..PLAIN
-    },
-    Step {
         name: "tests",
         extents: &[Extent::Fast],
         // The first few hundred random streams find nearly everything.

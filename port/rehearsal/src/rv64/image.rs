@@ -1,5 +1,7 @@
 //! A program: the contents of an ELF file.
 
+use std::collections::BTreeMap;
+
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
@@ -12,16 +14,7 @@ pub struct Image {
     /// Address and contents of its segments.
     pub(crate) parts: Vec<(u64, Vec<u8>)>,
     pub(crate) code: (u64, Vec<u8>),
-    symbols: Vec<Symbol>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Symbol {
-    pub name: String,
-    pub address: u64,
-    /// Bytes.
-    pub size: u64,
-    pub is_function: bool,
+    symbols: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +37,7 @@ impl Image {
             entry: MEMORY_BASE,
             parts: vec![(MEMORY_BASE, bytes.clone())],
             code: (MEMORY_BASE, bytes),
-            symbols: Vec::new(),
+            symbols: BTreeMap::new(),
         }
     }
 
@@ -58,7 +51,7 @@ impl Image {
             entry: file.entry(),
             parts: Vec::new(),
             code: (0, Vec::new()),
-            symbols: Vec::new(),
+            symbols: BTreeMap::new(),
         };
         for part in header.program_headers(endian, bytes)? {
             if part.p_type(endian) != object::elf::PT_LOAD {
@@ -82,20 +75,14 @@ impl Image {
         }
         image.symbols = file
             .symbols()
-            .filter_map(|symbol| {
-                Some(Symbol {
-                    name: symbol.name().ok().filter(|name| !name.is_empty())?.to_owned(),
-                    address: symbol.address(),
-                    size: symbol.size(),
-                    is_function: symbol.kind() == object::SymbolKind::Text,
-                })
-            })
+            .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
             .collect();
         Ok(image)
     }
 
-    pub fn symbols(&self) -> &[Symbol] {
-        &self.symbols
+    /// A symbol's address.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        self.symbols.get(name).copied()
     }
 
     pub fn code(&self) -> (u64, &[u8]) {

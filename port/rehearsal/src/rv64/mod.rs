@@ -25,13 +25,11 @@ mod lines;
 mod machine;
 mod memory;
 mod semihosting;
-mod survey;
 mod weak;
 
 pub use count::{Count, MARKS, Mark, PHASES};
-pub use image::{Image, ImageError, Symbol};
+pub use image::{Image, ImageError};
 pub use lines::{CacheSetup, Segment, Segments};
 pub use machine::{Fault, Outcome, Setup, run};
 pub use memory::MEMORY_BASE;
-pub use survey::{Function, deepest_stack, survey};
 pub use weak::WeakOptions;
