@@ -102,10 +102,7 @@ const TASKS: &[Task] = &[
                 "cargo xtask rv64",
                 "its outcomes equal the oracle's; instructions as QEMU counts them",
             ),
-            (
-                "cargo xtask rv64 help",
-                "what else there is: reports on instructions, weak memory",
-            ),
+            ("cargo xtask rv64 help", "what else there is: reports on instructions, weak memory"),
         ],
         run: rv64::run,
     },

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::build::{BuildError, TARGET, cargo, finish, program, root, target_folder};
+use crate::build::{BuildError, cargo, finish, program, root, target_folder};
 use crate::job::{Job, STREAM};
 
 const COMPILER: &str = "riscv64-unknown-elf-gcc";
@@ -91,47 +91,17 @@ pub fn run(
     Ok(job.difference(Some(&fs::read(out)?)).map_or(Ok(said), Err))
 }
 
-/// Compiles the device part for RISC-V and links it with the card's side. Answers the names that
-/// are left, which the card's system has to define.
-pub fn link_for_card() -> Result<Vec<String>, BuildError> {
+/// Compiles the device part and the card's side for RISC-V. The program for the emulator shows that
+/// they link.
+pub fn build_for_card() -> Result<(), BuildError> {
     let mut library = cargo("card-library", FLAGS)?;
     library.current_dir(root().join("port/kit/card"));
     finish(library)?;
-    let folder = target_folder().join("card-library").join(TARGET).join("release");
-    let (object, linked) = (folder.join("device.o"), folder.join("matching.o"));
     let headers = root().join("port/emulator/include");
     let mut compiler = Command::new(COMPILER);
     compiler.args(["-march=rv64imac_zicsr", "-mabi=lp64", "-mcmodel=medany", "-O2", "-Werror"]);
     compiler.args(["-Wall", "-Wextra", "-ffreestanding", "-nostdinc", "-isystem"]);
     compiler.arg(headers.join("device")).arg("-isystem").arg(headers).arg("-c");
-    compiler.arg(source("device.c")).arg("-o").arg(&object);
-    finish(compiler)?;
-    let mut linker = linker()?;
-    linker.args(["-flavor", "gnu", "-r"]).arg(object);
-    linker.arg(folder.join("libdpamatch_card.a")).arg("-o").arg(&linked);
-    finish(linker)?;
-    let read = |error| BuildError::Io(linked.display().to_string(), error);
-    let bytes = fs::read(&linked).map_err(read)?;
-    Ok(undefined(&bytes).unwrap_or_default())
-}
-
-fn undefined(bytes: &[u8]) -> Option<Vec<String>> {
-    use object::{Object, ObjectSymbol};
-    let file = object::File::parse(bytes).ok()?;
-    let names = file.symbols().filter(|symbol| symbol.is_undefined());
-    let names = names.filter_map(|symbol| Some(symbol.name().ok()?.to_owned()));
-    let mut names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
-    names.sort();
-    Some(names)
-}
-
-/// The Rust compiler's linker. Others may not know the newest names of RISC-V extensions in Rust's
-/// objects.
-fn linker() -> Result<Command, BuildError> {
-    let mut rustc = program("RUSTC", "rustc");
-    rustc.args(["--print", "target-libdir"]);
-    let output = rustc.output().map_err(|error| BuildError::Io("rustc".to_owned(), error))?;
-    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let folder = libraries.parent().unwrap_or(&libraries).join("bin");
-    Ok(Command::new(folder.join("rust-lld")))
+    compiler.arg(source("device.c")).arg("-o").arg(target_folder().join("device.o"));
+    finish(compiler)
 }
