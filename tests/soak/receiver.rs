@@ -57,6 +57,40 @@ const IDLE_POLLS: u32 = 16;
 /// Receives cancelled at a standstill.
 const CANCELS_AT_STANDSTILL: usize = 16;
 
+/// What a long run prints: one line a second, for a plot.
+#[derive(Default)]
+struct Shown {
+    at: Duration,
+    received: u64,
+    last_result: Duration,
+    longest_silence: Duration,
+}
+
+impl Shown {
+    /// Notes that messages were received.
+    fn note(&mut self, elapsed: Duration) {
+        self.longest_silence = self.longest_silence.max(elapsed.saturating_sub(self.last_result));
+        self.last_result = elapsed;
+    }
+
+    fn show(&mut self, elapsed: Duration, received: u64) {
+        let interval = elapsed.saturating_sub(self.at);
+        if interval < Duration::from_secs(1) {
+            return;
+        }
+        if self.at.is_zero() {
+            eprintln!("seconds,messages,messages_per_s,memory_bytes,longest_silence_us");
+        }
+        let seconds = elapsed.as_secs_f64();
+        let rate = (received - self.received) as f64 / interval.as_secs_f64();
+        let memory = resident_bytes().unwrap_or(0);
+        let silence = self.longest_silence.as_micros();
+        eprintln!("{seconds:.1},{received},{rate:.0},{memory},{silence}");
+        (self.at, self.received) = (elapsed, received);
+        self.longest_silence = Duration::ZERO;
+    }
+}
+
 impl<'a> Receiver<'a> {
     pub(super) fn new(
         settings: &'a Settings,
@@ -94,7 +128,7 @@ impl<'a> Receiver<'a> {
 
     /// Receives until the senders have ended and all their messages are here.
     pub(super) fn run(&mut self, started: Instant, over: &AtomicBool) {
-        let mut shown = Duration::ZERO;
+        let mut shown = Shown::default();
         let mut wait = Wait::new();
         let mut rounds = 0u64;
         loop {
@@ -110,6 +144,9 @@ impl<'a> Receiver<'a> {
             self.post();
             if self.collect() > 0 {
                 wait = Wait::new();
+                if self.settings.shows {
+                    shown.note(started.elapsed());
+                }
                 if (dice >> 16).is_multiple_of(16) {
                     self.cancel_one();
                 }
@@ -138,22 +175,14 @@ impl<'a> Receiver<'a> {
             rounds += 1;
             if rounds.is_multiple_of(256) {
                 let elapsed = started.elapsed();
-                if self.settings.shows && elapsed.saturating_sub(shown) >= Duration::from_secs(1) {
-                    shown = elapsed;
-                    self.show(elapsed);
+                if self.settings.shows {
+                    shown.show(elapsed, self.received);
                 }
                 if self.settings.time_max.is_some_and(|most| elapsed >= most) {
                     over.store(true, Relaxed);
                 }
             }
         }
-    }
-
-    fn show(&self, elapsed: Duration) {
-        let (seconds, received) = (elapsed.as_secs_f64(), self.received);
-        let rate = received as f64 / seconds / 1e6;
-        let memory = resident_bytes().map_or(0, |bytes| bytes >> 20);
-        eprintln!("{seconds:7.0} s  {received:12} messages  {rate:.2} M/s, {memory} MiB");
     }
 
     /// Cancels the last receives and checks that the queues are empty.

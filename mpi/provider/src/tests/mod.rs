@@ -7,3 +7,4 @@ mod processes;
 mod regions;
 mod rogue;
 mod side;
+mod soak;

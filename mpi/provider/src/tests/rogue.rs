@@ -15,7 +15,7 @@ use crate::wire::{
     Address, EAGER_MAX, Kind, Record, TcpChoice, connect, flag, new_file, ring_bytes, send_file,
 };
 
-fn address(side: &Side) -> Address {
+pub(super) fn address(side: &Side) -> Address {
     Address::from_bytes(&side.name()).expect("an address of this provider")
 }
 
