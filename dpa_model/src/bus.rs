@@ -7,6 +7,7 @@
 use crate::Leader;
 use crate::buffers::Buffers;
 use crate::number::QueueId;
+use crate::region::RegionKey;
 use crate::ring::Ring;
 
 /// A ring in the card's memory.
@@ -74,6 +75,18 @@ impl Leader {
             bounce: self.shared.arrivals.queue(QueueId::FIRST).bounce.all(),
             staging: self.shared.staging.all(),
         }
+    }
+
+    /// Address of a rendezvous message's bytes, by the first word of its entry's payload; `None`
+    /// once they were read or given up. For a wire to another card: a read by it leaves the bytes
+    /// in place.
+    ///
+    /// # Safety
+    /// The NIC has not stopped, and neither it nor its senders nor its host run during the call.
+    pub unsafe fn region(&self, key: u64) -> Option<u64> {
+        let address = |bytes: &[u8]| bytes.as_ptr().expose_provenance() as u64;
+        // SAFETY: nothing else touches the region now.
+        unsafe { self.shared.regions.read(RegionKey(key), address) }
     }
 }
 

@@ -50,69 +50,24 @@ struct dpamatch_entry {
     uint8_t payload[24];
 };
 
-/* Classes: 0 source and tag given, 1 any source, 2 any tag, 3 both. A wild field is 0. */
-struct dpamatch_target {
-    uint8_t class_;
-    uint8_t gap[3];
-    uint32_t source, tag;
-    uint32_t hash; /* of the class: of both, of the tag, of the source, 0 */
-};
-
-enum { /* commands: host to card */
-    DPAMATCH_POST = 1,
-    DPAMATCH_CANCEL = 2,
-    DPAMATCH_PROBE = 3,
-    DPAMATCH_DISCARD = 5,
-    DPAMATCH_CREATE = 6,
-};
-
+/* A command: host to card. A host's library writes it; what moves it to the card finds the
+ * addresses of buffers. */
 struct dpamatch_command {
     uint8_t what;
-    uint8_t gap[3];
-    uint32_t entry; /* Discard */
-    uint64_t request;
-    uint32_t comm;
-    union {
-        struct dpamatch_target target;
-        uint32_t bins; /* Create; no hints */
-    };
-    union {
-        uint8_t take; /* Probe: take the message out of matching */
-        uint32_t gap2;
-    };
-    uint64_t buffer;   /* Post */
-    uint32_t capacity; /* Post */
-    uint32_t gap3;
+    uint8_t gap[7];
+    uint64_t words[6];
 };
 
-enum { /* completions: card to host */
-    DPAMATCH_NONE = 0, /* reserved for a message that found no receive */
-    DPAMATCH_RECEIVED = 1,
-    DPAMATCH_POST_FORWARDED = 4, /* software matches it */
-    DPAMATCH_ARRIVAL_FORWARDED = 5,
-    DPAMATCH_CANCELLED = 7,
-    DPAMATCH_TOO_LATE = 8,
-    DPAMATCH_CANCEL_FORWARDED = 9,
-    DPAMATCH_PROBED_NONE = 10,
-    DPAMATCH_PROBED = 11,
-    DPAMATCH_PROBED_TAKEN = 12,
-    DPAMATCH_PROBE_FORWARDED = 13,
-    DPAMATCH_CREATED = 14,
+enum { /* commands with a buffer, and which word is its address */
+    DPAMATCH_POST = 1,
+    DPAMATCH_POST_BUFFER = 4,
+    DPAMATCH_RECEIVE = 4,
+    DPAMATCH_RECEIVE_BUFFER = 2,
 };
 
-struct dpamatch_completion {
-    uint8_t what;
-    uint8_t late; /* Received: the message was unexpected */
-    uint8_t gap[2];
-    uint32_t entry; /* ProbedTaken */
-    uint64_t request;
-    uint64_t arrival; /* messages that arrived before it; Created: the low byte is 1 if on the card */
-    uint32_t comm, source, tag;
-    uint32_t length;
-    uint8_t gap2[16];
-};
+enum { DPAMATCH_ARRIVAL_FORWARDED = 5 }; /* completion: software matches the message */
 
-struct dpamatch_forwarded { /* ArrivalForwarded: bytes in the payload or the staging buffer */
+struct dpamatch_forwarded { /* card to host: bytes in the payload or the staging buffer */
     uint8_t what;
     uint8_t protocol;
     uint8_t gap[6];
@@ -125,7 +80,6 @@ struct dpamatch_forwarded { /* ArrivalForwarded: bytes in the payload or the sta
 union dpamatch_any {
     struct dpamatch_entry message;
     struct dpamatch_command command;
-    struct dpamatch_completion completion;
     struct dpamatch_forwarded forwarded;
 };
 
@@ -138,27 +92,8 @@ _Static_assert(sizeof(struct dpamatch_slot) == 64, "a slot is a line");
 _Static_assert(sizeof(struct dpamatch_entry) == 56, "entry");
 _Static_assert(offsetof(struct dpamatch_entry, payload) == 32, "payload");
 _Static_assert(sizeof(struct dpamatch_command) == 56, "command");
-_Static_assert(offsetof(struct dpamatch_command, target) == 20, "target");
-_Static_assert(offsetof(struct dpamatch_command, take) == 36, "take");
-_Static_assert(offsetof(struct dpamatch_command, buffer) == 40, "buffer");
-_Static_assert(sizeof(struct dpamatch_completion) == 56, "completion");
-_Static_assert(offsetof(struct dpamatch_completion, arrival) == 16, "arrival");
-_Static_assert(offsetof(struct dpamatch_completion, length) == 36, "length");
 _Static_assert(sizeof(struct dpamatch_forwarded) == 56, "forwarded");
 _Static_assert(offsetof(struct dpamatch_forwarded, payload) == 32, "forwarded payload");
 _Static_assert(sizeof(struct dpamatch_map) == 104, "map");
-
-/* The hash that host, wire and card agree on: two rounds of multiply and fold. */
-static inline uint32_t dpamatch_mix(uint64_t value)
-{
-    value *= 0x9E3779B97F4A7C15u;
-    value = (value ^ value >> 32) * 0xBB67AE8584CAA73Bu;
-    return (uint32_t)(value >> 32);
-}
-
-static inline uint32_t dpamatch_hash_both(uint32_t source, uint32_t tag)
-{
-    return dpamatch_mix((uint64_t)source << 32 | tag);
-}
 
 #endif

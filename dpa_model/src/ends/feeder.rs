@@ -335,6 +335,11 @@ impl Feeder {
         self.messages.values().copied()
     }
 
+    /// Whether no receive or matched probe took the message with this arrival number.
+    pub fn is_unexpected(&self, arrival: u64) -> bool {
+        self.messages.get(arrival).is_some()
+    }
+
     /// Messages sent.
     pub fn arrivals(&self) -> u64 {
         self.arrivals

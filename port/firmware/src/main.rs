@@ -17,10 +17,8 @@
 extern crate alloc;
 
 mod arguments;
-mod heap;
 mod play;
 mod roles;
-mod software;
 mod stack;
 mod start;
 mod windows;
@@ -29,9 +27,18 @@ use alloc::ffi::CString;
 use core::fmt;
 
 use dpa_model::{CommId, Hints, HostPort, Leader, Nic, Order, Outcome, Round};
+use dpamatch_player::Arena;
 use semihosting::println;
 
 use arguments::Arguments;
+
+#[global_allocator]
+static HEAP: Arena<16> = Arena::empty();
+
+unsafe extern "C" {
+    static heap_start: u8;
+    static heap_end: u8;
+}
 
 /// Prints the command line's fault and exits with code 2.
 fn refuse(what: fmt::Arguments<'_>) -> ! {
@@ -42,6 +49,9 @@ fn refuse(what: fmt::Arguments<'_>) -> ! {
 /// Hart 0, after reset.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
+    let (start, end) = ((&raw const heap_start).addr(), (&raw const heap_end).addr());
+    // SAFETY: the linker script reserves the range for the heap; memory is zero at reset.
+    unsafe { HEAP.hand_over(start, end - start) };
     let arguments = Arguments::read();
     choose_fault(&arguments);
     let harts = arguments.number("harts", 1);
@@ -60,17 +70,17 @@ extern "C" fn main() -> ! {
         Ok(nic) => nic,
         Err(error) => refuse(format_args!("{error}")),
     };
-    println!("tables: {} bytes", heap::bytes_taken());
+    println!("tables: {} bytes", HEAP.taken());
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }
     println!("bytes of stack for setting up: {}", stack::deepest());
-    let taken = heap::bytes_taken();
+    let taken = HEAP.taken();
     let outcomes = match stream {
         Some(file) => play::run(nic, harts, apart, file),
         None => windows::run(nic, harts, apart, &arguments),
     };
-    println!("heap during the run: {} bytes", heap::bytes_taken() - taken);
+    println!("heap during the run: {} bytes", HEAP.taken() - taken);
     if let Some(file) = arguments.get("out") {
         write(file, &outcomes);
     }

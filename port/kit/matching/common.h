@@ -12,7 +12,8 @@
 #define ROUNDS_MOST 1000
 
 /* A message on the wire: its bytes, filled up to 8, then this. Its entry's head is that of
- * struct dpamatch_entry; a rendezvous message has three words as its bytes. */
+ * struct dpamatch_entry. A rendezvous message has three words as its bytes: the sender's name for
+ * it, its address, and its number above its key. */
 struct trailer {
 	uint32_t comm, source, tag, length;
 	uint32_t hashes[3];
@@ -21,14 +22,6 @@ struct trailer {
 };
 
 _Static_assert(sizeof(struct trailer) == 40, "trailer");
-
-/* Words in the host's memory, each in a line of its own: the DPA writes back whole lines. */
-struct words {
-	uint64_t commands_head __attribute__((aligned(64)));
-	uint64_t arrivals_head __attribute__((aligned(64)));
-	uint64_t asleep __attribute__((aligned(64))); /* the leader waits for an event */
-	uint64_t completions_head __attribute__((aligned(64))); /* the host's */
-};
 
 struct queue {
 	uint64_t ring, record;
@@ -48,6 +41,7 @@ struct reader {
 	struct host_memory host;
 	struct queue done;
 	uint64_t ring, one, pointer;
+	uint64_t over; /* address of the first message's word at the sender: its bytes are read */
 	uint32_t number, index;
 	uint32_t one_key, gap;
 };
@@ -61,8 +55,8 @@ struct card {
 	dpamatch_config config;
 	uint64_t arena, arena_bytes;
 	struct host_memory host;
-	/* Host addresses. */
-	uint64_t words, commands, completions, staging, staging_stride;
+	struct dpamatch_map far; /* the host's rings and buffers */
+	uint64_t asleep; /* address of the host's word: the leader waits for an event */
 	struct queue arrivals, bell;
 	uint64_t rq_ring, rq_record;
 	uint32_t arena_key, log_depth;

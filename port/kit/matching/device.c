@@ -90,6 +90,7 @@ void dpamatch_read(const uint64_t *descriptor, void *target, uint32_t bytes)
 	struct reader *own = (struct reader *)flexio_dev_get_thread_local_storage();
 	uint64_t local = (uint64_t)target - own->pointer + own->host.base;
 	uint32_t remote_key = (uint32_t)descriptor[2];
+	uint64_t over = own->over + 8 * (descriptor[2] >> 32);
 	union flexio_dev_sqe_seg *entry;
 
 	if (bytes) {
@@ -97,13 +98,13 @@ void dpamatch_read(const uint64_t *descriptor, void *target, uint32_t bytes)
 		flexio_dev_swqe_seg_ctrl_set(entry, own->index++, own->number,
 					     MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
 					     FLEXIO_CTRL_SEG_RDMA_READ);
-		flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, descriptor[0]);
+		flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, descriptor[1]);
 		flexio_dev_swqe_seg_mem_ptr_data_set(entry + 2, bytes, own->host.key, local);
 	}
 	entry = send_entry(own->ring, own->index, LOG_SMALL);
 	flexio_dev_swqe_seg_ctrl_set(entry, own->index++, own->number, MLX5_CTRL_SEG_CE_CQE_ALWAYS,
 				     FLEXIO_CTRL_SEG_RDMA_WRITE);
-	flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, descriptor[1]);
+	flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, over);
 	flexio_dev_swqe_seg_mem_ptr_data_set(entry + 2, 8, own->one_key, own->one);
 	__dpa_thread_memory_writeback();
 	flexio_dev_qp_sq_ring_db(own->index, own->number);
@@ -157,7 +158,7 @@ static int take_commands(struct card *card, uint64_t window)
 
 	__dpa_thread_window_read_inv();
 	while (card->commands_taken < end) {
-		struct dpamatch_slot *from = slot(window + card->commands, card->commands_taken, depth);
+		struct dpamatch_slot *from = slot(window + card->far.commands.slots, card->commands_taken, depth);
 		struct dpamatch_slot *to = slot(card->map.commands.slots, card->commands_taken, depth);
 		uint64_t state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
 
@@ -165,13 +166,15 @@ static int take_commands(struct card *card, uint64_t window)
 			break;
 		struct dpamatch_slot own = *from;
 		if (own.entry.command.what == DPAMATCH_POST)
-			own.entry.command.buffer += window;
+			own.entry.command.words[DPAMATCH_POST_BUFFER] += window;
+		if (own.entry.command.what == DPAMATCH_RECEIVE)
+			own.entry.command.words[DPAMATCH_RECEIVE_BUFFER] += window;
 		copy_slot(to, &own, state);
 		card->commands_taken++;
 	}
 	if (card->commands_taken == first)
 		return 0;
-	store(window + card->words + offsetof(struct words, commands_head), card->commands_taken);
+	store(window + card->far.commands.head, card->commands_taken);
 	return 1;
 }
 
@@ -225,7 +228,7 @@ static int take_messages(struct card *card, uint64_t window)
 		card->given = free;
 		__dpa_thread_memory_fence(__DPA_RW, __DPA_W);
 		flexio_dev_dbr_rq_set_pi((uint32_t *)card->rq_record, (uint32_t)free);
-		store(window + card->words + offsetof(struct words, arrivals_head), free - depth);
+		store(window + card->far.arrivals.head, free - depth);
 		return 1;
 	}
 	return card->arrived != first;
@@ -235,7 +238,7 @@ static int take_messages(struct card *card, uint64_t window)
 static int give_results(struct card *card, uint64_t window)
 {
 	uint64_t depth = card->map.completions.depth, first = card->results;
-	uint64_t head = window + card->words + offsetof(struct words, completions_head);
+	uint64_t head = window + card->far.completions.head;
 
 	__dpa_thread_window_writeback();
 	for (;; card->results++) {
@@ -254,12 +257,12 @@ static int give_results(struct card *card, uint64_t window)
 		const struct dpamatch_forwarded *entry = &from->entry.forwarded;
 		if (entry->what == DPAMATCH_ARRIVAL_FORWARDED && entry->protocol == DPAMATCH_BUFFERED) {
 			uint64_t at = position & (depth - 1);
-			__builtin_memcpy((void *)(window + card->staging + at * card->staging_stride),
+			__builtin_memcpy((void *)(window + card->far.staging.first + at * card->far.staging.stride),
 					 (void *)(card->map.staging.first + at * card->map.staging.stride),
 					 entry->length);
 			__dpa_thread_window_writeback();
 		}
-		copy_slot(slot(window + card->completions, position, depth), from, state);
+		copy_slot(slot(window + card->far.completions.slots, position, depth), from, state);
 	}
 	if (card->results == first)
 		return 0;
@@ -298,7 +301,7 @@ __dpa_global__ void leader(uint64_t argument);
 __dpa_global__ void leader(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
-	uint64_t window = begin(), asleep = window + card->words + offsetof(struct words, asleep);
+	uint64_t window = begin(), asleep = window + card->asleep;
 	uint32_t budget = ROUNDS_MOST;
 
 	quiet(&card->bell);

@@ -5,10 +5,16 @@
  * Names: handlers, workers, receives, unexpected, bins, queue, barrier, removal. The card is
  * one process, the wire's sender another; both belong to this program. */
 #include <libflexio/flexio.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "../dpamatch_host.h"
 #include "common.h"
-#include "player.h"
 
 extern struct flexio_app *matching;
 extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
@@ -16,21 +22,29 @@ extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
 /* Longer messages go by rendezvous. */
 #define EAGER 128u
 #define ARENA (64u << 20)
-/* A message, and the three words and the trailer of a rendezvous. */
-#define SLOT_OF_MESSAGE (BYTES_MOST + 64u)
+/* Host's memory for a stream: at most so much for an operation. */
+#define OPERATION 48u
+#define ARENA_OF_OPERATION 2048u
+/* Messages that are leaving, and the bytes of one. */
 #define LOG_WIRE 6
+#define WIRE (1u << LOG_WIRE)
+#define SLOT_OF_MESSAGE 192u
+/* Seconds without progress after which the card counts as dead. */
+#define PATIENCE 60
 #define CHECK(call)                                \
 	do {                                       \
 		if (call)                          \
 			fail("it failed: " #call); \
 	} while (0)
 
+_Static_assert(EAGER + sizeof(struct trailer) <= SLOT_OF_MESSAGE, "a message fits");
+
 /* The host's memory, one region: every part begins with a line. */
 static struct memory {
-	struct words *words;
-	struct dpamatch_slot *commands, *completions;
-	uint8_t *staging, *buffers, *outgoing;
-	uint64_t *over; /* by arrival: its rendezvous is over */
+	uint64_t *asleep;
+	uint8_t *outgoing;
+	uint64_t *over; /* by arrival: the card has read it */
+	void *arena; /* of the library */
 } memory;
 
 static struct ibv_context *context;
@@ -42,8 +56,30 @@ static struct card card = {
 		    .communicators = 64, .queue = 128, .buffer_bytes = EAGER + sizeof(struct trailer),
 		    .fast_path = 3, .stamped = 1 },
 };
-static uint64_t card_daddr, wire_daddr, sent, left, released;
-static struct player player;
+static uint64_t card_daddr, wire_daddr, sent, left, released, rendezvous;
+static uint64_t *keys; /* by arrival: of a rendezvous message */
+static dpamatch_host *host;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "host: %s\n", what);
+	exit(1);
+}
+
+void dpamatch_panicked(void)
+{
+	fail("the library panicked");
+	abort();
+}
+
+static void *calloc_or_fail(size_t number, size_t bytes)
+{
+	void *range = calloc(number + 1, bytes);
+
+	if (!range)
+		fail("no memory");
+	return range;
+}
 
 static uint64_t device_memory(struct flexio_process *process, size_t bytes)
 {
@@ -134,7 +170,7 @@ static uint32_t make_key(struct flexio_process *process, uint64_t daddr, size_t 
 static struct flexio_event_handler *make_thread(flexio_func_t *function)
 {
 	uint64_t one = 1, rq, record, peer_rq, peer_record, peer_sq, own;
-	struct reader reader = { .host = card.host };
+	struct reader reader = { .host = card.host, .over = (uint64_t)memory.over };
 	struct flexio_event_handler_attr attr = { .host_stub_func = function };
 	struct flexio_event_handler *handler;
 	struct queue peer_queue = make_cq(wire_process, LOG_SMALL, NULL);
@@ -162,11 +198,10 @@ static void *part(uint8_t **next, uint64_t bytes)
 	return begin;
 }
 
-static void make_memory(uint64_t count)
+static void make_memory(dpamatch_bytes stream)
 {
-	uint64_t depth = card.config.queue, staged = card.config.buffer_bytes;
-	uint64_t bytes = 64u * 1024 + depth * (128 + staged + 64) +
-			 (count + 1) * (BYTES_MOST + SLOT_OF_MESSAGE + 64);
+	uint64_t count = stream.length / OPERATION, arena = (8u << 20) + count * ARENA_OF_OPERATION;
+	uint64_t bytes = arena + WIRE * SLOT_OF_MESSAGE + (count + 1) * 8 + 64 * 4;
 	uint8_t *next;
 
 	if (posix_memalign((void **)&next, 4096, bytes))
@@ -178,24 +213,17 @@ static void make_memory(uint64_t count)
 	if (!region)
 		fail("no memory region");
 	card.host.key = region->lkey;
-	memory.words = part(&next, sizeof(*memory.words));
-	memory.commands = part(&next, depth * 64);
-	memory.completions = part(&next, depth * 64);
-	card.staging_stride = (staged + 63) / 64 * 64;
-	memory.staging = part(&next, depth * card.staging_stride);
-	memory.buffers = part(&next, count * BYTES_MOST);
-	memory.outgoing = part(&next, count * SLOT_OF_MESSAGE);
-	memory.over = part(&next, count * 8);
-	card.words = (uint64_t)memory.words;
-	card.commands = (uint64_t)memory.commands;
-	card.completions = (uint64_t)memory.completions;
-	card.staging = (uint64_t)memory.staging;
-	player = (struct player){
-		.buffers = (uint64_t)memory.buffers,
-		.commands = { card.commands, depth, (uint64_t)&memory.words->commands_head },
-		.arrivals = { 0, depth, (uint64_t)&memory.words->arrivals_head },
-		.completions = { card.completions, depth, (uint64_t)&memory.words->completions_head },
-	};
+	memory.asleep = part(&next, 8);
+	memory.outgoing = part(&next, WIRE * SLOT_OF_MESSAGE);
+	memory.over = part(&next, (count + 1) * 8);
+	memory.arena = part(&next, arena);
+	card.asleep = (uint64_t)memory.asleep;
+	keys = calloc_or_fail(count, sizeof(*keys));
+	host = dpamatch_host_new(memory.arena, arena, stream, card.config.queue, EAGER,
+				 card.config.unexpected);
+	if (!host)
+		fail("no stream, or no rings of that size");
+	dpamatch_host_map(host, &card.far);
 }
 
 static void make_card(void)
@@ -234,73 +262,117 @@ static void make_card(void)
 	for (uint32_t at = 1; at < card.config.workers; at++)
 		CHECK(flexio_event_handler_run(threads[at], start + at * sizeof(struct worker_state)));
 	CHECK(flexio_event_handler_run(threads[0], card_daddr));
-	memory.words->asleep = 1;
+	*memory.asleep = 1;
 	connect_both(qp, peer);
 }
 
-/* The player's calls. */
-
-static int send_it(uint64_t arrival, const struct dpamatch_entry *entry, const uint8_t *bytes,
-		   uint64_t stamp)
+static int is_ready(const struct dpamatch_ring *ring, uint64_t position)
 {
-	uint8_t *message = memory.outgoing + arrival * SLOT_OF_MESSAGE;
-	uint64_t padded = (entry->length + 7u) / 8 * 8;
-	uint64_t *words = (uint64_t *)(message + BYTES_MOST);
-	struct trailer trailer;
-	uint64_t from = (uint64_t)message;
+	const struct dpamatch_slot *slot = (const struct dpamatch_slot *)ring->slots;
+	uint64_t state = __atomic_load_n(&slot[position & (ring->depth - 1)].state, __ATOMIC_ACQUIRE);
 
-	if (sent - left >= 1u << LOG_WIRE)
-		return 0;
-	memcpy(message, bytes, entry->length);
-	memcpy(&trailer, entry, offsetof(struct trailer, stamp));
-	trailer.stamp = stamp;
-	if (entry->length > EAGER) {
-		/* The descriptor is the message: where the bytes are, what says that they are read. */
-		trailer.protocol = DPAMATCH_RENDEZVOUS;
-		words[0] = from;
-		words[1] = (uint64_t)&memory.over[arrival];
-		words[2] = region->rkey;
-		from = (uint64_t)words;
-		padded = 3 * sizeof(*words);
-	}
-	memcpy((void *)(from + padded), &trailer, offsetof(struct trailer, stamp) + 8);
-	CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr, from,
-				  padded + sizeof(trailer)));
-	sent++;
-	return 1;
+	return (state & 1) == ((position & ring->depth) == 0);
 }
 
-static void wait_a_little(void)
+static uint64_t head(const struct dpamatch_ring *ring)
 {
-	uint64_t next = __atomic_load_n(&memory.words->commands_head, __ATOMIC_ACQUIRE), result;
-	int waits = (memory.commands[next & (player.commands.depth - 1)].state & 1) ==
-		    ((next & player.commands.depth) == 0);
+	return __atomic_load_n((uint64_t *)ring->head, __ATOMIC_ACQUIRE);
+}
 
-	/* A command, or room for results: the leader may wait for either. */
-	if ((waits || memory.words->completions_head != released) &&
-	    __atomic_exchange_n(&memory.words->asleep, 0, __ATOMIC_SEQ_CST)) {
-		released = memory.words->completions_head;
+/* Sends the library's next message: its bytes, then the trailer. */
+static void send_next(void)
+{
+	uint64_t place = sent & (card.far.arrivals.depth - 1), bytes;
+	const struct dpamatch_slot *slot = (const struct dpamatch_slot *)card.far.arrivals.slots + place;
+	const struct dpamatch_entry *entry = &slot->entry.message;
+	uint8_t *message = memory.outgoing + (sent & (WIRE - 1)) * SLOT_OF_MESSAGE;
+	struct trailer trailer;
+
+	memcpy(&trailer, entry, offsetof(struct trailer, stamp));
+	trailer.stamp = slot->state >> 1;
+	bytes = entry->length;
+	if (entry->protocol == DPAMATCH_RENDEZVOUS) {
+		uint64_t words[3] = { 0, 0, region->rkey | sent << 32 };
+
+		memcpy(words, entry->payload, sizeof(*words));
+		words[1] = dpamatch_host_region(host, words[0]);
+		keys[sent] = words[0];
+		rendezvous++;
+		bytes = sizeof(words);
+		memcpy(message, words, bytes);
+	} else if (entry->protocol == DPAMATCH_BUFFERED) {
+		const struct dpamatch_buffers *bounce = &card.far.bounce;
+
+		memcpy(message, (const void *)(bounce->first + place * bounce->stride), bytes);
+	} else {
+		memcpy(message, entry->payload, bytes);
+	}
+	bytes = (bytes + 7) / 8 * 8;
+	memcpy(message + bytes, &trailer, sizeof(trailer));
+	CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr, (uint64_t)message,
+				  bytes + sizeof(trailer)));
+	sent++;
+}
+
+static void watch(void)
+{
+	static uint64_t seen = UINT64_MAX;
+	static time_t since;
+	uint64_t now = sent + head(&card.far.commands) + head(&card.far.arrivals) +
+		       head(&card.far.completions);
+
+	if (now != seen) {
+		seen = now;
+		since = time(NULL);
+	}
+	if (time(NULL) - since > PATIENCE)
+		fail("the card does not answer");
+	if (flexio_err_status_get(card_process) || flexio_err_status_get(wire_process))
+		fail("a process has ended");
+}
+
+/* Sends messages, and wakes the leader for a command or for room for results. */
+static void work(void)
+{
+	uint64_t result;
+
+	while (sent - left < WIRE && is_ready(&card.far.arrivals, sent))
+		send_next();
+	if ((is_ready(&card.far.commands, head(&card.far.commands)) ||
+	     head(&card.far.completions) != released) &&
+	    __atomic_exchange_n(memory.asleep, 0, __ATOMIC_SEQ_CST)) {
+		released = head(&card.far.completions);
 		CHECK(flexio_process_call(card_process, &ring_bell, &result,
 					  (uint64_t)card.bell.number));
 	}
-	if (flexio_err_status_get(card_process) || flexio_err_status_get(wire_process))
-		fail("a process has ended");
 	if (sent != left)
 		CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr,
 					  (uint64_t)0, (uint64_t)0));
+	watch();
 	usleep(20);
 }
 
-static const void *staged(uint64_t position)
+static dpamatch_bytes map_file(const char *name)
 {
-	return memory.staging + (position & (card.config.queue - 1)) * card.staging_stride;
+	struct stat about;
+	int file = open(name, O_RDONLY);
+
+	if (file < 0 || fstat(file, &about) != 0)
+		fail("cannot open a file");
+	dpamatch_bytes bytes = { .length = (size_t)about.st_size };
+	bytes.start = mmap(NULL, bytes.length, PROT_READ, MAP_SHARED, file, 0);
+	if (bytes.start == MAP_FAILED)
+		fail("cannot map a file");
+	close(file);
+	return bytes;
 }
 
-static void read_message(const uint64_t descriptor[3], void *target, uint32_t bytes)
+static void write_file(const char *name, dpamatch_bytes bytes)
 {
-	if (bytes)
-		memcpy(target, (const void *)descriptor[0], bytes);
-	*(uint64_t *)descriptor[1] = 1;
+	FILE *out = fopen(name, "wb");
+
+	if (!out || fwrite(bytes.start, 1, bytes.length, out) != bytes.length || fclose(out) != 0)
+		fail("cannot write the outcomes");
 }
 
 static void read_option(const char *word)
@@ -328,8 +400,7 @@ int main(int count, char **words)
 {
 	if (count < 3)
 		fail("use: matching STREAM OUTCOMES [NAME=VALUE]...");
-	uint64_t number, rendezvous = 0;
-	const struct operation *stream = map_stream(words[1], &number);
+	dpamatch_bytes stream = map_file(words[1]);
 	for (int at = 3; at < count; at++)
 		read_option(words[at]);
 	if (card.config.workers == 0 || card.config.workers > WORKERS_MOST ||
@@ -342,21 +413,18 @@ int main(int count, char **words)
 		fail("no device");
 	CHECK(flexio_process_create(context, matching, NULL, &card_process));
 	CHECK(flexio_process_create(context, matching, NULL, &wire_process));
-	make_memory(number);
+	make_memory(stream);
 	make_card();
-	player.send = send_it;
-	player.wait = wait_a_little;
-	player.staged = staged;
-	player.read = read_message;
-	play_stream(&player, stream, number, words[2], card.config.bins);
+	dpamatch_bytes error = dpamatch_host_play(host, card.config.bins, work);
+	if (error.length) {
+		fprintf(stderr, "host: %.*s\n", (int)error.length, (const char *)error.start);
+		return 1;
+	}
+	write_file(words[2], dpamatch_host_outcomes(host));
 	/* Each rendezvous message that was taken, and no other, is over. */
 	for (uint64_t arrival = 0; arrival < sent; arrival++) {
-		const struct trailer *trailer =
-			(const void *)(memory.outgoing + arrival * SLOT_OF_MESSAGE + BYTES_MOST + 24);
-		if (trailer->protocol != DPAMATCH_RENDEZVOUS)
-			continue;
-		rendezvous++;
-		if (memory.over[arrival] != (uint64_t)was_taken(arrival))
+		if (keys[arrival] && (memory.over[arrival] || !dpamatch_host_region(host, keys[arrival])) !=
+					     dpamatch_host_was_taken(host, arrival))
 			fail("a rendezvous message is over too early or not at all");
 	}
 	printf("%lu messages, %lu of them by rendezvous\n", sent, rendezvous);

@@ -36,25 +36,19 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let mut install = Command::new(root().join("port/emulator/install.sh"));
     install.arg(&folder).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE", "dev");
     finish(install)?;
-    let library = target_folder().join("card-native");
-    let mut native = program("CARGO", "cargo");
-    native.current_dir(root().join("port/kit/card"));
-    native.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(&library);
     // The emulator runs the device part as code of this machine.
-    native.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
-    native.env_remove("CARGO_BUILD_TARGET").env_remove("CARGO_TARGET_DIR");
-    finish(native)?;
+    let card = native("card", FLAGS)?;
+    let player = native("host", "")?;
     let archive = folder.join("matching.a");
     let mut dpacc = Command::new(folder.join("bin/dpacc"));
     dpacc.arg(source("device.c")).arg("-o").arg(&archive).arg("--app-name=matching");
     dpacc.arg("--devicecc-options=-Wall,-Wextra,-Werror");
-    let library = library.join("release").display().to_string();
-    dpacc.arg(format!("-device-libs=-L{library},-ldpamatch_card"));
+    dpacc.arg(format!("-device-libs=-L{},-ldpamatch_card", card.display()));
     finish(dpacc)?;
     let host = folder.join("matching");
     let mut compiler = program("CC", "cc");
     compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source("host.c"));
-    compiler.arg(source("player.c")).arg(&archive);
+    compiler.arg(&archive).arg(player.join("libdpamatch_host.a"));
     compiler.arg("-I").arg(folder.join("include"));
     compiler.arg("-I").arg(folder.join("include/fallback"));
     compiler.arg(format!("-Wl,-rpath,{}", folder.join("lib").display()));
@@ -62,6 +56,18 @@ pub fn build() -> Result<PathBuf, BuildError> {
     compiler.arg(&host);
     finish(compiler)?;
     Ok(host)
+}
+
+/// Builds a static library of the kit for this machine; returns its folder.
+fn native(name: &str, flags: &str) -> Result<PathBuf, BuildError> {
+    let library = target_folder().join(format!("{name}-native"));
+    let mut cargo = program("CARGO", "cargo");
+    cargo.current_dir(root().join("port/kit").join(name));
+    cargo.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(&library);
+    cargo.env("RUSTFLAGS", flags).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo.env_remove("CARGO_BUILD_TARGET").env_remove("CARGO_TARGET_DIR");
+    finish(cargo)?;
+    Ok(library.join("release"))
 }
 
 /// Plays a job's stream with options of the program and of the emulator (`DPA_` names). Answers

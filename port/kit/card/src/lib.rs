@@ -6,8 +6,6 @@
 
 extern crate alloc;
 
-mod arena;
-
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -16,6 +14,10 @@ use dpa_model::{
     Barrier, BusMap, Choice, FastPath, Footprint, Leader, Nic, NicConfig, Options, Order, Removal,
     Round, Worker,
 };
+use dpamatch_player::Arena;
+
+#[global_allocator]
+static ARENA: Arena<1> = Arena::empty();
 
 unsafe extern "C" {
     fn dpamatch_panicked() -> !;
@@ -101,7 +103,8 @@ pub unsafe extern "C" fn dpamatch_new(
     arena: *mut c_void,
     bytes: usize,
 ) -> *mut Card {
-    arena::hand_over(arena.addr(), bytes);
+    // SAFETY: the caller gives the range away.
+    unsafe { ARENA.hand_over(arena.addr(), bytes) };
     let config = config.nic();
     // The tables need the footprint and its bookkeeping.
     let needed = Footprint::of(&config);

@@ -6,7 +6,7 @@ use dpa_model::{
 };
 
 /// Forwarded receives and messages, not yet matched.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Software {
     lists: TwoLists<ForwardedRequest, (Message, Payload)>,
     forwarded: usize,

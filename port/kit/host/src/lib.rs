@@ -1,0 +1,155 @@
+//! The host's end of the program in C beside this library; `dpamatch_host.h` documents each
+//! function.
+//!
+//! Host and wire of the library play a stream on the rings of a NIC that never runs. The program
+//! moves entries between these rings and the card's.
+#![no_std]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::ffi::c_void;
+
+use dpa_model::{BusMap, Leader, Nic, NicConfig};
+use dpamatch_player::{Arena, Player};
+
+/// Every allocation begins a cache line, since the card writes back whole lines.
+#[global_allocator]
+static ARENA: Arena<64> = Arena::empty();
+
+unsafe extern "C" {
+    fn dpamatch_panicked() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: the program defines the function, which does not return.
+    unsafe { dpamatch_panicked() }
+}
+
+/// Rings and player. The program asks for regions while the player runs, so no reference to the
+/// whole ever exists.
+#[derive(Debug)]
+pub struct Host {
+    leader: Leader,
+    player: Player,
+    error: String,
+}
+
+/// Bytes of the library, which stay as they are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    start: *const u8,
+    length: usize,
+}
+
+impl Bytes {
+    fn of(bytes: &[u8]) -> Self {
+        Self { start: bytes.as_ptr(), length: bytes.len() }
+    }
+}
+
+/// Builds rings of `queue` entries in `arena`, `bytes` of zeros aligned to 64, for a stream.
+///
+/// # Safety
+/// From now on the arena belongs to this library, and this is the only call. `stream` is readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_new(
+    arena: *mut c_void,
+    bytes: usize,
+    stream: Bytes,
+    queue: u32,
+    eager_limit: u32,
+    unexpected: u32,
+) -> *mut Host {
+    // SAFETY: the caller gives the range away.
+    unsafe { ARENA.hand_over(arena.expose_provenance(), bytes) };
+    // SAFETY: the caller's promise.
+    let stream = unsafe { core::slice::from_raw_parts(stream.start, stream.length) };
+    let queue = queue as usize;
+    let config = NicConfig {
+        handlers: 1,
+        workers: 1,
+        receives: 1,
+        bins: 1,
+        communicators: 1,
+        completion_queues: 1,
+        completion_queue: queue,
+        bounce_buffers: queue,
+        eager_limit: eager_limit as usize,
+        unexpected: unexpected as usize,
+        unexpected_buffers: 0,
+        command_queue: queue,
+        completion_ring: queue,
+        ..NicConfig::default()
+    };
+    let Ok(Nic { leader, host, sender, .. }) = Nic::new(&config) else {
+        return core::ptr::null_mut();
+    };
+    Player::new(host, sender, stream).map_or(core::ptr::null_mut(), |player| {
+        Box::into_raw(Box::new(Host { leader, player, error: String::new() }))
+    })
+}
+
+/// Says where the rings and buffers are.
+///
+/// # Safety
+/// `host` is from `dpamatch_host_new`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_map(host: *const Host, map: &mut BusMap) {
+    // SAFETY: the leader is only read.
+    *map = unsafe { &(*host).leader }.bus();
+}
+
+/// Address of a rendezvous message's bytes, by the first word of its entry's payload. 0: the
+/// message is over.
+///
+/// # Safety
+/// `host` is from `dpamatch_host_new`, `key` from an entry of its arrivals. One thread makes all
+/// calls.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_region(host: *const Host, key: u64) -> u64 {
+    // SAFETY: the leader is only read. One thread uses all parts, and the player waits.
+    unsafe { (*host).leader.region(key) }.unwrap_or(0)
+}
+
+/// Plays the stream. `wait` moves entries between these rings and the card's. Returns why it
+/// failed, or nothing.
+///
+/// # Safety
+/// `host` is from `dpamatch_host_new`, and this is the only call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_play(
+    host: *mut Host,
+    bins: u32,
+    wait: extern "C" fn(),
+) -> Bytes {
+    // SAFETY: calls during `wait` use the leader alone.
+    let (player, error) = unsafe { (&mut (*host).player, &mut (*host).error) };
+    let mut wait = || wait();
+    let played = player.create(bins, &mut wait).and_then(|()| player.play(&mut wait));
+    *error = played.err().unwrap_or_default();
+    Bytes::of(error.as_bytes())
+}
+
+/// The outcomes' records so far.
+///
+/// # Safety
+/// `host` is from `dpamatch_host_new`, and no other call runs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_outcomes(host: *const Host) -> Bytes {
+    // SAFETY: no other call runs.
+    Bytes::of(unsafe { &(*host).player }.outcomes())
+}
+
+/// Whether a receive or a matched probe took the message.
+///
+/// # Safety
+/// `host` is from `dpamatch_host_new`, and no other call runs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_host_was_taken(host: *const Host, arrival: u64) -> bool {
+    // SAFETY: no other call runs.
+    !unsafe { &(*host).player }.feeder.is_unexpected(arrival)
+}

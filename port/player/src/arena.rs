@@ -1,0 +1,64 @@
+//! Allocation from one range that the program provides. It never frees: the card's side allocates
+//! nothing after set-up. A port may use its system's allocator.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// One range of zeros, given out from its start. Each allocation is aligned to at least `LEAST`.
+#[derive(Debug)]
+pub struct Arena<const LEAST: usize> {
+    start: AtomicUsize,
+    /// First free byte.
+    next: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl<const LEAST: usize> Arena<LEAST> {
+    /// An arena without memory.
+    pub const fn empty() -> Self {
+        Self { start: AtomicUsize::new(0), next: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+    }
+
+    /// Takes the memory over.
+    ///
+    /// # Safety
+    /// The range is valid and zero, belongs to this arena from now on, and this is the only call.
+    pub unsafe fn hand_over(&self, start: usize, bytes: usize) {
+        self.start.store(start, Relaxed);
+        self.next.store(start, Relaxed);
+        self.end.store(start.saturating_add(bytes), Relaxed);
+    }
+
+    /// Bytes given out so far.
+    pub fn taken(&self) -> usize {
+        self.next.load(Relaxed) - self.start.load(Relaxed)
+    }
+}
+
+// SAFETY: each call gets its own range out of the one that was handed over; no range is given out
+// twice.
+unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let end = self.end.load(Relaxed);
+        let mut next = self.next.load(Relaxed);
+        loop {
+            let first = next.next_multiple_of(layout.align().max(LEAST));
+            let Some(after) = first.checked_add(layout.size()).filter(|&after| after <= end) else {
+                return core::ptr::null_mut();
+            };
+            match self.next.compare_exchange_weak(next, after, Relaxed, Relaxed) {
+                Ok(_) => return core::ptr::with_exposed_provenance_mut(first),
+                Err(seen) => next = seen,
+            }
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`. The range was zeros and is given
+        // out once.
+        unsafe { self.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
