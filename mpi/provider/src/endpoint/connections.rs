@@ -78,6 +78,10 @@ impl Connections {
         self.rows.get_mut(key)
     }
 
+    pub(super) fn each_peer(&self, what: impl FnMut(PeerId)) {
+        self.rows.iter().map(|(_, connection)| connection.peer).for_each(what);
+    }
+
     /// Calls a function with each link.
     #[inline(always)]
     pub(super) fn each_link(&mut self, mut what: impl FnMut(&mut Link)) {

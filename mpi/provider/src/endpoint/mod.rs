@@ -60,12 +60,17 @@ pub(crate) struct Vector {
     pub(crate) events: Option<Arc<crate::objects::Events>>,
     /// The first entry of each peer, by its number.
     of_peer: Vec<u64>,
+    /// Removed entries, which later insertions get.
+    free: Vec<u64>,
 }
 
 impl Vector {
     pub(crate) fn insert(&mut self, peer: PeerId) -> u64 {
-        let row = self.rows.len() as u64;
-        self.rows.push(Some(peer));
+        let row = self.free.pop().unwrap_or(self.rows.len() as u64);
+        match self.rows.get_mut(row as usize) {
+            Some(place) => *place = Some(peer),
+            None => self.rows.push(Some(peer)),
+        }
         if peer.index() >= self.of_peer.len() {
             self.of_peer.resize(peer.index() + 1, FI_ADDR_UNSPEC);
         }
@@ -80,6 +85,7 @@ impl Vector {
         let Some(peer) = slot.and_then(Option::take) else { return false };
         let next = self.rows.iter().position(|&other| other == Some(peer));
         self.of_peer[peer.index()] = next.map_or(FI_ADDR_UNSPEC, |row| row as u64);
+        self.free.push(row);
         true
     }
 
@@ -133,6 +139,39 @@ impl State {
         for &index in endpoints {
             if let Some(endpoint) = self.endpoints.get_mut(index) {
                 endpoint.progress(&mut self.common);
+            }
+        }
+        self.forget_peers_if_crowded();
+    }
+
+    #[inline(always)]
+    pub(crate) fn forget_peers_if_crowded(&mut self) {
+        if self.common.peers.is_crowded() {
+            self.forget_peers();
+        }
+    }
+
+    /// Forgets the peers without a connection that no address vector, receive, message or completion
+    /// refers to. A log names peers by number, so no peer of a logged domain is forgotten.
+    #[cold]
+    fn forget_peers(&mut self) {
+        let Self { common, endpoints } = self;
+        let mut kept = vec![common.options.log.is_some(); common.peers.count()];
+        for (_, vector) in &common.vectors {
+            vector.rows.iter().flatten().for_each(|peer| kept[peer.index()] = true);
+        }
+        for (_, queue) in &common.queues {
+            queue.ready.iter().for_each(|done| kept[done.from.peer.index()] = true);
+        }
+        for (_, endpoint) in endpoints.iter_mut() {
+            endpoint.settle(common);
+            endpoint.each_peer(|peer| kept[peer.index()] = true);
+        }
+        for peer in common.peers.keep(&kept) {
+            for (_, endpoint) in endpoints.iter_mut() {
+                if let Some(route) = endpoint.routes.get_mut(peer.index()) {
+                    *route = None;
+                }
             }
         }
     }
@@ -333,6 +372,15 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn completes_only_in(&self, queue: usize) -> bool {
         self.rx.queue == Some(queue) && self.rx.counter.is_none()
+    }
+
+    /// Calls a function with each peer that something here refers to.
+    fn each_peer(&self, mut what: impl FnMut(PeerId)) {
+        self.connections.each_peer(&mut what);
+        self.posts.iter().filter_map(|(_, post)| post.source).for_each(&mut what);
+        self.messages.iter().for_each(|(_, message)| what(message.peer));
+        let taken = self.usage.iter().flat_map(|usage| &usage.taken);
+        taken.for_each(|taken| what(taken.peer));
     }
 
     /// The source of a completion.

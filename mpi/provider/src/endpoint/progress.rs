@@ -545,9 +545,11 @@ impl Endpoint {
         self.hold_batch();
         let peer = self.connections.remove(index).peer;
         // A new connection may soon have its number.
-        self.routes.iter_mut().filter(|route| **route == Some(index)).for_each(|route| {
+        if let Some(route) = self.routes.get_mut(peer.index())
+            && *route == Some(index)
+        {
             *route = Some(GONE);
-        });
+        }
         self.messages.iter_mut().filter(|message| message.connection == index).for_each(
             |message| {
                 message.connection = GONE;

@@ -159,6 +159,7 @@ unsafe fn read_some(
     count: usize,
     from: *mut FiAddr,
 ) -> isize {
+    state.forget_peers_if_crowded();
     let State { common, endpoints } = &mut *state;
     let queue = &common.queues[index];
     // SAFETY: the program's buffer has room for `count` entries of the format it chose, and `from`,

@@ -12,7 +12,8 @@ use super::side::{Side, pair};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
 use crate::wire::{
-    Address, EAGER_MAX, Kind, Record, TcpChoice, connect, flag, new_file, ring_bytes, send_file,
+    Address, EAGER_MAX, Kind, PEERS_MIN, Record, TcpChoice, connect, flag, new_file, ring_bytes,
+    send_file,
 };
 
 pub(super) fn address(side: &Side) -> Address {
@@ -189,21 +190,50 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     drop(silent);
 }
 
-/// Peers that leave add no work to a round of progress.
+/// Peers that leave add no work to a round of progress and take no memory for ever. Those that
+/// something refers to keep their numbers.
 #[test]
 fn gone_peers_are_forgotten() {
     let b = Side::open(|_| ());
     let to = address(&b);
-    for gone in 1..=200 {
-        let from = Address::fresh().expect("an address");
-        drop(connect(&from, &to, 512).expect("a link"));
+    let fresh = || Address::fresh().expect("an address");
+    let call = |from: &Address| connect(from, &to, 512).expect("a link");
+    let message = |tag| Record { flags: flag::TAGGED, tag, ..Record::new(Kind::Eager) };
+    // The first is in the vector, a message of the second waits, the third stays connected, and a
+    // completion of the fourth waits.
+    let [listed, waits, stays, ends] = [fresh(), fresh(), fresh(), fresh()];
+    let row = b.insert(&listed.to_bytes());
+    let mut posted = [];
+    assert_eq!(b.receive(&mut posted, FI_ADDR_UNSPEC, (6, 0), 3), 0);
+    for (gone, (from, tag)) in (1..).zip([(listed, 4), (waits, 5), (ends, 6)]) {
+        assert_eq!(call(&from).put_head(message(tag)), Ok(true));
+        until(&b, |seen| seen.lost == gone);
+    }
+    let mut link = call(&stays);
+    until(&b, |seen| seen.connected == 4);
+    for gone in 4..3 * PEERS_MIN as u64 {
+        drop(call(&fresh()));
         until(&b, |seen| seen.lost == gone);
     }
     // SAFETY: a domain of this side.
-    let (now, places) = unsafe {
-        crate::objects::in_domain(b.domain, |state| state.endpoints[0].connections_and_places())
+    let (peers, (now, places)) = unsafe {
+        crate::objects::in_domain(b.domain, |state| {
+            (state.common.peers.count(), state.endpoints[0].connections_and_places())
+        })
     };
-    assert!(now == 0 && places <= 8, "{now} connections, {places} places");
+    assert_eq!((peers, now), (PEERS_MIN, 1));
+    assert!(places <= 8, "{places} places");
+
+    assert_eq!(link.put_head(message(7)), Ok(true));
+    let [of_ends, of_waits, of_stays] =
+        [&ends, &waits, &stays].map(|one| b.insert(&one.to_bytes()));
+    let done = b.read().expect("a completion that waits");
+    assert_eq!((done.context(), done.from), (3, of_ends));
+    for (source, tag) in [(row, 4), (of_waits, 5), (of_stays, 7)] {
+        assert_eq!(b.receive(&mut [], source, (tag, 0), 1), 0);
+        let done = b.wait(&[]);
+        assert_eq!((done.err, done.entry.tag, done.from), (0, tag, source));
+    }
 }
 
 /// A message of a lost peer waits for its receive. The endpoint does not ask the newer peer with

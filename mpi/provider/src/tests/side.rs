@@ -119,6 +119,13 @@ impl Side {
         row
     }
 
+    /// Takes a peer out of the vector.
+    pub(super) fn remove(&self, row: u64) {
+        let mut rows = [row];
+        // SAFETY: one row.
+        assert_eq!(unsafe { call!(self.vector, ops, remove, rows.as_mut_ptr(), 1, 0) }, 0);
+    }
+
     pub(super) fn send(&self, bytes: &[u8], to: u64, tag: u64, context: usize) -> isize {
         // SAFETY: the tests keep buffers until the completion.
         unsafe {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::rogue::{address, totals};
 use super::side::{Side, pattern};
 use crate::bindings::*;
-use crate::wire::{Address, EAGER_MAX, Kind, Link, Record, connect, flag};
+use crate::wire::{Address, EAGER_MAX, Kind, Link, PEERS_MIN, Record, connect, flag};
 
 /// Rounds of the short run.
 const ROUNDS: usize = 60;
@@ -63,6 +63,7 @@ fn guest(server: &Side, round: usize, dies: bool) -> Duration {
         ends.sort_unstable();
         assert_eq!(ends, [(9, FI_ECONNRESET), (10, FI_ECONNRESET)]);
     }
+    server.remove(to_peer);
     longest
 }
 
@@ -124,11 +125,12 @@ fn peers_come_die_lie_and_stop() {
     drop(stopped);
     (0..500).for_each(|_| server.progress());
     // SAFETY: a domain of this side.
-    let (now, places) = unsafe {
+    let (peers, (now, places)) = unsafe {
         crate::objects::in_domain(server.domain, |state| {
-            state.endpoints[0].connections_and_places()
+            (state.common.peers.count(), state.endpoints[0].connections_and_places())
         })
     };
+    assert!(peers <= PEERS_MIN, "{peers} peers");
     assert!(now == 1 && places <= 8, "{now} connections, {places} places");
     let seen = totals(&server);
     let rounds = round as u64;
