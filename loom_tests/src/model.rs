@@ -8,6 +8,9 @@ use crate::check::{explore, report};
 use crate::paths::Paths;
 use crate::stream::{Crew, Stream};
 
+/// Names of paths.
+pub type Names<'a> = &'a [&'static str];
+
 /// Extent of a model's exploration. `DPAMATCH_LOOM_FULL=1` selects the full set.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
@@ -67,13 +70,7 @@ fn explores(crew: Crew) -> bool {
 ///
 /// # Panics
 /// See [`shared`] and [`alone`].
-pub fn stream(
-    name: &str,
-    stream: Stream,
-    extent: Extent,
-    expected: &[&'static str],
-    never: &[&'static str],
-) {
+pub fn stream(name: &str, stream: Stream, extent: Extent, expected: Names<'_>, never: Names<'_>) {
     alone(name, stream.clone(), expected, &[]);
     shared(name, stream, extent, expected, never);
 }
@@ -87,8 +84,8 @@ pub fn alone_in_full_set(
     name: &str,
     stream: Stream,
     extent: Extent,
-    expected: &[&'static str],
-    never: &[&'static str],
+    expected: Names<'_>,
+    never: Names<'_>,
 ) {
     if is_full() {
         alone(name, stream.clone(), expected, &[]);

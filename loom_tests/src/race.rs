@@ -5,11 +5,12 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use dpa_model::{
-    Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId,
-    Round, Selector, Sender, TwoLists, Wait, Worker,
+    CommId, Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options,
+    RequestId, Round, Selector, Sender, TwoLists, Wait, Worker,
 };
 
 use crate::paths::Paths;
+use crate::stream::{envelope, payload};
 use crate::threads;
 use crate::{explore, report};
 
@@ -54,8 +55,7 @@ pub fn build(config: NicConfig) -> Parts {
 pub fn build_as(config: NicConfig) -> Parts {
     let Nic { mut leader, workers, mut host, sender } =
         Nic::new(&config).expect("a valid configuration");
-    host.create(dpa_model::CommId(0), config.bins as u32, Hints::default(), 0)
-        .expect("room for a command");
+    host.create(CommId(0), config.bins as u32, Hints::default(), 0).expect("room for a command");
     assert_eq!(leader.round(1), Round::Worked);
     assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
     Parts {
@@ -64,6 +64,26 @@ pub fn build_as(config: NicConfig) -> Parts {
         host: ManuallyDrop::new(host),
         sender: ManuallyDrop::new(sender),
     }
+}
+
+/// Posts a receive of 64 bytes in communicator 0.
+pub fn post_one(host: &mut HostPort, selector: Selector) -> (RequestId, Selector) {
+    let request = host.post(CommId(0), selector, vec![0xFF; 64], 0);
+    (request.expect("room for a command"), selector)
+}
+
+/// Sends eight bytes with tag 7 in communicator 0.
+pub fn send_one(sender: &mut Sender, source: u32, number: u64) {
+    let sent = sender.try_send(envelope(0, source, 7), &payload(number, 8), 0);
+    sent.expect("room for a message");
+}
+
+/// A role that returns nothing.
+pub fn act(role: impl FnOnce() + Send + 'static) -> Role {
+    Box::new(move || {
+        role();
+        Ends::default()
+    })
 }
 
 /// The leader's role until it has admitted this many posts and matched this many messages.
@@ -99,12 +119,11 @@ pub fn lead(
 
 /// Another worker's role: its slice of one block.
 pub fn work(mut worker: Box<Worker>) -> Role {
-    Box::new(move || {
+    act(move || {
         let mut wait = Wait::new();
         while !worker.round() {
             wait.pause();
         }
-        Ends::default()
     })
 }
 
@@ -218,7 +237,7 @@ impl Replay<'_> {
         let receive = self.place(request);
         assert_eq!(receive, self.next, "posts took effect out of order");
         self.next += 1;
-        let matched = self.oracle.post(receive, dpa_model::CommId(0), self.posted[receive].1);
+        let matched = self.oracle.post(receive, CommId(0), self.posted[receive].1);
         matched.map(|(_, arrival)| arrival)
     }
 
@@ -257,8 +276,7 @@ impl Replay<'_> {
             }
             Event::PostForwarded { request } => {
                 let receive = self.place(request.id());
-                let here =
-                    self.software.post(receive, dpa_model::CommId(0), self.posted[receive].1);
+                let here = self.software.post(receive, CommId(0), self.posted[receive].1);
                 assert_eq!(
                     self.post(request.id()),
                     here.map(|(_, arrival)| arrival),
@@ -276,9 +294,9 @@ impl Replay<'_> {
                 let &(_, selector, take) = probe.expect("a probe of this model");
                 paths.note(if found.is_some() { "probe found" } else { "probe missed" });
                 let oldest = if take {
-                    self.oracle.take(dpa_model::CommId(0), selector)
+                    self.oracle.take(CommId(0), selector)
                 } else {
-                    self.oracle.probe(dpa_model::CommId(0), selector).copied()
+                    self.oracle.probe(CommId(0), selector).copied()
                 };
                 assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message");
             }

@@ -6,7 +6,7 @@
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{Barrier, FastPath, Hints, NicConfig, Operation, Options, Removal};
-use loom_tests::model::{Extent, alone, shared, stream};
+use loom_tests::model::{Extent, Names, alone, shared, stream};
 use loom_tests::stream::{Stream, paper, post, post_in, send, send_in, tiny};
 
 const TWO: Extent = Extent::EXHAUSTIVE;
@@ -29,13 +29,7 @@ fn bitmap(fast_path: FastPath) -> Options {
 }
 
 /// Workers that meet at a bitmap. A lone leader has no such barrier.
-fn meeting(
-    name: &str,
-    stream: Stream,
-    extent: Extent,
-    expected: &[&'static str],
-    never: &[&'static str],
-) {
+fn meeting(name: &str, stream: Stream, extent: Extent, expected: Names<'_>, never: Names<'_>) {
     shared(&format!("{name}, bitmap"), stream, extent, expected, never);
 }
 
@@ -47,38 +41,20 @@ fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
 
 /// Three handlers, twice: removal at the boundary, to explore conflict and resolution deeply, and
 /// removal under the bins' locks during the block.
-fn three(
-    name: &str,
-    options: Options,
-    steps: &[Operation],
-    expected: &[&'static str],
-    never: &[&'static str],
-) {
+fn three(name: &str, options: Options, steps: &[Operation], expected: Names<'_>, never: Names<'_>) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
     stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
 }
 
-fn four(
-    name: &str,
-    options: Options,
-    steps: &[Operation],
-    expected: &[&'static str],
-    never: &[&'static str],
-) {
+fn four(name: &str, options: Options, steps: &[Operation], expected: Names<'_>, never: Names<'_>) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(4, deferred, steps), FOUR, expected, never);
     stream(name, of(4, options, steps), FOUR_REMOVING, expected, never);
 }
 
 /// Two handlers, every interleaving.
-fn two(
-    name: &str,
-    options: Options,
-    steps: &[Operation],
-    expected: &[&'static str],
-    never: &[&'static str],
-) {
+fn two(name: &str, options: Options, steps: &[Operation], expected: Names<'_>, never: Names<'_>) {
     stream(name, of(2, options, steps), TWO, expected, never);
 }
 

@@ -5,7 +5,9 @@
 use dpa_model::{
     CommId, Event, NicConfig, Options, Payload, Round, TwoLists, UnexpectedFull, Wait,
 };
-use loom_tests::race::{Ends, Role, build, build_as, lead, lead_until, model, run, work};
+use loom_tests::race::{
+    Ends, Role, act, build, build_as, lead, lead_until, model, post_one, run, send_one, work,
+};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 fn config(receives: usize) -> NicConfig {
@@ -22,10 +24,7 @@ fn post(
         let mut host = host;
         let mut posted = Vec::new();
         for &source in sources {
-            let selector = selector(source, Some(7));
-            let request =
-                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
-            posted.push((request, selector));
+            posted.push(post_one(&mut host, selector(source, Some(7))));
         }
         if cancel {
             host.cancel(posted[0].0, 0).expect("room for a command");
@@ -35,12 +34,11 @@ fn post(
 }
 
 fn send(sender: std::mem::ManuallyDrop<dpa_model::Sender>, sources: &'static [u32]) -> Role {
-    Box::new(move || {
+    act(move || {
         let mut sender = sender;
         for (number, &source) in (0..).zip(sources) {
             sender.send(envelope(0, source, 7), &payload(number, 8)).expect("the NIC runs");
         }
-        Ends::default()
     })
 }
 
@@ -95,11 +93,9 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
         let parts = build(config(4));
         let (mut host, mut sender) = (parts.host, parts.sender);
         let both: Role = Box::new(move || {
-            let selector = selector(Some(0), Some(7));
-            let request =
-                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
+            let posted = vec![post_one(&mut host, selector(Some(0), Some(7)))];
             sender.send(envelope(0, 0, 7), &payload(0, 8)).expect("the NIC runs");
-            Ends { host: Some(host), posted: vec![(request, selector)], ..Ends::default() }
+            Ends { host: Some(host), posted, ..Ends::default() }
         });
         let roles = vec![lead_until(parts.leader, 1, 1, 1), both];
         run(roles, rotation).replay(paths);
@@ -115,9 +111,7 @@ fn a_receive_is_waited_for_at_the_ring() {
         let mut host = parts.host;
         let post_and_wait: Role = Box::new(move || {
             host.hold_slots();
-            let selector = selector(Some(0), Some(7));
-            let request =
-                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
+            let (request, _) = post_one(&mut host, selector(Some(0), Some(7)));
             let mut wait = Wait::new();
             let (buffer, message) = loop {
                 if let Some(taken) = host.take_next(request.slot()) {
@@ -161,15 +155,10 @@ fn a_post_during_a_block_waits_for_its_end() {
     let expected = ["posts_late", "stored", "shared_blocks"];
     model("boundary/post during a block", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));
-        let first = selector(Some(0), Some(7));
-        let request =
-            parts.host.post(CommId(0), first, vec![0xFF; 64], 0).expect("room for a command");
+        let first = post_one(&mut parts.host, selector(Some(0), Some(7)));
         parts.leader.round(1);
         for (arrival, source) in [(0, 0), (1, 1)] {
-            parts
-                .sender
-                .try_send(envelope(0, source, 7), &payload(arrival, 8), 0)
-                .expect("room for a message");
+            send_one(&mut parts.sender, source, arrival);
         }
         let worker = parts.workers.pop().expect("a second worker");
         let roles = vec![
@@ -178,7 +167,7 @@ fn a_post_during_a_block_waits_for_its_end() {
             post(parts.host, &[Some(1)], false),
         ];
         let mut ends = run(roles, rotation);
-        ends.posted.insert(0, (request, first));
+        ends.posted.insert(0, first);
         assert_eq!(ends.replay(paths), (0, 0), "the lost message");
     });
 }
@@ -191,18 +180,10 @@ fn a_fallback_ends_while_messages_arrive() {
     model("boundary/end of a fallback", 3, Some(3), &expected, &[], |rotation, paths| {
         let mut parts = build(config(1));
         let one = selector(Some(0), Some(7));
-        let mut posted = Vec::new();
-        for _ in 0..2 {
-            let request =
-                parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
-            posted.push((request, one));
-        }
+        let posted = [(); 2].map(|()| post_one(&mut parts.host, one));
         parts.leader.round(1);
         for arrival in 0..2 {
-            parts
-                .sender
-                .try_send(envelope(0, 0, 7), &payload(arrival, 8), 0)
-                .expect("room for a message");
+            send_one(&mut parts.sender, 0, arrival);
             parts.leader.round(1);
         }
         let mut before = Vec::new();
@@ -217,8 +198,8 @@ fn a_fallback_ends_while_messages_arrive() {
         let mut host = parts.host;
         let offer: Role = Box::new(move || {
             host.hand_back(CommId(0), 2, &mut Vec::new()).expect("room for a command");
-            let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
-            Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
+            let posted = vec![post_one(&mut host, one)];
+            Ends { host: Some(host), posted, ..Ends::default() }
         });
         let roles = vec![lead_until(parts.leader, 1, 3, 3), offer, send(parts.sender, &[0])];
         let mut ends = run(roles, rotation);
@@ -256,9 +237,9 @@ fn probes_meet_arrivals() {
         let probe: Role = Box::new(move || {
             let look = host.probe(CommId(0), any, false, 0).expect("room for a command");
             let take = host.probe(CommId(0), any, true, 0).expect("room for a command");
-            let request = host.post(CommId(0), any, vec![0xFF; 64], 0).expect("room for a command");
+            let posted = vec![post_one(&mut host, any)];
             let probed = vec![(look, any, false), (take, any, true)];
-            Ends { host: Some(host), posted: vec![(request, any)], probed, ..Ends::default() }
+            Ends { host: Some(host), posted, probed, ..Ends::default() }
         });
         let roles = vec![
             lead(parts.leader, 1, |counts| {
@@ -320,17 +301,11 @@ fn a_command_that_waits_for_the_host_holds_the_messages_back() {
         let mut parts = build(NicConfig { completion_ring: 2, ..config(4) });
         assert!(parts.host.poll().is_none());
         let never_sent = selector(Some(0), Some(8));
-        let mut posted = Vec::new();
-        for _ in 0..2 {
-            let request = parts.host.post(CommId(0), never_sent, vec![0xFF; 64], 0);
-            posted.push((request.expect("room for a command"), never_sent));
-        }
+        let mut posted = Vec::from([(); 2].map(|()| post_one(&mut parts.host, never_sent)));
         assert_eq!(parts.leader.round(1), Round::Worked);
         let (mut host, mut sender) = (parts.host, parts.sender);
         let all: Role = Box::new(move || {
-            let wanted = selector(Some(0), Some(7));
-            let request = host.post(CommId(0), wanted, vec![0xFF; 64], 0);
-            posted.push((request.expect("room for a command"), wanted));
+            posted.push(post_one(&mut host, selector(Some(0), Some(7))));
             sender.send(envelope(0, 0, 7), &payload(0, 8)).expect("the NIC runs");
             let (mut events, mut wait) = (Vec::new(), Wait::new());
             while events.len() < 4 {
@@ -355,11 +330,10 @@ fn an_offer_carries_a_receive() {
         let mut parts = build(config(2));
         let one = selector(Some(0), Some(7));
         for arrival in 0..3 {
-            parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            post_one(&mut parts.host, one);
             parts.leader.round(1);
             if arrival > 0 {
-                let sent = parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0);
-                sent.expect("room for a message");
+                send_one(&mut parts.sender, 0, arrival);
             }
         }
         while parts.leader.round(1) == Round::Worked {}
@@ -373,8 +347,8 @@ fn an_offer_carries_a_receive() {
         let mut host = parts.host;
         let offer: Role = Box::new(move || {
             host.hand_back(CommId(0), 1, &mut vec![offered]).expect("room for commands");
-            let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
-            Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
+            let posted = vec![post_one(&mut host, one)];
+            Ends { host: Some(host), posted, ..Ends::default() }
         });
         let roles = vec![lead_until(parts.leader, 1, 4, 4), offer, send(parts.sender, &[0, 0])];
         let mut ends = run(roles, rotation);
@@ -409,7 +383,6 @@ fn an_offer_carries_a_receive() {
             }
         }
         assert_eq!(pairs, [(names[0], 2), (names[1], 3)], "the offered receive is older");
-        drop((ends.leader, ends.host));
     });
 }
 
@@ -439,11 +412,10 @@ fn longer_messages(name: &str, log_order: bool) {
         });
         assert!(parts.host.poll().is_none());
         let mut sender = parts.sender;
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             for number in 0..4 {
                 sender.send(envelope(0, 0, 7), &payload(number, 32)).expect("the NIC runs");
             }
-            Ends::default()
         });
         let mut host = parts.host;
         let read: Role = Box::new(move || {
@@ -468,8 +440,7 @@ fn longer_messages(name: &str, log_order: bool) {
         let ends = run(roles, rotation);
         let (mut leader, mut host) = (ends.leader.expect("its role"), ends.host.expect("its role"));
         paths.add(&leader.monitor().counts());
-        let wanted = selector(Some(0), Some(7));
-        host.post(CommId(0), wanted, vec![0xFF; 64], 0).expect("room for a command");
+        post_one(&mut host, selector(Some(0), Some(7)));
         leader.round(1);
         match host.poll() {
             Some(Event::Received { buffer, late: true, .. }) => {
@@ -491,7 +462,7 @@ fn buffers_are_kept_in_their_slots() {
             let any = selector(Some(0), Some(7));
             let mut slots = Vec::new();
             for _ in 0..2 {
-                let request = host.post(CommId(0), any, vec![0xFF; 64], 0).expect("room");
+                let (request, _) = post_one(&mut host, any);
                 let (mut wait, mut ended) = (Wait::new(), false);
                 while !ended {
                     let event = host.drain_kept(|other, _| {
@@ -524,8 +495,7 @@ fn messages_and_results_come_two_at_a_time() {
     model("boundary/two at a time", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 1, Options::default()));
         for _ in 0..2 {
-            let wanted = selector(None, Some(7));
-            parts.host.post(CommId(0), wanted, vec![0xFF; 64], 0).expect("room for a command");
+            post_one(&mut parts.host, selector(None, Some(7)));
         }
         parts.leader.round(1);
         while parts.host.poll().is_some() {}

@@ -3,24 +3,20 @@
 
 use std::mem::ManuallyDrop;
 
-use dpa_model::{CommId, Options, SendError, Wait};
+use dpa_model::{Options, SendError, Wait};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
-use loom_tests::race::{Ends, Role, build, lead, model, run};
+use loom_tests::race::{act, build, lead, model, post_one, run, send_one};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 #[test]
 fn rendezvous_returns_the_buffer_after_the_read() {
     model("life/rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
-        let selector = selector(Some(0), Some(7));
-        let request =
-            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
-        let again =
-            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let posted = [(); 2].map(|()| post_one(&mut parts.host, selector(Some(0), Some(7))));
         parts.leader.round(1);
         let mut sender = parts.sender;
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             // One region: the second message waits until the NIC has read the first, whose buffer
             // it replaces.
             for number in 0..2 {
@@ -36,13 +32,12 @@ fn rendezvous_returns_the_buffer_after_the_read() {
                 };
                 assert_eq!(sent.wait().expect("the NIC runs"), bytes);
             }
-            Ends::default()
         });
         let mut ends = run(
             vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 2), send],
             rotation,
         );
-        ends.posted = vec![(request, selector), (again, selector)];
+        ends.posted = posted.into();
         ends.host = Some(parts.host);
         ends.read();
         let buffers: Vec<&[u8]> = ends
@@ -66,12 +61,10 @@ fn rendezvous_returns_the_buffer_after_the_read() {
 fn an_abandoned_rendezvous_is_still_delivered() {
     model("life/abandoned rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
-        let selector = selector(Some(0), Some(7));
-        let request =
-            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let posted = vec![post_one(&mut parts.host, selector(Some(0), Some(7)))];
         parts.leader.round(1);
         let mut sender = parts.sender;
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             drop(
                 sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"),
             );
@@ -80,13 +73,12 @@ fn an_abandoned_rendezvous_is_still_delivered() {
             if let Ok(second) = sender.try_send_rendezvous(envelope(0, 1, 7), payload(8, 40), 0) {
                 drop(second);
             }
-            Ends::default()
         });
         let mut ends = run(
             vec![lead(parts.leader, 1, |counts| counts.handlers.messages >= 1), send],
             rotation,
         );
-        ends.posted = vec![(request, selector)];
+        ends.posted = posted;
         ends.host = Some(parts.host);
         ends.read();
         let found = ends.events.iter().find_map(|event| match event {
@@ -103,31 +95,17 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
     let expected = ["stopped before the block", "stopped after the block"];
     model("life/shutdown", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));
-        let selector = selector(Some(0), Some(7));
-        let requests: Vec<_> = (0..2)
-            .map(|_| {
-                (
-                    parts
-                        .host
-                        .post(CommId(0), selector, vec![0; 64], 0)
-                        .expect("room for a command"),
-                    selector,
-                )
-            })
-            .collect();
+        let posted = [(); 2].map(|()| post_one(&mut parts.host, selector(Some(0), Some(7))));
         parts.leader.round(1);
         for arrival in 0..2 {
-            parts
-                .sender
-                .try_send(envelope(0, 0, 7), &payload(arrival, 8), 0)
-                .expect("room for a message");
+            send_one(&mut parts.sender, 0, arrival);
         }
         let (mut leader, mut worker) =
             (parts.leader, parts.workers.pop().expect("a second worker"));
         let (stop, monitor) = (leader.stop(), leader.monitor());
         let dissolved = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&dissolved);
-        let lead: Role = Box::new(move || {
+        let lead = act(move || {
             let mut wait = Wait::new();
             while !leader.should_stop() {
                 if leader.round(2) == dpa_model::Round::Idle {
@@ -137,26 +115,23 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
             over.store(true, Ordering::Relaxed);
             // As in the pool, dropping the leader stops the NIC.
             drop(ManuallyDrop::into_inner(leader));
-            Ends::default()
         });
-        let serve: Role = Box::new(move || {
+        let serve = act(move || {
             let mut wait = Wait::new();
             while !dissolved.load(Ordering::Relaxed) {
                 if !worker.round() {
                     wait.pause();
                 }
             }
-            Ends::default()
         });
         let mut sender = parts.sender;
-        let end: Role = Box::new(move || {
+        let end = act(move || {
             stop.ask();
             let mut wait = Wait::new();
             // Waits for the NIC's end like a sender that finds it gone.
             while sender.try_send(envelope(0, 1, 9), &[], 0) != Err(SendError::Stopped) {
                 wait.pause();
             }
-            Ends::default()
         });
         let mut ends = run(vec![lead, serve, end], rotation);
         let counts = monitor.counts();
@@ -165,7 +140,7 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
         paths.note(if matched { "stopped after the block" } else { "stopped before the block" });
         assert!(parts.host.is_stopped());
         ends.host = Some(parts.host);
-        ends.posted = requests;
+        ends.posted = posted.into();
         ends.read();
         let received =
             ends.events.iter().filter(|e| matches!(e, dpa_model::Event::Received { .. })).count();

@@ -6,8 +6,8 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use dpa_model::{Data, Drain, Event, NicConfig, Options, SendError, Sender, Wait};
-use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
+use dpa_model::{CommId, Data, Drain, Event, NicConfig, Options, SendError, Sender, Wait};
+use loom_tests::race::{Ends, Parts, Role, act, build, lead, model, post_one, run, send_one};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 const LENGTH: usize = 8;
@@ -21,27 +21,19 @@ fn alone(completion_queue: usize) -> NicConfig {
 /// Posts receives for any source before the other roles start.
 fn post_first(parts: &mut Parts, count: usize) -> Ends {
     let any = selector(None, Some(7));
-    let posted = (0..count).map(|_| {
-        let request = parts
-            .host
-            .post(dpa_model::CommId(0), any, vec![0xFF; 64], 0)
-            .expect("room for a command");
-        (request, any)
-    });
-    let posted = posted.collect();
+    let posted = (0..count).map(|_| post_one(&mut parts.host, any)).collect();
     parts.leader.round(1);
     Ends { posted, ..Ends::default() }
 }
 
 /// Sends `count` numbered messages from this source, then leaves.
 fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) -> Role {
-    Box::new(move || {
+    act(move || {
         let mut sender = sender;
         for number in 0..count {
             sender.send(envelope(0, source, 7), &payload(number, length)).expect("the NIC runs");
         }
         drop(ManuallyDrop::into_inner(sender));
-        Ends::default()
     })
 }
 
@@ -271,10 +263,7 @@ fn completion_ring_full_and_empty() {
             while parts.host.poll().is_some() {}
         }
         for number in 0..4 {
-            parts
-                .sender
-                .try_send(envelope(0, 0, 7), &payload(number, LENGTH), 0)
-                .expect("room for a message");
+            send_one(&mut parts.sender, 0, number);
         }
         let mut host = parts.host;
         let read: Role = Box::new(move || {
@@ -313,7 +302,7 @@ fn command_queue_full_and_empty() {
                 let mut buffer = vec![0xFF; 64];
                 let mut wait = Wait::new();
                 loop {
-                    match host.post(dpa_model::CommId(0), selector, buffer, 0) {
+                    match host.post(CommId(0), selector, buffer, 0) {
                         Ok(request) => break posted.push((request, selector)),
                         Err((_, back)) => {
                             note.store(true, Relaxed);
@@ -341,16 +330,15 @@ fn a_drain_ends() {
     model("queues/a drain's end", 2, None, &expected, &[], move |rotation, paths| {
         let parts = build(alone(2));
         let mut drain = Drain::new(*ManuallyDrop::into_inner(parts.leader));
-        let end: Role = Box::new(move || {
+        let end = act(move || {
             let taken = drain.next(|envelope, _| envelope.source.get());
             assert!(taken.is_none_or(|source| source == 0));
             drop(drain);
-            Ends::default()
         });
         let sent = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&sent);
         let mut sender = parts.sender;
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             let mut number = 0;
             let error = loop {
                 match sender.send(envelope(0, 0, 7), &payload(number, LENGTH)) {
@@ -360,11 +348,9 @@ fn a_drain_ends() {
             };
             assert_eq!(error, SendError::Stopped);
             count.store(number as usize, Relaxed);
-            Ends::default()
         });
         run(vec![end, send], rotation);
         paths.note(expected[sent.load(Relaxed).min(2)]);
-        std::mem::forget(parts.host);
     });
 }
 
@@ -375,7 +361,7 @@ fn a_drain_empties_the_queue() {
         let parts = build(NicConfig { eager_limit: 32, ..alone(2) });
         let monitor = parts.leader.monitor();
         let mut drain = Drain::new(*ManuallyDrop::into_inner(parts.leader));
-        let take: Role = Box::new(move || {
+        let take = act(move || {
             let (mut next, mut wait) = (0, Wait::new());
             while next < 3 {
                 let taken = drain.next(|envelope, data| {
@@ -388,12 +374,10 @@ fn a_drain_empties_the_queue() {
                 }
             }
             std::mem::forget(drain);
-            Ends::default()
         });
         run(vec![take, send(parts.sender, 0, 3, 32)], rotation);
         if monitor.counts().send_no_bounce_buffer > 0 {
             paths.note(expected[0]);
         }
-        std::mem::forget(parts.host);
     });
 }

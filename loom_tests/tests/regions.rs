@@ -7,15 +7,20 @@ use std::sync::{Arc, Mutex};
 use dpa_model::{
     CommId, Event, HostPort, NicConfig, Options, Payload, RemoteData, SendError, Wait,
 };
-use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
+use loom_tests::race::{Ends, Parts, Role, act, build, lead, model, post_one, run, send_one};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 const LENGTH: usize = 40;
 /// A communicator unknown to the NIC, which forwards its messages to the host.
 const SOFTWARE: u32 = 1;
 
+/// One completion queue of four entries for all senders.
+fn one_queue() -> NicConfig {
+    NicConfig { completion_queues: 1, completion_queue: 4, ..tiny(1, 1, Options::default()) }
+}
+
 fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) -> Role {
-    Box::new(move || {
+    act(move || {
         for number in 0..count {
             let (mut bytes, mut wait) = (payload(number, LENGTH), Wait::new());
             let sent = loop {
@@ -28,7 +33,6 @@ fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) ->
             };
             assert_eq!(sent.wait(), Ok(payload(number, LENGTH)), "another message's buffer");
         }
-        Ends::default()
     })
 }
 
@@ -36,17 +40,9 @@ fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) ->
 fn two_senders_share_a_region_and_add_others() {
     let expected = ["clean", "regions_added"];
     model("regions/two senders", 3, Some(2), &expected, &[], |rotation, paths| {
-        let mut parts = build(NicConfig {
-            completion_queues: 1,
-            completion_queue: 4,
-            ..tiny(1, 1, Options::default())
-        });
+        let mut parts = build(one_queue());
         let any = selector(None, Some(7));
-        let mut posted = Vec::new();
-        for _ in 0..3 {
-            let request = parts.host.post(CommId(0), any, vec![0; 64], 0);
-            posted.push((request.expect("room for a command"), any));
-        }
+        let posted = [(); 3].map(|()| post_one(&mut parts.host, any));
         parts.leader.round(1);
         let second = ManuallyDrop::new((*parts.sender).clone());
         let roles = vec![
@@ -55,7 +51,7 @@ fn two_senders_share_a_region_and_add_others() {
             send(second, 1, 1),
         ];
         let mut ends = run(roles, rotation);
-        (ends.posted, ends.host) = (posted, Some(parts.host));
+        (ends.posted, ends.host) = (posted.into(), Some(parts.host));
         assert_eq!(ends.replay(paths), (0, 0));
     });
 }
@@ -66,20 +62,18 @@ fn a_sender_sees_the_nics_end() {
     let expected = ["read", "not read", "not sent"];
     model("regions/the NIC's end", 2, None, &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
-        let wanted = selector(Some(0), Some(7));
-        parts.host.post(CommId(0), wanted, vec![0; 64], 0).expect("room for a command");
+        post_one(&mut parts.host, selector(Some(0), Some(7)));
         parts.leader.round(1);
         let mut leader = parts.leader;
-        let end: Role = Box::new(move || {
+        let end = act(move || {
             leader.round(1);
             leader.round(1);
             drop(ManuallyDrop::into_inner(leader));
-            Ends::default()
         });
         let mut sender = parts.sender;
         let how = Arc::new(Mutex::new(""));
         let note = Arc::clone(&how);
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             let bytes = payload(3, LENGTH);
             let sent = sender.try_send_rendezvous(envelope(0, 0, 7), bytes.clone(), 0);
             let (result, unsent) = match sent {
@@ -96,7 +90,6 @@ fn a_sender_sees_the_nics_end() {
                     unsent
                 }
             };
-            Ends::default()
         });
         run(vec![end, send], rotation);
         let how = *how.lock().expect("no panic");
@@ -136,23 +129,20 @@ fn host_and_sender_race_for_the_data_after_the_nics_end() {
         let mut parts = build(tiny(1, 1, Options::default()));
         let (data, request) = forwarded(&mut parts);
         let leader = parts.leader;
-        let end: Role = Box::new(move || {
+        let end = act(move || {
             drop(ManuallyDrop::into_inner(leader));
-            Ends::default()
         });
         let results = Arc::new(Mutex::new((None, None)));
         let (host, sender) = (Arc::clone(&results), Arc::clone(&results));
-        let read: Role = Box::new(move || {
+        let read = act(move || {
             let read = read(data);
             host.lock().expect("no panic").0 = Some(read);
-            Ends::default()
         });
-        let wait: Role = Box::new(move || {
+        let wait = act(move || {
             let result = request.wait();
             let (Ok(back) | Err((_, back))) = &result;
             assert_eq!(*back, payload(5, LENGTH), "the buffer comes back");
             sender.lock().expect("no panic").1 = Some(result.is_ok());
-            Ends::default()
         });
         run(vec![end, read, wait], rotation);
         let results = *results.lock().expect("no panic");
@@ -168,17 +158,15 @@ fn the_reader_frees_what_the_sender_abandons() {
         model(name, 2, None, &[], &["regions_added"], move |rotation, paths| {
             let mut parts = build(tiny(1, 1, Options::default()));
             let (data, request) = forwarded(&mut parts);
-            let reader: Role = Box::new(move || {
+            let reader = act(move || {
                 if given_up {
                     drop(data);
                 } else {
                     assert!(read(data), "the sender left it to the reader");
                 }
-                Ends::default()
             });
-            let abandon: Role = Box::new(move || {
+            let abandon = act(move || {
                 drop(request);
-                Ends::default()
             });
             run(vec![reader, abandon], rotation);
             // The only region must be free again.
@@ -196,7 +184,7 @@ fn taken_messages_are_dropped_while_the_host_polls() {
         let mut parts = build(NicConfig { unexpected: 2, ..config });
         let mut taken = Vec::new();
         for number in 0..2 {
-            parts.sender.try_send(envelope(0, 0, 7), &payload(number, 8), 0).expect("room");
+            send_one(&mut parts.sender, 0, number);
             parts.leader.round(1);
             parts.host.probe(CommId(0), selector(None, None), true, 0).expect("room");
             parts.leader.round(1);
@@ -214,9 +202,8 @@ fn taken_messages_are_dropped_while_the_host_polls() {
         });
         let mut roles = vec![poll];
         for message in taken {
-            roles.push(Box::new(move || {
+            roles.push(act(move || {
                 drop(message);
-                Ends::default()
             }));
         }
         let mut ends = run(roles, rotation);
@@ -228,7 +215,7 @@ fn taken_messages_are_dropped_while_the_host_polls() {
         assert!(host.poll().is_none());
         leader.round(1);
         for number in 2..4 {
-            parts.sender.try_send(envelope(0, 0, 7), &payload(number, 8), 0).expect("room");
+            send_one(&mut parts.sender, 0, number);
             leader.round(1);
         }
         assert_eq!(leader.monitor().counts().boundary.fallback_unexpected, 0, "an entry is lost");
@@ -240,12 +227,11 @@ fn the_host_goes_away_while_a_block_runs() {
     let expected = ["stopped first", "port first"];
     model("regions/port dropped", 2, None, &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
-        let wanted = selector(Some(0), Some(7));
-        parts.host.post(CommId(0), wanted, vec![0; 64], 0).expect("room for a command");
+        post_one(&mut parts.host, selector(Some(0), Some(7)));
         parts.leader.round(1);
-        parts.sender.try_send(envelope(0, 0, 7), &payload(1, 8), 0).expect("room");
+        send_one(&mut parts.sender, 0, 1);
         let mut leader = parts.leader;
-        let serve: Role = Box::new(move || {
+        let serve = act(move || {
             let mut wait = Wait::new();
             while !leader.should_stop() {
                 if leader.round(1) == dpa_model::Round::Idle {
@@ -253,17 +239,15 @@ fn the_host_goes_away_while_a_block_runs() {
                 }
             }
             drop(ManuallyDrop::into_inner(leader));
-            Ends::default()
         });
         let stopped = Arc::new(Mutex::new(false));
         let note = Arc::clone(&stopped);
         let mut host: HostPort = ManuallyDrop::into_inner(parts.host);
-        let leave: Role = Box::new(move || {
+        let leave = act(move || {
             host.ask_to_stop();
             while host.poll().is_some() {}
             *note.lock().expect("no panic") = host.is_stopped();
             drop(host);
-            Ends::default()
         });
         run(vec![serve, leave], rotation);
         let stopped = *stopped.lock().expect("no panic");
@@ -277,23 +261,16 @@ fn a_region_goes_from_one_sender_to_another() {
     // The next owner must see that the last one no longer uses the bytes.
     let expected = ["the same", "another"];
     model("regions/from sender to sender", 2, None, &expected, &[], |rotation, paths| {
-        let config = NicConfig {
-            completion_queues: 1,
-            completion_queue: 4,
-            ..tiny(1, 1, Options::default())
-        };
-        let mut parts = build(config);
+        let mut parts = build(one_queue());
         let (data, mut request) = forwarded(&mut parts);
         assert!(read(data));
         let mut other = ManuallyDrop::new((*parts.sender).clone());
-        let take: Role = Box::new(move || {
+        let take = act(move || {
             assert_eq!(request.test(), Some(Ok(payload(5, LENGTH))));
-            Ends::default()
         });
-        let send: Role = Box::new(move || {
+        let send = act(move || {
             let sent = other.try_send_rendezvous(envelope(SOFTWARE, 1, 7), payload(6, LENGTH), 0);
             drop(sent.expect("room"));
-            Ends::default()
         });
         run(vec![take, send], rotation);
         let added = parts.leader.monitor().counts().regions_added;
@@ -305,18 +282,13 @@ fn a_region_goes_from_one_sender_to_another() {
 fn two_senders_add_regions() {
     let expected = ["one after the other", "one was too early"];
     model("regions/both add", 2, None, &expected, &[], |rotation, paths| {
-        let config = NicConfig {
-            completion_queues: 1,
-            completion_queue: 4,
-            ..tiny(1, 1, Options::default())
-        };
-        let mut parts = build(config);
+        let mut parts = build(one_queue());
         let (held, request) = forwarded(&mut parts);
         let early = Arc::new(Mutex::new(0));
         let role = |source: u32| -> Role {
             let mut sender = ManuallyDrop::new((*parts.sender).clone());
             let early = Arc::clone(&early);
-            Box::new(move || {
+            act(move || {
                 let bytes = payload(u64::from(source), LENGTH);
                 match sender.try_send_rendezvous(envelope(SOFTWARE, source, 7), bytes, 0) {
                     Ok(sent) => drop(sent),
@@ -325,7 +297,6 @@ fn two_senders_add_regions() {
                         *early.lock().expect("no panic") += 1;
                     }
                 }
-                Ends::default()
             })
         };
         let roles = vec![role(1), role(2)];
@@ -356,13 +327,7 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
     // is the same, its rest is not.
     let expected = ["three messages"];
     model("regions/an older head", 2, Some(2), &expected, &[], |rotation, paths| {
-        let config = NicConfig {
-            completion_queues: 1,
-            completion_queue: 4,
-            regions: 2,
-            ..tiny(1, 1, Options::default())
-        };
-        let parts = build(config);
+        let parts = build(NicConfig { regions: 2, ..one_queue() });
         let mut other = ManuallyDrop::new((*parts.sender).clone());
         let (mut leader, mut host, mut sender) = (parts.leader, parts.host, parts.sender);
         let mut sends = move |number: u32| {
@@ -382,7 +347,7 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
         };
         let all = Arc::new(Mutex::new(false));
         let note = Arc::clone(&all);
-        let one: Role = Box::new(move || {
+        let one = act(move || {
             let (first, second) = (sends(1), sends(2));
             leader.round(1);
             read_one(&mut host);
@@ -392,11 +357,9 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
             *note.lock().expect("no panic") = second.is_some() && third.is_some();
             while leader.round(1) == dpa_model::Round::Worked {}
             while read_one(&mut host) {}
-            Ends::default()
         });
-        let two: Role = Box::new(move || {
+        let two = act(move || {
             drop(other.try_send_rendezvous(envelope(SOFTWARE, 4, 7), payload(4, LENGTH), 0));
-            Ends::default()
         });
         run(vec![one, two], rotation);
         if *all.lock().expect("no panic") {

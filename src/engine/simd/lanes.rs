@@ -16,6 +16,8 @@
 //!
 //! Entering code compiled for AVX2 is the one step of this library that needs `unsafe`.
 
+use std::borrow::Borrow;
+
 /// Words in a block.
 pub(crate) const LANES: usize = 16;
 
@@ -74,46 +76,25 @@ impl Comparer {
         all
     }
 
-    /// The first block from number `from` on that has a lane which answers `key`, each lane under a
-    /// mask of its own. `masks` has as many blocks as `keys`; further blocks of either are ignored.
+    /// The first block from number `from` on that has a lane which answers `key`. `masks` are those
+    /// of the blocks from there on; further blocks of either are ignored.
+    #[inline(always)]
     pub(crate) fn first_answer(
         self,
         keys: &[Lanes],
-        masks: &[Lanes],
-        key: u32,
-        from: usize,
-    ) -> Option<Answer> {
-        let (keys, masks) = (keys.get(from..)?, masks.get(from..)?);
-        let found = match self.0 {
-            Way::Scalar => one_by_one(keys, masks, key),
-            Way::Baseline => masked(keys, masks, key),
-            #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => {
-                // SAFETY: `Way::Avx2` is private and only made by `detect` after the processor was
-                // asked.
-                unsafe { masked_avx2(keys, masks, key) }
-            }
-        };
-        found.map(|answer| Answer { block: answer.block + from, ..answer })
-    }
-
-    /// The first block from number `from` on that has a lane which answers `key` under `mask`.
-    pub(crate) fn first_answer_under(
-        self,
-        keys: &[Lanes],
-        mask: u32,
+        masks: impl Iterator<Item: Borrow<Lanes>>,
         key: u32,
         from: usize,
     ) -> Option<Answer> {
         let keys = keys.get(from..)?;
         let found = match self.0 {
-            Way::Scalar => one_by_one_under(keys, mask, key),
-            Way::Baseline => under(keys, mask, key),
+            Way::Scalar => one_by_one(keys, masks, key),
+            Way::Baseline => at_once(keys, masks, key),
             #[cfg(target_arch = "x86_64")]
             Way::Avx2 => {
                 // SAFETY: `Way::Avx2` is private and only made by `detect` after the processor was
                 // asked.
-                unsafe { under_avx2(keys, mask, key) }
+                unsafe { at_once_avx2(keys, masks, key) }
             }
         };
         found.map(|answer| Answer { block: answer.block + from, ..answer })
@@ -122,37 +103,22 @@ impl Comparer {
 
 /// Which lanes answer. Only for a block that is known to have one: bit by bit.
 #[inline(always)]
-fn answers(keys: &Lanes, mask_of: impl Fn(usize) -> u32, key: u32) -> u16 {
-    keys.0
-        .iter()
-        .enumerate()
-        .fold(0, |lanes, (i, &word)| lanes | u16::from((word ^ key) & mask_of(i) == 0) << i)
+fn answers(keys: &Lanes, masks: &Lanes, key: u32) -> u16 {
+    let lanes = keys.0.iter().zip(&masks.0).enumerate();
+    lanes.fold(0, |lanes, (i, (word, mask))| lanes | u16::from((word ^ key) & mask == 0) << i)
 }
 
 /// The loop. No branch inside a block: that is what lets it become vector instructions.
 #[inline(always)]
-fn masked(keys: &[Lanes], masks: &[Lanes], key: u32) -> Option<Answer> {
+fn at_once(keys: &[Lanes], masks: impl Iterator<Item: Borrow<Lanes>>, key: u32) -> Option<Answer> {
     for (block, (keys, masks)) in keys.iter().zip(masks).enumerate() {
+        let masks: &Lanes = masks.borrow();
         let mut any = false;
         for i in 0..LANES {
             any |= (keys.0[i] ^ key) & masks.0[i] == 0;
         }
         if any {
-            return Some(Answer { block, lanes: answers(keys, |i| masks.0[i], key) });
-        }
-    }
-    None
-}
-
-#[inline(always)]
-fn under(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
-    for (block, keys) in keys.iter().enumerate() {
-        let mut any = false;
-        for i in 0..LANES {
-            any |= (keys.0[i] ^ key) & mask == 0;
-        }
-        if any {
-            return Some(Answer { block, lanes: answers(keys, |_| mask, key) });
+            return Some(Answer { block, lanes: answers(keys, masks, key) });
         }
     }
     None
@@ -160,35 +126,31 @@ fn under(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn masked_avx2(keys: &[Lanes], masks: &[Lanes], key: u32) -> Option<Answer> {
-    masked(keys, masks, key)
+fn at_once_avx2(
+    keys: &[Lanes],
+    masks: impl Iterator<Item: Borrow<Lanes>>,
+    key: u32,
+) -> Option<Answer> {
+    at_once(keys, masks, key)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn under_avx2(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
-    under(keys, mask, key)
-}
-
-fn one_by_one(keys: &[Lanes], masks: &[Lanes], key: u32) -> Option<Answer> {
-    let answer = |(keys, masks): (&Lanes, &Lanes)| {
+fn one_by_one(
+    keys: &[Lanes],
+    masks: impl Iterator<Item: Borrow<Lanes>>,
+    key: u32,
+) -> Option<Answer> {
+    let mut blocks = keys.iter().zip(masks).enumerate();
+    blocks.find_map(|(block, (keys, masks))| {
+        let masks: &Lanes = masks.borrow();
         let found = keys.0.iter().zip(&masks.0).any(|(word, mask)| (word ^ key) & mask == 0);
-        found.then(|| answers(keys, |i| masks.0[i], key))
-    };
-    let mut blocks = keys.iter().zip(masks).map(answer).enumerate();
-    blocks.find_map(|(block, lanes)| Some(Answer { block, lanes: lanes? }))
-}
-
-fn one_by_one_under(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
-    let answer = |keys: &Lanes| {
-        keys.0.iter().any(|word| (word ^ key) & mask == 0).then(|| answers(keys, |_| mask, key))
-    };
-    let mut blocks = keys.iter().map(answer).enumerate();
-    blocks.find_map(|(block, lanes)| Some(Answer { block, lanes: lanes? }))
+        found.then(|| Answer { block, lanes: answers(keys, masks, key) })
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::iter::repeat;
+
     use super::*;
 
     /// A small generator is enough: words of few bits, so that answers are neither rare nor the
@@ -244,9 +206,9 @@ mod tests {
                 hits[1] + u32::from(wanted_under.is_some()),
             ];
             for way in Comparer::all() {
-                let found = way.first_answer(&keys, &masks, key, from);
+                let found = way.first_answer(&keys, masks.iter().skip(from), key, from);
                 assert_eq!(found, wanted, "{way:?}, round {round}");
-                let found = way.first_answer_under(&keys, mask, key, from);
+                let found = way.first_answer(&keys, repeat(Lanes::splat(mask)), key, from);
                 assert_eq!(found, wanted_under, "{way:?}, round {round}");
             }
         }
@@ -258,15 +220,17 @@ mod tests {
         for lane in 0..LANES {
             let mut keys = [Lanes::splat(0); 3];
             keys[2].0[lane] = 0x8000_0000;
-            let (masks, wanted) =
-                ([Lanes::splat(u32::MAX); 3], Answer { block: 2, lanes: 1 << lane });
+            let wanted = Answer { block: 2, lanes: 1 << lane };
             for way in Comparer::all() {
-                let found = way.first_answer(&keys, &masks, 0x8000_0000, 0);
-                assert_eq!(found, Some(wanted), "{way:?}");
-                assert_eq!(way.first_answer_under(&keys, u32::MAX, 0x8000_0000, 2), Some(wanted));
-                assert_eq!(way.first_answer(&keys, &masks, 0x8000_0000, 3), None);
-                assert_eq!(way.first_answer(&keys, &masks, 0x8000_0000, 9), None);
-                assert_eq!(way.first_answer(&keys, &masks, 1, 0), None);
+                let first =
+                    |key, from| way.first_answer(&keys, repeat(Lanes::splat(u32::MAX)), key, from);
+                assert_eq!(
+                    [0, 2].map(|from| first(0x8000_0000, from)),
+                    [Some(wanted); 2],
+                    "{way:?}"
+                );
+                assert_eq!([3, 9].map(|from| first(0x8000_0000, from)), [None; 2], "{way:?}");
+                assert_eq!(first(1, 0), None, "{way:?}");
             }
         }
     }

@@ -132,8 +132,13 @@ impl<E: Copy> PackedQueue<E> {
         let (mut compares, mut from) = (0, self.first);
         loop {
             let answer = match masks {
-                Masks::Stored => self.comparer.first_answer(&self.keys, &self.masks, key, from),
-                Masks::Given(mask) => self.comparer.first_answer_under(&self.keys, mask, key, from),
+                Masks::Stored => {
+                    self.comparer.first_answer(&self.keys, self.masks[from..].iter(), key, from)
+                }
+                Masks::Given(mask) => {
+                    let masks = std::iter::repeat(Lanes::splat(mask));
+                    self.comparer.first_answer(&self.keys, masks, key, from)
+                }
             };
             let Some(answer) = answer else {
                 return Found {
