@@ -170,7 +170,8 @@ fn a_reflector_sends_each_answer_back() {
     std::fs::write(&input, file(&[frame(3, false)])).expect("a file");
     let (output, least) = (prefix().join("back.pcap"), 40);
     for wire in ["reflect", "loop"] {
-        let options = format!("{wire}:in={},out={},rules=1", input.display(), output.display());
+        let options =
+            format!("{wire}:in={},out={},rules=1,handlers=1", input.display(), output.display());
         let ran = run(Command::new(&program).arg(least.to_string()).env("DPA_WIRE", options));
         let said = text(&ran.stdout);
         let numbers: Vec<usize> =
@@ -183,6 +184,13 @@ fn a_reflector_sends_each_answer_back() {
         let right: Vec<_> = swapped.map(|swapped| frame(3, swapped)).collect();
         assert!(right.len() >= least && answers == file(&right), "{wire}");
     }
+    // One handler runs: no frame comes before two do.
+    let wire = format!("pcap:in={},handlers=2", input.display());
+    let mut waits = Command::new(&program);
+    let mut waits = waits.arg("1").env("DPA_WIRE", wire).spawn().expect("the program");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(waits.try_wait().is_ok_and(|ended| ended.is_none()), "a frame came");
+    waits.kill().and_then(|()| waits.wait()).expect("its end");
     let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "tap:x"));
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }

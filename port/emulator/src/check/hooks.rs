@@ -2,7 +2,7 @@
 //! the compiler's, but these.
 
 use super::access::{self, Access};
-use crate::thread::current;
+use crate::thread::{accessed, current};
 use std::ffi::c_int;
 
 /// Passes the return address on, as one more argument after `$after`.
@@ -31,6 +31,7 @@ macro_rules! with_place {
 fn access(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
     if let Some(unit) = current() {
         access::check(unit, Access { address, bytes, align, writes, place });
+        accessed(unit);
     }
 }
 

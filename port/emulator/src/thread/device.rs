@@ -92,6 +92,19 @@ fn maybe_waiting(unit: &Unit) {
     }
 }
 
+/// Accesses after which others get a turn, so that code that waits for several words shares its
+/// worker.
+const ACCESSES: u32 = 1 << 12;
+
+/// Device code accessed memory.
+pub(crate) fn accessed(unit: &Unit) {
+    let accesses = unit.own.accesses.get() + 1;
+    unit.own.accesses.set(accesses % ACCESSES);
+    if accesses == ACCESSES {
+        pause(unit, Pause::Turn);
+    }
+}
+
 /// Work: no wait. A place where the seed may choose another thread.
 fn works(unit: &Unit) {
     unit.own.spins.set(0);

@@ -84,7 +84,11 @@ extern "C" fn flexio_event_handler_run(handler: Handle, argument: u64) -> i32 {
             return Err(Refusal::fatal("the process has ended"));
         }
         unit.argument.store(argument, Ordering::Release);
-        if unit.begin() { Ok(()) } else { Err("the handler runs already".into()) }
+        if !unit.begin() {
+            return Err("the handler runs already".into());
+        }
+        machine().nic().wires.running += 1;
+        Ok(())
     })
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Own {
     pub(crate) polls: [Cell<(usize, u8)>; POLLS],
     /// Fences, looks at the clock: such calls since the last work.
     pub(crate) spins: Cell<u32>,
+    /// Accesses since it has last given others a turn for them.
+    pub(crate) accesses: Cell<u32>,
     pub(crate) activations: Cell<u64>,
     pub(crate) reported: Cell<u32>,
     pub(crate) errno: Cell<u64>,
@@ -89,6 +91,7 @@ impl Unit {
             windows: Default::default(),
             polls: std::array::from_fn(|_| Cell::new((0, 0))),
             spins: Cell::new(0),
+            accesses: Cell::new(0),
             activations: Cell::new(0),
             reported: Cell::new(0),
             errno: Cell::new(0),

@@ -10,6 +10,7 @@
 //! | `in=FILE` | plays the frames of a file once a thread can take them |
 //! | `out=FILE` | writes what the device part sends |
 //! | `rules=N` | a frame without a rule waits for the N-th rule that receives; 1 by default |
+//! | `handlers=N` | no frame comes before N handlers run |
 
 mod pcap;
 
@@ -38,6 +39,9 @@ pub(crate) struct Wires {
     back: Option<Back>,
     /// Rules that receive, without which no frame comes.
     pub(crate) rules: usize,
+    /// Handlers that have to run before a frame comes, and those that run.
+    handlers: usize,
+    pub(crate) running: usize,
 }
 
 impl Wires {
@@ -55,13 +59,12 @@ impl Wires {
             }
         }
         for option in options.split(',').filter(|option| !option.is_empty()) {
+            let number = |text: &str| text.parse().map_err(|error| format!("{option}: {error}"));
             let result = match option.split_once('=') {
                 Some(("in", path)) => Reader::open(path).map(|made| wires.input = Some(made)),
                 Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
-                Some(("rules", count)) => count
-                    .parse()
-                    .map(|count| wires.rules = count)
-                    .map_err(|error| format!("{option}: {error}")),
+                Some(("rules", count)) => number(count).map(|count| wires.rules = count),
+                Some(("handlers", count)) => number(count).map(|count| wires.handlers = count),
                 _ => Err(format!("an unknown option {option}")),
             };
             if let Err(why) = result {
@@ -72,6 +75,9 @@ impl Wires {
     }
 
     pub(crate) fn next(&mut self, frame: &mut Vec<u8>) -> bool {
+        if self.running < self.handlers {
+            return false;
+        }
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
         frame.extend_from_slice(next.as_deref().unwrap_or_default());
@@ -85,7 +91,7 @@ impl Wires {
     }
 
     pub(crate) fn waits(&self) -> bool {
-        self.refused.is_some()
+        self.refused.is_some() || self.running < self.handlers
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {

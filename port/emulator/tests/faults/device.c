@@ -153,12 +153,15 @@ CALL(wake)
 	return 0;
 }
 
-/* A handler that waits for plain memory, and then returns without a reschedule. */
+/* A handler that waits for one word, then for one of two, and returns without a reschedule. */
 __dpa_global__ void waits(uint64_t argument);
 __dpa_global__ void waits(uint64_t argument)
 {
 	volatile uint32_t *go = &((struct shared *)argument)->go;
+	volatile uint32_t *bell = &((struct shared *)argument)->bell;
 
 	while (!*go)
+		;
+	while (*go == 1 && *bell)
 		;
 }

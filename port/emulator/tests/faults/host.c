@@ -64,7 +64,6 @@ int main(int count, char **words)
 	struct flexio_window *window;
 	struct shared shared = { .host = (uint64_t)memory[0], .other = (uint64_t)memory[1] };
 	uint64_t ring, record, argument, result;
-	uint32_t one = 1;
 
 	CHECK(count != 2 || !first || !second);
 	shared.host_key = first->lkey;
@@ -96,9 +95,12 @@ int main(int count, char **words)
 	if (!strcmp(words[1], "waits")) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
 		usleep(1400000);
-		/* The handler waits for plain memory, and yet this call is served. */
-		CHECK(flexio_process_call(process, &all_is_well, &result, argument));
-		CHECK(flexio_host2dev_memcpy(process, &one, 4, argument + offsetof(struct shared, go)));
+		/* The handler waits for plain memory, and yet these calls are served. */
+		for (uint32_t go = 1; go <= 2; go++) {
+			CHECK(flexio_process_call(process, &all_is_well, &result, argument));
+			CHECK(flexio_host2dev_memcpy(process, &go, 4,
+						     argument + offsetof(struct shared, go)));
+		}
 		usleep(100000);
 	}
 	return flexio_process_destroy(process);
