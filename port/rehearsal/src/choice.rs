@@ -1,121 +1,113 @@
 //! The choice of runs in weak memory on the command line.
 
 use std::ops::Range;
+use std::str::FromStr;
 
 use crate::weak::Kind;
 
-const SEEDS: u64 = 1000;
-/// Selects the unmodified orderings.
-const SHIPPED: &str = "shipped";
-const FIRST: &str = "--first-seed";
+/// Which runs to make.
+#[derive(Clone, PartialEq, Eq, Debug, clap::Args)]
+pub struct Choice {
+    /// Number of seeds
+    #[arg(default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// The first of them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first_seed: u64,
+    /// A line of `cargo xtask orderings --list`, which is weakened; `shipped`: the orderings as
+    /// they are; or a kind of run: NC, WC-FP, WC-SP, streams
+    #[arg(value_name = "PLACE")]
+    words: Vec<Word>,
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
-    pub seeds: Range<u64>,
-    pub shipped: bool,
-    /// Run with each of these orderings weakened: `FILE:LINE:COLUMN=WEAKER`.
-    pub places: Vec<String>,
-    pub kinds: Vec<Kind>,
+enum Word {
+    Shipped,
+    Kind(Kind),
+    /// `FILE:LINE:COLUMN=WEAKER`.
+    Place(String),
+}
+
+impl FromStr for Word {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let numbers = word.split_once('=').and_then(|(place, _)| {
+            let (rest, column) = place.rsplit_once(':')?;
+            Some([rest.rsplit_once(':')?.1.parse::<u32>().ok()?, column.parse().ok()?])
+        });
+        match Kind::ALL.into_iter().find(|kind| kind.name() == word) {
+            Some(kind) => Ok(Self::Kind(kind)),
+            None if word == "shipped" => Ok(Self::Shipped),
+            None if numbers.is_some() => Ok(Self::Place(word.to_owned())),
+            None => Err("no ordering".to_owned()),
+        }
+    }
 }
 
 impl Choice {
-    /// Reads a number of seeds, and places of orderings, `shipped` or kinds. Without places the
-    /// orderings are as shipped; without kinds all are selected.
-    ///
-    /// # Errors
-    /// The unknown word and the known ones.
-    pub fn read(words: &[&str]) -> Result<Self, String> {
-        let number =
-            |word: &str| word.parse::<u64>().map_err(|_| format!("`{word}` is no number of seeds"));
-        let (count, names) = match words.split_first() {
-            None => (SEEDS, words),
-            Some((count, names)) => match number(count)? {
-                0 => return Err("`0` is no number of seeds".to_owned()),
-                count => (count, names),
-            },
-        };
-        let (first, names) = match *names {
-            [FIRST, first, ref names @ ..] => (number(first)?, names),
-            [FIRST] => return Err(format!("{FIRST} needs a number")),
-            _ => (0, names),
-        };
-        let seeds = first..first.saturating_add(count);
-        let mut choice = Self { seeds, shipped: false, places: Vec::new(), kinds: Vec::new() };
-        for &name in names {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-            match kind {
-                Some(kind) => choice.kinds.push(kind),
-                None if name == SHIPPED => choice.shipped = true,
-                None if is_place(name) => choice.places.push(name.to_owned()),
-                None => return Err(format!("no ordering `{name}`\n{}", Self::known())),
-            }
-        }
-        choice.shipped |= choice.places.is_empty();
-        if choice.kinds.is_empty() {
-            choice.kinds = Kind::ALL.to_vec();
-        }
-        Ok(choice)
+    /// The seeds to run.
+    pub fn seeds(&self) -> Range<u64> {
+        self.first_seed..self.first_seed.saturating_add(self.seeds)
     }
 
-    fn known() -> String {
-        let kinds = Kind::ALL.map(Kind::name).join(", ");
-        format!(
-            "orderings, weakened: lines of `cargo xtask orderings --list`;\n\
-             as they are: {SHIPPED}; only these kinds of run: {kinds}"
-        )
+    /// The orderings to weaken.
+    pub fn places(&self) -> Vec<String> {
+        let place = |word: &Word| match word {
+            Word::Place(place) => Some(place.clone()),
+            _ => None,
+        };
+        self.words.iter().filter_map(place).collect()
     }
-}
 
-/// Whether a word has the form `FILE:LINE:COLUMN=WEAKER`.
-fn is_place(word: &str) -> bool {
-    let numbers = word.split_once('=').and_then(|(place, _)| {
-        let (rest, column) = place.rsplit_once(':')?;
-        Some([rest.rsplit_once(':')?.1.parse::<u32>().ok()?, column.parse().ok()?])
-    });
-    numbers.is_some()
+    /// Whether to run the orderings as they are: if asked, or if none is to be weakened.
+    pub fn shipped(&self) -> bool {
+        self.words.contains(&Word::Shipped) || self.places().is_empty()
+    }
+
+    /// The kinds of run: all, if none is chosen.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let chosen = |kind: &Kind| self.words.contains(&Word::Kind(*kind));
+        let any = Kind::ALL.iter().any(chosen);
+        Kind::ALL.into_iter().filter(|kind| !any || chosen(kind)).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
-    const PLACE: &str = "region.rs:170:54=Relaxed";
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        choice: Choice,
+    }
 
-    #[test]
-    fn nothing_is_everything_as_shipped() {
-        let all = Choice::read(&[]).expect("no word is wrong");
-        assert_eq!((all.seeds.clone(), all.shipped, all.places.len()), (0..1000, true, 0));
-        assert_eq!(all.kinds, Kind::ALL);
-        assert_eq!(Choice::read(&["7"]), Ok(Choice { seeds: 0..7, ..all.clone() }));
-        let later = Choice::read(&["7", "--first-seed", "40"]);
-        assert_eq!(later, Ok(Choice { seeds: 40..47, ..all }));
+    fn read(line: &str) -> Result<Choice, String> {
+        let words = std::iter::once("weak").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.choice).map_err(|error| error.to_string())
     }
 
     #[test]
     fn places_and_kinds_are_chosen() {
-        let one = Choice::read(&["5", PLACE, "streams"]).expect("both are known");
-        assert_eq!(
-            (one.shipped, &one.places[..], &one.kinds[..]),
-            (false, &[PLACE.to_owned()][..], &[Kind::Stream][..])
-        );
-        let both = Choice::read(&["5", "--first-seed", "1", PLACE, "shipped"]).expect("both");
-        assert_eq!((both.shipped, both.places.len(), both.kinds.len()), (true, 1, Kind::ALL.len()));
-    }
-
-    #[test]
-    fn a_wrong_word_is_told_with_what_there_is() {
-        for word in ["Headed", "region.rs:170=Relaxed", "region.rs:x:1=Relaxed"] {
-            let told = Choice::read(&["5", word]).expect_err("no such ordering");
-            assert!(told.starts_with(&format!("no ordering `{word}`\norderings, ")), "{told}");
-            assert!(told.contains("shipped") && told.contains("WC-FP, "), "{told}");
-        }
-        for (words, told) in [
-            (&["0"][..], "`0` is no number of seeds"),
-            (&["-1"], "`-1` is no number of seeds"),
-            (&["5", "--first-seed"], "--first-seed needs a number"),
-            (&["5", "--first-seed", "many"], "`many` is no number of seeds"),
+        const PLACE: &str = "region.rs:170:54=Relaxed";
+        for (line, seeds, shipped, places, kinds) in [
+            ("", 0..1000, true, 0, 4),
+            ("7 --first-seed 40", 40..47, true, 0, 4),
+            (&format!("5 {PLACE} streams WC-FP"), 0..5, false, 1, 2),
+            (&format!("5 --first-seed 1 {PLACE} shipped"), 1..6, true, 1, 4),
         ] {
-            assert_eq!(Choice::read(words), Err(told.to_owned()));
+            let choice = read(line).expect(line);
+            assert_eq!((choice.seeds(), choice.shipped()), (seeds, shipped), "{line}");
+            assert_eq!(
+                (choice.places(), choice.kinds().len()),
+                (vec![PLACE.to_owned(); places], kinds)
+            );
+        }
+        for word in ["0", "-1", "5 Headed", "5 region.rs:170=Relaxed", "5 region.rs:x:1=Relaxed"] {
+            let error = read(word).expect_err("no such choice");
+            assert!(error.contains(word.trim_start_matches("5 ")), "{error}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The command behind `cargo xtask rv64`.
 #![forbid(unsafe_code)]
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
+
+use clap::Parser;
 
 use dpamatch_port::build::{Build, BuildError, root};
 use dpamatch_port::check::STACK_MOST;
@@ -11,55 +14,45 @@ use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::rv64::Image;
 use dpamatch_port::{check, kit, qemu, report, steps, vectors, weak};
 
-const HELP: &str = "\
-cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
-cargo xtask rv64 report          instructions and memory accesses per message, by phase
-cargo xtask rv64 report OPTION.. instructions by phase with options of the firmware: domains=paper
-cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
-cargo xtask rv64 weak [SEEDS]    weak memory: the shipped orderings hold
-cargo xtask rv64 weak SEEDS [--first-seed N] PLACE...
-                                 rate of wrong runs with one ordering weakened; PLACE: a line of
-                                 `cargo xtask orderings --list`, `shipped`, or a kind of run:
-                                 NC, WC-FP, WC-SP, streams
-cargo xtask rv64 kit             the engine as a DPA program: streams on the emulator; RISC-V objects
-cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
-cargo xtask rv64 help            this text
-";
+/// The card's side as firmware of a RISC-V machine, and as a DPA program.
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask rv64", bin_name = "cargo xtask rv64")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Option<Task>,
+}
+
+#[derive(clap::Subcommand)]
+enum Task {
+    /// Firmware in QEMU and in the interpreter: outcomes equal the oracle's (if no task is given)
+    Check,
+    /// Instructions and memory accesses per message, by phase
+    Report {
+        /// Options of the firmware, such as domains=paper: instructions by phase with them
+        options: Vec<String>,
+    },
+    /// What lies between two steps
+    Steps {
+        /// Write it for the predictor
+        #[arg(long)]
+        write: bool,
+    },
+    /// Weak memory: the shipped orderings hold, and how often a weakened one is noticed
+    Weak(Choice),
+    /// The engine as a DPA program: streams on the emulator; compiled for RISC-V
+    Kit,
+    /// Streams with the outcomes that a card has to give
+    Vectors { folder: PathBuf },
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let result = match words[..] {
-        [] | ["check"] => run_check(),
-        ["weak", ref chosen @ ..] => match Choice::read(chosen) {
-            Ok(choice) => run_weak(&choice),
-            Err(error) => {
-                eprintln!("rv64 weak: {error}");
-                return ExitCode::from(2);
-            }
-        },
-        ["kit"] => run_kit(),
-        ["vectors", folder] => vectors::write(folder.as_ref())
-            .map(|count| {
-                println!("{count} streams with their outcomes are in {folder}");
-                true
-            })
-            .map_err(Into::into),
-        ["report"] => run_report(),
-        ["report", ref options @ ..] => image(Build::Marks).and_then(|marked| {
-            print!("{}", report::by_phase(&marked, &options.join(" "))?);
-            Ok(true)
-        }),
-        ["steps"] => run_steps(false),
-        ["steps", "--write"] => run_steps(true),
-        ["help" | "--help" | "-h"] => {
-            print!("{HELP}");
-            Ok(true)
-        }
-        _ => {
-            eprintln!("rv64: no such command\n\n{HELP}");
-            return ExitCode::from(2);
-        }
+    let result = match Arguments::parse().task.unwrap_or(Task::Check) {
+        Task::Check => run_check(),
+        Task::Report { options } => run_report(&options.join(" ")),
+        Task::Steps { write } => run_steps(write),
+        Task::Weak(choice) => run_weak(&choice),
+        Task::Kit => run_kit(),
+        Task::Vectors { folder } => run_vectors(&folder),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -85,14 +78,14 @@ fn image(build: Build) -> std::result::Result<Image, Box<dyn std::error::Error>>
 }
 
 fn run_weak(choice: &Choice) -> Result {
-    let Choice { seeds, shipped, places, kinds } = choice;
+    let (places, kinds) = (choice.places(), choice.kinds());
     let mut say = |line: &str| println!("{line}");
     let mut good = true;
-    if *shipped {
-        good &= weak::shipped(&image(Build::Plain)?, kinds, seeds.clone(), &mut say);
+    if choice.shipped() {
+        good &= weak::shipped(&image(Build::Plain)?, &kinds, choice.seeds(), &mut say);
     }
     if !places.is_empty() {
-        good &= weak::weakened(&image(Build::Faults)?, places, kinds, seeds.clone(), &mut say);
+        good &= weak::weakened(&image(Build::Faults)?, &places, &kinds, choice.seeds(), &mut say);
     }
     Ok(good)
 }
@@ -118,8 +111,19 @@ fn run_kit() -> Result {
     Ok(good)
 }
 
-fn run_report() -> Result {
-    print!("{}", report::report(&image(Build::Marks)?, &image(Build::Plain)?)?);
+fn run_report(options: &str) -> Result {
+    let marked = image(Build::Marks)?;
+    if options.is_empty() {
+        print!("{}", report::report(&marked, &image(Build::Plain)?)?);
+    } else {
+        print!("{}", report::by_phase(&marked, options)?);
+    }
+    Ok(true)
+}
+
+fn run_vectors(folder: &Path) -> Result {
+    let count = vectors::write(folder)?;
+    println!("{count} streams with their outcomes are in {}", folder.display());
     Ok(true)
 }
 
