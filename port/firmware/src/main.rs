@@ -10,7 +10,7 @@
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
-//! - `fault=NAME` breaks a rule, `weaken=PLACE=ORDERING` an ordering, in builds that know faults.
+//! - `weaken=PLACE=ORDERING` breaks an ordering, in builds that know faults.
 #![no_std]
 #![no_main]
 
@@ -19,7 +19,6 @@ extern crate alloc;
 mod arguments;
 mod play;
 mod roles;
-mod stack;
 mod start;
 mod windows;
 
@@ -53,7 +52,7 @@ extern "C" fn main() -> ! {
     // SAFETY: the linker script reserves the range for the heap; memory is zero at reset.
     unsafe { HEAP.hand_over(start, end - start) };
     let arguments = Arguments::read();
-    choose_fault(&arguments);
+    arguments.get("weaken").map(weaken);
     let harts = arguments.number("harts", 1);
     let apart = match arguments.get("ends") {
         None | Some("leader") => false,
@@ -74,7 +73,6 @@ extern "C" fn main() -> ! {
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }
-    println!("bytes of stack for setting up: {}", stack::deepest());
     let taken = HEAP.taken();
     let outcomes = match stream {
         Some(file) => play::run(nic, harts, apart, file),
@@ -90,25 +88,13 @@ extern "C" fn main() -> ! {
     semihosting::process::exit(0)
 }
 
-#[cfg(dpamatch_faults)]
-fn choose_fault(arguments: &Arguments) {
-    if let Some(place) = arguments.get("weaken")
-        && !dpa_model::weaken(place)
-    {
-        refuse(format_args!("weaken={place}: no place of an ordering"));
-    }
-    let Some(name) = arguments.get("fault") else { return };
-    let named = |fault: &&dpa_model::Fault| alloc::format!("{fault:?}") == name;
-    match dpa_model::Fault::ALL.iter().find(named) {
-        Some(&fault) => dpa_model::choose_fault(fault),
-        None => refuse(format_args!("fault={name}: no such fault")),
-    };
-}
-
-#[cfg(not(dpamatch_faults))]
-fn choose_fault(arguments: &Arguments) {
-    if arguments.get("fault").or(arguments.get("weaken")).is_some() {
-        refuse(format_args!("this build knows no faults"));
+fn weaken(place: &str) {
+    #[cfg(dpamatch_faults)]
+    let is_place = dpa_model::weaken(place);
+    #[cfg(not(dpamatch_faults))]
+    let is_place = false;
+    if !is_place {
+        refuse(format_args!("weaken={place}: this build knows no such ordering"));
     }
 }
 

@@ -19,11 +19,11 @@ _start:
     .option norelax
     la      gp, __global_pointer$
     .option pop
-    lla     sp, stacks_start
+    lla     t2, stacks_start
     li      t0, {stack_bytes}
     addi    t1, a0, 1
     mul     t0, t0, t1
-    add     sp, sp, t0
+    add     sp, t2, t0
     bnez    a0, 3f
     lla     t0, bss_start
     lla     t1, bss_end

@@ -12,7 +12,7 @@ use dpamatch::stream::Profile;
 
 use crate::job::{Ends, Job, OUT};
 use crate::kit;
-use crate::qemu::{self, Mode, Ran};
+use crate::qemu;
 use crate::rv64::{Image, Setup};
 
 /// Harts of the card's side, each with at least one handler.
@@ -61,11 +61,6 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
         }
     }
     jobs
-}
-
-/// Workload and handlers of the runs whose instructions are compared with QEMU's.
-pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
-    PaperWorkload::ALL.iter().flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -139,9 +134,34 @@ pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
     verdict
 }
 
-/// Runs all jobs in QEMU, with a folder for their files.
-pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
-    in_folder(jobs, folder, |job| qemu::run(elf, job, folder, Mode::Usual))
+/// Runs all jobs in QEMU, with a folder for their files. On one hart a workload has to take as many
+/// instructions as in the interpreter, host calls apart; the second number counts these runs.
+pub fn in_qemu(
+    elf: &Path,
+    image: &Image,
+    jobs: &[Job],
+    folder: &Path,
+) -> std::io::Result<(Verdict, usize)> {
+    fs::create_dir_all(folder)?;
+    let (mut verdict, mut counted) = (Verdict::default(), 0);
+    for job in jobs {
+        let ran = qemu::run(elf, job, folder)?;
+        let mut difference = if ran.is_good {
+            job.difference(ran.outcomes.as_ref())
+        } else {
+            Some(format!("no good end: {}", ran.console.trim_end()))
+        };
+        let what = "instructions of hart 0";
+        if let Some(theirs) = said(&ran.console, what).filter(|_| job.harts == 1) {
+            let mine = said(&interpret(image, job, Setup::default()).1.console, what);
+            counted += 1;
+            if mine != Some(theirs) {
+                difference = Some(format!("{mine:?} instructions, in QEMU {theirs}"));
+            }
+        }
+        verdict.note(job, difference);
+    }
+    Ok((verdict, counted))
 }
 
 /// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.
@@ -164,59 +184,6 @@ pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
         verdict.note(job, ran.err());
     }
     Ok(verdict)
-}
-
-/// Runs all jobs by programs that leave their outcomes in a folder.
-fn in_folder(
-    jobs: &[Job],
-    folder: &Path,
-    run: impl Fn(&Job) -> std::io::Result<Ran>,
-) -> std::io::Result<Verdict> {
-    fs::create_dir_all(folder)?;
-    let mut verdict = Verdict::default();
-    for job in jobs {
-        let ran = run(job)?;
-        let difference = if ran.is_good {
-            job.difference(ran.outcomes.as_ref())
-        } else {
-            Some(format!("no good end: {}", ran.console.trim_end()))
-        };
-        verdict.note(job, difference);
-    }
-    Ok(verdict)
-}
-
-/// Instructions of one hart for the windows of a workload, by the interpreter and by QEMU. Excludes
-/// host calls, whose time passes on QEMU's counter.
-///
-/// # Errors
-/// When files cannot be written, QEMU cannot be started, or a run does not report its count.
-pub fn instructions(
-    elf: &Path,
-    image: &Image,
-    job: &Job,
-    folder: &Path,
-) -> std::io::Result<[u64; 2]> {
-    fs::create_dir_all(folder)?;
-    let (_, mine) = interpret(image, job, Setup::default());
-    let qemu = qemu::run(elf, job, folder, Mode::Counted)?;
-    let what = "instructions of hart 0";
-    match (said(&mine.console, what), said(&qemu.console, what)) {
-        (Some(mine), Some(qemu)) => Ok([mine, qemu]),
-        _ => Err(std::io::Error::other(format!(
-            "no number of instructions\n{}\n{}",
-            mine.console, qemu.console
-        ))),
-    }
-}
-
-/// Bytes of a DPA thread's stack.
-pub const STACK_MOST: u64 = 8 << 10;
-
-/// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
-pub fn stack_for_setting_up(image: &Image) -> Option<u64> {
-    let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
-    said(&interpret(image, &job, Setup::default()).1.console, "bytes of stack for setting up")
 }
 
 /// The number at the end of the console's line that begins so.

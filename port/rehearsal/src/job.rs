@@ -57,10 +57,6 @@ pub struct Job {
     pub events: String,
 }
 
-fn lines(events: &[Event]) -> String {
-    events.iter().map(|event| format!("{event}\n")).collect()
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
     Leader,
@@ -105,12 +101,10 @@ impl Job {
         );
         let events = events(workload, senders, (windows + WARM_UP, window));
         Self {
-            name: workload.name().to_owned(),
             harts: harts + if ends == Ends::Apart { 1 + senders } else { 0 },
             arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::new(),
-            expected: oracle(&events),
-            events: lines(&events),
+            ..Self::for_host(workload.name().to_owned(), &events)
         }
     }
 
@@ -126,43 +120,41 @@ impl Job {
 
     /// A random stream for tables of the given sizes; software matches the overflow.
     pub fn stream_in(
-        (profile, seed, events): (Profile, u64, u64),
+        stream: (Profile, u64, u64),
         (harts, handlers): (usize, usize),
         ends: Ends,
         (receives, unexpected): (usize, usize),
         options: &str,
     ) -> Self {
-        let mut comms = HashMap::new();
-        let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
-        events.iter_mut().for_each(|event| renumber(event, &mut comms));
+        let (job, comms) = Self::random(stream);
         let arguments = format!(
-            "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={} \
+            "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={comms} \
              receives={receives} unexpected={unexpected} out={OUT} {options}",
             ends.argument(),
-            comms.len().max(1),
         );
         Self {
-            name: format!("{profile} {seed}"),
             harts: harts + usize::from(ends == Ends::Apart),
             arguments: arguments.trim_end().to_owned(),
-            files: BTreeMap::from([(STREAM.to_owned(), records(&events))]),
-            expected: oracle(&events),
-            events: lines(&events),
+            ..job
         }
     }
 
     /// A workload for a host that plays streams.
     pub fn workload_for_host(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
-        let events = events(workload, 1, (windows, window));
-        Self::for_host(workload.name().to_owned(), &events)
+        Self::for_host(workload.name().to_owned(), &events(workload, 1, (windows, window)))
     }
 
     /// A random stream for a host that plays streams.
-    pub fn stream_for_host((profile, seed, events): (Profile, u64, u64)) -> Self {
+    pub fn stream_for_host(stream: (Profile, u64, u64)) -> Self {
+        Self::random(stream).0
+    }
+
+    /// A random stream, and the number of its communicators.
+    fn random((profile, seed, events): (Profile, u64, u64)) -> (Self, usize) {
         let mut comms = HashMap::new();
         let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
         events.iter_mut().for_each(|event| renumber(event, &mut comms));
-        Self::for_host(format!("{profile} {seed}"), &events)
+        (Self::for_host(format!("{profile} {seed}"), &events), comms.len().max(1))
     }
 
     fn for_host(name: String, events: &[Event]) -> Self {
@@ -170,7 +162,7 @@ impl Job {
             name,
             files: BTreeMap::from([(STREAM.to_owned(), records(events))]),
             expected: oracle(events),
-            events: lines(events),
+            events: events.iter().map(|event| format!("{event}\n")).collect(),
             ..Self::default()
         }
     }

@@ -22,15 +22,8 @@ pub struct Ran {
     pub is_good: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    Usual,
-    /// The harts' instruction counters are exact; slower, and for one hart only.
-    Counted,
-}
-
-/// Runs a job in an existing `folder`.
-pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode) -> io::Result<Ran> {
+/// Runs a job in an existing `folder`. The instruction counter of a single hart is exact.
+pub fn run(elf: &Path, job: &Job, folder: &Path) -> io::Result<Ran> {
     for (name, bytes) in &job.files {
         fs::write(folder.join(name), bytes)?;
     }
@@ -45,8 +38,11 @@ pub fn run(elf: &Path, job: &Job, folder: &Path, mode: Mode) -> io::Result<Ran> 
     command.current_dir(folder).args(["-m", "128M", "-bios", "none", "-machine", "virt"]);
     // One thread for all harts, which switch when they wait. Otherwise dozens of spinning threads
     // would share the processors.
-    let counted = mode == Mode::Counted;
-    command.args(if counted { ["-icount", "shift=0"] } else { ["-accel", "tcg,thread=single"] });
+    command.args(if job.harts == 1 {
+        ["-icount", "shift=0"]
+    } else {
+        ["-accel", "tcg,thread=single"]
+    });
     command.args(["-display", "none", "-serial", "none", "-monitor", "none"]);
     command.args(["-smp", &job.harts.to_string(), "-kernel"]).arg(elf);
     command.arg("-semihosting-config").arg(format!("enable=on,target=native{words}"));

@@ -60,12 +60,25 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
 
 /// Bytes of stack used on each hart, for the leader and the deepest worker.
 fn stacks(image: &Image, outcome: &Outcome) -> [u64; 2] {
-    let Some(start) = image.address_of("stacks_start") else { return [0; 2] };
-    let used = |hart: usize| {
-        let top = start + (hart as u64 + 1) * STACK_BYTES;
-        outcome.lowest_stack[hart].map_or(0, |lowest| top - lowest)
-    };
+    let used = |hart: usize| used(image, hart, outcome.lowest_stack[hart]);
     [used(0), (1..outcome.lowest_stack.len()).map(used).max().unwrap_or(0)]
+}
+
+fn used(image: &Image, hart: usize, lowest: Option<u64>) -> u64 {
+    let top = |start| start + (hart as u64 + 1) * STACK_BYTES;
+    let top = image.address_of("stacks_start").map(top);
+    top.zip(lowest).map_or(0, |(top, lowest)| top - lowest)
+}
+
+/// Bytes of a DPA thread's stack.
+pub const STACK_MOST: u64 = 8 << 10;
+
+/// Bytes of stack that hart 0 uses before it counts: to build the tables of a NIC and a
+/// communicator.
+pub fn stack_for_setting_up(image: &Image) -> u64 {
+    let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
+    let setup = Setup { marks: marks(), ..Setup::default() };
+    used(image, 0, interpret(image, &job, setup).1.lowest_before)
 }
 
 /// As in the firmware's `memory.ld`.

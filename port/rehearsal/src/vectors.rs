@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dpamatch::stream::Profile;
 
-use crate::job::{Ends, Job, STREAM};
+use crate::job::{Job, STREAM};
 
 /// Streams per profile, and events per stream.
 const SEEDS: u64 = 4;
@@ -18,7 +18,7 @@ pub fn write(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for profile in [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Deep, Profile::Keys] {
         for seed in 0..SEEDS {
-            let job = Job::stream((profile, seed, EVENTS), (1, 1), Ends::Leader, "");
+            let job = Job::stream_for_host((profile, seed, EVENTS));
             let name = format!("{profile}-{seed}");
             fs::write(folder.join(format!("{name}.stream.bin")), &job.files[STREAM])?;
             fs::write(folder.join(format!("{name}.outcomes.bin")), &job.expected)?;

@@ -35,7 +35,7 @@ pub(crate) struct Hart {
     pub(crate) held: bool,
     pub(crate) counting: bool,
     pub(crate) counts: [Count; PHASES],
-    /// Lowest stack pointer while counting.
+    /// Lowest stack pointer since counting began, or before.
     pub(crate) lowest: u64,
 }
 
@@ -215,7 +215,7 @@ impl Hart {
                 weak.pass(&mut shared.memory, &mut self.order, &self.late);
             }
         }
-        if rd == SP && self.counting {
+        if rd == SP {
             self.lowest = self.lowest.min(result);
         }
         self.pc = next;

@@ -73,6 +73,8 @@ pub struct Outcome {
     pub retired: Vec<u64>,
     /// Lowest stack pointer by hart while counting, if it moved.
     pub lowest_stack: Vec<Option<u64>>,
+    /// Lowest stack pointer of hart 0 before counting.
+    pub lowest_before: Option<u64>,
     /// Work between marks by hart while counting, if there are caches.
     pub segments: Vec<Segments>,
     /// Stores that waited in a buffer.
@@ -104,6 +106,7 @@ struct Machine {
     host: Host,
     marks: Vec<Mark>,
     weak: Option<WeakOptions>,
+    lowest_before: Option<u64>,
     totals: [u64; 3],
 }
 
@@ -129,6 +132,7 @@ impl Machine {
             host: Host::new(setup.arguments.clone(), setup.files.clone()),
             marks,
             weak: setup.weak,
+            lowest_before: None,
             totals: [0; 3],
         }
     }
@@ -215,6 +219,7 @@ impl Machine {
                 return false;
             }
             Mark::CountFrom => {
+                self.lowest_before = self.harts.first().map(|hart| hart.lowest);
                 for hart in &mut self.harts {
                     hart.counts = [Count::default(); PHASES];
                     hart.lowest = u64::MAX;
@@ -282,6 +287,7 @@ impl Machine {
             counts: self.harts.iter().map(|hart| hart.counts).collect(),
             retired: self.harts.iter().map(|hart| hart.retired).collect(),
             lowest_stack: self.harts.iter().map(lowest).collect(),
+            lowest_before: self.lowest_before,
             segments: self.shared.caches.map_or_else(Vec::new, Caches::segments),
             delayed,
             stale,

@@ -57,21 +57,6 @@ impl Host {
                 }
                 Ok(0)
             }
-            // SYS_WRITEC, SYS_WRITE0: to the console.
-            0x03 => {
-                let byte = memory.byte(block).ok_or(outside(block))?;
-                self.console.push(char::from(byte));
-                Ok(0)
-            }
-            0x04 => {
-                let bytes: Option<Vec<u8>> = (block..)
-                    .map(|at| memory.byte(at))
-                    .take_while(|&byte| byte != Some(0))
-                    .collect();
-                let bytes = bytes.ok_or(outside(block))?;
-                self.console += &String::from_utf8_lossy(&bytes);
-                Ok(0)
-            }
             // SYS_WRITE, SYS_READ: handle, memory, length; both return the number of bytes left.
             0x05 => {
                 let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
@@ -94,20 +79,6 @@ impl Host {
                 let moved = part.len();
                 self.open[handle as usize - 1] = Some((name, at + moved));
                 Ok(length - moved as u64)
-            }
-            // SYS_ISTTY
-            0x09 => {
-                let handle = word(0)?;
-                Ok(self.opened(handle).map_or(0, |(name, _)| u64::from(name == CONSOLE)))
-            }
-            // SYS_SEEK
-            0x0a => {
-                let (handle, to) = (word(0)?, word(1)?);
-                match self.open.get_mut((handle as usize).wrapping_sub(1)) {
-                    Some(Some((_, at))) => *at = to as usize,
-                    _ => return Ok(FAILED),
-                }
-                Ok(0)
             }
             // SYS_FLEN
             0x0c => {
