@@ -12,34 +12,19 @@ use std::process::Command;
 use crate::process;
 use crate::{Failure, root, target};
 
-/// Counted rows: way, scenario, handlers, messages per window, bytes of a message.
-const ROWS: [(&str, &str, u32, u32, u32); 25] = [
-    ("nic", "NC", 32, 128, 8),
-    ("nic", "NC", 32, 1, 8),
-    ("nic", "NC", 32, 1024, 8),
-    ("nic", "NC", 8, 128, 8),
-    ("nic", "NC", 256, 128, 8),
-    ("nic", "WC-FP", 32, 128, 8),
-    ("nic", "WC-SP", 32, 128, 8),
-    ("nic", "MIX", 32, 128, 8),
-    ("nic", "UNEXP", 32, 128, 8),
-    ("nic", "UNEXP", 32, 1024, 8),
-    ("nic", "NC", 32, 128, 64),
-    ("nic", "NC", 32, 128, 256),
-    ("nic", "UNEXP", 32, 128, 64),
-    ("nic", "UNEXP", 32, 128, 256),
-    ("endpoint", "NC", 32, 128, 8),
-    ("endpoint", "NC", 32, 1, 8),
-    ("endpoint", "NC", 32, 1024, 8),
-    ("endpoint", "UNEXP", 32, 128, 8),
-    ("endpoint", "NC", 32, 128, 64),
-    ("bins", "NC", 32, 128, 8),
-    ("bins", "UNEXP", 32, 128, 8),
-    ("bins", "NC", 32, 128, 64),
-    ("no-matching", "NC", 32, 128, 8),
-    ("no-matching", "NC", 32, 128, 64),
-    ("no-matching", "NC", 32, 128, 256),
-];
+/// The first two and the other words of the counted rows: those of UCX, or the others.
+fn rows(of_ucx: bool) -> impl Iterator<Item = ([&'static str; 2], [&'static str; 3])> {
+    let lines = include_str!("instructions.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(move |line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let &[way, scenario, a, b, c] = words.as_slice() else { panic!("no row: {line}") };
+        (of_ucx == (way == "ucx")).then_some(([way, scenario], [a, b, c]))
+    })
+}
+
+fn number(word: &str) -> u32 {
+    word.parse().unwrap_or_else(|_| panic!("no number: {word}"))
+}
 
 /// Functions that callgrind counts, including their callees.
 const SEND: &str = "*send_window*";
@@ -47,16 +32,6 @@ const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
-/// Counted rows of UCX: scenario, the program's name for it, messages per window, bytes.
-const UCX_ROWS: [(&str, &str, u32, u32); 7] = [
-    ("NC", "", 128, 8),
-    ("NC", "", 1, 8),
-    ("NC", "", 1024, 8),
-    ("WC", "same-tag", 128, 8),
-    ("UNEXP", "unexpected", 128, 8),
-    ("NC", "", 128, 64),
-    ("NC", "", 128, 256),
-];
 const COLLECT: &str = "*collect_window*";
 /// Runs per count, of which the least counts.
 const UCX_RUNS: usize = 3;
@@ -93,14 +68,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         "admit",
         "all"
     );
-    for (way, scenario, handlers, window, bytes) in ROWS {
+    for ([way, scenario], [handlers, window, bytes]) in rows(false) {
         let count = |windows: u32, part: Option<&str>| {
-            let numbers = [windows, handlers, window, bytes].map(|number| number.to_string());
-            let [windows, handlers, window, bytes] = &numbers;
-            let arguments = [scenario, windows, handlers, window, way, bytes];
+            let windows = windows.to_string();
+            let arguments = [scenario, &windows, handlers, window, way, bytes];
             count(Command::new(&program).args(arguments), part)
         };
-        let part = |part| per_message(window, part, count);
+        let part = |part| per_message(number(window), part, count);
         let (all, send, post) = (part(None)?, part(Some(SEND))?, part(Some(POST))?);
         let (round, admit) = match way {
             "nic" | "endpoint" => (part(Some(ROUND))?, part(Some(ADMIT))?),
@@ -108,7 +82,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         };
         let in_window = all - post - admit;
         print_row(
-            (way, scenario, &handlers.to_string(), window, bytes),
+            [way, scenario, handlers, window, bytes],
             [send, round - admit, in_window - send - round + admit, in_window, post, admit, all],
         );
     }
@@ -119,10 +93,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    for (scenario, word, window, bytes) in UCX_ROWS {
+    for ([_, scenario], [word, window, bytes]) in rows(true) {
         let count = |windows: u32, part: Option<&str>| {
             let mut command = ucx.command();
-            command.arg("alone").args([word].into_iter().filter(|word| !word.is_empty()));
+            command.arg("alone").args([word].into_iter().filter(|&word| word != "-"));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
             command.arg(format!("size={bytes}"));
             // Occasionally a run does extra set-up.
@@ -130,21 +104,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
                 .map(|_| count(&command, part))
                 .try_fold(u64::MAX, |least, count| count.map(|count| least.min(count)))
         };
-        let part = |part| per_message(window, Some(part), count);
+        let part = |part| per_message(number(window), Some(part), count);
         let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
         let in_window = send + collect;
         print_row(
-            ("ucx", scenario, "", window, bytes),
+            ["ucx", scenario, "", window, bytes],
             [send, 0.0, collect, in_window, post, 0.0, in_window + post],
         );
     }
     Ok(())
 }
 
-fn print_row(
-    (way, scenario, handlers, window, bytes): (&str, &str, &str, u32, u32),
-    counts: [f64; 7],
-) {
+fn print_row([way, scenario, handlers, window, bytes]: [&str; 5], counts: [f64; 7]) {
     print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}{bytes:>6}");
     for count in counts {
         print!("{count:>9.1}");
@@ -237,6 +208,13 @@ fn collected(output: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rows_are_read() {
+        assert_eq!((rows(false).count(), rows(true).count()), (25, 7));
+        assert_eq!(rows(false).nth(3), Some((["nic", "NC"], ["8", "128", "8"])));
+        assert_eq!(rows(true).nth(3), Some((["ucx", "WC"], ["same-tag", "128", "8"])));
+    }
 
     #[test]
     fn the_count_is_read() {

@@ -17,14 +17,6 @@ mod site;
 mod test;
 mod unmodelled;
 
-struct Task {
-    name: &'static str,
-    about: &'static str,
-    /// Command lines with their purposes.
-    examples: &'static [(&'static str, &'static str)],
-    run: fn(&[String]) -> Result<(), Failure>,
-}
-
 enum Failure {
     /// Invalid command line; exit code 2.
     Usage(String),
@@ -34,103 +26,26 @@ enum Failure {
     Task(String),
 }
 
-const TASKS: &[Task] = &[
-    Task {
-        name: "test",
-        about: "run every check: format, lints, no_std, tests, docs, packages, loom models, random schedules, one round of each bench",
-        examples: &[
-            ("cargo xtask test", "everything; what must hold before a change is merged"),
-            ("cargo xtask test --fast", "format, lints and tests, with fewer random streams"),
-            (
-                "cargo xtask test --full",
-                "models to their full bounds, too, Miri and ThreadSanitizer",
-            ),
-        ],
-        run: test::run,
-    },
-    Task {
-        name: "mutants",
-        about: "plant each seeded fault in turn; the loom model named in loom_tests/mutants.txt must notice it",
-        examples: &[
-            ("cargo xtask mutants", "the whole table"),
-            ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
-        ],
-        run: mutants::run,
-    },
-    Task {
-        name: "orderings",
-        about: "weaken each atomic ordering of the card in turn, and find the model that notices",
-        examples: &[
-            ("cargo xtask orderings", "all, half an hour; docs/correctness.md has the result"),
-            ("cargo xtask orderings region.rs", "only places with such a part"),
-            ("cargo xtask orderings --list", "the places, as `cargo xtask rv64 weak` takes them"),
-        ],
-        run: orderings::run,
-    },
-    Task {
-        name: "unmodelled",
-        about: "print the functions of the card that no loom model runs; loom_tests/unmodelled.txt gives each a reason",
-        examples: &[(
-            "cargo xtask unmodelled",
-            "five minutes with its build; needs `rustup component add llvm-tools`",
-        )],
-        run: unmodelled::run,
-    },
-    Task {
-        name: "algorithm",
-        about: "judge a change of the concurrent algorithm: tests, schedules, models, faults, prediction, comparison",
-        examples: &[
-            (
-                "cargo xtask algorithm",
-                "all steps, half an hour or more; docs/change-the-algorithm.md",
-            ),
-            ("cargo xtask algorithm tests schedules", "some of them, by name"),
-        ],
-        run: algorithm::run,
-    },
-    Task {
-        name: "instructions",
-        about: "count instructions per message with callgrind, by scenario and number of handlers",
-        examples: &[("cargo xtask instructions", "needs valgrind")],
-        run: instructions::run,
-    },
-    Task {
-        name: "rv64",
-        about: "the card's side as firmware of a RISC-V machine, in an interpreter and in QEMU",
-        examples: &[
-            (
-                "cargo xtask rv64",
-                "its outcomes equal the oracle's; instructions as QEMU counts them",
-            ),
-            ("cargo xtask rv64 help", "what else there is: reports on instructions, weak memory"),
-        ],
-        run: rv64::run,
-    },
-    Task {
-        name: "mpi",
-        about: "run MPI programs under MPICH and Open MPI with the provider; replay their order logs through the oracle",
-        examples: &[
-            ("cargo xtask mpi", "the repository's programs, every engine"),
-            ("cargo xtask mpi --suites", "also the tests and programs that others wrote; hours"),
-            ("cargo xtask mpi --dev", "built fast instead of to run fast"),
-        ],
-        run: mpi::run,
-    },
-    Task {
-        name: "site",
-        about: "build the pages as a site with mdBook, with live pages of explore",
-        examples: &[("cargo xtask site", "needs mdbook; writes target/site/book")],
-        run: site::run,
-    },
-    Task {
-        name: "help",
-        about: "list the tasks",
-        examples: &[("cargo xtask help", "this text")],
-        run: |_| {
-            print!("{}", help());
-            Ok(())
-        },
-    },
+/// What each task does, with examples.
+const HELP: &str = include_str!("help.txt");
+
+type Task = fn(&[String]) -> Result<(), Failure>;
+
+/// The tasks by name.
+const TASKS: &[(&str, Task)] = &[
+    ("test", test::run),
+    ("mutants", mutants::run),
+    ("orderings", orderings::run),
+    ("unmodelled", unmodelled::run),
+    ("algorithm", algorithm::run),
+    ("instructions", instructions::run),
+    ("rv64", rv64::run),
+    ("mpi", mpi::run),
+    ("site", site::run),
+    ("help", |_| {
+        print!("{HELP}");
+        Ok(())
+    }),
 ];
 
 fn main() -> ExitCode {
@@ -142,7 +57,7 @@ fn main() -> ExitCode {
             ExitCode::from(1)
         }
         Err(Failure::Usage(message)) => {
-            eprintln!("xtask: {message}\n\n{}", help());
+            eprintln!("xtask: {message}\n\n{HELP}");
             ExitCode::from(2)
         }
         Err(Failure::Told) => ExitCode::from(2),
@@ -173,21 +88,10 @@ fn dispatch(args: &[String]) -> Result<(), Failure> {
         return Err(Failure::Usage("no task given".to_owned()));
     };
     let name = if matches!(name.as_str(), "-h" | "--help") { "help" } else { name };
-    match TASKS.iter().find(|task| task.name == name) {
-        Some(task) => (task.run)(rest),
+    match TASKS.iter().find(|task| task.0 == name) {
+        Some((_, run)) => run(rest),
         None => Err(Failure::Usage(format!("no task `{name}`"))),
     }
-}
-
-fn help() -> String {
-    let mut text = "cargo xtask <task>\n".to_owned();
-    for task in TASKS {
-        text += &format!("\n{}: {}\n", task.name, task.about);
-        for (command, purpose) in task.examples {
-            text += &format!("    {command:<32}{purpose}\n");
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -200,13 +104,13 @@ mod tests {
 
     #[test]
     fn help_shows_each_task_with_an_example() {
-        let text = help();
-        for task in TASKS {
-            assert!(text.contains(&format!("\n{}: ", task.name)), "{} is not listed", task.name);
-            assert!(!task.examples.is_empty(), "{} has no example", task.name);
-            for (command, _) in task.examples {
-                assert!(command.starts_with(&format!("cargo xtask {}", task.name)), "{command}");
-            }
+        for (name, _) in TASKS {
+            let (_, text) = HELP.split_once(&format!("\n{name}: ")).expect(name);
+            let examples = text.lines().skip_while(|line| !line.starts_with("    "));
+            let mut examples = examples.take_while(|line| !line.is_empty()).peekable();
+            assert!(examples.peek().is_some(), "{name} has no example");
+            let begin = format!("    cargo xtask {name}");
+            assert!(examples.all(|line| line.starts_with(&begin)), "{name}");
         }
     }
 

@@ -8,30 +8,6 @@ use std::time::Duration;
 use super::TestTable;
 use super::build::Tools;
 
-const ALONE: &[&str] =
-    &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test", "getinfo_test"];
-/// Programs of two processes, with their common arguments.
-const PAIRS: &[(&str, &[&str])] = &[
-    ("rdm_tagged_pingpong", &["-I", "100"]),
-    ("rdm_pingpong", &["-I", "100"]),
-    ("rdm_tagged_bw", &["-I", "100"]),
-    ("rdm_cntr_pingpong", &["-I", "100"]),
-    ("rma_bw", &["-e", "rdm", "-o", "write", "-I", "100"]),
-    ("rma_bw", &["-e", "rdm", "-o", "read", "-I", "100"]),
-    ("rma_bw", &["-e", "rdm", "-o", "writedata", "-I", "100"]),
-    ("rdm_tagged_peek", &[]),
-    ("rdm", &[]),
-    ("recv_cancel", &[]),
-    ("unexpected_msg", &["-e", "rdm", "-i", "10"]),
-    ("multi_recv", &["-e", "rdm"]),
-    ("inject_test", &["-e", "rdm"]),
-    ("inject_test", &["-A", "inject"]),
-    ("cq_data", &["-e", "rdm"]),
-    ("rdm_bw", &["-I", "100"]),
-    ("resmgmt_test", &[]),
-    ("multi_ep", &[]),
-    ("flood", &["-e", "rdm"]),
-];
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn row(table: &mut TestTable, tools: &Tools, programs: &Path) {
@@ -44,28 +20,21 @@ pub(super) fn row(table: &mut TestTable, tools: &Tools, programs: &Path) {
 
 fn run(tools: &Tools, programs: &Path) -> Result<String, String> {
     let (mut passed, mut absent, mut failed) = (0, Vec::new(), Vec::new());
-    let alone = ALONE.iter().map(|&name| (name, None));
-    let pairs = PAIRS.iter().map(|&(name, arguments)| (name, Some(arguments)));
-    for (name, arguments) in alone.chain(pairs) {
+    let lines = include_str!("fabtests.txt").lines();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (is_pair, line) = line.strip_prefix("pair ").map_or((false, line), |line| (true, line));
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default();
         let program = programs.join(format!("fi_{name}"));
-        if !program.exists() {
-            absent.push(name);
-            continue;
-        }
-        let good = match arguments {
-            None => ends_well(&mut start(tools, &program, &["-p", "dpamatch"])?),
-            Some(arguments) => pair(tools, &program, arguments)?,
+        let good = match is_pair {
+            _ if !program.exists() => {
+                absent.push(name);
+                continue;
+            }
+            false => ends_well(&mut start(tools, &program, &["-p", "dpamatch"])?),
+            true => pair(tools, &program, &words.collect::<Vec<_>>())?,
         };
-        match good {
-            true => passed += 1,
-            false => failed.push(
-                [name]
-                    .into_iter()
-                    .chain(arguments.into_iter().flatten().copied())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            ),
-        }
+        if good { passed += 1 } else { failed.push(line) }
     }
     let mut text = format!("{passed} pass");
     if !absent.is_empty() {
@@ -90,8 +59,7 @@ fn ends_well(child: &mut Child) -> bool {
 
 /// Runs a server and its client over the loopback; they exchange addresses over their own socket.
 fn pair(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<bool, String> {
-    let common = ["-p", "dpamatch", "-E"];
-    let words: Vec<_> = common.iter().chain(arguments).copied().collect();
+    let words = [&["-p", "dpamatch", "-E"], arguments].concat();
     let mut server = start(tools, program, &words)?;
     // The server does not signal that it listens, so poll for a while.
     let listening = (0..100).any(|_| {

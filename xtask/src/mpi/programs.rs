@@ -15,70 +15,24 @@ struct Program {
     /// Separated by spaces.
     arguments: &'static str,
     /// Output lines with these words are its answer; empty: only the exit code counts.
-    answer: &'static [&'static str],
+    answer: Vec<&'static str>,
 }
 
-/// A moving sphere: blocks are refined, joined, moved between processes, and checked.
-const MINIAMR: &str = "\
-    --nx 4 --ny 4 --nz 4 --npx 2 --npy 2 --npz 1 --num_tsteps 3 --num_vars 4 \
-    --stages_per_ts 4 --checksum_freq 2 --num_refine 2 --refine_freq 1 --max_blocks 300 \
-    --num_objects 1 --object 2 0 -0.10 -0.10 -0.10 0.130 0.130 0.130 0.6 0.6 0.6 0.0 0.0 \
-    0.0";
-
-/// Applications whose answers do not depend on time.
-const APPLICATIONS: &[Program] = &[
-    Program {
-        name: "lulesh",
-        processes: 8,
-        arguments: "-s 4 -i 4",
-        answer: &["Iteration count", "Final Origin Energy", "AbsDiff", "RelDiff"],
-    },
-    Program {
-        name: "comd",
-        processes: 4,
-        arguments: "-x 8 -y 8 -z 8 -i 2 -j 2 -k 1 -N 4",
-        answer: &["Final energy", "eFinal", "Final atom count"],
-    },
-    Program {
-        name: "minife",
-        processes: 4,
-        arguments: "nx=12",
-        answer: &["Initial Residual", "Iteration = ", "Final Resid Norm"],
-    },
-    Program {
-        name: "hpcg",
-        processes: 4,
-        arguments: "--nx=16 --rt=1",
-        answer: &["Scaled residual", "Departure from", "Spectral convergence"],
-    },
-    Program {
-        name: "miniamr",
-        processes: 4,
-        arguments: MINIAMR,
-        answer: &["Number of blocks", "otal blocks", "Total number of blocks", "Max blocks"],
-    },
-    Program {
-        name: "graph500",
-        processes: 2,
-        arguments: "4 4",
-        answer: &["SCALE", "NBFS", "nedge"],
-    },
-];
+/// The programs of `programs.txt`.
+fn all() -> impl Iterator<Item = Program> {
+    let lines = include_str!("programs.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
+        let mut columns = line.split('|').map(|column| column.trim_start_matches(' '));
+        let mut column = || columns.next().unwrap_or_default();
+        let (name, processes) = column().trim_end().split_once(' ').expect("name and processes");
+        let processes = processes.parse().expect("a number of processes");
+        let (arguments, answer) = (column(), column().split("; "));
+        let answer = answer.filter(|words| !words.is_empty()).collect();
+        Program { name, processes, arguments, answer }
+    })
+}
 
 const EVERY_ENGINE: &str = "miniamr";
-
-const BENCHMARKS: &[Program] = &[
-    Program { name: "osu_latency", processes: 2, arguments: "-i 50 -x 5", answer: &[] },
-    Program { name: "osu_multi_lat", processes: 4, arguments: "-i 20 -x 5", answer: &[] },
-    Program { name: "osu_mbw_mr", processes: 4, arguments: "", answer: &[] },
-    Program { name: "osu_allreduce", processes: 4, arguments: "-i 20 -x 5", answer: &[] },
-    Program {
-        name: "msgrate",
-        processes: 4,
-        arguments: "-n 2 -p 1 -i 64 -m 16 -s 8 -o",
-        answer: &[],
-    },
-];
 
 /// On a busy machine a program with frequent waits between ranks takes minutes: graph500 makes 64
 /// consecutive searches at any graph size.
@@ -90,7 +44,7 @@ pub(super) fn rows(
     library: &Library,
     programs: &Path,
 ) -> Result<(), Failure> {
-    for program in APPLICATIONS.iter().chain(BENCHMARKS) {
+    for program in all() {
         let path = programs.join(program.name);
         if !path.exists() {
             println!("skipped: {} is not in {}", program.name, programs.display());
@@ -99,12 +53,12 @@ pub(super) fn rows(
         let words: Vec<_> = program.arguments.split_whitespace().collect();
         let job = Job::new(tools, library, &path, program.processes);
         let job = job.arguments(&words).limit(LIMIT);
-        table.add(program.name, library.name, || match program.answer {
+        table.add(program.name, library.name, || match program.answer.as_slice() {
             [] => benchmark(&job),
             answer => application(tools, &job, answer),
         });
         if program.name == EVERY_ENGINE {
-            engines(table, tools, library, program, &job)?;
+            engines(table, tools, library, &program, &job)?;
         }
     }
     Ok(())
@@ -130,11 +84,11 @@ fn engines(
         table.add(format!("{}, ENGINE={engine}", program.name), library.name, || {
             let stock = match &stock {
                 Some(lines) => lines,
-                None => stock.insert(lines_of(&job.clone().stock(), program.answer)?),
+                None => stock.insert(lines_of(&job.clone().stock(), &program.answer)?),
             };
             let job = job.clone().option(&format!("ENGINE={engine}"));
             let begin = Instant::now();
-            let ours = lines_of(&job, program.answer)?;
+            let ours = lines_of(&job, &program.answer)?;
             let seconds = begin.elapsed().as_secs_f64();
             same_answer(stock, &ours)?;
             let replayed = job.replay()?;
@@ -196,4 +150,19 @@ fn benchmark(job: &Job<'_>) -> Result<String, String> {
     let stock = last(&job.clone().stock())?;
     let ours = last(job)?;
     Ok(format!("{ours}; stock: {stock}; {}", job.replay()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+
+    #[test]
+    fn programs_are_read() {
+        let all: Vec<_> = all().collect();
+        assert_eq!((all.len(), all[0].name, all[0].processes), (11, "lulesh", 8));
+        assert_eq!(all[2].arguments.trim(), "nx=12");
+        assert_eq!(all[2].answer, ["Initial Residual", "Iteration = ", "Final Resid Norm"]);
+        assert_eq!(all.iter().filter(|program| program.answer.is_empty()).count(), 5);
+        assert!(all.iter().any(|program| program.name == super::EVERY_ENGINE));
+    }
 }

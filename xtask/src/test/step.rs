@@ -21,8 +21,8 @@ pub(crate) struct Step {
     /// Runs last, in either row: it uses what the tests built.
     pub(super) for_either_row: bool,
     args: &'static str,
-    /// Tests to skip, by parts of their names.
-    left_out: &'static [&'static str],
+    /// Leaves the slow tests out.
+    is_fast: bool,
     /// Judges the output of a successful exit.
     judge: fn(&process::Finished) -> Result<Counts, String>,
 }
@@ -45,7 +45,7 @@ const PLAIN: Step = Step {
     target: None,
     for_either_row: false,
     args: "",
-    left_out: &[],
+    is_fast: false,
     judge: |_| Ok(Counts::default()),
 };
 
@@ -82,7 +82,7 @@ pub(crate) const STEPS: &[Step] = &[
         // The first few hundred random streams find nearly everything.
         env: &[KEEP_MEMORY[0], KEEP_MEMORY[1], KEEP_MEMORY[2], ("DPAMATCH_STREAMS", "300")],
         args: TESTS,
-        left_out: SLOW,
+        is_fast: true,
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
@@ -164,32 +164,11 @@ pub(crate) const STEPS: &[Step] = &[
 
 const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples";
 
-/// Two thirds of the tests' time, which `--fast` saves: many questions about the same code, or many
-/// cases of one claim.
-const SLOW: &[&str] = &[
-    // The command: each option, each page.
-    "every_option_of_",
-    "commands_print_what_the_pages_show",
-    "what_commands_print_is_what_the_schema_allows",
-    "tables_fit",
-    // The models.
-    "a_number_that_matters_is_told_from_one_that_does_not",
-    "intervals_hold_the_truth_as_often_as_they_say",
-    "our_policy_is_never_far_behind_the_best_published_one",
-    "predicted_paths_are_those_of_the_nic",
-    "run_length_is_never_far_behind_the_best",
-    // Tests that first build something else: programs in C, the card's side.
-    "workloads_and_streams_give_the_oracles_outcomes",
-    "a_wrong_outcome_is_noticed",
-    "instructions_have_phases",
-    "nonsense_on_the_command_line_ends_with_a_message",
-    "outcomes_are_the_oracles",
-    "qemu_says_the_same",
-    "shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not",
-    "the_c_example_runs",
-    "the_predictors_table_is_of_this_code",
-    "what_finds_no_room_is_matched_in_software",
-];
+/// Parts of the names of slow tests.
+fn slow() -> impl Iterator<Item = &'static str> {
+    let lines = include_str!("slow.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
 const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
 /// Without doc tests, since rustdoc does not know the cfg. One model at a time: loom maps and
@@ -223,14 +202,17 @@ impl fmt::Display for Step {
             Some(name) => write!(f, "cargo +{name} {}", self.args)?,
             None => write!(f, "cargo {}", self.args)?,
         }
-        for (place, name) in self.left_out.iter().enumerate() {
-            write!(f, "{} --skip {name}", if place == 0 { " --" } else { "" })?;
-        }
-        Ok(())
+        f.write_str(if self.is_fast { " --" } else { "" })?;
+        self.left_out().try_for_each(|name| write!(f, " --skip {name}"))
     }
 }
 
 impl Step {
+    /// Tests to skip, by parts of their names.
+    fn left_out(&self) -> impl Iterator<Item = &'static str> {
+        slow().filter(|_| self.is_fast)
+    }
+
     /// Whether it has its own target folder, and so can run beside other builds.
     pub(super) fn is_apart(&self) -> bool {
         self.target.is_some()
@@ -263,8 +245,8 @@ impl Step {
         };
         // Escape codes would disturb the parsers.
         command.current_dir(root).args(self.args.split(' ')).env("CARGO_TERM_COLOR", "never");
-        if !self.left_out.is_empty() {
-            command.arg("--").args(self.left_out.iter().flat_map(|&name| ["--skip", name]));
+        if self.is_fast {
+            command.arg("--").args(self.left_out().flat_map(|name| ["--skip", name]));
         }
         for (name, value) in self.env {
             command.env(name, value);
@@ -318,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_there() {
-        for name in SLOW {
+        for name in slow() {
             let mut git = Command::new("git");
             git.args(["grep", "-q", "--untracked", &format!("fn {name}"), "--", "*.rs"]);
             let found = git.current_dir(crate::root()).status().expect("git runs");
