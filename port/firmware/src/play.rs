@@ -19,12 +19,8 @@ fn read(file: &str) -> Vec<u8> {
     let Ok(mut open) = File::open(crate::path(file)) else { failed() };
     let Ok(length) = open.metadata().map(|data| data.len() as usize) else { failed() };
     let mut bytes = alloc::vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        match open.read(&mut bytes[filled..]) {
-            Ok(0) | Err(_) => failed(),
-            Ok(count) => filled += count,
-        }
+    if open.read_exact(&mut bytes).is_err() {
+        failed();
     }
     bytes
 }

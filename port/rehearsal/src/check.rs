@@ -1,10 +1,11 @@
 //! `check`: compares the firmware's outcomes with the oracle's.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use dpa_model::PaperWorkload;
@@ -115,23 +116,26 @@ pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, cra
 /// Runs all jobs in the interpreter, one per processor at a time.
 pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((job, interpret(image, job, Setup::default()).0));
-        }
-        done
-    };
-    let threads = thread::available_parallelism().map_or(1, Into::into);
-    let mut verdict = Verdict::default();
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            let done = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
-            done.into_iter().for_each(|(job, difference)| verdict.note(job, difference));
+    let done = Mutex::new(BTreeMap::new());
+    on_all_processors(|| {
+        let next = || Some(next.fetch_add(1, Ordering::Relaxed));
+        let indexes = std::iter::from_fn(|| next().filter(|&index| index < jobs.len()));
+        for index in indexes {
+            let job = &jobs[index];
+            let difference = interpret(image, job, Setup::default()).0;
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, difference);
         }
     });
+    let mut verdict = Verdict::default();
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_iter().for_each(|(index, difference)| verdict.note(&jobs[index], difference));
     verdict
+}
+
+/// Runs `work` on a thread for each processor.
+pub(crate) fn on_all_processors(work: impl Fn() + Sync) {
+    let threads = thread::available_parallelism().map_or(1, Into::into);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(&work))));
 }
 
 /// Runs all jobs in QEMU, with a folder for their files. On one hart a workload has to take as many

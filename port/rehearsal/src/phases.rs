@@ -3,62 +3,54 @@
 use crate::rv64::{MARKS, Mark};
 use dpa_model::step::StepKind;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Phase {
-    Other,
-    /// Begins the slice and reads the message.
-    Poll,
-    Search,
-    /// Books the candidate and publishes it.
-    Book,
-    /// Announces the booking and reads the lower handlers' candidates.
-    Barrier,
-    /// Looks for the first receive with two handlers.
-    Detect,
-    /// Decides whether it is clean.
-    Resolve,
-    Fast,
-    /// The slow path: another search.
-    Slow,
-    /// Consumes the receive and unlinks it.
-    Consume,
-    /// Delivers the data and writes the result.
-    Protocol,
-    /// The leader's work around a block.
-    Boundary,
-    /// The card's work to post a receive.
-    Post,
-    HostPost,
-    /// The wire's end sends.
-    Send,
-    HostDrain,
-    /// A hart waits for another inside a block.
-    Wait,
-    Idle,
+dpamatch_vocabulary::choices! {
+    #[derive(PartialOrd, Ord)]
+    pub enum Phase, by default Other {
+        /// All else.
+        Other = "other",
+        /// Begins the slice and reads the message.
+        Poll = "poll",
+        /// Searches for a receive.
+        Search = "search",
+        /// Books the candidate and publishes it.
+        Book = "book",
+        /// Announces the booking and reads the lower handlers' candidates.
+        Barrier = "barrier",
+        /// Looks for the first receive with two handlers.
+        Detect = "detect",
+        /// Decides whether it is clean.
+        Resolve = "resolve",
+        /// The fast path.
+        Fast = "fast path",
+        /// The slow path: another search.
+        Slow = "slow path",
+        /// Consumes the receive and unlinks it.
+        Consume = "consume",
+        /// Delivers the data and writes the result.
+        Protocol = "protocol",
+        /// The leader's work around a block.
+        Boundary = "boundary",
+        /// The card's work to post a receive.
+        Post = "post, card",
+        /// The host's work to post a receive.
+        HostPost = "post, host",
+        /// The wire's end sends.
+        Send = "send",
+        /// The host reads results.
+        HostDrain = "results, host",
+        /// A hart waits for another inside a block.
+        Wait = "wait",
+        /// A hart looks for work.
+        Idle = "idle",
+    }
 }
 
 impl Phase {
-    /// All phases with their names, in the order of tables.
-    pub const ALL: [(Self, &str); 18] = [
-        (Self::Poll, "poll"),
-        (Self::Search, "search"),
-        (Self::Book, "book"),
-        (Self::Barrier, "barrier"),
-        (Self::Detect, "detect"),
-        (Self::Resolve, "resolve"),
-        (Self::Fast, "fast path"),
-        (Self::Slow, "slow path"),
-        (Self::Consume, "consume"),
-        (Self::Protocol, "protocol"),
-        (Self::Boundary, "boundary"),
-        (Self::Post, "post, card"),
-        (Self::HostPost, "post, host"),
-        (Self::Send, "send"),
-        (Self::HostDrain, "results, host"),
-        (Self::Wait, "wait"),
-        (Self::Idle, "idle"),
-        (Self::Other, "other"),
-    ];
+    /// All phases in the order of tables.
+    pub fn in_tables() -> impl Iterator<Item = Self> {
+        let (rest, named) = Self::ALL.split_at(1);
+        named.iter().chain(rest).copied()
+    }
 
     /// Whether the phase is card work on a message's way.
     pub fn is_message_path(self) -> bool {

@@ -1,8 +1,6 @@
 //! `report`: instructions and memory accesses per message, by phase, number of handlers and
 //! workload.
 
-use std::fmt::Write;
-
 use crate::rv64::{Count, Image, Outcome, Setup};
 use dpa_model::PaperWorkload;
 
@@ -50,12 +48,12 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
     if let Some(difference) = difference {
         return Err(NotCounted(job.arguments.clone(), difference));
     }
-    let by_phase = Phase::ALL.map(|(phase, _)| {
+    let by_phase = Phase::in_tables().map(|phase| {
         let mut sum = Count::default();
         outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
         (phase, sum)
     });
-    Ok(Counted { by_phase: by_phase.to_vec(), stacks: stacks(image, &outcome) })
+    Ok(Counted { by_phase: by_phase.collect(), stacks: stacks(image, &outcome) })
 }
 
 /// Bytes of stack used on each hart, for the leader and the deepest worker.
@@ -108,8 +106,7 @@ fn phases(
             .map(|&handlers| count(marked, &job(workload, handlers, handlers, options)))
             .collect();
         let runs = runs?;
-        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-        line(text, &format!("\n{:<16}{head}", workload.name()));
+        head(text, &format!("\n{:<16}", workload.name()), &HANDLERS);
         rows(text, &runs);
         runs.iter().zip(HANDLERS).for_each(|(run, handlers)| each(workload, handlers, run));
     }
@@ -132,15 +129,13 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     text += &stack_rows;
     options(&mut text, marked)?;
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
-    let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-    line(&mut text, &format!("{:<16}{head}", ""));
+    head(&mut text, &format!("{:<16}", ""), &HANDLERS);
     for &workload in PaperWorkload::ALL {
-        let mut row = format!("{:<16}", workload.name());
-        for handlers in HANDLERS {
-            let run = count(marked, &job(workload, 1, handlers, "shared=0"))?;
-            let _ = write!(row, "{:>9.1}", message_path(&run));
-        }
-        line(&mut text, &row);
+        let path = |&handlers: &usize| {
+            Ok(message_path(&count(marked, &job(workload, 1, handlers, "shared=0"))?))
+        };
+        let paths: Vec<f64> = HANDLERS.iter().map(path).collect::<Result<_, NotCounted>>()?;
+        row(&mut text, &format!("{:<16}", workload.name()), paths);
     }
     let of = |image: &Image| -> Result<f64, NotCounted> {
         let job = job(PaperWorkload::NoConflict, 1, 8, "");
@@ -161,15 +156,14 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
 fn options(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
     line(text, "\nMessage path by option.");
     for &workload in PaperWorkload::ALL {
-        let head: String = OPTIONS_AT.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
-        line(text, &format!("\n{:<30}{head}", workload.name()));
+        head(text, &format!("\n{:<30}", workload.name()), &OPTIONS_AT);
         for (option, _) in OPTIONS.iter().filter(|(_, of)| of.contains(&workload)) {
-            let mut row = format!("{:<30}", if option.is_empty() { "as built" } else { option });
-            for handlers in OPTIONS_AT {
-                let run = count(marked, &job(workload, handlers, handlers, option))?;
-                let _ = write!(row, "{:>9.1}", message_path(&run));
-            }
-            line(text, &row);
+            let path = |&handlers: &usize| {
+                Ok(message_path(&count(marked, &job(workload, handlers, handlers, option))?))
+            };
+            let paths: Vec<f64> = OPTIONS_AT.iter().map(path).collect::<Result<_, NotCounted>>()?;
+            let name = if option.is_empty() { "as built" } else { option };
+            row(text, &format!("{name:<30}"), paths);
         }
     }
     Ok(())
@@ -180,23 +174,29 @@ fn line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
+fn head(text: &mut String, name: &str, handlers: &[usize]) {
+    let cells: String = handlers.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+    line(text, &format!("{name}{cells}"));
+}
+
+fn row(text: &mut String, name: &str, numbers: impl IntoIterator<Item = f64>) {
+    let cells: String = numbers.into_iter().map(|number| format!("{number:>9.1}")).collect();
+    line(text, &format!("{name}{cells}"));
+}
+
 fn message_path(run: &Counted) -> f64 {
     let path = run.by_phase.iter().filter(|(phase, _)| phase.is_message_path());
     per_message(path.map(|(_, count)| count.instructions).sum())
 }
 
 fn rows(text: &mut String, runs: &[Counted]) {
-    for (index, (phase, name)) in Phase::ALL.into_iter().enumerate() {
-        let counts = runs.iter().map(|run| per_message(run.by_phase[index].1.instructions));
-        let counts: Vec<f64> = counts.collect();
-        if counts.iter().any(|&count| count > 0.0) {
-            let cells: String = counts.iter().map(|count| format!("{count:>9.1}")).collect();
-            line(text, &format!("{name:<16}{cells}"));
+    for (index, phase) in Phase::in_tables().enumerate() {
+        let count = |run: &Counted| per_message(run.by_phase[index].1.instructions);
+        if runs.iter().any(|run| count(run) > 0.0) {
+            row(text, &format!("{:<16}", phase.name()), runs.iter().map(count));
         }
         if phase == Phase::Boundary {
-            let cells: String =
-                runs.iter().map(|run| format!("{:>9.1}", message_path(run))).collect();
-            line(text, &format!("{:<16}{cells}", "message path"));
+            row(text, &format!("{:<16}", "message path"), runs.iter().map(message_path));
         }
     }
 }
@@ -218,9 +218,9 @@ fn access_rows(text: &mut String, workload: PaperWorkload, run: &Counted) {
         let cells: String = columns.map(|count| format!("{:>10.2}", per_message(count))).concat();
         line(text, &format!("{name:<16}{cells}"));
     };
-    for ((phase, name), (_, count)) in Phase::ALL.into_iter().zip(&run.by_phase) {
+    for (phase, count) in &run.by_phase {
         if phase.is_message_path() && count.instructions > 0 {
-            cells(name, count);
+            cells(phase.name(), count);
             all.add(count);
         }
     }

@@ -11,7 +11,7 @@ use crate::check::interpret;
 use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::report::NotCounted;
-use crate::rv64::{CacheSetup, Image, Segment, Setup};
+use crate::rv64::{CacheSetup, Count, Image, Setup};
 
 /// First-level caches of 1 KiB each.
 const CACHES: CacheSetup = CacheSetup { data: 16, code: 16 };
@@ -72,7 +72,7 @@ fn streams(options: &str) -> [Job; 4] {
 /// Sums of one pair, for a line fitted over the harts.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    all: Segment,
+    all: Count,
     /// Sums over the harts' numbers, occurrences, squares and products with the counts.
     x: f64,
     xx: f64,
@@ -80,8 +80,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, hart: usize, segment: &Segment) {
-        let (x, times) = (hart as f64, segment.times as f64);
+    fn add(&mut self, hart: usize, segment: &Count) {
+        let (x, times) = (hart as f64, segment.entered as f64);
         self.all.add(segment);
         self.x += x * times;
         self.xx += x * x * times;
@@ -91,7 +91,7 @@ impl Sums {
     }
 
     fn row(&self) -> Row {
-        let n = self.all.times.max(1) as f64;
+        let n = self.all.entered.max(1) as f64;
         let spread = self.xx - self.x * self.x / n;
         let line = |y: u64, xy: f64, least: f64| {
             let y = y as f64;
@@ -100,7 +100,7 @@ impl Sums {
             [((y - slope * self.x) / n).max(0.0), slope]
         };
         Row {
-            times: self.all.times,
+            times: self.all.entered,
             instructions: line(self.all.instructions, self.xy[0], LEAST_SLOPE),
             lines: line(self.all.own, self.xy[1], LEAST_SLOPE / 10.0),
             shared: self.all.shared as f64 / n,
@@ -141,7 +141,7 @@ fn rows(
         }
     }
     // Hart 0 also runs host and wire, so pairs that other harts have, too, come from those.
-    let row = |sums: [Sums; 2]| sums[usize::from(sums[1].all.times > 0)].row();
+    let row = |sums: [Sums; 2]| sums[usize::from(sums[1].all.entered > 0)].row();
     Ok(sums.into_iter().map(|(pair, sums)| (pair, row(sums))).collect())
 }
 

@@ -4,12 +4,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
-use crate::check::interpret;
+use crate::check::{interpret, on_all_processors};
 use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::rv64::{Image, Setup, WeakOptions};
@@ -144,12 +143,7 @@ pub fn runs(
             }
         }
     };
-    let threads = thread::available_parallelism().map_or(1, Into::into);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
+    on_all_processors(work);
     tally.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 

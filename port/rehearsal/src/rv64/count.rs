@@ -30,7 +30,15 @@ pub struct Count {
     pub atomics: u64,
     pub fences: u64,
     pub divisions: u64,
+    /// How often the phase, or the way between two marks, was entered.
     pub entered: u64,
+    /// Loads that missed the first level (stores never wait), of unshared lines: private to the
+    /// hart, or never written.
+    pub own: u64,
+    /// Missed loads of lines that one hart writes and another uses.
+    pub shared: u64,
+    /// Fetches of code that missed.
+    pub code: u64,
 }
 
 impl Count {
@@ -43,5 +51,8 @@ impl Count {
         self.fences += other.fences;
         self.divisions += other.divisions;
         self.entered += other.entered;
+        self.own += other.own;
+        self.shared += other.shared;
+        self.code += other.code;
     }
 }

@@ -1,41 +1,34 @@
 //! The C extension: every 16-bit instruction abbreviates a 32-bit one.
 
-const fn field(word: u32, low: u32, count: u32) -> u32 {
+use super::encode;
+
+fn field(word: u32, low: u32, count: u32) -> u32 {
     (word >> low) & ((1 << count) - 1)
 }
 
 /// Sign-extends a value of `bits` bits.
-const fn signed(value: u32, bits: u32) -> u32 {
+fn signed(value: u32, bits: u32) -> u32 {
     (((value << (32 - bits)) as i32) >> (32 - bits)) as u32
 }
 
-const fn i_type(immediate: u32, rs1: u32, funct3: u32, rd: u32, opcode: u32) -> u32 {
-    (immediate & 0xfff) << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode
+fn i_type(immediate: u32, rs1: u32, funct3: u32, rd: u32, opcode: u32) -> u32 {
+    encode::i(opcode, funct3, rd, rs1, immediate as i32)
 }
 
-const fn s_type(immediate: u32, rs2: u32, rs1: u32, funct3: u32) -> u32 {
-    let (high, low) = (field(immediate, 5, 7), field(immediate, 0, 5));
-    high << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | low << 7 | 0x23
+fn s_type(immediate: u32, rs2: u32, rs1: u32, funct3: u32) -> u32 {
+    encode::store(funct3, rs2, rs1, immediate as i32)
 }
 
-const fn r_type(funct7: u32, rs2: u32, rs1: u32, funct3: u32, rd: u32, opcode: u32) -> u32 {
-    funct7 << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode
+fn r_type(funct7: u32, rs2: u32, rs1: u32, funct3: u32, rd: u32, opcode: u32) -> u32 {
+    encode::r(opcode, funct3, funct7, rd, rs1, rs2)
 }
 
-const fn jump(offset: u32, rd: u32) -> u32 {
+fn jump(offset: u32, rd: u32) -> u32 {
     let bits = field(offset, 20, 1) << 31
         | field(offset, 1, 10) << 21
         | field(offset, 11, 1) << 20
         | field(offset, 12, 8) << 12;
     bits | rd << 7 | 0x6f
-}
-
-const fn branch(offset: u32, rs1: u32, funct3: u32) -> u32 {
-    let bits = field(offset, 12, 1) << 31
-        | field(offset, 5, 6) << 25
-        | field(offset, 1, 4) << 8
-        | field(offset, 11, 1) << 7;
-    bits | rs1 << 15 | funct3 << 12 | 0x63
 }
 
 /// The 32-bit form of `half`, or 0 (an illegal instruction) if it is not RV64IMAC.
@@ -86,7 +79,7 @@ pub(crate) fn expand(half: u16) -> u32 {
                 | field(word, 5, 2) << 6
                 | field(word, 3, 2) << 1
                 | bit(2) << 5;
-            branch(signed(offset, 9), short_high, zero - 6)
+            encode::branch(zero - 6, short_high, 0, signed(offset, 9) as i32)
         }
         (2, 0) => i_type(bit(12) << 5 | rs2, rd, 1, rd, 0x13),
         (2, 2) if rd != 0 => {

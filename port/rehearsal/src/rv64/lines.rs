@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::count::Count;
+
 /// Binary logarithm of the line size.
 const LINE_LOG: u32 = 6;
 
@@ -12,32 +14,9 @@ pub struct CacheSetup {
     pub code: usize,
 }
 
-/// A hart's work between two marks, summed over all occurrences.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Segment {
-    pub times: u64,
-    /// Instructions, without the marks.
-    pub instructions: u64,
-    /// Loads that missed the first level (stores never wait), of unshared lines: private to the
-    /// hart, or never written.
-    pub own: u64,
-    /// Missed loads of lines that one hart writes and another uses.
-    pub shared: u64,
-    /// Fetches of code that missed.
-    pub code: u64,
-}
-
-impl Segment {
-    pub fn add(&mut self, other: &Self) {
-        self.times += other.times;
-        self.instructions += other.instructions;
-        self.own += other.own;
-        self.shared += other.shared;
-        self.code += other.code;
-    }
-}
-
-pub type Segments = BTreeMap<(u16, u16), Segment>;
+/// A hart's work between two marks, summed over all occurrences: instructions without the marks,
+/// and what missed.
+pub type Segments = BTreeMap<(u16, u16), Count>;
 
 /// A first-level cache: lines with the version seen, the youngest last.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +139,7 @@ impl Caches {
         let Some((from, before)) = since.filter(|_| self.counting) else { return };
         let pair = (from, mark);
         let instructions = retired - before - 1;
-        let segment = Segment { times: 1, instructions, code, ..Segment::default() };
+        let segment = Count { entered: 1, instructions, code, ..Count::default() };
         self.segments[hart].entry(pair).or_default().add(&segment);
         for line in missed {
             *self.misses.entry((hart, pair, line)).or_default() += 1;
@@ -200,7 +179,7 @@ mod tests {
         }
         caches.mark(0, 2, 8);
         let segment = caches.segments()[0][&(1, 2)];
-        assert_eq!((segment.times, segment.instructions), (1, 6));
+        assert_eq!((segment.entered, segment.instructions), (1, 6));
         assert_eq!((segment.own, segment.shared), (4, 0), "0, 1, 2, and 1 once more");
     }
 

@@ -18,6 +18,7 @@
 
 mod count;
 mod decode;
+pub mod encode;
 mod expand;
 mod hart;
 mod image;
@@ -29,7 +30,7 @@ mod weak;
 
 pub use count::{Count, MARKS, Mark, PHASES};
 pub use image::{Image, ImageError};
-pub use lines::{CacheSetup, Segment, Segments};
+pub use lines::{CacheSetup, Segments};
 pub use machine::{Fault, Outcome, Setup, run};
 pub use memory::MEMORY_BASE;
 pub use weak::WeakOptions;

@@ -1,5 +1,6 @@
 //! A small assembler: one function per instruction of the manual, and a program's end.
 
+pub(crate) use dpamatch_port::rv64::encode::{branch, i, r, store};
 use dpamatch_port::rv64::{Image, MEMORY_BASE, Mark, Outcome, Setup, WeakOptions, run};
 
 pub(crate) const ZERO: u32 = 0;
@@ -9,14 +10,6 @@ pub(crate) const A2: u32 = 12;
 pub(crate) const A3: u32 = 13;
 pub(crate) const A4: u32 = 14;
 pub(crate) const A5: u32 = 15;
-
-pub(crate) fn i(opcode: u32, funct3: u32, rd: u32, rs1: u32, immediate: i32) -> u32 {
-    (immediate as u32 & 0xfff) << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode
-}
-
-pub(crate) fn r(opcode: u32, funct3: u32, funct7: u32, rd: u32, rs1: u32, rs2: u32) -> u32 {
-    funct7 << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | opcode
-}
 
 pub(crate) fn addi(rd: u32, rs1: u32, immediate: i32) -> u32 {
     i(0x13, 0, rd, rs1, immediate)
@@ -39,32 +32,8 @@ pub(crate) fn ld(rd: u32, base: u32, offset: i32) -> u32 {
     load(3, rd, base, offset)
 }
 
-/// `funct3` 0 to 3: 1 to 8 bytes.
-pub(crate) fn store(funct3: u32, source: u32, base: u32, offset: i32) -> u32 {
-    let offset = offset as u32;
-    (offset >> 5 & 0x7f) << 25
-        | source << 20
-        | base << 15
-        | funct3 << 12
-        | (offset & 31) << 7
-        | 0x23
-}
-
 pub(crate) fn sd(source: u32, base: u32, offset: i32) -> u32 {
     store(3, source, base, offset)
-}
-
-/// `funct3` 0: equal, 1: not equal, 4: less, 5: not less, 6 and 7: the unsigned compares.
-pub(crate) fn branch(funct3: u32, rs1: u32, rs2: u32, offset: i32) -> u32 {
-    let bits = |low: u32, count: u32| (offset as u32 >> low) & ((1 << count) - 1);
-    bits(12, 1) << 31
-        | bits(5, 6) << 25
-        | rs2 << 20
-        | rs1 << 15
-        | funct3 << 12
-        | bits(1, 4) << 8
-        | bits(11, 1) << 7
-        | 0x63
 }
 
 /// Bits of sets: 2 reads, 1 writes.
