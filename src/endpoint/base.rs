@@ -35,6 +35,9 @@ pub(super) enum Answer {
 /// Dropping it stops the NIC after the current block and joins its threads. The buffers of receives
 /// that are still posted are freed, and senders get
 /// [`SendError::Stopped`](crate::SendError::Stopped).
+///
+/// # Panics
+/// In every method, when a communicator, request or message belongs to another endpoint.
 #[derive(Debug)]
 pub struct Endpoint {
     // The first field, so that it is dropped first: the port may free the buffers it lent only once

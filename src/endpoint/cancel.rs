@@ -12,9 +12,6 @@ impl Endpoint {
     /// # Errors
     /// [`Stopped`].
     ///
-    /// # Panics
-    /// When the request belongs to another endpoint.
-    ///
     /// # Complexity
     /// O(1) on the host. The NIC searches one chain.
     pub fn cancel(&mut self, request: &RecvRequest) -> Result<(), Stopped> {
@@ -31,9 +28,6 @@ impl Endpoint {
 
     /// Releases a request: `MPI_Request_free` (MPI 4.1, section 3.7.3). The receive stays posted
     /// until it takes a message, which frees its buffer.
-    ///
-    /// # Panics
-    /// When the request belongs to another endpoint.
     pub fn release(&mut self, request: RecvRequest) {
         self.check_own(request.endpoint);
         if self.take(&request).is_none() {

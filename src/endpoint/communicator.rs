@@ -131,9 +131,6 @@ impl Endpoint {
     /// The first senders of an endpoint, all but one of `NicConfig::completion_queues`, have a
     /// queue of the NIC for themselves as long as they live, and are faster than those that share
     /// the last one.
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn sender(&self, comm: &Communicator, source: Rank) -> CommSender {
         self.check_own(comm.endpoint);
         CommSender::new(self.port.sender(), self.driver.clone(), comm, source)
@@ -144,9 +141,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`FreeError::Busy`] while it has senders, receives or messages; [`FreeError::Stopped`].
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
     /// Waits until the NIC has matched or stored every message sent so far, in any communicator.

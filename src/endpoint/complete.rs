@@ -10,9 +10,6 @@ impl Endpoint {
     /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). Results in the order of the
     /// requests.
     ///
-    /// # Panics
-    /// When a request belongs to another endpoint.
-    ///
     /// # Complexity
     /// One allocation, for the results.
     pub fn wait_all(
@@ -25,9 +22,6 @@ impl Endpoint {
     /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Returns its index and
     /// its result, and leaves `None` at the index. Returns `None` if no request is left
     /// (`MPI_UNDEFINED`). If several have ended, it takes the first.
-    ///
-    /// # Panics
-    /// When a request belongs to another endpoint.
     ///
     /// # Complexity
     /// Each poll costs as much as [`test_some`](Self::test_some).
@@ -55,9 +49,6 @@ impl Endpoint {
 
     /// Collects all receives that have ended, with their indices: `MPI_Testsome` (MPI 4.1, section
     /// 3.7.5). Appends them to `results` and returns how many.
-    ///
-    /// # Panics
-    /// When a request belongs to another endpoint.
     ///
     /// # Complexity
     /// O(requests), but O(1) if no receive of the endpoint has ended; no allocation if `results`
@@ -101,9 +92,6 @@ impl Endpoint {
     /// Waits until at least one of the receives has ended and collects all that have:
     /// `MPI_Waitsome` (MPI 4.1, section 3.7.5). Appends them to `results` and returns how many; 0
     /// if no request is left (`MPI_UNDEFINED`).
-    ///
-    /// # Panics
-    /// When a request belongs to another endpoint.
     ///
     /// # Complexity
     /// Each poll costs as much as [`test_some`](Self::test_some).

@@ -31,9 +31,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`PostError::WildcardExcluded`], with the buffer.
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn recv_init(
         &mut self,
         comm: &Communicator,

@@ -43,9 +43,6 @@ impl Endpoint {
     /// # Errors
     /// [`RecvError::WildcardExcluded`] (with an empty buffer), [`RecvError::Stopped`].
     ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
-    ///
     /// # Complexity
     /// One command to the NIC and its answer. The NIC searches one chain.
     pub fn iprobe(
@@ -64,9 +61,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// The errors of [`iprobe`](Self::iprobe).
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn probe(
         &mut self,
         comm: &Communicator,
@@ -83,9 +77,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// The errors of [`iprobe`](Self::iprobe).
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn improbe(
         &mut self,
         comm: &Communicator,
@@ -103,9 +94,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// The errors of [`iprobe`](Self::iprobe).
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn mprobe(
         &mut self,
         comm: &Communicator,
@@ -122,9 +110,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`PostError::Stopped`], with the buffer.
-    ///
-    /// # Panics
-    /// When the message belongs to another endpoint.
     pub fn imrecv(
         &mut self,
         matched: MatchedMessage,
@@ -170,9 +155,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`RecvError::Truncated`], [`RecvError::Stopped`].
-    ///
-    /// # Panics
-    /// When the message belongs to another endpoint.
     pub fn mrecv(
         &mut self,
         matched: MatchedMessage,

@@ -18,9 +18,6 @@ impl Endpoint {
     /// # Errors
     /// [`PostError`], with the buffer.
     ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
-    ///
     /// # Complexity
     /// O(1) on the host, with an allocation only when more receives are posted than ever before.
     /// The NIC searches one unexpected chain.
@@ -45,9 +42,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`RecvError`].
-    ///
-    /// # Panics
-    /// When the communicator belongs to another endpoint.
     pub fn recv(
         &mut self,
         comm: &Communicator,
@@ -65,9 +59,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`RecvError`], inside the result.
-    ///
-    /// # Panics
-    /// When the request belongs to another endpoint.
     pub fn test(
         &mut self,
         request: &mut Option<RecvRequest>,

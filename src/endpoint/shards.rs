@@ -30,6 +30,10 @@ use super::{
 ///
 /// One thread at a time calls it. For a thread per shard see [`endpoints`](Self::endpoints).
 ///
+/// # Panics
+/// In every method, when a communicator, request or message belongs to other shards.
+///
+/// # Examples
 /// ```
 /// use dpamatch::endpoint::{EndpointConfig, Shards};
 /// use dpamatch::{Hints, Rank, Tag};
@@ -208,9 +212,6 @@ impl Shards {
     }
 
     /// A sender of rank `source`; it may be cloned and used from any thread.
-    ///
-    /// # Panics
-    /// When the communicator belongs to other shards.
     pub fn sender(&self, comm: &ShardedCommunicator, source: Rank) -> CommSender {
         let (shard, part) = comm.of(source.into());
         self.endpoints[shard].sender(part, source)
@@ -220,9 +221,6 @@ impl Shards {
     ///
     /// # Errors
     /// [`PostError`], with the buffer.
-    ///
-    /// # Panics
-    /// When the communicator belongs to other shards.
     pub fn post_recv(
         &mut self,
         comm: &ShardedCommunicator,
@@ -240,9 +238,6 @@ impl Shards {
     ///
     /// # Errors
     /// [`RecvError`], inside the result.
-    ///
-    /// # Panics
-    /// When the request belongs to other shards.
     pub fn test(
         &mut self,
         request: &mut Option<RecvRequest>,
@@ -263,9 +258,6 @@ impl Shards {
     ///
     /// # Errors
     /// [`RecvError`].
-    ///
-    /// # Panics
-    /// When the request belongs to other shards.
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         let shard = self.shard_of(&request);
         self.wait_until(shard, |endpoint| endpoint.take(&request))?
@@ -273,9 +265,6 @@ impl Shards {
 
     /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). The results are in the order
     /// of the requests.
-    ///
-    /// # Panics
-    /// When a request belongs to other shards.
     pub fn wait_all(
         &mut self,
         requests: impl IntoIterator<Item = RecvRequest>,
@@ -287,9 +276,6 @@ impl Shards {
     ///
     /// # Errors
     /// [`Stopped`].
-    ///
-    /// # Panics
-    /// When the request belongs to other shards.
     pub fn cancel(&mut self, request: &RecvRequest) -> Result<(), Stopped> {
         let shard = self.shard_of(request);
         self.endpoints[shard].cancel(request)
@@ -300,9 +286,6 @@ impl Shards {
     ///
     /// # Errors
     /// The errors of [`Endpoint::iprobe`].
-    ///
-    /// # Panics
-    /// When the communicator belongs to other shards.
     pub fn iprobe(
         &mut self,
         comm: &ShardedCommunicator,
@@ -320,9 +303,6 @@ impl Shards {
     ///
     /// # Errors
     /// The errors of [`Endpoint::iprobe`].
-    ///
-    /// # Panics
-    /// When the communicator belongs to other shards.
     pub fn improbe(
         &mut self,
         comm: &ShardedCommunicator,
@@ -339,9 +319,6 @@ impl Shards {
     ///
     /// # Errors
     /// [`RecvError`].
-    ///
-    /// # Panics
-    /// When the message belongs to other shards.
     pub fn mrecv(
         &mut self,
         message: MatchedMessage,
