@@ -1,75 +1,204 @@
-//! A report as one self-contained page with embedded style and figures, without scripts.
+//! A report as one self-contained page: style, script and figures are parts of it.
 
 use std::fmt::Write;
 
+use indicatif::{HumanBytes, HumanCount};
+
 use super::report::Report;
-use super::tables::{ALL, by_rank};
+use super::tables::{ALL, by_rank, worst_ranks};
 use crate::figure::Figure;
 use crate::table::{Cell, Table, escaped};
 
 /// Narrow screens scroll wide tables and figures and stack the advice. Page breaks split neither
-/// figures nor rows.
+/// figures nor rows. A dark page has dark figures.
 const STYLE: &str = include_str!("report.css");
+/// Sorts and folds.
+const SCRIPT: &str = include_str!("report.js");
 
 /// Tables that only the CSV files show: too many rows, or one for each column of a figure.
 const NOT_SHOWN: [&str; 2] = ["advice", "depth"];
-const WORDS: [&str; 5] = ["hints", "engines", "counters", "sites", "unmatched"];
+const WORDS: [&str; 6] = ["advice", "hints", "engines", "counters", "sites", "unmatched"];
+/// Rows of a table that begins folded.
+const FOLDED: usize = 24;
 
-/// The page of an application. `summary` is the report in words, `command` the command line. Equal
-/// reports give equal bytes.
-/// `measured` are tables of the run itself, beside which those of the report are a model's.
-pub fn page(
-    report: &Report,
-    figures: &[(&str, Figure)],
-    measured: &[Table],
-    summary: &str,
-    command: &str,
-) -> String {
-    let name = escaped(&report.name);
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Matching of {name}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>Matching of {name}</h1>\n"
-    );
-    // Writing into memory cannot fail.
-    let _ = write!(out, "<h2 id=\"summary\">Summary</h2>\n<pre>{}</pre>\n", escaped(summary));
-    out += "<h2 id=\"advice\">Advice</h2>\n";
+/// What a command knows besides the report.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The report in words.
+    pub summary: &'a str,
+    /// The command line.
+    pub command: &'a str,
+    /// A section before the figures: its heading and tables.
+    pub more: Option<(&'a str, &'a [Table])>,
+    /// Heading of the report's own tables.
+    pub tables: &'a str,
+}
+
+/// A part of a page that the list of contents names.
+struct Part {
+    id: String,
+    title: String,
+    body: String,
+    parts: Vec<Self>,
+}
+
+impl Part {
+    fn new(id: &str, title: &str, body: String) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), body, parts: Vec::new() }
+    }
+
+    /// A table that folds.
+    fn table(prefix: &str, table: &Table) -> Self {
+        let class = match table.name.as_str() {
+            "advice" => "words advice",
+            name if WORDS.contains(&name) => "words",
+            _ => "numbers",
+        };
+        let notes = table.notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note)));
+        let body = table.html(class) + &notes.collect::<String>();
+        let open = if table.rows.len() > FOLDED { "" } else { " open" };
+        let id = format!("{prefix}-{}", table.name);
+        let title = escaped(&table.title);
+        let body = format!(
+            "<details id=\"{id}\"{open}><summary><h3>{title}</h3></summary>\n{body}</details>\n"
+        );
+        Self::new(&id, &table.title, body)
+    }
+
+    fn figure(name: &str, figure: &Figure) -> Option<Self> {
+        let picture = figure.inline()?;
+        let body = format!("<figure id=\"{name}\">\n{picture}</figure>\n");
+        Some(Self::new(name, &figure.title, body))
+    }
+
+    fn with(mut self, parts: impl IntoIterator<Item = Self>) -> Self {
+        self.parts.extend(parts);
+        self
+    }
+
+    fn contents(parts: &[Self]) -> String {
+        let entry = |part: &Self| {
+            let inner =
+                if part.parts.is_empty() { String::new() } else { Self::contents(&part.parts) };
+            format!("<li><a href=\"#{}\">{}</a>{inner}</li>\n", part.id, escaped(&part.title))
+        };
+        format!("<ol>\n{}</ol>\n", parts.iter().map(entry).collect::<String>())
+    }
+
+    fn section(&self) -> String {
+        let parts: String = self.parts.iter().map(|part| part.body.as_str()).collect();
+        let title = escaped(&self.title);
+        format!("<h2 id=\"{}\">{title}</h2>\n{}{parts}", self.id, self.body)
+    }
+}
+
+/// The page of an application: its main numbers, the advice, figures and tables. Equal reports give
+/// equal bytes.
+pub fn page(report: &Report, figures: &[(&str, Figure)], context: &Context<'_>) -> String {
     let tables = by_rank(report);
-    for advice in tables.iter().filter(|table| table.name == "advice" && !table.rows.is_empty()) {
-        out += &advice.html("words advice");
-    }
-    out += "<h2 id=\"figures\">Figures</h2>\n";
-    for (name, figure) in figures {
-        if let Some(svg) = figure.svg() {
-            let _ = write!(out, "<figure id=\"{name}\">\n{}</figure>\n", inline(&svg));
-        }
-    }
-    out += match measured {
-        [] => "<h2 id=\"tables\">Tables</h2>\n",
-        _ => "<h2 id=\"measured\">Measured by the run</h2>\n",
-    };
-    for table in measured.iter().filter(|table| !table.rows.is_empty()) {
-        let _ = write!(out, "<h3>{}</h3>\n{}", escaped(&table.title), table.html("numbers"));
-    }
-    if !measured.is_empty() {
-        out += "<h2 id=\"tables\">Modelled from the order logs</h2>\n";
-    }
-    for table in tables.into_iter().map(totals) {
-        let name = table.name.as_str();
-        if table.rows.is_empty() || NOT_SHOWN.contains(&name) {
-            continue;
-        }
-        let class = if WORDS.contains(&name) { "words" } else { "numbers" };
-        let _ = write!(out, "<h3>{}</h3>\n{}", escaped(&table.title), table.html(class));
-    }
-    let _ = write!(
-        out,
-        "<h2 id=\"made\">How this was made</h2>\n<pre>{}</pre>\n<p>dpamatch {}. The numbers of every rank are in the CSV \
-         files beside this page, all of them in <code>report.json</code>.</p>\n</body>\n</html>\n",
-        escaped(command),
+    let advice = tables.iter().find(|table| table.name == "advice" && !table.rows.is_empty());
+    let advice = advice.map(|table| table.html("words advice")).unwrap_or_default();
+    let figures = figures.iter().filter_map(|(name, figure)| Part::figure(name, figure));
+    let shown = |table: &Table| !table.rows.is_empty() && !NOT_SHOWN.contains(&&*table.name);
+    let own = std::iter::once(worst_ranks(report)).chain(tables.into_iter().map(totals));
+    let own: Vec<_> = own.filter(shown).map(|table| Part::table("table", &table)).collect();
+    let more = context.more.map(|(title, tables)| {
+        let tables =
+            tables.iter().filter(|table| !table.rows.is_empty() || !table.notes.is_empty());
+        let tables = tables.map(|table| Part::table("more", table));
+        Part::new("more", title, String::new()).with(tables)
+    });
+    let made = format!(
+        "<pre>{}</pre>\n<p>dpamatch {}. The numbers of every rank are in the CSV files beside this \
+         page, all of them in <code>report.json</code>.</p>\n",
+        escaped(context.command),
         crate::version::VERSION
     );
-    out
+    let summary = format!("<pre>{}</pre>\n", escaped(context.summary));
+    let first = [Part::new("advice", "Advice", advice), Part::new("summary", "Summary", summary)];
+    let last = [
+        Part::new("figures", "Figures", String::new()).with(figures),
+        Part::new("tables", context.tables, String::new()).with(own),
+        Part::new("made", "How this was made", made),
+    ];
+    let parts: Vec<Part> = first.into_iter().chain(more).chain(last).collect();
+
+    let name = escaped(&report.name);
+    let sections: String = parts.iter().map(Part::section).collect();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Matching of {name}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>Matching of {name}</h1>\n{}<nav aria-label=\"Contents\">\n{}</nav>\n\
+         <p><button data-open=\"true\" hidden>Open all tables</button> \
+         <button data-open=\"false\" hidden>Fold all tables</button></p>\n\
+         {sections}<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        tiles(report),
+        Part::contents(&parts),
+    )
+}
+
+/// The numbers that most readers want first.
+fn tiles(report: &Report) -> String {
+    let all = &report.application;
+    let (traffic, needs) = (&all.traffic, &all.needs);
+    let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
+    let mut tiles = vec![
+        ("Ranks", report.ranks.len().to_string(), format!("of {}", report.processes)),
+        (
+            "Messages",
+            HumanCount(traffic.messages()).to_string(),
+            format!("{} sent", HumanBytes(traffic.bytes_sent)),
+        ),
+        (
+            "Unexpected messages",
+            share(traffic.unexpected, traffic.messages()),
+            format!("{} before their receive", HumanCount(traffic.unexpected)),
+        ),
+        (
+            "Receives with a wildcard",
+            share(traffic.wildcards(), traffic.all_receives()),
+            format!(
+                "{} of {}",
+                HumanCount(traffic.wildcards()),
+                HumanCount(traffic.all_receives())
+            ),
+        ),
+        (
+            "Longest queues",
+            HumanCount(needs.descriptors).to_string(),
+            format!("posted receives; {} unexpected messages", HumanCount(needs.unexpected)),
+        ),
+    ];
+    if let Some(block) = all.blocks.last() {
+        tiles.push((
+            "On the fast or slow path",
+            share(block.fast + block.slow, block.messages),
+            format!("with {} handlers", block.handlers),
+        ));
+    }
+    tiles.push(match &needs.fallback {
+        None => ("Fits the NIC", "yes".to_owned(), String::new()),
+        Some(first) => {
+            let what = first.shortage.option().1;
+            ("Fits the NIC", "no".to_owned(), format!("rank {} runs out of {what}", first.rank))
+        }
+    });
+    if report.end_ns > 0 {
+        tiles.push((
+            "Length of the run",
+            format!("{:.1?}", std::time::Duration::from_nanos(report.end_ns)),
+            "in the order of this report".to_owned(),
+        ));
+    }
+    let mut out = "<dl class=\"tiles\">\n".to_owned();
+    for (what, value, more) in tiles {
+        // Writing into memory cannot fail.
+        let _ = write!(out, "<div><dt>{what}</dt><dd>{value}</dd>");
+        out += &if more.is_empty() { String::new() } else { format!("<dd>{more}</dd>") };
+        out += "</div>\n";
+    }
+    out + "</dl>\n"
 }
 
 /// The table without the rows and the column of single ranks, if it has rows for the application.
@@ -82,16 +211,9 @@ fn totals(mut table: Table) -> Table {
     table
 }
 
-/// An SVG figure as part of a page, without its name space: pages do not need it, and it looks
-/// like an external address.
-fn inline(svg: &str) -> String {
-    svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Bars};
 
     #[test]
     fn totals_stand_for_their_ranks() {
@@ -106,11 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn pictures_shrink_and_name_no_address() {
-        let bars = Bars::new("b", "", Axis::linear("y"), ["<g>"]).with("s", [1.0]);
-        let svg = Figure::new("f").with(bars).svg().expect("a picture");
-        let inlined = inline(&svg);
-        assert!(inlined.contains(" viewBox=\"0 0 ") && !inlined.contains("http"), "{inlined}");
-        assert!(!inlined.contains("<g><") && inlined.contains("&lt;g&gt;"), "{inlined}");
+    fn long_tables_begin_folded() {
+        let body = |rows| {
+            let mut table = Table::new("ranks", "<Ranks>", ["rank"]).note("<note>");
+            (0..rows as u64).for_each(|row| table.push([row.into()]));
+            Part::table("table", &table).body
+        };
+        let open = "<details id=\"table-ranks\" open><summary><h3>&lt;Ranks&gt;</h3></summary>";
+        assert!(body(FOLDED).starts_with(open), "{}", body(FOLDED));
+        assert!(body(FOLDED + 1).starts_with("<details id=\"table-ranks\"><summary>"));
+        assert!(body(1).ends_with("<p>&lt;note&gt;</p>\n</details>\n"), "{}", body(1));
     }
 }

@@ -143,6 +143,29 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
     all
 }
 
+const RANKS_SHOWN: usize = 1024;
+
+/// The ranks with the most unexpected messages first, one row each.
+pub(super) fn worst_ranks(report: &Report) -> Table {
+    let mut ranks: Vec<_> = report.ranks.iter().map(|rank| (rank.rank, &rank.totals)).collect();
+    ranks.sort_by_key(|(_, it)| std::cmp::Reverse(it.traffic.unexpected));
+    let table = Table::of("ranks", "Ranks, most unexpected messages first", ranks).columns(&[
+        ("rank", |it| it.0.into()),
+        ("sends", |it| it.1.traffic.sends.into()),
+        ("sent_bytes", |it| it.1.traffic.bytes_sent.into()),
+        ("messages", |it| it.1.traffic.messages().into()),
+        ("unexpected", |it| it.1.traffic.unexpected.into()),
+        ("unexpected_percent", |it| {
+            percent(it.1.traffic.unexpected, it.1.traffic.messages()).into()
+        }),
+        ("posted_max", |it| it.1.needs.descriptors.into()),
+        ("unexpected_max", |it| it.1.needs.unexpected.into()),
+        ("receives_left", |it| it.1.traffic.receives_left.into()),
+        ("messages_left", |it| it.1.traffic.messages_left.into()),
+    ]);
+    cut(table, RANKS_SHOWN)
+}
+
 fn applications(reports: &[&Report]) -> Table {
     Table::of("applications", "Calls, messages and NIC resources", reports).columns(&[
         ("application", |it| it.name.as_str().into()),

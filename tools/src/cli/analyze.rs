@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Show what differs from another run of the application
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["pairs", "out"])]
+    #[arg(long, value_name = "TRACE", conflicts_with = "pairs")]
     against: Option<PathBuf>,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
@@ -174,7 +174,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut all = Vec::new();
     let mut reports = Vec::new();
     for path in &args.traces {
-        let (_, report) = analyze(args, path, &[], &interrupt)?;
+        let (run, report) = analyze(args, path)?;
+        write_files(args, (&run, &report), None, &interrupt)?;
+        drop(run);
         match args.format {
             Format::Table => writeln!(out, "{}\n", text(&report, args.wide))?,
             Format::Csv | Format::Json => {}
@@ -218,7 +220,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Analyzes one trace of which a run has measured these tables.
 pub(super) fn single(args: &Args, measured: &[Table]) -> anyhow::Result<Report> {
-    let (_, report) = analyze(args, &args.traces[0], measured, &Interrupt::catch()?)?;
+    let (run, report) = analyze(args, &args.traces[0])?;
+    let more = More { title: "Measured by the run", prefix: "measured_", tables: measured };
+    write_files(args, (&run, &report), Some(more), &Interrupt::catch()?)?;
     Ok(report)
 }
 
@@ -265,12 +269,7 @@ pub(super) fn name_of(path: &Path) -> String {
     endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
 }
 
-fn analyze(
-    args: &Args,
-    path: &Path,
-    measured: &[Table],
-    interrupt: &Interrupt,
-) -> anyhow::Result<(Run, Report)> {
+fn analyze(args: &Args, path: &Path) -> anyhow::Result<(Run, Report)> {
     let rank = args
         .as_rank
         .map(Rank::new)
@@ -287,17 +286,35 @@ fn analyze(
     let progress = bar(run.programs.len(), "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();
-    let report = report?;
-    if args.out.is_some() || args.pairs.is_some() {
-        interrupt.shield(|wanted| write_files(args, (&run, &report, measured), wanted))?;
-    }
-    Ok((run, report))
+    Ok((run, report?))
+}
+
+/// Tables beside the report's in its folder and on its page.
+#[derive(Clone, Copy, Debug)]
+struct More<'a> {
+    title: &'a str,
+    /// Of the names of their files.
+    prefix: &'a str,
+    tables: &'a [Table],
 }
 
 /// Writes the files of `--out` and `--pairs`: all of them, or none after an interrupt.
 fn write_files(
     args: &Args,
-    (run, report, measured): (&Run, &Report, &[Table]),
+    what: (&Run, &Report),
+    more: Option<More<'_>>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    if args.out.is_none() && args.pairs.is_none() {
+        return Ok(());
+    }
+    interrupt.shield(|wanted| write_shielded(args, what, more, wanted))
+}
+
+fn write_shielded(
+    args: &Args,
+    (run, report): (&Run, &Report),
+    more: Option<More<'_>>,
     wanted: &AtomicBool,
 ) -> anyhow::Result<()> {
     let folder = args.out.as_ref().map(|folder| {
@@ -307,7 +324,7 @@ fn write_files(
         || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
     let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
     if let Some(staged) = &staged {
-        write_folder(staged.path(), report, measured, wanted).with_context(in_folder)?;
+        write_folder(staged.path(), report, more, wanted).with_context(in_folder)?;
     }
     let in_file =
         || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
@@ -331,20 +348,26 @@ fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
 fn write_folder(
     folder: &Path,
     report: &Report,
-    measured: &[Table],
+    more: Option<More<'_>>,
     wanted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    for table in measured {
-        fs::write(folder.join(format!("measured_{}.csv", table.name)), table.csv())?;
+    if let Some(More { prefix, tables, .. }) = more {
+        for table in tables {
+            fs::write(folder.join(format!("{prefix}{}.csv", table.name)), table.csv())?;
+        }
     }
     for table in by_rank(report) {
         fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;
     }
     let figures = figures::of_application(report);
     write_figures(folder, &figures, wanted)?;
-    let (summary, command) = (summary::short(report), command_line());
-    let page = html::page(report, &figures, measured, &summary, &command);
-    fs::write(folder.join("report.html"), page)?;
+    let context = html::Context {
+        summary: &summary::short(report),
+        command: &command_line(),
+        more: more.map(|More { title, tables, .. }| (title, tables)),
+        tables: if report.is_of_logs() { "Modelled from the order logs" } else { "Tables" },
+    };
+    fs::write(folder.join("report.html"), html::page(report, &figures, &context))?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
 }
 

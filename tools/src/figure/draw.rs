@@ -33,7 +33,7 @@ impl Cell<'_> {
     }
 }
 
-pub(super) fn svg(figure: &Figure) -> Option<String> {
+pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
     let panels: Vec<&Panel> = figure.panels.iter().filter(|panel| panel.has_value()).collect();
     let names = names(&panels);
     let looks = looks(&names);
@@ -50,7 +50,7 @@ pub(super) fn svg(figure: &Figure) -> Option<String> {
     let width = widths.iter().sum::<f64>() + MARGIN * (columns + 1) as f64;
     let width = width.max(text_width(&figure.title) * 1.1 + 2.0 * MARGIN);
 
-    let mut drawing = Drawing::default();
+    let mut drawing = Drawing::new(inline);
     let mut top = MARGIN + LINE;
     drawing.bold((width / 2.0, top - 4.0), Anchor::Middle, &figure.title);
     top += legend(&mut drawing, &shared, &looks, (MARGIN, top), width - 2.0 * MARGIN);

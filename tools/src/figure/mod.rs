@@ -66,7 +66,13 @@ impl Figure {
     }
 
     pub fn svg(&self) -> Option<String> {
-        draw::svg(self)
+        draw::svg(self, false)
+    }
+
+    /// The picture as part of an HTML page. Bars, markers and cells show their value beside the
+    /// pointer.
+    pub fn inline(&self) -> Option<String> {
+        draw::svg(self, true)
     }
 
     /// The numbers, one per line: `panel,series,x,y`. Each kind of panel documents its `series` and

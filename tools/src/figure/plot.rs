@@ -196,15 +196,18 @@ fn draw_series(
         }
     }
     if matches!(series.style, Style::Line | Style::Points) {
-        for (&(across, up), &(_, _, (low, high))) in points.iter().zip(&shown) {
-            if low < high {
-                let (low, high) = (down(low), down(high));
-                drawing.line((across, low), (across, high), look.colour, 1.0);
-                for end in [low, high] {
-                    drawing.line((across - 3.0, end), (across + 3.0, end), look.colour, 1.0);
+        for (&(across, up), &(of, value, (low, high))) in points.iter().zip(&shown) {
+            let words = || format!("{}, {}: {}", series.name, cell(of), cell(value));
+            drawing.value(words, |drawing| {
+                if low < high {
+                    let (low, high) = (down(low), down(high));
+                    drawing.line((across, low), (across, high), look.colour, 1.0);
+                    for end in [low, high] {
+                        drawing.line((across - 3.0, end), (across + 3.0, end), look.colour, 1.0);
+                    }
                 }
-            }
-            drawing.marker(look.marker, (across, up), look.colour, look.hollow);
+                drawing.marker(look.marker, (across, up), look.colour, look.hollow);
+            });
         }
     }
 }
@@ -229,8 +232,11 @@ fn draw_group(
         let left = if bars.stacked { area.left } else { area.left + i as f64 * width };
         let bar = Area { left, top, width, height };
         let look = look_of(looks, name);
-        drawing.area(bar, look.colour);
-        drawing.hatch(bar, look.hatch, "white");
+        let words = || format!("{}, {name}: {}", bars.groups[group], cell(value));
+        drawing.value(words, |drawing| {
+            drawing.area(bar, look.colour);
+            drawing.hatch(bar, look.hatch, "white");
+        });
         if bars.stacked {
             base += value;
         }
@@ -264,11 +270,17 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
                 continue;
             }
             let (fill, ink) = shade(colours.at(value));
-            drawing.area(inner, &fill);
-            if numbered {
-                let place = (cell_area.left + width / 2.0, top + ROW - 6.0);
-                drawing.coloured(place, ink, &cell(value));
-            }
+            let words = || {
+                let (row, column) = (&heat.y_title, &heat.x_title);
+                format!("{row} {name}, {column} {}: {}", heat.columns[j], cell(value))
+            };
+            drawing.value(words, |drawing| {
+                drawing.area(inner, &fill);
+                if numbered {
+                    let place = (cell_area.left + width / 2.0, top + ROW - 6.0);
+                    drawing.coloured(place, ink, &cell(value));
+                }
+            });
         }
     }
     // Omits labels that would touch.

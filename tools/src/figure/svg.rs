@@ -81,13 +81,32 @@ fn short(value: f64) -> String {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Drawing(String);
+pub(super) struct Drawing {
+    shapes: String,
+    /// Part of a page: without a name space, which pages do not need and which looks like an
+    /// external address, and with values that browsers show beside the pointer.
+    inline: bool,
+}
 
 impl Drawing {
+    pub(super) fn new(inline: bool) -> Self {
+        Self { shapes: String::new(), inline }
+    }
+
     fn push(&mut self, shape: std::fmt::Arguments<'_>) {
         // Writing into memory cannot fail.
-        let _ = self.0.write_fmt(shape);
-        self.0.push('\n');
+        let _ = self.shapes.write_fmt(shape);
+        self.shapes.push('\n');
+    }
+
+    /// Draws shapes of one value; the pointer shows it in words on a page.
+    pub(super) fn value(&mut self, words: impl FnOnce() -> String, draw: impl FnOnce(&mut Self)) {
+        if !self.inline {
+            return draw(self);
+        }
+        self.push(format_args!("<g><title>{}</title>", escaped(&words())));
+        draw(self);
+        self.push(format_args!("</g>"));
     }
 
     pub(super) fn area(&mut self, area: Area, fill: &str) {
@@ -220,12 +239,13 @@ impl Drawing {
     pub(super) fn finish(self, width: f64, height: f64, title: &str, words: &str) -> String {
         let [w, h] = [width, height].map(|length| length.ceil());
         let (title, words) = (escaped(title), escaped(words));
+        let space = if self.inline { "" } else { " xmlns=\"http://www.w3.org/2000/svg\"" };
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
+            "<svg{space} viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
              height=\"{h}\" role=\"img\" font-family=\"sans-serif\" font-size=\"{FONT}\" \
              fill=\"{INK}\"><title>{title}</title><desc>{words}</desc>\n\
              <rect width=\"{w}\" height=\"{h}\" fill=\"white\"/>\n{}</svg>\n",
-            self.0
+            self.shapes
         )
     }
 }

@@ -114,6 +114,29 @@ fn figures_are_written_and_are_the_same_again() {
     );
 }
 
+/// Text up to the end of an attribute.
+fn until_quote(text: &str) -> &str {
+    text.split('"').next().unwrap_or_default()
+}
+
+#[test]
+fn the_page_of_two_runs_shows_what_differs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, other) = (folder.path().join("out"), archive("edge-4-openmpi"));
+    let run = |more: &str| analyze(&format!("$edge-4-mpich --sweep 4 --against {other}{more}"));
+    let said = run(&format!(" --out {}", out.display()));
+    assert_eq!(said, run(""), "what is printed stays");
+    let title = said.lines().next().expect("a title");
+    let read = |name: &str| std::fs::read_to_string(out.join(name));
+    let page = read("report.html").expect("a page");
+    assert!(page.contains("<h2 id=\"more\">Compared with edge-4-openmpi</h2>"));
+    assert!(page.contains(&format!("<a href=\"#more-differences\">{title}</a>")), "{title}");
+    assert_eq!(page.matches("edge-4-openmpi: ").count(), 1, "its advice is a note");
+    let differences = read("differences.csv").expect("a table");
+    let rows = differences.lines().count() - 1;
+    assert!(title.contains(&format!("differ in {rows} of ")), "{title}: {differences}");
+}
+
 /// The name of a trace's folder is the user's: nothing of it is markup, in no file.
 #[test]
 fn the_page_is_whole_and_needs_nothing_else() {
@@ -136,12 +159,35 @@ fn the_page_is_whole_and_needs_nothing_else() {
     for section in ["summary", "advice", "figures", "tables", "made"] {
         assert_eq!(page.matches(&format!("<h2 id=\"{section}\">")).count(), 1, "{section}");
     }
+    // The contents lead to every section, figure and table, each of which exists once.
+    let targets: Vec<&str> = page.split("<a href=\"#").skip(1).map(until_quote).collect();
+    assert_eq!(targets.len(), page.matches(" href=").count(), "{targets:?}");
+    for target in &targets {
+        assert_eq!(page.matches(&format!(" id=\"{target}\"")).count(), 1, "{target}");
+    }
+    let ids: Vec<&str> = page.split(" id=\"").skip(1).map(until_quote).collect();
+    assert_eq!(ids, targets);
+    assert_eq!((ids.len(), page.matches("<details ").count()), (5 + 8 + 12, 12), "{ids:?}");
+    // The main numbers come first: those of the summary.
+    for (what, value) in [
+        ("Messages", "6,048</dd><dd>642.38 KiB sent"),
+        ("Unexpected messages", "2.4 %</dd><dd>144 before their receive"),
+        ("Receives with a wildcard", "2.4 %</dd><dd>144 of 6,048"),
+        ("Fits the NIC", "yes</dd></div>"),
+    ] {
+        let tile = format!("<dt>{what}</dt><dd>{value}");
+        assert!(page.find(&tile) < page.find("<nav "), "{tile}");
+        assert!(page.contains(&tile), "{tile}: {page}");
+    }
+    // Cells say their value beside the pointer.
+    assert!(page.contains("<title>from rank 0, to rank 1: 42</title>\n<rect "));
     for picture in pictures.keys() {
         assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
     }
     assert!(page.contains(": 16 of 16 ranks, "), "what was read stands before the tables");
     assert_eq!(page.matches("<svg ").count(), 8);
-    for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
+    assert_eq!(page.matches("<script").count(), 1);
+    for outside in ["http", "src=", "@import", "<link", "\u{1}"] {
         assert!(!page.contains(outside), "{outside}");
         let in_a_picture =
             |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);

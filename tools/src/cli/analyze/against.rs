@@ -26,11 +26,11 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
     };
     let question = offload::usual_question()?;
     let analyzed = |path: &Path| {
-        let (run, report) = super::analyze(args, path, &[], interrupt)?;
+        let (run, report) = super::analyze(args, path)?;
         let advice = offload::advice(&run, path, &question)?;
-        anyhow::Ok((report, advice))
+        anyhow::Ok((run, report, advice))
     };
-    let ((mut first, one), (mut second, two)) = (analyzed(own)?, analyzed(other)?);
+    let ((run, mut first, one), (_, mut second, two)) = (analyzed(own)?, analyzed(other)?);
     if first.name == second.name {
         first.name += " (1)";
         second.name += " (2)";
@@ -39,11 +39,15 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
     let pair = Pair { reports: [first, second], verdicts: [one, two], found };
     let whole = || pair.document();
     args.save.write(whole)?;
+    let title = format!("Compared with {}", pair.reports[1].name);
+    let tables = [pair.table(false)];
+    let more = super::More { title: &title, prefix: "", tables: &tables };
+    super::write_files(args, (&run, &pair.reports[0]), Some(more), interrupt)?;
     let mut out = output::stdout();
     match args.format {
         Format::Json => document::write(&mut *out, &whole())?,
         Format::Csv => write!(out, "{}", pair.table(true).csv())?,
-        Format::Table => write!(out, "{}", text(&pair.table(false), args.wide.width()))?,
+        Format::Table => write!(out, "{}", text(&tables[0], args.wide.width()))?,
     }
     Ok(out.flush()?)
 }
