@@ -88,7 +88,7 @@ pub struct Placed {
 
 impl Report {
     /// Measures every point in each round, so that a disturbance affects all points alike. It calls
-    /// `progress` before each point.
+    /// `progress` before each point, and ends with what it has once that returns `false`.
     ///
     /// # Errors
     /// The first point that fails.
@@ -96,7 +96,7 @@ impl Report {
         points: &[Point],
         rounds: usize,
         settings: &Settings,
-        mut progress: impl FnMut(&Point),
+        mut progress: impl FnMut(&Point) -> bool,
     ) -> Result<Self, PointError> {
         let mut rows: Vec<Row> = points
             .iter()
@@ -111,9 +111,11 @@ impl Report {
         let processors = Processors::allowed();
         let look = || if settings.look { Look::take(&processors) } else { None };
         let mut looks = vec![look()];
-        for _ in 0..rounds {
+        'rounds: for _ in 0..rounds {
             for row in &mut rows {
-                progress(&row.point);
+                if !progress(&row.point) {
+                    break 'rounds;
+                }
                 let sample = measure(&row.point, settings)
                     .map_err(|source| PointError { point: row.point.to_string(), source })?;
                 looks.push(look());
@@ -125,6 +127,7 @@ impl Report {
             let row = number % points.len();
             rows[row].placements.push(placement);
         }
+        rows.retain(|row| !row.samples.is_empty());
         let hand_over_ns = looks.iter().flatten().map(|look| look.hand_over_ns).collect();
         Ok(Self { hand_over_ns, ..Self::calibrate(rows) })
     }
@@ -295,7 +298,10 @@ mod tests {
             ..super::super::measure::tests::settings(false)
         };
         let mut told = Vec::new();
-        let report = Report::run(&points, 3, &settings, |point| told.push(point.clone()));
+        let report = Report::run(&points, 3, &settings, |point| {
+            told.push(point.clone());
+            true
+        });
         let report = report.expect("both can be measured");
         assert_eq!(told, [&points[..]; 3].concat());
         let two = Processors::allowed().pair().is_some();
@@ -309,7 +315,7 @@ mod tests {
             }
         }
         let wrong = [Point { window: 0, ..points[0].clone() }];
-        let error = Report::run(&wrong, 1, &settings, |_| ()).expect_err("no window");
+        let error = Report::run(&wrong, 1, &settings, |_| true).expect_err("no window");
         assert_eq!(error.to_string(), "bins, NC, window 0, 8 bytes");
     }
 

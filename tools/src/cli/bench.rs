@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use super::document::{self, Save};
 use super::input::did_you_mean;
+use super::interrupt::{Early, partial};
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::table::{Format, Wide};
@@ -337,7 +338,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         )?;
     }
     let begin = Instant::now();
-    let report = measure(&points, args.rounds as usize, &settings)?;
+    let early = Early::catch()?;
+    let report = measure(&points, args.rounds as usize, &settings, &early)?;
+    let done = all_measurements(&report);
+    if early.is_stopped() && done == 0 {
+        return early.end();
+    }
     if !report.pinned() && machine.processors > 1 {
         writeln!(stderr(), "dpamatch: the system refused to pin threads; rates vary more")?;
     }
@@ -350,9 +356,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         warnings: Vec::new(),
         clock: report.rows.iter().any(|row| row.latencies().is_some()).then(ClockQuality::measure),
     };
-    let all = all_measurements(&report);
-    let told =
-        warnings::warnings(&header.machine, &report.by_placement(), all, !args.any_placement);
+    let mut told =
+        warnings::warnings(&header.machine, &report.by_placement(), done, !args.any_placement);
+    if early.is_stopped() {
+        let all = points.len() * args.rounds as usize;
+        told.insert(0, partial(&format!("{done} of {all} measurements")));
+    }
     let header = Header { warnings: told, ..header };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
     let parts = if args.any_placement { vec![Part::whole(&report)] } else { Part::of(&report) };
@@ -363,11 +372,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     let whole = results::document(&report, &parts, &header);
-    args.save.write(|| whole.clone())?;
-    if let Some(folder) = &args.out {
+    let kept = args.out.as_ref().map_or(Ok(()), |folder| {
         write_folder(folder, &whole, &parts, &header, nic)
-            .with_context(|| format!("cannot write into {}", folder.display()))?;
-    }
+            .with_context(|| format!("cannot write into {}", folder.display()))
+    });
+    let kept = kept.and(args.save.write(|| whole.clone()));
     let mut out = output::stdout();
     match args.format {
         Format::Table => {
@@ -389,7 +398,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Csv => write!(out, "{}", results::rates(&parts, header.ucx_version()).csv())?,
         Format::Json => document::write(&mut *out, &whole)?,
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    kept.and_then(|()| early.end())
 }
 
 /// The results of one placement, or of all together.
@@ -449,12 +459,18 @@ fn write_folder(
     Ok(())
 }
 
-/// Runs all rounds, with a progress bar if standard error is a terminal.
-fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Result<Report> {
+/// Runs all rounds up to an interrupt, with a progress bar if standard error is a terminal.
+fn measure(
+    points: &[Point],
+    rounds: usize,
+    settings: &Settings,
+    early: &Early,
+) -> anyhow::Result<Report> {
     let bar = bar(points.len() * rounds, "");
     let report = Report::run(points, rounds, settings, |point| {
         bar.inc(1);
         bar.set_message(point.to_string());
+        !early.is_stopped()
     });
     bar.finish_and_clear();
     report.map_err(|error| match error.source {

@@ -1,7 +1,7 @@
 mod virtual_time;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -10,6 +10,7 @@ use dpamatch_tools::channels::{PolicySpec, PollCosts};
 use dpamatch_tools::figure::Figure;
 use indicatif::ProgressBar;
 
+use super::interrupt::{Early, Interrupted};
 use super::progress::bar;
 use super::table::{self, Format, Wide};
 use super::{BadInput, output};
@@ -115,6 +116,15 @@ struct Results {
     figures: Vec<(&'static str, Figure)>,
     /// Advances for each point that takes time.
     progress: ProgressBar,
+    early: Early,
+}
+
+impl Results {
+    /// A point is done.
+    fn point(&self) -> Result<(), Interrupted> {
+        self.progress.inc(1);
+        if self.early.is_stopped() { Err(Interrupted) } else { Ok(()) }
+    }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -122,34 +132,56 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let chosen = || What::value_variants().iter().filter(|what| args.only.contains(what));
     let steps = chosen().map(|what| virtual_time::steps(args, *what)).sum();
     let progress = bar(steps, "");
-    let mut results = Results { tables: Vec::new(), figures: Vec::new(), progress };
+    let early = Early::catch()?;
+    let mut results = Results { tables: Vec::new(), figures: Vec::new(), progress, early };
+    let mut done = 0;
     for what in chosen().copied() {
         if let Some(name) = what.to_possible_value() {
             results.progress.set_message(name.get_name().to_owned());
         }
-        match what {
-            What::Overhead => virtual_time::overhead(&costs, &mut results),
+        let part = match what {
+            What::Overhead => {
+                virtual_time::overhead(&costs, &mut results);
+                Ok(())
+            }
             What::Latency => virtual_time::latency(args, &costs, &mut results),
             What::Discovery => virtual_time::discovery(args, &costs, &mut results),
             What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),
-            What::Thresholds => virtual_time::thresholds(args, &costs, &mut results),
+            What::Thresholds => {
+                virtual_time::thresholds(args, &costs, &mut results);
+                Ok(())
+            }
+        };
+        if part.is_err() {
+            break;
         }
+        done += 1;
     }
     results.progress.finish_and_clear();
-    if let Some(folder) = &args.out {
-        let failed = || format!("cannot write into {}", folder.display());
-        fs::create_dir_all(folder).with_context(failed)?;
-        for table in &results.tables {
-            let name = format!("{}.csv", table.name.replace('_', "-"));
-            fs::write(folder.join(name), table.csv()).with_context(failed)?;
-        }
-        for (name, figure) in &results.figures {
-            figure.write(folder, name).with_context(failed)?;
-        }
+    if results.early.is_stopped() {
+        let done = format!("{done} of {} parts", chosen().count());
+        results.early.mark(results.tables.iter_mut().collect(), &done)?;
     }
+    let kept = args.out.as_ref().map_or(Ok(()), |folder| {
+        write_folder(folder, &results)
+            .with_context(|| format!("cannot write into {}", folder.display()))
+    });
     let mut out = output::stdout();
     table::write(&mut *out, &results.tables, args.format, args.wide)?;
-    Ok(out.flush()?)
+    out.flush()?;
+    kept.and_then(|()| results.early.end())
+}
+
+fn write_folder(folder: &Path, results: &Results) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    for table in &results.tables {
+        let name = format!("{}.csv", table.name.replace('_', "-"));
+        fs::write(folder.join(name), table.csv())?;
+    }
+    for (name, figure) in &results.figures {
+        figure.write(folder, name)?;
+    }
+    Ok(())
 }
 
 fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::document::{self, Save};
 use super::input::choice;
+use super::interrupt::Early;
 use super::table::Wide;
 use super::{BadInput, engines, output};
 
@@ -147,19 +148,25 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
-    let mut reports = run_all(&args.experiments(), &plan)?;
-    if args.all {
+    let early = Early::catch()?;
+    let mut reports = run_all(&args.experiments(), &plan, &early)?;
+    if early.is_stopped() {
+        let (done, all) = (reports.len(), args.experiments().len());
+        let tables =
+            reports.iter_mut().flat_map(|(_, it)| it.summary.iter_mut().chain(&mut it.data));
+        early.mark(tables.collect(), &format!("{done} of {all} experiments"))?;
+    } else if args.all {
         let table = winners(&reports);
         if let Some((_, last)) = reports.last_mut() {
             last.summary.push(table.clone());
             last.data.push(table);
         }
     }
-    if let Some(folder) = &args.out {
+    let kept = args.out.as_ref().map_or(Ok(()), |folder| {
         write_folder(folder, &reports)
-            .with_context(|| format!("cannot write into {}", folder.display()))?;
-    }
-    args.save.write(|| document(&reports, &plan))?;
+            .with_context(|| format!("cannot write into {}", folder.display()))
+    });
+    let kept = kept.and(args.save.write(|| document(&reports, &plan)));
     let mut out = output::stdout();
     match args.format {
         Format::Table => write!(out, "{}", text(&reports, |table| table.text(args.wide.width())))?,
@@ -176,7 +183,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         Format::Json => document::write(&mut *out, &document(&reports, &plan))?,
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    kept.and_then(|()| early.end())
 }
 
 fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
@@ -189,8 +197,12 @@ fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
     document::of_tables(&tables, document::members(more))
 }
 
-/// Runs all reports, with a progress bar if standard error is a terminal.
-fn run_all(experiments: &[Experiment], plan: &Plan) -> anyhow::Result<Vec<(Experiment, Report)>> {
+/// Runs all experiments up to an interrupt, with a progress bar if standard error is a terminal.
+fn run_all(
+    experiments: &[Experiment],
+    plan: &Plan,
+    early: &Early,
+) -> anyhow::Result<Vec<(Experiment, Report)>> {
     const STEPS: f64 = 1000.0;
     let bar = ProgressBar::new((experiments.len() as f64 * STEPS) as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
@@ -201,12 +213,16 @@ fn run_all(experiments: &[Experiment], plan: &Plan) -> anyhow::Result<Vec<(Exper
         let mut progress = |part: f64, what: &str| {
             bar.set_position(((i as f64 + part) * STEPS) as u64);
             bar.set_message(format!("{experiment}: {what}"));
+            if early.is_stopped() { Err(CompareError::Stopped) } else { Ok(()) }
         };
-        progress(0.0, "");
-        let report = experiment.run(plan, &mut progress).map_err(|error| match error {
-            CompareError::Workload(error) => BadInput(format!("{experiment}: {error}")).into(),
-            error => anyhow::Error::from(error).context(experiment),
-        });
+        let report = progress(0.0, "").and_then(|()| experiment.run(plan, &mut progress));
+        let report = match report {
+            Err(CompareError::Stopped) => break,
+            report => report.map_err(|error| match error {
+                CompareError::Workload(error) => BadInput(format!("{experiment}: {error}")).into(),
+                error => anyhow::Error::from(error).context(experiment),
+            }),
+        };
         reports.push((experiment, report.inspect_err(|_| bar.finish_and_clear())?));
     }
     bar.finish_and_clear();

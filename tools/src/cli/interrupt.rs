@@ -1,13 +1,14 @@
-//! Ctrl-C during writes that must not remain half done.
+//! Ctrl-C during writes that must not remain half done, and during long measurements.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dpamatch_tools::table::Table;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The user interrupted a write: exit code 130, as shells report the signal.
+/// The user interrupted a command: exit code 130, as shells report the signal.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(super) struct Interrupted;
@@ -60,4 +61,47 @@ impl Interrupt {
         self.may_end.store(true, Ordering::Relaxed);
         if self.wanted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { result }
     }
+}
+
+/// The first Ctrl-C ends a measurement, whose results so far are kept; the second ends the process.
+#[derive(Debug)]
+pub(super) struct Early(Arc<AtomicBool>);
+
+impl Early {
+    /// Installs the handler: once in a process, permanently.
+    pub(super) fn catch() -> io::Result<Self> {
+        let wanted = Arc::default();
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: a first signal does not yet find the flag set.
+            flag::register_conditional_default(signal, Arc::clone(&wanted))?;
+            flag::register(signal, Arc::clone(&wanted))?;
+        }
+        Ok(Self(wanted))
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        // Relaxed: the flag guards no other memory.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Notes below the tables of an ended measurement that they are `done`, not all.
+    ///
+    /// # Errors
+    /// [`Interrupted`] without a table.
+    pub(super) fn mark(&self, tables: Vec<&mut Table>, done: &str) -> Result<(), Interrupted> {
+        if tables.is_empty() {
+            return Err(Interrupted);
+        }
+        tables.into_iter().for_each(|table| table.notes.push(partial(done)));
+        Ok(())
+    }
+
+    /// How the command ends.
+    pub(super) fn end(&self) -> anyhow::Result<()> {
+        if self.is_stopped() { Err(Interrupted.into()) } else { Ok(()) }
+    }
+}
+
+pub(super) fn partial(done: &str) -> String {
+    format!("PARTIAL: interrupted after {done}")
 }

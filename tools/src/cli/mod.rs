@@ -103,10 +103,10 @@ commands! {
 
 /// Runs the command; returns the process's exit code.
 pub(crate) fn main() -> ExitCode {
-    let result = match parse(std::env::args_os().collect()).command {
+    let result = parse(std::env::args_os().collect()).and_then(|cli| match cli.command {
         None => bare(),
         Some(command) => command.run(),
-    };
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -132,18 +132,22 @@ fn quoted(argument: String) -> String {
 }
 
 /// Parses the command line; an invalid one ends the process.
-fn parse(words: Vec<OsString>) -> Cli {
+///
+/// # Errors
+/// A path to write to cannot be written.
+fn parse(words: Vec<OsString>) -> anyhow::Result<Cli> {
     // Without a subcommand the command is `bench` with its defaults, which documents then record.
     let mut command = Cli::command();
     let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
     if matches.subcommand().is_some() {
         document::remember(&command, &matches);
     }
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    staged::try_outputs(&command, &matches)?;
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
 
 fn bare() -> anyhow::Result<()> {
-    match parse(vec!["dpamatch".into(), "bench".into()]).command {
+    match parse(vec!["dpamatch".into(), "bench".into()])?.command {
         Some(Command::Bench(args)) => bench::run(&args),
         _ => unreachable!("these arguments name the bench"),
     }

@@ -4,10 +4,54 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+use clap::{ArgMatches, Command};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// Prefix of the names of incomplete files.
 const HIDDEN: &str = ".dpamatch-";
+
+/// Options that name what a command writes.
+const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "chrome", "write"];
+
+/// Tries the paths that a command will write to, before its work begins. Nothing remains.
+///
+/// # Errors
+/// One of them cannot be written.
+pub(super) fn try_outputs(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
+    for argument in command.get_arguments().filter(|it| OUTPUTS.contains(&it.get_id().as_str())) {
+        let Ok(Some(path)) = matches.try_get_one::<PathBuf>(argument.get_id().as_str()) else {
+            continue;
+        };
+        let is_folder = argument.get_value_names().is_some_and(|names| names == ["DIR"]);
+        // A pipe may have no reader yet.
+        if is_folder {
+            StagedFolder::new(path)
+                .map(drop)
+                .with_context(|| format!("cannot write into {}", path.display()))?;
+        } else if !fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            StagedFile::new(path)
+                .map(drop)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    match matches
+        .subcommand()
+        .and_then(|(name, inner)| Some((command.find_subcommand(name)?, inner)))
+    {
+        Some((command, matches)) => try_outputs(command, matches),
+        None => Ok(()),
+    }
+}
+
+/// The error without the hidden name that it is about.
+fn plain(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what),
+        None => error,
+    }
+}
 
 /// Files of a folder, written into a hidden folder in it and moved when all are complete. If it is
 /// dropped earlier, no file remains, nor the folder if it is new.
@@ -38,7 +82,7 @@ impl StagedFolder {
         let made =
             MadeFolders(target.ancestors().take_while(missing).map(Path::to_owned).collect());
         fs::create_dir_all(target)?;
-        let hidden = Builder::new().prefix(HIDDEN).tempdir_in(target)?;
+        let hidden = Builder::new().prefix(HIDDEN).tempdir_in(target).map_err(plain)?;
         Ok(Self { target: target.to_owned(), hidden, made })
     }
 
@@ -90,7 +134,7 @@ impl StagedFile {
         #[cfg(unix)]
         builder
             .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(plain)?;
         Ok(Self::Hidden { target, file })
     }
 

@@ -248,7 +248,7 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
     let count = jobs.len() as f64;
     for (i, (job, printed)) in jobs.iter().enumerate() {
         let &Job { app, ranks, keys, .. } = job;
-        progress(i as f64 / count, &format!("{app} of {ranks} ranks"));
+        progress(i as f64 / count, &format!("{app} of {ranks} ranks"))?;
         let compared = keys == 28 && plan.ranks_or(&[RANKS]).contains(&ranks);
         let engines = if compared { &all_engines[..] } else { &all_engines[..1] };
         let results = run(job, engines, compared && plan.rounds > 0)?;
@@ -365,7 +365,7 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
         .note("Steps: parameter sets, ranks and queue choices, divided by compares and hops.")
         .note("Times are single runs. Two clock readings per step cost as much as a short search.");
     for (i, (app, sizes)) in OVERHEADS.into_iter().enumerate() {
-        progress(i as f64 / OVERHEADS.len() as f64, app.name());
+        progress(i as f64 / OVERHEADS.len() as f64, app.name())?;
         for ranks in plan.ranks_or(&sizes.map(|(ranks, _)| ranks)) {
             let printed = sizes.into_iter().find(|(size, _)| *size == ranks).map(|(_, it)| it);
             let job = Job { app, ranks, keys: 28, seed: plan.seed };

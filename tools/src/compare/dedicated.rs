@@ -44,7 +44,10 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
         panel.series = plan.k.iter().map(|k| Series::line(format!("k = {k}"), [])).collect();
         for (j, &ranks) in sizes.iter().enumerate() {
             let name = format!("{pattern} of {ranks} ranks");
-            progress((i * sizes.len() + j) as f64 / (operations.len() * sizes.len()) as f64, &name);
+            progress(
+                (i * sizes.len() + j) as f64 / (operations.len() * sizes.len()) as f64,
+                &name,
+            )?;
             let rounds = if pattern == Pattern::Allreduce { ALLREDUCE_CALLS } else { CALLS };
             let order = Order::Shuffled;
             let workload = Workload { ranks, rounds, order, seed: plan.seed, ..pattern.usual() };

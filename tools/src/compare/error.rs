@@ -7,6 +7,8 @@ use dpamatch::stream::RunError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
+    #[error("the experiment was stopped")]
+    Stopped,
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error(transparent)]

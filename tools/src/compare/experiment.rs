@@ -80,8 +80,9 @@ impl Plan {
     }
 }
 
-/// Receives an experiment's progress: the finished part, from 0 to 1, and the next item.
-pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
+/// Receives an experiment's progress: the finished part, from 0 to 1, and the next item. An error
+/// ends the experiment, usually [`CompareError::Stopped`].
+pub type Progress<'a> = &'a mut dyn FnMut(f64, &str) -> Result<(), CompareError>;
 
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -126,7 +127,7 @@ pub(super) fn run_cases(
     let count = cases.len() as f64;
     for (i, case) in cases.into_iter().enumerate() {
         let name = format!("{} of {} ranks", case.workload.pattern, case.workload.ranks);
-        progress(i as f64 / count, &name);
+        progress(i as f64 / count, &name)?;
         let measurements = measure(&candidates, &case.workload, None, plan.rounds, &name)?;
         sheet.rows.push((case, measurements));
     }

@@ -69,7 +69,7 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     let mut data = Table::new("memory", title, columns).keyed(3);
     let mut panels: Vec<Lines> = Vec::new();
     for (done, (size, _)) in PRINTED.into_iter().enumerate() {
-        progress(done as f64 / PRINTED.len() as f64, &format!("memory of {size} ranks"));
+        progress(done as f64 / PRINTED.len() as f64, &format!("memory of {size} ranks"))?;
         let title = format!("communicator of {size}");
         let mut panel =
             Lines::new(title, Axis::log("requests, one of each rank"), Axis::log("bytes"));

@@ -1,6 +1,8 @@
 //! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
 //! how fast anything is.
 
+use std::time::Duration;
+
 use super::*;
 
 fn bench(arguments: &str) -> Output {
@@ -43,4 +45,49 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
         assert_eq!(of_window.count(), 5 * 2, "{window}: {numbers}");
     }
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
+}
+
+/// What a command prints, and how it ends, if Ctrl-C comes some seconds after it can keep results.
+#[cfg(target_os = "linux")]
+fn interrupted(words: &str, seconds: u64) -> Output {
+    let mut command = Command::new(DPAMATCH);
+    command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program runs");
+    let status = format!("/proc/{}/status", child.id());
+    let catches = || {
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask >> 1 & 1 == 1)
+    };
+    while !catches() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_secs(seconds));
+    let kill = Command::new("kill").args(["-2", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success(), "{words}: it ended early");
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupt_keeps_what_is_measured() {
+    for (words, kept) in [
+        (
+            "bench --scenario NC --windows 16 --baseline none --rounds 1000 --budget 20",
+            " of 1000 measurements",
+        ),
+        ("compare spans search --rounds 100", "1 of 2 experiments"),
+        ("channels --only overhead,never-worse --pairs 100000", "1 of 2 parts"),
+    ] {
+        // A slow machine may not have measured anything yet.
+        let mut outputs = [1, 4, 16].into_iter().map(|seconds| interrupted(words, seconds));
+        let output = outputs.find(|output| !output.stdout.is_empty()).expect("a table");
+        assert_eq!(output.status.code(), Some(130), "{words}: {}", said(&output));
+        assert!(said(&output).ends_with("dpamatch: interrupted\n"), "{words}: {}", said(&output));
+        let table = String::from_utf8_lossy(&output.stdout);
+        let mark = table.lines().find(|line| line.contains("PARTIAL: interrupted after "));
+        assert!(mark.is_some_and(|line| line.ends_with(kept)), "{words}: {table}");
+        assert!(table.lines().count() > 5, "{words}: {table}");
+    }
 }

@@ -7,7 +7,7 @@ use dpamatch_tools::channels::thresholds::{Way, overlap, threshold};
 use dpamatch_tools::channels::{Channel, PolicySpec, PollCosts};
 use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 
-use super::{Args, Kind, Results, What};
+use super::{Args, Interrupted, Kind, Results, What};
 use dpamatch_tools::table::{Cell, Table};
 
 const ROUNDS: u32 = 2000;
@@ -57,7 +57,11 @@ pub(super) fn overhead(costs: &PollCosts, results: &mut Results) {
     results.figures.push(("poll-overhead", Figure::new("Polling overhead").with(panel)));
 }
 
-pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
+pub(super) fn latency(
+    args: &Args,
+    costs: &PollCosts,
+    results: &mut Results,
+) -> Result<(), Interrupted> {
     let at = |spec: PolicySpec, channel, bytes| {
         latency_ns(&mut *spec.build(costs), costs, channel, bytes, ROUNDS, args.seed)
     };
@@ -136,7 +140,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         let published: Vec<(f64, f64)> =
             [(1.0, base[0] / 1e3)].into_iter().chain(publish).collect();
         let [shared, network, network_alone] = points;
-        results.progress.inc(1);
+        results.point()?;
         let (x, y) = axes();
         figure = figure.with(
             Lines::new(format!("{bytes} bytes"), x, y)
@@ -149,6 +153,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     figure.columns = 2;
     results.tables.push(table);
     results.figures.push(("latency-ratio", figure));
+    Ok(())
 }
 
 /// Update rates of the figure, and its burst lengths.
@@ -169,7 +174,11 @@ fn bench(args: &Args) -> Discovery {
     }
 }
 
-pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
+pub(super) fn discovery(
+    args: &Args,
+    costs: &PollCosts,
+    results: &mut Results,
+) -> Result<(), Interrupted> {
     let bench = bench(args);
     let mean = |spec: PolicySpec, bursts: Bursts| {
         discover(
@@ -213,7 +222,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                     ),
                 ]);
             }
-            results.progress.inc(1);
+            results.point()?;
         }
         let mut panel = Lines::new(
             format!("lengths of bursts: {}", kind.name()),
@@ -245,12 +254,13 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                 found.into(),
                 (found / round_robin - 1.0).into(),
             ]);
-            results.progress.inc(1);
+            results.point()?;
         }
         panel = panel.with(Series::line(format!("bursts of {burst}"), points));
     }
     results.tables.extend([table, updates]);
     results.figures.push(("message-discovery", figure.with(panel)));
+    Ok(())
 }
 
 const GAPS: [Gap; 6] = [
@@ -263,7 +273,11 @@ const GAPS: [Gap; 6] = [
     Gap::Random(2000),
 ];
 
-pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results) {
+pub(super) fn never_worse(
+    args: &Args,
+    costs: &PollCosts,
+    results: &mut Results,
+) -> Result<(), Interrupted> {
     let title = "Worst discovery time over all lengths of --bursts, to the best of round-robin, static:50 and dynamic:10 \
                  at that length.";
     let mut table = Table::new(
@@ -289,7 +303,7 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
                         *worst = (ratio, length);
                     }
                 }
-                results.progress.inc(1);
+                results.point()?;
             }
             let gap = match gap {
                 Gap::Constant(gap_ns) => gap_ns.to_string(),
@@ -308,6 +322,7 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
         }
     }
     results.tables.push(table);
+    Ok(())
 }
 
 /// Candidate lengths in the search for thresholds.
