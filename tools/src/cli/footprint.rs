@@ -10,7 +10,7 @@ use super::{BadInput, output};
 
 /// Print the memory of an emulated NIC, table by table.
 #[derive(Debug, clap::Args)]
-#[command(after_help = include_str!("help/footprint.txt").trim_end())]
+#[command(after_help = include_str!("help/footprint.txt").trim_end(), mut_args(|it| it.hide(false)))]
 pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536
     #[arg(long, value_name = "B", default_value = "2048")]

@@ -138,12 +138,31 @@ fn quoted(argument: String) -> String {
 fn parse(words: Vec<OsString>) -> anyhow::Result<Cli> {
     // Without a subcommand the command is `bench` with its defaults, which documents then record.
     let mut command = Cli::command();
+    let words = nic_args::expanded(words)?;
+    if let Some(at) =
+        words.iter().take_while(|word| *word != "--").position(|it| it == "--help-nic")
+    {
+        help_nic(command, &words[1..at]);
+    }
     let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
     if matches.subcommand().is_some() {
         document::remember(&command, &matches);
     }
     staged::try_outputs(&command, &matches)?;
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// Prints the options of the NIC of the command that these words name.
+fn help_nic(mut command: clap::Command, words: &[OsString]) -> ! {
+    command.build();
+    let mut inner = &command;
+    for word in words {
+        inner = word.to_str().and_then(|word| inner.find_subcommand(word)).unwrap_or(inner);
+    }
+    let mut help = nic_args::help(inner.clone());
+    // Like other help it fails quietly.
+    let _ = help.print_long_help();
+    std::process::exit(0)
 }
 
 fn bare() -> anyhow::Result<()> {

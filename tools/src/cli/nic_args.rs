@@ -1,16 +1,79 @@
 //! Arguments that describe an emulated NIC, shared by all commands that build one.
 
-use clap::ValueEnum;
+use std::ffi::OsString;
+
+use clap::{Arg, ValueEnum};
 use dpa_model::{Domains, FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch::engine::BinCount;
+use dpamatch::named::NAMES;
 use dpamatch::registry::{EngineOptions, Hashing};
 use serde_json::Value;
 
-use super::input::{choice, default};
+use super::BadInput;
+use super::input::{choice, default, did_you_mean};
+
+const HEADING: &str = "Emulated NIC";
+
+/// The command line with `--KEY=VALUE` for each option in `--nic KEY=VALUE,..`, up to a `--`.
+///
+/// # Errors
+/// An option without a value, or one that does not exist.
+pub(super) fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> {
+    let mut out = Vec::with_capacity(words.len());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let pairs = match word.to_str() {
+            Some("--") => {
+                out.push(word);
+                break;
+            }
+            Some("--nic") => match words.next().map(OsString::into_string) {
+                Some(Ok(pairs)) => pairs,
+                // The parser of arguments says what is missing.
+                Some(Err(other)) => return Err(BadInput(format!("--nic {}", other.display()))),
+                None => String::new(),
+            },
+            Some(word) if word.starts_with("--nic=") => word["--nic=".len()..].to_owned(),
+            _ => {
+                out.push(word);
+                continue;
+            }
+        };
+        for pair in pairs.split(',') {
+            out.extend(option(pair)?);
+        }
+    }
+    out.extend(words);
+    Ok(out)
+}
+
+fn option(pair: &str) -> Result<Option<OsString>, BadInput> {
+    let wrong = |what: String| BadInput(format!("--nic {pair}: {what}"));
+    let (key, value) = pair.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
+    if !NAMES.contains(&key) {
+        let meant = did_you_mean(key, NAMES.iter().copied());
+        return Err(wrong(format!("unknown{meant}; known: {}", NAMES.join(", "))));
+    }
+    match (key, value) {
+        ("early-check", "on") => Ok(Some("--early-check".into())),
+        ("early-check", "off") => Ok(None),
+        ("early-check", _) => Err(wrong("must be on or off".to_owned())),
+        _ => Ok(Some(format!("--{key}={value}").into())),
+    }
+}
+
+/// The command's help with all options of the NIC and no others.
+pub(super) fn help(command: clap::Command) -> clap::Command {
+    let is_of_nic = |argument: &Arg| argument.get_help_heading() == Some(HEADING);
+    command.after_help("").mut_args(move |it| {
+        let hide = !is_of_nic(&it);
+        it.hide(hide)
+    })
+}
 
 /// The sizes of the emulated NIC.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Emulated NIC")]
+#[command(next_help_heading = HEADING)]
 pub(super) struct NicSize {
     /// Handlers of a block, 1 to 256
     #[arg(long, value_name = "N", default_value_t = 32)]
@@ -22,49 +85,55 @@ pub(super) struct NicSize {
     #[arg(long, value_name = "R")]
     pub(super) receives: Option<usize>,
     /// Communicators that fit on the NIC [default: 16]
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", hide = true)]
     pub(super) communicators: Option<usize>,
     /// Unexpected messages that fit on the NIC [default: 4096]
     #[arg(long, value_name = "U")]
     pub(super) unexpected: Option<usize>,
     /// Unexpected messages with a payload in a buffer of the eager limit [default: 1024, or
     /// --unexpected if fewer]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", hide = true)]
     pub(super) unexpected_buffers: Option<usize>,
     /// Largest eager message in bytes; longer ones use rendezvous
-    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, hide = true)]
     eager_limit: usize,
 }
 
 /// The emulated NIC.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Emulated NIC")]
+#[command(next_help_heading = HEADING)]
 pub(super) struct NicArgs {
     #[command(flatten)]
     pub(super) size: NicSize,
+    /// Options of the NIC by name, as in C and in the environment: see --help-nic
+    #[arg(long, value_name = "KEY=VALUE,..")]
+    nic: Option<String>,
+    /// Describe all options of the NIC
+    #[arg(long)]
+    help_nic: bool,
     /// Minimum handlers per worker; 0: share a block only while that is faster
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, hide = true)]
     slice_min: usize,
     /// Entry rule of the fast path
-    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>())]
+    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>(), hide = true)]
     fast_path: FastPath,
     /// Skip receives that a lower handler booked
-    #[arg(long)]
+    #[arg(long, hide = true)]
     early_check: bool,
     /// When consumed receives leave their chain
-    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
+    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>(), hide = true)]
     removal: Removal,
     /// Which messages of a shared block wait for each other
-    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>())]
+    #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>(), hide = true)]
     domains: Domains,
     /// Side that computes the hashes of a message
-    #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>())]
+    #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>(), hide = true)]
     hashes: Hashing,
     /// Entries on the card of the engines hw-list, portals and alpu
-    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide = true)]
     list_entries: u32,
     /// Hint of every communicator; repeatable
-    #[arg(long = "hint", value_enum, value_name = "HINT")]
+    #[arg(long = "hint", value_enum, value_name = "HINT", hide = true)]
     hints: Vec<HintArg>,
 }
 
@@ -162,4 +231,41 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("inline_hashes", options.sender_hashes.into()),
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(words: &str) -> Result<String, String> {
+        let words = words.split_whitespace().map(OsString::from).collect();
+        let words = expanded(words).map_err(|error| error.to_string())?;
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        Ok(words.join(" "))
+    }
+
+    #[test]
+    fn options_by_name_become_options() {
+        for (words, expected) in [
+            ("bench --nic handlers=8,bins=64 --wide", "bench --handlers=8 --bins=64 --wide"),
+            (
+                "bench --nic=removal=eager --nic early-check=on",
+                "bench --removal=eager --early-check",
+            ),
+            ("match --nic early-check=off", "match"),
+            ("run -- program --nic x", "run -- program --nic x"),
+        ] {
+            assert_eq!(given(words).as_deref(), Ok(expected), "{words}");
+        }
+        for (words, message) in [
+            ("bench --nic handlers", "--nic handlers: must be KEY=VALUE"),
+            ("bench --nic", "--nic : must be KEY=VALUE"),
+            ("bench --nic early-check=1", "--nic early-check=1: must be on or off"),
+        ] {
+            assert_eq!(given(words), Err(message.to_owned()), "{words}");
+        }
+        let unknown = given("bench --nic handler=8").expect_err("no such option");
+        let start = "--nic handler=8: unknown; did you mean handlers?; known: handlers, workers, ";
+        assert!(unknown.starts_with(start), "{unknown}");
+    }
 }

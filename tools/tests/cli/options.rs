@@ -117,9 +117,9 @@ fn changed(base: &str, option: &str) -> String {
     }
 }
 
-/// The options that clap knows of this command.
+/// The options that clap knows of this command, those of the NIC included.
 fn known(command: &str) -> BTreeSet<String> {
-    let help = help(command);
+    let help = help(command) + text(&run(&format!("{command} --help-nic")).stdout);
     let names = help.lines().map(|line| line.trim_start().trim_start_matches("-h, "));
     let names = names.filter(|line| line.starts_with("--") && !line.starts_with("--help"));
     names.map(|line| line.split(' ').next().expect("a word").to_owned()).collect()
