@@ -73,6 +73,7 @@ extern "C" fn main() -> ! {
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }
+    start::mark::<{ start::SET_UP }>();
     let taken = HEAP.taken();
     let outcomes = match stream {
         Some(file) => play::run(nic, harts, apart, file),

@@ -62,6 +62,8 @@ pub(crate) fn wait() {
     unsafe { core::arch::asm!("wfi", options(nomem, nostack, preserves_flags)) };
 }
 
+/// Mark after the tables are built.
+pub(crate) const SET_UP: u32 = 2045;
 /// Mark that starts an observer's count of instructions.
 pub(crate) const COUNT_FROM: u32 = 2046;
 pub(crate) const COUNT_TO: u32 = 2047;

@@ -68,6 +68,7 @@ pub fn marks() -> Vec<Mark> {
     for (number, phase) in (1000..).zip(own) {
         marks[number] = Mark::Leave(phase as u8);
     }
+    marks[MARKS - 3] = Mark::SetUp;
     marks[MARKS - 2] = Mark::CountFrom;
     marks[MARKS - 1] = Mark::CountTo;
     marks

@@ -71,8 +71,7 @@ fn used(image: &Image, hart: usize, lowest: Option<u64>) -> u64 {
 /// Bytes of a DPA thread's stack.
 pub const STACK_MOST: u64 = 8 << 10;
 
-/// Bytes of stack that hart 0 uses before it counts: to build the tables of a NIC and a
-/// communicator.
+/// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
 pub fn stack_for_setting_up(image: &Image) -> u64 {
     let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
     let setup = Setup { marks: marks(), ..Setup::default() };

@@ -31,12 +31,16 @@ fn image(elf: &PathBuf) -> Image {
 #[test]
 fn outcomes_are_the_oracles() {
     let Some(elf) = elf(Build::Plain) else { return };
-    let image = image(&elf);
-    let verdict = check::in_interpreter(&image, &check::jobs(1, 300, 4));
+    let verdict = check::in_interpreter(&image(&elf), &check::jobs(1, 300, 4));
     assert_eq!(verdict.wrong, Vec::<String>::new());
     assert_eq!(verdict.runs, 4 * (12 + 9 + 4 * 4));
-    let stack = report::stack_for_setting_up(&image);
-    assert!((1000..=report::STACK_MOST).contains(&stack), "{stack} bytes");
+}
+
+#[test]
+fn setting_up_needs_less_stack_than_matching() {
+    let Some(elf) = elf(Build::Plain) else { return };
+    let stack = report::stack_for_setting_up(&image(&elf));
+    assert!((1000..5000).contains(&stack) && stack < report::STACK_MOST, "{stack} bytes");
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum Mark {
     Hold(u8),
     /// Ends [`Mark::Hold`] and enters this phase.
     Leave(u8),
+    /// The hart has built what all harts use.
+    SetUp,
     /// All harts start counting from zero. Weak memory begins.
     CountFrom,
     /// All harts stop counting. Weak memory ends.

@@ -73,7 +73,7 @@ pub struct Outcome {
     pub retired: Vec<u64>,
     /// Lowest stack pointer by hart while counting, if it moved.
     pub lowest_stack: Vec<Option<u64>>,
-    /// Lowest stack pointer of hart 0 before counting.
+    /// Lowest stack pointer at [`Mark::SetUp`].
     pub lowest_before: Option<u64>,
     /// Work between marks by hart while counting, if there are caches.
     pub segments: Vec<Segments>,
@@ -209,6 +209,10 @@ impl Machine {
         let hart = &mut self.harts[number];
         match mark {
             Mark::Ignore => return false,
+            Mark::SetUp => {
+                self.lowest_before = Some(hart.lowest);
+                return false;
+            }
             Mark::Enter(_) if hart.held => return false,
             Mark::Enter(phase) | Mark::Hold(phase) | Mark::Leave(phase) => {
                 hart.phase = phase % PHASES as u8;
@@ -219,7 +223,6 @@ impl Machine {
                 return false;
             }
             Mark::CountFrom => {
-                self.lowest_before = self.harts.first().map(|hart| hart.lowest);
                 for hart in &mut self.harts {
                     hart.counts = [Count::default(); PHASES];
                     hart.lowest = u64::MAX;
