@@ -49,9 +49,6 @@ const STEPS: &[Step] = &[
 ];
 
 /// Runs the task. `args` are names of steps; none means all.
-///
-/// # Errors
-/// [`Failure::Usage`] for an unknown step, [`Failure::Task`] for a failed one.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(unknown) = args.iter().find(|&name| STEPS.iter().all(|step| step.name != name)) {
         let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();

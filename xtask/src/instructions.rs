@@ -40,10 +40,6 @@ const UCX_RUNS: usize = 3;
 const MESSAGES: [u32; 2] = [10_000, 30_000];
 
 /// Runs the task.
-///
-/// # Errors
-/// [`Failure::Usage`] for any argument; [`Failure::Task`] when the example does not build or
-/// valgrind is missing.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if !args.is_empty() {
         return Err(Failure::Usage("instructions takes no argument".to_owned()));

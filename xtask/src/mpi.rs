@@ -148,9 +148,6 @@ impl Options {
 /// Runs the task. `--suites` adds the third-party programs and tests; `--dev` builds provider and
 /// command without optimization; `--only WORDS` selects rows by words; `--lines FIRST-LAST` selects
 /// lines of each list of tests; `--rates ROUNDS` prints only the table of rates.
-///
-/// # Errors
-/// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when a build or a row fails.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let Options { suites, dev, only, lines, rates } = Options::parse(args)?;
     let venvs = venvs()?;

@@ -19,9 +19,6 @@ const COMMANDS: &str = "docs/commands.md";
 const ABOVE_COMMANDS: &str = "# Reference\n\n";
 
 /// Runs the task.
-///
-/// # Errors
-/// [`Failure::Usage`] with arguments, [`Failure::Task`] if a page, a command or mdBook fails.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if !args.is_empty() {
         return Err(Failure::Usage("`site` takes no arguments".to_owned()));

@@ -6,9 +6,6 @@ use crate::Part;
 
 /// Writes the spans of a part. Times are microseconds since its beginning, with six decimals
 /// (picoseconds).
-///
-/// # Errors
-/// Writing to `out` fails.
 pub fn write_chrome(part: &Part, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     write!(

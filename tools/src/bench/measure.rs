@@ -86,7 +86,7 @@ pub struct Settings {
     pub look: bool,
 }
 
-#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
@@ -174,9 +174,6 @@ impl Settings {
 
 /// Measures a point once: warm-up windows whose payloads and order are checked, then the measured
 /// ones.
-///
-/// # Errors
-/// [`BenchError`]; a wrong match is one.
 pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError> {
     if !(1..=WINDOW_MAX).contains(&point.window) {
         return Err(BenchError::WindowSize(point.window));
@@ -359,10 +356,8 @@ fn sample(
         receive_ns: share(&received.unexpected, window.late().len()),
         checked: received.checked,
         pinned,
-        paths: None,
-        sizes: None,
-        steps_per_message: None,
         latencies: (window.messages.len() == 1).then(|| Latencies::of(times)),
+        ..Sample::default()
     })
 }
 

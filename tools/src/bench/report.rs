@@ -89,9 +89,6 @@ pub struct Placed {
 impl Report {
     /// Measures every point in each round, so that a disturbance affects all points alike. It calls
     /// `progress` before each point, and ends with what it has once that returns `false`.
-    ///
-    /// # Errors
-    /// The first point that fails.
     pub fn run(
         points: &[Point],
         rounds: usize,
@@ -213,14 +210,9 @@ mod tests {
         let sample = |&time: &f64| Sample {
             time_ns: Summary::of(&[time]).expect("a value"),
             post_ns: 1.0,
-            admit_ns: 0.0,
-            receive_ns: 0.0,
             checked: 5,
             pinned: true,
-            paths: None,
-            sizes: None,
-            steps_per_message: None,
-            latencies: None,
+            ..Sample::default()
         };
         Row {
             point,

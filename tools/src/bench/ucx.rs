@@ -196,10 +196,7 @@ impl Ucx {
             receive_ns: measured.receive_ns,
             checked: measured.checked,
             pinned: pair.is_some(),
-            paths: None,
-            sizes: None,
-            steps_per_message: None,
-            latencies: None,
+            ..Sample::default()
         })
     }
 }

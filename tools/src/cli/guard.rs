@@ -78,9 +78,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Runs it. `None` after the time limit or once `unwanted` is set. Unless it succeeds, all
 /// processes that it started are ended. Calls `look` again and again, and once with `true` before
 /// it ends a command that is late.
-///
-/// # Errors
-/// It cannot be started.
 pub(super) fn guarded(
     command: &mut Command,
     limit: Option<Duration>,

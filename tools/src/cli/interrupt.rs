@@ -48,9 +48,6 @@ impl Interrupt {
 
     /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
     /// the work then cleans up, and the command stops whatever the work returns.
-    ///
-    /// # Errors
-    /// [`Interrupted`], or an error of the work.
     pub(super) fn shield<T>(
         &self,
         work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,

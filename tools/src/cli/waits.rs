@@ -18,9 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Asks every process whose statistics are in this folder, and joins the answers.
-///
-/// # Errors
-/// The folder cannot be read or written.
 pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
     let path = stats.join("ask");
     let name = || path.display().to_string();

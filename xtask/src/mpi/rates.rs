@@ -38,9 +38,6 @@ const OSU_LIMIT: Duration = Duration::from_secs(4);
 const FIRST: &[&str] = &["nice", "-n", "-10"];
 
 /// Runs the rounds and prints the table.
-///
-/// # Errors
-/// [`Failure::Task`] when a program does not build, or never ran with this provider.
 pub(super) fn run(
     tools: &Tools,
     libraries: &[Library],

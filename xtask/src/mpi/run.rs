@@ -107,9 +107,6 @@ impl<'a> Job<'a> {
     }
 
     /// Runs the job.
-    ///
-    /// # Errors
-    /// When it cannot be started, or exceeds its limit.
     pub(super) fn run(&self) -> Result<Ended, String> {
         let logs = self.logs();
         // Files of the previous run.

@@ -35,9 +35,6 @@ pub(crate) fn tests(stdout: &str) -> Result<Counts, String> {
 }
 
 /// Like [`tests`], but accepts none: a crate need not have examples in its documentation.
-///
-/// # Errors
-/// When a test failed or was ignored, or a result line is unreadable.
 pub(crate) fn doc_tests(stdout: &str) -> Result<Counts, String> {
     let mut counts = Counts::default();
     let (mut failed, mut ignored) = (0, 0);
@@ -102,9 +99,6 @@ fn model_line(model: &str) -> Option<(u64, Option<u64>)> {
 }
 
 /// The benches that ran in criterion's test mode: `Testing <id>`, then `Success`.
-///
-/// # Errors
-/// When a bench failed, or there was none.
 pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
     let started = stdout.lines().filter(|line| line.starts_with("Testing ")).count();
     let succeeded = stdout.lines().filter(|line| *line == "Success").count();
@@ -117,9 +111,6 @@ pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
 
 /// Checks that the compiler gave no warnings for the crates it built. Cargo reports them per crate:
 /// ``warning: `name` (lib) generated 1 warning``.
-///
-/// # Errors
-/// With the first such line.
 pub(crate) fn no_warnings(output: &str) -> Result<(), String> {
     match output
         .lines()

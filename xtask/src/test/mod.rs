@@ -27,9 +27,6 @@ enum Extent {
 }
 
 /// Runs the task. `args` are the arguments after `test`.
-///
-/// # Errors
-/// [`Failure::Usage`] for an unknown option, [`Failure::Task`] for a failed step.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let extent = match words[..] {

@@ -219,9 +219,6 @@ impl Step {
     }
 
     /// Runs the step in the repository at `root`.
-    ///
-    /// # Errors
-    /// A [`StepFault`] when cargo cannot be started, fails, or prints too little.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, StepFault> {
         let finished = process::run(&mut self.command(root))
             .map_err(|reason| StepFault { reason, output: String::new() })?;

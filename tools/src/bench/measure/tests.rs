@@ -227,10 +227,7 @@ fn a_sample_is_made_of_both_ends_times() {
         receive_ns: 10.0,
         checked: 77,
         pinned: true,
-        paths: None,
-        sizes: None,
-        steps_per_message: None,
-        latencies: None,
+        ..Sample::default()
     };
     assert_eq!(made, expected);
     assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));

@@ -26,9 +26,7 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
             software: 0.0,
             software_posts: 0.0,
         }),
-        sizes: None,
-        steps_per_message: None,
-        latencies: None,
+        ..Sample::default()
     };
     Row {
         point: Point { peer, scenario: scenario.parse().expect("a scenario"), window, size: 8 },

@@ -75,37 +75,12 @@ enum Example {
 }
 
 impl Example {
-    fn stream(self) -> &'static str {
-        match self {
-            Self::X1 | Self::Fig4 => {
-                "post,0,0,0,7\npost,1,0,0,7\npost,2,0,0,7\npost,3,0,0,7\n\
-                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
-            }
-            Self::X2 => {
-                "post,0,0,0,7\npost,1,0,0,7\npost,2,0,*,7\npost,3,0,0,7\n\
-                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
-            }
-            Self::X3 => {
-                "post,0,0,0,7\npost,1,0,0,7\n\
-                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
-            }
-            Self::X4 => {
-                "post,0,0,0,7\npost,1,0,1,9\npost,2,0,*,*\n\
-                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,9\narrive,3,0,0,7\n"
-            }
-            Self::X5 => {
-                "post,0,0,0,7\npost,1,0,*,7\narrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,7\n"
-            }
-            Self::X6 => {
-                "post,0,0,0,7\npost,1,0,1,8\npost,2,0,0,7\npost,3,0,2,9\n\
-                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,8\narrive,3,0,2,9\n"
-            }
-            Self::Fig2 => {
-                "post,0,0,0,1\npost,1,0,1,2\npost,2,0,2,3\npost,3,0,3,4\npost,4,0,4,5\n\
-                 arrive,0,0,0,1\narrive,1,0,1,2\narrive,2,0,1,2\narrive,3,0,2,3\n\
-                 arrive,4,0,3,4\narrive,5,0,4,5\n"
-            }
-        }
+    /// Its name, and its events a line.
+    fn stream(self) -> (String, String) {
+        let value = self.to_possible_value().expect("every example has a name");
+        let of_this = |line: &'static str| line.strip_prefix(value.get_name())?.strip_prefix(' ');
+        let events = include_str!("examples.txt").lines().find_map(of_this);
+        (value.get_name().to_owned(), events.expect("its line").replace(' ', "\n"))
     }
 }
 
@@ -118,9 +93,8 @@ impl InputArgs {
             return self.block_of(trace, handlers);
         }
         let (name, events) = if let Some(example) = self.example {
-            let text = example.stream();
-            let name = example.to_possible_value().map(|value| value.get_name().to_owned());
-            let name = format!("example {}", name.unwrap_or_default());
+            let (name, text) = example.stream();
+            let name = format!("example {name}");
             let events = read(&name, text.as_bytes())?;
             (name, events)
         } else {
