@@ -174,7 +174,7 @@ impl Nic {
     pub(crate) fn pump(&mut self) -> usize {
         let mut frame = std::mem::take(&mut self.frame);
         let mut moved = 0;
-        for _ in 0..crate::wire::BURST {
+        for _ in 0..self.wires.burst {
             frame.clear();
             if !self.wires.next(&mut frame) {
                 break;

@@ -8,6 +8,8 @@
 //! | option | meaning |
 //! |---|---|
 //! | `in=FILE` | plays the frames of a file once a thread can take them |
+//! | `repeat=1` | begins the file anew at its end |
+//! | `burst=N` | frames that come at once, 16 by default |
 //! | `out=FILE` | writes what the device part sends |
 //! | `rules=N` | a frame without a rule waits for the N-th rule that receives; 1 by default |
 //! | `handlers=N` | no frame comes before N handlers run |
@@ -17,7 +19,7 @@ mod pcap;
 use pcap::{Reader, Writer};
 use std::collections::VecDeque;
 
-pub(crate) const BURST: usize = 16;
+const BURST: usize = 16;
 
 /// Frames that a loop holds at most; it drops others.
 const BACK: usize = 1 << 12;
@@ -37,6 +39,8 @@ pub(crate) struct Wires {
     refused: Option<Vec<u8>>,
     last: Vec<u8>,
     back: Option<Back>,
+    /// Frames that come at once.
+    pub(crate) burst: usize,
     /// Rules that receive, without which no frame comes.
     pub(crate) rules: usize,
     /// Handlers that have to run before a frame comes, and those that run.
@@ -46,7 +50,7 @@ pub(crate) struct Wires {
 
 impl Wires {
     pub(crate) fn new() -> Self {
-        let mut wires = Self { rules: 1, ..Self::default() };
+        let mut wires = Self { rules: 1, burst: BURST, ..Self::default() };
         let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
         let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
         match kind {
@@ -58,6 +62,7 @@ impl Wires {
                 return wires;
             }
         }
+        let mut repeats = false;
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let number = |text: &str| text.parse().map_err(|error| format!("{option}: {error}"));
             let result = match option.split_once('=') {
@@ -65,12 +70,15 @@ impl Wires {
                 Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
                 Some(("rules", count)) => number(count).map(|count| wires.rules = count),
                 Some(("handlers", count)) => number(count).map(|count| wires.handlers = count),
+                Some(("burst", count)) => number(count).map(|count| wires.burst = count.max(1)),
+                Some(("repeat", count)) => number(count).map(|count| repeats = count > 0),
                 _ => Err(format!("an unknown option {option}")),
             };
             if let Err(why) = result {
                 crate::check::line(format_args!("DPA_WIRE: {why}"));
             }
         }
+        wires.input.iter_mut().for_each(|reader| reader.repeats = repeats);
         wires
     }
 

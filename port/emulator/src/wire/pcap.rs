@@ -13,6 +13,8 @@ const MOST: usize = 1 << 14;
 pub(crate) struct Reader {
     bytes: Vec<u8>,
     at: usize,
+    /// It begins anew at its end.
+    pub(super) repeats: bool,
 }
 
 impl Reader {
@@ -21,11 +23,14 @@ impl Reader {
         if bytes.len() < HEADER || bytes[..4] != MAGIC.to_le_bytes() {
             return Err(format!("{path}: no pcap file of this byte order"));
         }
-        Ok(Self { bytes, at: HEADER })
+        Ok(Self { bytes, at: HEADER, repeats: false })
     }
 
     /// The next frame. None at the end, and where the file is cut.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
+        if self.repeats && self.at == self.bytes.len() {
+            self.at = HEADER;
+        }
         let length = self.bytes.get(self.at + 8..self.at + 12)?;
         let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
         let begin = self.at + FRAME_HEADER;

@@ -1,8 +1,7 @@
 /* What host part and device part share. */
-#include <stdint.h>
-
 #define LOG_DEPTH 2
-#define DEPTH (1u << LOG_DEPTH)
+#include "../../examples/queues/shared.h"
+
 /* Bytes of a block, odd so that its end is no line's. */
 #define BLOCK 200
 

@@ -1,7 +1,6 @@
 /* Calls the function that the command line names. */
-#include <libflexio/flexio.h>
-#include <unistd.h>
 #include "common.h"
+#include "../../examples/queues/host.h"
 
 #define FUNCTIONS(use)                                                                       \
 	use(all_is_well) use(past_the_block) use(across_the_end) use(freed_memory)           \
@@ -17,58 +16,29 @@ static const struct {
 	flexio_func_t *function;
 } functions[] = { FUNCTIONS(ENTRY) };
 
-#define CHECK(call)                                        \
-	do {                                               \
-		if (call) {                                \
-			fprintf(stderr, "%s\n", #call);    \
-			return 1;                          \
-		}                                          \
-	} while (0)
-
-static struct flexio_process *process;
-
-static int make_cq(struct flexio_event_handler *handler, uint64_t *ring, uint64_t *record,
-		   struct flexio_cq **cq)
-{
-	struct mlx5_cqe64 entries[DEPTH] = { 0 };
-	struct flexio_cq_attr attr = { .log_cq_depth = LOG_DEPTH };
-	uint32_t none[2] = { 0, 0 };
-
-	for (uint32_t at = 0; at < DEPTH; at++)
-		mlx5dv_set_cqe_owner(&entries[at], 1);
-	CHECK(flexio_copy_from_host(process, entries, sizeof(entries), ring));
-	CHECK(flexio_copy_from_host(process, none, sizeof(none), record));
-	attr.element_type = handler ? FLEXIO_CQ_ELEMENT_TYPE_DPA_THREAD :
-				      FLEXIO_CQ_ELEMENT_TYPE_NON_DPA_CQ;
-	attr.thread = handler ? flexio_event_handler_get_thread(handler) : NULL;
-	attr.cq_ring_qmem.daddr = *ring;
-	attr.cq_dbr_daddr = *record;
-	return flexio_cq_create(process, NULL, &attr, cq);
-}
-
 int main(int count, char **words)
 {
 	static uint64_t memory[2][64];
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-	struct ibv_context *context = ibv_open_device(devices[0]);
-	struct ibv_pd *pd = ibv_alloc_pd(context);
-	struct ibv_mr *first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_mr *second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	struct flexio_event_handler_attr handler_attr = { .host_stub_func = waits };
 	struct flexio_event_handler *handler;
 	struct flexio_cq *cq, *sq_cq, *bell;
 	struct flexio_sq *sq;
-	struct flexio_wq_attr attr = { .log_wq_depth = LOG_DEPTH, .pd = pd };
-	struct flexio_mkey_attr key_attr = { .pd = pd, .len = BLOCK, .access = IBV_ACCESS_LOCAL_WRITE };
+	struct flexio_wq_attr attr = { .log_wq_depth = LOG_DEPTH };
+	struct flexio_mkey_attr key_attr = { .len = BLOCK, .access = IBV_ACCESS_LOCAL_WRITE };
+	struct ibv_mr *first, *second;
+	struct ibv_pd *pd;
 	struct flexio_mkey *mkey;
 	struct flexio_window *window;
 	struct shared shared = { .host = (uint64_t)memory[0], .other = (uint64_t)memory[1] };
 	uint64_t ring, record, argument, result;
 
-	CHECK(count != 2 || !first || !second);
+	CHECK(count != 2 || open_process(faults));
+	pd = attr.pd = key_attr.pd = ibv_alloc_pd(context);
+	first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
+	second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(!first || !second);
 	shared.host_key = first->lkey;
 	shared.other_key = second->lkey;
-	CHECK(flexio_process_create(context, faults, NULL, &process));
 	CHECK(flexio_window_create(process, pd, &window));
 	shared.window = flexio_window_get_id(window);
 	CHECK(flexio_buf_dev_alloc(process, BLOCK, &shared.block));
@@ -103,5 +73,5 @@ int main(int count, char **words)
 		}
 		usleep(100000);
 	}
-	return flexio_process_destroy(process);
+	return close_process();
 }

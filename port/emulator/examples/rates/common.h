@@ -1,0 +1,8 @@
+/* What the host part tells the device part. */
+#include "../queues/shared.h"
+
+struct rates {
+	struct queues queues;
+	uint64_t frames, wanted; /* so far, and in a round */
+	uint64_t begun, took; /* cycles */
+};
