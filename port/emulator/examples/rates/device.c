@@ -2,12 +2,15 @@
 #include "common.h"
 #include "../queues/device.h"
 
-static void answer_all(struct rates *rates)
+static void answer(struct rates *rates)
 {
 	uint8_t *frame;
 	uint32_t length;
 
-	while ((frame = next_frame(&rates->queues, &length))) {
+	for (uint64_t at = 0; at < rates->burst; at++) {
+		frame = next_frame(&rates->queues, &length);
+		if (!frame)
+			return;
 		if (!rates->frames++)
 			rates->begun = __dpa_thread_cycles();
 		send_back(&rates->queues, frame, length);
@@ -20,7 +23,7 @@ static void answer_all(struct rates *rates)
 __dpa_global__ void as_handler(uint64_t argument);
 __dpa_global__ void as_handler(uint64_t argument)
 {
-	answer_all((struct rates *)argument);
+	answer((struct rates *)argument);
 	wait_for_frames(&((struct rates *)argument)->queues);
 }
 
@@ -31,7 +34,7 @@ __dpa_rpc__ uint64_t by_hand(uint64_t argument)
 	struct rates *rates = (struct rates *)argument;
 
 	while (!rates->took)
-		answer_all(rates);
+		answer(rates);
 	return rates->took;
 }
 

@@ -23,13 +23,14 @@ static int round_of(int hand, struct queues_of_host *host, uint64_t argument, ui
 int main(int words, char **word)
 {
 	uint64_t wanted = words > 1 ? strtoull(word[1], NULL, 10) : 1000000, argument[2];
-	int rounds = words > 2 ? atoi(word[2]) : 5;
+	uint64_t burst = words > 2 ? strtoull(word[2], NULL, 10) : 16;
+	int rounds = words > 3 ? atoi(word[3]) : 5;
 	struct queues_of_host host[2] = { 0 };
 	uint64_t best[2] = { UINT64_MAX, UINT64_MAX }, cycles;
 
 	CHECK(open_process(rates));
 	for (int hand = 0; hand < 2; hand++) {
-		struct rates shared = { .wanted = wanted };
+		struct rates shared = { .wanted = wanted, .burst = burst };
 		CHECK(make_queues(hand ? NULL : as_handler, &host[hand], &shared.queues));
 		CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument[hand]));
 	}
