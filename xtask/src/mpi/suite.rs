@@ -303,6 +303,10 @@ impl<'a> ListLine<'a> {
     }
 }
 
+/// An empty folder for headers. One of MPICH's headers includes `../dtpoolsconf.h`, which the
+/// compiler then finds in the folder around it.
+const INCLUDE: &str = "include";
+
 struct Programs {
     folder: PathBuf,
     source: PathBuf,
@@ -322,7 +326,7 @@ impl Programs {
     ) -> Result<Self, String> {
         let folder = tools.folder.join(library.name).join(list);
         let write = |name: &str, text: &str| {
-            fs::create_dir_all(&folder)
+            fs::create_dir_all(folder.join(INCLUDE))
                 .and_then(|()| fs::write(folder.join(name), text))
                 .map_err(|error| format!("{}: {error}", folder.display()))
         };
@@ -403,6 +407,7 @@ impl Programs {
     ) -> Result<(), String> {
         let includes = [
             format!("-I{}", self.folder.display()),
+            format!("-I{}", self.folder.join(INCLUDE).display()),
             format!("-I{}", self.source.join("include").display()),
             format!("-I{}", self.source.join("dtpools/include").display()),
             format!("-I{}", self.source.join("util").display()),
