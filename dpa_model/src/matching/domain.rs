@@ -45,7 +45,7 @@ use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted};
 use crate::hash::reduce;
 use crate::index::CommView;
-use crate::message::{Entry, data};
+use crate::message::Entry;
 use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
 use crate::{ClassSet, CommId, Envelope, FastPath, Hashes, InlineHashes, Path};
@@ -349,7 +349,7 @@ fn search_again(
     let block = BlockRun { crew: Keyed { waiting: handler, ..block.crew }, ..*block };
     let (entry, counters) = (block.entry(handler), &block.nic.handler_counters[handler]);
     let candidate = scratch.receives[handler];
-    SlowPath::new(block, None, false).find::<{ data::ANY }>(handler, &entry, candidate, counters)
+    SlowPath::new(block, None, false).find(handler, &entry, candidate, counters)
 }
 
 /// What a handler with a candidate does.

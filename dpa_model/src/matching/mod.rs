@@ -30,7 +30,7 @@ pub(crate) use search::find;
 use self::block_run::BlockRun;
 use self::crew::{Part, Slice};
 use crate::block::BlockInfo;
-use crate::number::WorkerId;
+use crate::number::{ReceiveId, WorkerId};
 use crate::shared::Shared;
 use crate::{CommId, Domains};
 
@@ -83,6 +83,8 @@ pub(crate) fn run<C: Crew>(
         detect::first_conflict(candidates)
     } else {
         debug_assert_eq!(scratch.conflict, detect::first_conflict(candidates));
+        let idle = || candidates.iter().filter(|&&candidate| candidate == ReceiveId::NIL).count();
+        debug_assert!(!scratch.overtaken.is_empty() || scratch.idle == idle());
         scratch.conflict
     };
     let met = conflict < handlers.end;

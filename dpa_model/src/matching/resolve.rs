@@ -17,8 +17,22 @@ use crate::{CommId, FastPath, Path};
 /// Resolves in handler order, in runs of handlers on one path: what they take is independent of
 /// what lower ones have done meanwhile (O16). `comm`: the communicator of all handlers, if there is
 /// only one. Returns the number of handlers with a receive.
-#[cfg_attr(not(target_arch = "riscv64"), inline(never))]
+#[inline(always)]
 pub(super) fn resolve<C: Crew>(
+    block: BlockRun<'_, C>,
+    conflict: usize,
+    comm: Option<CommId>,
+    scratch: &mut Scratch,
+) -> usize {
+    // Probably a row of equal messages.
+    if C::PART == Part::Block && conflict == 1 && block.nic.options.fast_path != FastPath::Off {
+        return resolve_in_groups(block, conflict, comm, scratch);
+    }
+    resolve_apart(block, conflict, comm, scratch)
+}
+
+#[cfg_attr(not(target_arch = "riscv64"), inline(never))]
+fn resolve_apart<C: Crew>(
     block: BlockRun<'_, C>,
     conflict: usize,
     comm: Option<CommId>,
@@ -44,11 +58,36 @@ pub(super) fn resolve_each<C: Crew>(
     if conflict >= handlers.end && scratch.overtaken.is_empty() {
         return taking.take(scratch, handlers, Path::Clean);
     }
+    // A lone worker of one communicator asks no handler again once none can take the fast path,
+    // which the first two usually tell.
+    let asks_once = C::PART == Part::Block && scratch.overtaken.is_empty();
+    if let Some(comm) = comm.filter(|_| asks_once && !fault!(ForcingIgnored)) {
+        let mut group = Group::led_by(&block.claim(0, Some(comm), scratch.receives[0]));
+        group.add_alike(1);
+        if !group.is_refused(block.nic.options.fast_path) {
+            group.add(&block.claim(1, Some(comm), scratch.receives[1]));
+        }
+        if group.is_refused(block.nic.options.fast_path) {
+            return rest(taking, scratch, [handlers.start; 2], conflict, Some(comm), false);
+        }
+    }
+    resolve_in_groups(block, conflict, comm, scratch)
+}
+
+/// [`resolve`] where handlers may take the fast path.
+#[cfg_attr(not(target_arch = "riscv64"), inline(never))]
+fn resolve_in_groups<C: Crew>(
+    block: BlockRun<'_, C>,
+    conflict: usize,
+    comm: Option<CommId>,
+    scratch: &mut Scratch,
+) -> usize {
+    let handlers = block.crew.handlers();
+    let taking = Taking::new(block);
     let nic = block.nic;
     let form = nic.options.fast_path;
     let grouped = form != FastPath::Off;
     let in_order = scratch.overtaken.is_empty();
-    // A lone worker of one communicator asks no handler again once none can take the fast path.
     let asks_once = C::PART == Part::Block && in_order && comm.is_some();
     let asks_once = asks_once && !fault!(ForcingIgnored);
     scratch.groups.clear();
@@ -107,13 +146,31 @@ pub(super) fn resolve_each<C: Crew>(
             (from, handler) = (end, end);
         }
     }
-    let slow = conflict.clamp(handler, handlers.end);
-    matched += taking.take(scratch, from..slow, Path::Clean);
-    if slow < handlers.end {
-        let candidates = scratch.receives[slow..handlers.end].iter();
-        let refused = candidates.filter(|&&candidate| candidate != ReceiveId::NIL).count();
-        count_refusals(nic, slow, Refusal::Mixed, refused as u64);
-        matched += taking.take_slowly(scratch, slow..handlers.end, comm, waited);
+    matched + rest(taking, scratch, [from, handler], conflict, comm, waited)
+}
+
+/// The handlers from `from` on: those before `handler` and before the conflict take their
+/// candidates, and the others go the slow path.
+#[inline(always)]
+fn rest<C: Crew>(
+    taking: Taking<'_, C>,
+    scratch: &mut Scratch,
+    [from, handler]: [usize; 2],
+    conflict: usize,
+    comm: Option<CommId>,
+    waited: bool,
+) -> usize {
+    let end = taking.block.crew.handlers().end;
+    let slow = conflict.clamp(handler, end);
+    let mut matched = taking.take(scratch, from..slow, Path::Clean);
+    if slow < end {
+        let candidates = || scratch.receives[slow..end].iter();
+        let refused = match scratch.idle {
+            0 => end - slow,
+            _ => candidates().filter(|&&candidate| candidate != ReceiveId::NIL).count(),
+        };
+        count_refusals(taking.block.nic, slow, Refusal::Mixed, refused as u64);
+        matched += taking.take_slowly(scratch, slow..end, comm, waited);
     }
     matched
 }

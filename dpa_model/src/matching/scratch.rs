@@ -19,6 +19,8 @@ pub(crate) struct Scratch {
     /// The first handler that booked a receive of a lower one, or `NO_CONFLICT`, as far as the
     /// bookings of this worker tell.
     pub(super) conflict: usize,
+    /// Handlers of this worker without a candidate.
+    pub(super) idle: usize,
     /// The union of [`CommView`](crate::index::CommView) kinds over the handlers' communicators. 0:
     /// no handler can have a candidate.
     pub(super) kinds: u32,
@@ -43,6 +45,7 @@ impl Scratch {
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             conflict: NO_CONFLICT,
+            idle: 0,
             kinds: 0,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),

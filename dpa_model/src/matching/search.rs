@@ -33,6 +33,7 @@ pub(super) fn search_each_run<C: Crew>(
 ) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
     scratch.conflict = NO_CONFLICT;
+    scratch.idle = 0;
     scratch.kinds = 0;
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
@@ -92,6 +93,9 @@ fn search_run<C: Crew>(
     }
 }
 
+/// Further equal messages that are worth a loop of their own.
+const ROW: usize = 4;
+
 type Run<'b, 's, C> = (BlockRun<'b, C>, (CommId, CommView), Range<usize>, &'s mut Scratch);
 
 /// Searches and books in the only table with receives.
@@ -107,11 +111,12 @@ fn search_class<C: Crew, const CLASS: usize>(
     }
     let Range { start: mut handler, end } = handlers;
     let row = InRow { block, indexes, comm, end };
+    let mut in_rows = true;
     while handler < end {
         let (next, again) = if scratch.conflict == NO_CONFLICT {
-            book_oldest::<C, CLASS, false>(&row, handler, scratch)
+            book_oldest::<C, CLASS, false>(&row, handler, true, scratch)
         } else {
-            book_oldest::<C, CLASS, true>(&row, handler, scratch)
+            book_oldest::<C, CLASS, true>(&row, handler, in_rows, scratch)
         };
         handler = next;
         if again {
@@ -125,7 +130,9 @@ fn search_class<C: Crew, const CLASS: usize>(
             break;
         }
         if again {
-            handler = book_alike::<C, CLASS>(&row, handler, scratch);
+            let next = book_alike::<C, CLASS>(&row, handler, scratch);
+            in_rows = next - handler >= ROW;
+            handler = next;
         } else {
             let one = search_with((block, (comm, view), handler..handler + 1, scratch), search);
             if one == handler {
@@ -201,16 +208,24 @@ impl<C: Crew> InRow<'_, C> {
 /// Searches and books for consecutive handlers that need only the head of a chain, the common case.
 /// Returns the first handler that needs more, and whether the handler before it booked a receive
 /// that a lower one had booked. `MET`: a handler has met a lower one, so only equal messages in a
-/// row end the loop. A separate function, short enough to keep its values in registers.
+/// row end the loop, and only if `in_rows`. A separate function, short enough to keep its values in
+/// registers.
 #[inline(never)]
 fn book_oldest<C: Crew, const CLASS: usize, const MET: bool>(
     row: &InRow<'_, C>,
     start: usize,
+    in_rows: bool,
     scratch: &mut Scratch,
 ) -> (usize, bool) {
     let row = *row;
     let places = &mut scratch.receives[..row.end];
     let (mut next, mut again, mut without) = (row.end, false, 0);
+    let mut last = ReceiveId::NIL;
+    // No receive equals it unless equal messages in a row matter.
+    let masked = if in_rows { 0 } else { ReceiveId::NIL.0 };
+    if MET && start > 0 {
+        last = ReceiveId(places[start - 1].0 | masked);
+    }
     for handler in start..row.end {
         let oldest = match row.key(handler) {
             Some(key) => row.indexes.oldest::<CLASS>(&key),
@@ -219,14 +234,16 @@ fn book_oldest<C: Crew, const CLASS: usize, const MET: bool>(
         match oldest {
             Oldest::Fits { bin, receive } => {
                 let lower = row.book(places, handler, (bin, receive));
-                if lower != 0 && (!MET || places[handler - 1] == receive) {
+                if if MET { last == receive } else { lower != 0 } {
                     (next, again) = (handler + 1, true);
                     break;
                 }
+                last = ReceiveId(receive.0 | masked);
             }
             Oldest::None { bin } => {
                 row.find_nothing(places, handler, bin);
                 without += 1;
+                last = ReceiveId::NIL;
             }
             Oldest::Other => {
                 next = handler;
@@ -235,6 +252,7 @@ fn book_oldest<C: Crew, const CLASS: usize, const MET: bool>(
         }
     }
     row.count::<CLASS>(start, next - start - without);
+    scratch.idle += without;
     (next, again)
 }
 
@@ -331,7 +349,10 @@ fn search_each<C: Crew>(
                 }
                 receive
             }
-            None => ReceiveId::NIL,
+            None => {
+                scratch.idle += 1;
+                ReceiveId::NIL
+            }
         };
         crew.publish(handler, *place);
     }
@@ -354,7 +375,7 @@ pub(crate) fn find(
 
 /// The key of a message, if it is of this communicator and has hashes.
 #[inline(always)]
-pub(super) fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
+fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
     let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
     let usual = entry.envelope.comm == comm && entry.has_hashes;
     usual.then_some(Key { source, tag, hashes: entry.hashes })

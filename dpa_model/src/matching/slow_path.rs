@@ -2,11 +2,12 @@
 
 use super::block_run::BlockRun;
 use super::crew::{Crew, Part};
-use super::search::{key, usual_key};
-use crate::index::{CommView, Indexes, Oldest};
-use crate::message::{Entry, data};
-use crate::number::{BinId, ReceiveId, unchecked};
-use crate::{CommId, HandlerCounters, InlineHashes};
+use super::search::key;
+use crate::descriptor::Descriptor;
+use crate::index::{CommView, Indexes, fits_exactly};
+use crate::message::Entry;
+use crate::number::{ReceiveId, unchecked};
+use crate::{CommId, HandlerCounters};
 
 /// The slow path of consecutive handlers (S13).
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +23,21 @@ pub(super) struct SlowPath<'a, C> {
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     pub(super) fn new(block: BlockRun<'a, C>, comm: Option<CommId>, waited: bool) -> Self {
-        let nic = block.nic;
-        match comm {
+        let indexes = block.nic.indexes(CommView::NONE);
+        let mut slow = Self { block, waited, comm: CommId(u32::MAX), indexes };
+        if let (Some(comm), Part::Block) = (comm, C::PART) {
             // Alone a handler waits for nobody.
-            Some(comm) if C::PART == Part::Block => {
-                // SAFETY: inside a block.
-                let view = unsafe { *nic.view(comm) };
-                Self { block, waited: true, comm, indexes: nic.indexes(view) }
-            }
-            _ => {
-                let indexes = nic.indexes(CommView::NONE);
-                Self { block, waited, comm: CommId(u32::MAX), indexes }
-            }
+            slow.waited = true;
+            slow.turn_to(comm);
         }
+        slow
+    }
+
+    #[inline(always)]
+    fn turn_to(&mut self, comm: CommId) {
+        // SAFETY: inside a block.
+        let view = unsafe { *self.block.nic.view(comm) };
+        (self.comm, self.indexes) = (comm, self.block.nic.indexes(view));
     }
 
     /// Whether the next handlers may be usual ones: all lower handlers are done, and the indexes
@@ -44,22 +47,46 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         self.waited
     }
 
-    /// Whether a usual handler may search the head of one chain: receives have no wildcards.
+    /// [`find`](Self::find) for a usual handler, once all lower handlers are done: whether it takes
+    /// the oldest receive of its candidate's chain. It does if that is its candidate. `EXACT`:
+    /// receives are posted in such chains only, so it also does if that fits.
     #[inline(always)]
-    fn searches_heads(&self) -> bool {
-        let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
-        trusted && self.indexes.view.is_exact()
+    pub(super) fn takes_oldest<const EXACT: bool>(
+        receives: &[Descriptor],
+        handler: usize,
+        entry: &Entry,
+        [candidate, oldest]: [ReceiveId; 2],
+    ) -> bool {
+        // The candidate's state is not asked: no processor foresees it.
+        let takes = if EXACT {
+            oldest != ReceiveId::NIL && fits_exactly(receives, oldest, entry)
+        } else {
+            oldest == candidate
+        };
+        if !takes || fault!(SlowKeepsOwn) && oldest != candidate {
+            return false;
+        }
+        step!(SlowWaits { handler });
+        step!(SlowWaited);
+        step!(StateRead { receive: candidate.0 });
+        if oldest != candidate {
+            step!(Visited { receive: oldest.0 });
+        }
+        step!(SlowFound { handler, found: oldest.found(), own: oldest == candidate });
+        true
+    }
+
+    /// Whether all receives of the last communicator are without wildcards, and its messages do not
+    /// overtake.
+    #[inline(always)]
+    pub(super) fn is_exact(&self) -> bool {
+        self.indexes.view.is_exact()
     }
 
     /// The receive of a handler once all lower handlers are done: its own candidate if still there,
     /// otherwise a new search. The early booking check does not apply here (S16).
-    ///
-    /// `DATA` other than [`ANY`](data::ANY): acts only if the data is of this kind, and either the
-    /// candidate is still there, at the head of its chain, or the message is of the last
-    /// communicator and the head of a chain fits; otherwise returns `NIL`. The caller counts the
-    /// visit of a head that is not the candidate.
     #[inline(always)]
-    pub(super) fn find<const DATA: u8>(
+    pub(super) fn find(
         &mut self,
         handler: usize,
         entry: &Entry,
@@ -69,59 +96,27 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         let nic = self.block.nic;
         // SAFETY: a search found the receive.
         let own = unsafe { unchecked(self.indexes.bookings.receives, candidate) };
-        let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
-        let usual = DATA != data::ANY;
-        if usual {
-            if !entry.is::<DATA>() {
-                return ReceiveId::NIL;
-            }
-            if own.is_posted() {
-                // SAFETY: inside a block (D1).
-                bin = unsafe { own.posted.peek() }.bin;
-                // SAFETY: the receive was posted in this bin.
-                if unsafe { unchecked(self.indexes.bins, bin) }.head() != candidate {
-                    return ReceiveId::NIL;
-                }
-            } else {
-                let key = usual_key(entry, self.comm).filter(|_| self.searches_heads());
-                let Some(key) = key else { return ReceiveId::NIL };
-                let found = self.indexes.oldest::<0>(&key);
-                let Oldest::Fits { bin: there, receive } = found else { return ReceiveId::NIL };
-                (bin, oldest) = (there, receive);
-            }
-        }
         step!(SlowWaits { handler });
-        let mut other = None;
-        if !usual {
-            // All work that does not depend on lower handlers comes before the wait: higher
-            // handlers wait for this one.
-            let comm = entry.envelope.comm;
-            if comm != self.comm {
-                // SAFETY: inside a block.
-                let view = unsafe { *nic.view(comm) };
-                (self.comm, self.indexes) = (comm, nic.indexes(view));
-            }
-            other = Some(key(entry, nic.options.inline_hashes, counters));
-            // All lower handlers, not only the one before (S13); handlers of this slice are done.
-            if !self.waited && !fault!(SlowNoWait) {
-                counters.slow_polls.add(self.block.crew.wait_for_lower());
-                self.waited = true;
-            }
+        // All work that does not depend on lower handlers comes before the wait: higher handlers
+        // wait for this one.
+        let comm = entry.envelope.comm;
+        if comm != self.comm {
+            self.turn_to(comm);
+        }
+        let key = key(entry, nic.options.inline_hashes, counters);
+        // All lower handlers, not only the one before (S13); handlers of this slice are done.
+        if !self.waited && !fault!(SlowNoWait) {
+            counters.slow_polls.add(self.block.crew.wait_for_lower());
+            self.waited = true;
         }
         step!(SlowWaited);
         step!(StateRead { receive: candidate.0 });
-        let keeps = if usual { oldest == ReceiveId::NIL } else { own.is_posted() };
-        let receive = if keeps || fault!(SlowKeepsOwn) {
+        let receive = if own.is_posted() || fault!(SlowKeepsOwn) {
             counters.forced.add(1);
             candidate
-        } else if usual {
-            step!(BinRead { bin: bin.0 });
-            step!(Visited { receive: oldest.0 });
-            oldest
         } else {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let Some(key) = other else { unreachable!("made above") };
-            let found = if self.indexes.view.is_exact() {
+            let found = if self.is_exact() {
                 self.indexes.search_class::<0>(&key, skip_below, counters)
             } else {
                 self.indexes.search(key, skip_below, counters)

@@ -29,21 +29,13 @@ const OVERTAKING: usize = 3;
 /// Values that the loops over a block's handlers copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taking<'a, C> {
-    block: BlockRun<'a, C>,
+    pub(super) block: BlockRun<'a, C>,
     results: Stretch<'a, Completion>,
     /// Distance of the prefetch: past the block, if more messages are likely there.
     ahead: usize,
     /// Number of the block's first message; copied, because a compiler must otherwise reload it
     /// after each store.
     first_arrival: u64,
-}
-
-/// Result of a loop over handlers.
-struct Taken {
-    /// The first handler not run.
-    next: usize,
-    /// Number of handlers with a receive.
-    matched: usize,
 }
 
 impl<'a, C: Crew> Taking<'a, C> {
@@ -60,13 +52,12 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         match path {
             Path::Clean if C::PART == Part::Message => {
-                self.take_each::<CLEAN, { data::ANY }>(scratch, handlers, chosen).matched
+                self.take_each::<CLEAN>(scratch, handlers, chosen)
             }
             Path::Clean => self.take_rows::<CLEAN>(scratch, handlers),
             Path::Fast => self.take_rows::<FAST>(scratch, handlers),
             Path::Slow | Path::Overtaking => {
-                apart(|| self.take_each::<OVERTAKING, { data::ANY }>(scratch, handlers, chosen))
-                    .matched
+                apart(|| self.take_each::<OVERTAKING>(scratch, handlers, chosen))
             }
         }
     }
@@ -87,17 +78,21 @@ impl<'a, C: Crew> Taking<'a, C> {
         loop {
             while C::PART == Part::Block && slow.is_usual() {
                 let rest = handler..end;
-                let (row, kept) = if self.block.entry(handler).is_short() {
-                    apart(|| self.take_slow_row::<{ data::SHORT }>(scratch, rest, slow))
-                } else {
-                    apart(|| self.take_slow_row::<{ data::INLINE }>(scratch, rest, slow))
+                let short = self.block.entry(handler).is_short();
+                let (next, kept) = match (comm.is_some() && slow.is_exact(), short) {
+                    (true, true) => self.take_slow_row::<{ data::SHORT }, true>(scratch, rest),
+                    (true, false) => self.take_slow_row::<{ data::INLINE }, true>(scratch, rest),
+                    (false, true) => self.take_slow_row::<{ data::SHORT }, false>(scratch, rest),
+                    (false, false) => self.take_slow_row::<{ data::INLINE }, false>(scratch, rest),
                 };
-                matched += row.matched;
+                matched += next - handler;
                 // The others have visited one receive each.
-                let visited = row.matched as u64 - kept;
-                self.block.nic.handler_counters[handler].walked_exact.add(visited);
-                let idle = self.leave_row::<CLEAN>(scratch, row.next..end);
-                handler = row.next + idle;
+                let visited = (next - handler) as u64 - kept;
+                let first = &self.block.nic.handler_counters[handler];
+                first.walked_exact.add(visited);
+                first.forced.add(kept);
+                let idle = self.leave_row::<CLEAN>(scratch, next..end);
+                handler = next + idle;
                 if handler == end {
                     return matched;
                 }
@@ -110,10 +105,10 @@ impl<'a, C: Crew> Taking<'a, C> {
                         entry: &Entry,
                         place: &mut ReceiveId,
                         counters: &HandlerCounters| {
-                *place = slow.find::<{ data::ANY }>(handler, entry, *place, counters);
+                *place = slow.find(handler, entry, *place, counters);
                 *place
             };
-            matched += self.take_each::<SLOW, { data::ANY }>(scratch, handler..next, find).matched;
+            matched += self.take_each::<SLOW>(scratch, handler..next, find);
             handler = next;
             if handler == end {
                 return matched;
@@ -121,56 +116,48 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
-    /// Usual handlers on the slow path. Returns also how many keep their candidates.
-    #[inline(always)]
-    fn take_slow_row<const DATA: u8>(
+    /// Usual handlers on the slow path, as [`take_row`](Self::take_row). Returns also how many keep
+    /// their candidates. `EXACT`: as for [`takes_oldest`](SlowPath::takes_oldest).
+    #[inline(never)]
+    fn take_slow_row<const DATA: u8, const EXACT: bool>(
         self,
         scratch: &mut Scratch,
         handlers: Range<usize>,
-        mut slow: SlowPath<'_, C>,
-    ) -> (Taken, u64) {
+    ) -> (usize, u64) {
         let mut kept = 0;
-        let find =
-            |handler: usize, entry: &Entry, place: &mut ReceiveId, counters: &HandlerCounters| {
-                let own = *place;
-                if own == ReceiveId::NIL {
-                    return own;
-                }
-                let found = slow.find::<DATA>(handler, entry, own, counters);
-                if found == own {
-                    kept += 1;
-                } else if found != ReceiveId::NIL {
-                    *place = found;
-                }
-                found
-            };
-        let row = self.take_each::<SLOW, DATA>(scratch, handlers, find);
-        (row, kept)
+        let receives = &self.block.nic.receives[..];
+        let next = self.take_row::<SLOW, DATA>(scratch, handlers, |handler, entry, found| {
+            if !SlowPath::<C>::takes_oldest::<EXACT>(receives, handler, entry, found) {
+                return false;
+            }
+            kept += u64::from(found[0] == found[1]);
+            true
+        });
+        (next, kept)
     }
 
     /// Takes runs of usual handlers with the short loop, and others with the general one.
     #[inline(always)]
     fn take_rows<const PATH: usize>(self, scratch: &mut Scratch, handlers: Range<usize>) -> usize {
         if C::PART != Part::Block {
-            return apart(|| self.take_each::<PATH, { data::ANY }>(scratch, handlers, chosen))
-                .matched;
+            return apart(|| self.take_each::<PATH>(scratch, handlers, chosen));
         }
         let Range { start: mut handler, end } = handlers;
         let mut matched = 0;
         while handler < end {
             let rest = handler..end;
-            let row = if self.block.entry(handler).is_short() {
-                apart(|| self.take_each::<PATH, { data::SHORT }>(scratch, rest, chosen))
+            let stop = if self.block.entry(handler).is_short() {
+                apart(|| self.take_row::<PATH, { data::SHORT }>(scratch, rest, oldest))
             } else {
-                apart(|| self.take_each::<PATH, { data::INLINE }>(scratch, rest, chosen))
+                apart(|| self.take_row::<PATH, { data::INLINE }>(scratch, rest, oldest))
             };
-            matched += row.matched;
-            if row.next == end {
+            matched += stop - handler;
+            if stop == end {
                 break;
             }
-            let idle = self.leave_row::<PATH>(scratch, row.next..end);
-            let next = row.next + idle;
-            let others = match (row.next - handler, idle) {
+            let idle = self.leave_row::<PATH>(scratch, stop..end);
+            let next = stop + idle;
+            let others = match (stop - handler, idle) {
                 (0, 0) => UNUSUAL,
                 (_, 0) => 1,
                 _ => 0,
@@ -178,26 +165,21 @@ impl<'a, C: Crew> Taking<'a, C> {
             handler = end.min(next + others);
             if next < handler {
                 let others = next..handler;
-                matched += apart(|| self.take_each::<PATH, { data::ANY }>(scratch, others, chosen))
-                    .matched;
+                matched += apart(|| self.take_each::<PATH>(scratch, others, chosen));
             }
         }
         matched
     }
 
-    /// The loop body. `choose` returns the receive that a handler takes, given its candidate.
-    /// `DATA` other than [`ANY`](data::ANY): stops before the first handler without a receive, with
-    /// a receive that is not the head of its chain, or with data of another kind. So the loop has
-    /// no calls, and its values stay in registers.
+    /// The loop over all handlers. `choose` returns the receive that a handler takes, given its
+    /// candidate. Returns how many take one.
     #[inline(always)]
-    fn take_each<const PATH: usize, const DATA: u8>(
+    fn take_each<const PATH: usize>(
         self,
         scratch: &mut Scratch,
         handlers: Range<usize>,
         mut choose: impl FnMut(usize, &Entry, &mut ReceiveId, &HandlerCounters) -> ReceiveId,
-    ) -> Taken {
-        let usual = DATA != data::ANY;
-        let path = PATHS[PATH];
+    ) -> usize {
         let BlockRun { nic, entries, .. } = self.block;
         let (receives, bins) = (&nic.receives[..], &nic.bins[..]);
         let Range { start, end } = handlers;
@@ -210,31 +192,65 @@ impl<'a, C: Crew> Taking<'a, C> {
             // SAFETY: the leader saw the block's entries ready, and releases them after the block.
             let entry = unsafe { entries.peek(handler) };
             // The slow path is for handlers with a candidate.
-            let idle = PATH == SLOW && !usual && *place == ReceiveId::NIL;
-            let path = if idle { Path::Clean } else { path };
+            let idle = PATH == SLOW && *place == ReceiveId::NIL;
+            let path = if idle { Path::Clean } else { PATHS[PATH] };
             let receive = if idle { *place } else { choose(handler, &entry, place, counters) };
             if receive == ReceiveId::NIL {
-                if usual {
-                    return Taken { next: handler, matched: handler - start };
-                }
                 self.leave_one(handler, path, counters);
                 left += 1;
                 continue;
             }
-            // SAFETY: a search found the receive.
-            let descriptor = unsafe { unchecked(receives, receive) };
-            // SAFETY: inside a block (D1).
-            let posted = unsafe { descriptor.posted.peek() };
+            // SAFETY: a search found the receive; inside a block (D1).
+            let posted = unsafe { unchecked(receives, receive).posted.peek() };
             // SAFETY: the receive was posted in this bin.
             let bin = unsafe { unchecked(bins, posted.bin) };
-            // The slow path has just found it at the head, for data of the kind.
-            if usual && PATH != SLOW && (!entry.is::<DATA>() || bin.head() != receive) {
-                return Taken { next: handler, matched: handler - start };
-            }
             let chained = Chained { receives, bin, receive, before };
-            self.consume::<DATA>((handler, path), chained, &posted, counters);
+            self.consume::<{ data::ANY }>((handler, path), chained, &posted, counters);
         }
-        Taken { next: end, matched: end - start - left }
+        end - start - left
+    }
+
+    /// The loop over usual handlers: each takes the oldest receive of its candidate's chain. `takes`
+    /// is given both. Returns the first handler without a candidate, with data of another kind, or
+    /// that does not take this receive. So the loop has no calls, and its values stay in registers.
+    #[inline(always)]
+    fn take_row<const PATH: usize, const DATA: u8>(
+        self,
+        scratch: &mut Scratch,
+        handlers: Range<usize>,
+        mut takes: impl FnMut(usize, &Entry, [ReceiveId; 2]) -> bool,
+    ) -> usize {
+        let BlockRun { nic, entries, .. } = self.block;
+        let (receives, bins) = (&nic.receives[..], &nic.bins[..]);
+        let Range { start, end } = handlers;
+        let (places, befores) = (&mut scratch.receives[..end], &scratch.before[..end]);
+        let counters = &nic.handler_counters[..end];
+        for handler in start..end {
+            let (place, before, counters) =
+                (&mut places[handler], &befores[handler], &counters[handler]);
+            // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+            let entry = unsafe { entries.peek(handler) };
+            let candidate = *place;
+            if candidate == ReceiveId::NIL || !entry.is::<DATA>() {
+                return handler;
+            }
+            // SAFETY: a search found the receive; inside a block (D1).
+            let bin = unsafe { unchecked(receives, candidate).posted.peek() }.bin;
+            // SAFETY: the receive was posted in this bin.
+            let bin = unsafe { unchecked(bins, bin) };
+            let receive = bin.head();
+            if !takes(handler, &entry, [candidate, receive]) {
+                return handler;
+            }
+            if PATH == SLOW {
+                *place = receive;
+            }
+            // SAFETY: the receive stands in a chain; inside a block (D1).
+            let posted = unsafe { unchecked(receives, receive).posted.peek() };
+            let chained = Chained { receives, bin, receive, before };
+            self.consume::<DATA>((handler, PATHS[PATH]), chained, &posted, counters);
+        }
+        end
     }
 
     #[inline(always)]
@@ -262,7 +278,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         unmatched(counters, handler, path);
     }
 
-    /// A handler takes a receive. `DATA`: as for [`take_each`](Self::take_each).
+    /// A handler takes a receive. `DATA`: as for [`take_row`](Self::take_row).
     #[inline(always)]
     fn consume<const DATA: u8>(
         self,
@@ -373,6 +389,11 @@ impl<'a, C: Crew> Taking<'a, C> {
 /// Chooses the receive in `scratch`.
 fn chosen(_: usize, _: &Entry, place: &mut ReceiveId, _: &HandlerCounters) -> ReceiveId {
     *place
+}
+
+/// A handler takes its candidate if that is the oldest of its chain.
+fn oldest(_: usize, _: &Entry, [candidate, oldest]: [ReceiveId; 2]) -> bool {
+    candidate == oldest
 }
 
 /// Calls a loop out of line, so that its values have all registers.
