@@ -29,11 +29,6 @@ impl Extent {
         Self { usual: Some(usual), full: Some(full) }
     }
 
-    /// Bounded everyday, exhaustive in the full set.
-    pub const fn bounded_usually(usual: usize) -> Self {
-        Self { usual: Some(usual), full: None }
-    }
-
     /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all bounded models, to show how
     /// they grow.
     pub fn bound(self) -> Option<usize> {

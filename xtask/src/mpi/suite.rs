@@ -45,14 +45,7 @@ const MPI4PY: &[(&str, &[&str])] = &[
 ];
 
 /// The configuration that MPICH's tests expect.
-const CONFIGURATION: &str = "\
-#define HAVE_LONG_DOUBLE 1\n#define HAVE_LONG_LONG 1\n#define HAVE_STDARG_H 1\n\
-#define HAVE_SYS_TIME_H 1\n#define HAVE_SYS_RESOURCE_H 1\n#define HAVE_STRDUP 1\n\
-#define HAVE_USLEEP 1\n#define HAVE_GETRUSAGE 1\n#define HAVE_PTHREAD_H 1\n\
-#define HAVE_UNISTD_H 1\n#define HAVE_STDLIB_H 1\n#define HAVE_STRING_H 1\n\
-#define HAVE_STDINT_H 1\n#define HAVE_MPI_WIN_CREATE 1\n#define STDC_HEADERS 1\n\
-#define THREAD_PACKAGE_POSIX 1\n#define THREAD_PACKAGE_NONE 0\n\
-#define THREAD_PACKAGE_INVALID 0\n#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX\n";
+const CONFIGURATION: &str = include_str!("mpitestconf.h");
 
 pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sources: &Path) {
     let mpich = sources.join("mpich/test/mpi");
