@@ -9,7 +9,8 @@ use dpamatch_tools::collectives::Library;
 use dpamatch_tools::cost::from_trace;
 use dpamatch_tools::trace::{self, OpenOptions};
 
-const LIBRARIES: [Library; 3] = [Library::Mpich, Library::OpenMpi, Library::Linear];
+const LIBRARIES: [Library; 4] =
+    [Library::Mpich, Library::OpenMpi, Library::Mvapich, Library::Linear];
 
 fn load(name: &str, library: Library) -> Run {
     let path = [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", name];

@@ -9,12 +9,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// Commands, each with a figure that it draws, and the figure's name on the pages.
-const DRAWN: [(&str, (&str, &str)); 13] = [
+const DRAWN: [(&str, (&str, &str)); 14] = [
     ("compare search --rounds 0", ("figure-search-steps.svg", "search-steps.svg")),
     ("compare depth --rounds 0", ("figure-depth.svg", "depth.svg")),
     ("compare patterns --rounds 0", ("figure-patterns.svg", "patterns.svg")),
     ("compare memory --rounds 0", ("figure-memory.svg", "memory.svg")),
     ("compare queues --rounds 0", ("figure-queues.svg", "queues.svg")),
+    (
+        "compare applications --ranks 256 --engine rank-array,col-pnp,col-ll,ll-pnp --rounds 0",
+        ("figure-applications-256.svg", "applications.svg"),
+    ),
     ("compare complexity --rounds 0", ("figure-complexity.svg", "complexity.svg")),
     ("predict accuracy", ("figure8_predicted.svg", "predicted.svg")),
     ("predict ablation", ("ablation.svg", "ablation.svg")),

@@ -142,11 +142,14 @@ pub fn calibrate(
     let mut profile = base.clone();
     let mut fits = Vec::new();
     for _ in 0..ROUNDS {
-        fits.clear();
+        let before = std::mem::take(&mut fits);
         for &free in &free {
             if let Some(point) = find(free) {
                 fits.push(fit(setup, &base, &mut profile, free, point)?);
             }
+        }
+        if fits == before {
+            break;
         }
     }
     Ok((profile, fits))

@@ -32,7 +32,7 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
                 }
             }
             .to_owned(),
-            because: share_of_p2p(report),
+            because: calls(report).unwrap_or_else(|| "order logs hold no calls".to_owned()),
         }];
     }
     all.extend(room(report, plan));
@@ -48,14 +48,12 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
     all
 }
 
-fn share_of_p2p(report: &Report) -> String {
-    if report.is_of_logs() {
-        return "calls: not in order logs".to_owned();
-    }
+/// Nothing for order logs, which hold no calls.
+fn calls(report: &Report) -> Option<String> {
     let [p2p, collective, one_sided] = report.application.shares.percent();
-    format!(
+    (!report.is_of_logs()).then(|| format!(
         "calls: {p2p:.1} % point-to-point, {collective:.1} % collective, {one_sided:.1} % one-sided"
-    )
+    ))
 }
 
 /// Whether all queues fit on the NIC, and where matching would fall back to software.
@@ -89,7 +87,7 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
             "Everything fits on the NIC. dpamatch offload shows whether offloading pays.".to_owned()
         }
     };
-    let calls = if report.is_of_logs() { String::new() } else { share_of_p2p(report) + "; " };
+    let calls = calls(report).map_or_else(String::new, |calls| calls + "; ");
     let because = format!(
         "{calls}{unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
          {unexpected} of {} unexpected messages with {unexpected_bytes} bytes",
@@ -276,7 +274,7 @@ fn handlers(report: &Report) -> Option<Advice> {
         topic: "handlers",
         text,
         because: format!(
-            "with {} handlers a block has {most:.2} messages; {:.1} % clean, {:.1} % fast path, {:.1} % slow path ({} forced)",
+            "with {} handlers a block has {most:.2} messages; by the paper's rules {:.1} % clean, {:.1} % fast path, {:.1} % slow path ({} forced)",
             last.handlers,
             last.clean as f64 * 100.0 / matched,
             last.fast as f64 * 100.0 / matched,

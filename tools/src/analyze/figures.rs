@@ -7,8 +7,6 @@ use crate::table::printable;
 
 /// Columns of the heat map: each is the maximum over several columns of the depths.
 const HEAT_COLUMNS: usize = 25;
-/// Maximum rows of the heat map; with more ranks, a row is the maximum over several ranks.
-const HEAT_ROWS: usize = 64;
 
 /// The figures that compare applications: file name without extension, and figure. Call shares
 /// (Figure 6; O33, O34), queue depth by number of bins (Figure 7; O34, O36), both replayed and as
@@ -179,7 +177,7 @@ fn depth(report: &Report) -> Figure {
 }
 
 fn ranks(report: &Report) -> Figure {
-    let group = report.ranks.len().div_ceil(HEAT_ROWS).max(1);
+    let group = Flows::group(report.ranks.len() as u32) as usize;
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
         let columns = (1..=HEAT_COLUMNS).map(|column| (column * 100 / HEAT_COLUMNS).to_string());
         let mut heat =

@@ -123,8 +123,13 @@ impl Flows {
     /// Most rows and columns.
     const MOST: u32 = 64;
 
+    /// Neighbouring ranks that share a row, for this number of ranks.
+    pub(super) fn group(ranks: u32) -> u32 {
+        ranks.div_ceil(Self::MOST).max(1)
+    }
+
     fn of(run: &Run) -> Self {
-        let group = run.processes.div_ceil(Self::MOST).max(1);
+        let group = Self::group(run.processes);
         let groups = run.processes.div_ceil(group) as usize;
         let mut rows = vec![vec![[0; 2]; groups]; groups];
         for view in run.views() {

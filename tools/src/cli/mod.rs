@@ -101,8 +101,15 @@ commands! {
     Trace: trace::Args,
 }
 
+/// glibc returns the end of its heap to the system as soon as it is free, so each simulated card
+/// pays for new pages again. Freeing one large block raises that limit.
+fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
+}
+
 /// Runs the command; returns the process's exit code.
 pub(crate) fn main() -> ExitCode {
+    keep_freed_memory();
     let result = parse(std::env::args_os().collect()).and_then(|cli| match cli.command {
         None => bare(),
         Some(command) => command.run(),

@@ -2,8 +2,8 @@
 
 use super::halving::{Halving, Style};
 use super::reduce_scatter::{actual, fold};
-use super::{Call, Library, Steps, bcast, reduce, run as operation};
-use crate::trace::CollectiveKind::{Bcast, Reduce};
+use super::{Call, Library, Steps, allgather, bcast, reduce, run as operation};
+use crate::trace::CollectiveKind::{Allgatherv, Bcast, Reduce};
 
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
     let enough = call.count >= call.power() as u64;
@@ -25,6 +25,7 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
             operation(library, &call.part(Reduce, call.count), steps);
             operation(library, &call.part(Bcast, call.count), steps);
         }
+        "ring" if library != Library::OpenMpi => long_ring(library, call, steps),
         "ring" if call.count >= call.size as u64 => ring(call, steps),
         _ => doubling(call, steps),
     }
@@ -63,4 +64,17 @@ fn ring(call: &Call<'_>, steps: &mut Steps) {
         let send = (call.ahead(1), piece(call.size - 1 + step));
         steps.exchange(send, (call.back(1), piece(step)));
     }
+}
+
+/// As [`ring`] with pieces as long as possible, so that the last may be empty.
+fn long_ring(library: Library, call: &Call<'_>, steps: &mut Steps) {
+    let each = call.count.div_ceil(call.size as u64);
+    let piece = |rank: usize| each.min(call.count.saturating_sub(rank as u64 * each));
+    for step in 1..call.size {
+        let bytes = |back: usize| piece(call.back(back)) * call.element;
+        steps.exchange((call.ahead(1), bytes(step)), (call.back(1), bytes(step + 1)));
+    }
+    steps.kind(Allgatherv);
+    let counts: Vec<u32> = (0..call.size).map(|rank| piece(rank) as u32).collect();
+    allgather::run(library, "pipelined-ring", &Call { counts: &counts, ..*call }, steps);
 }

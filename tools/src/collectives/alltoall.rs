@@ -8,7 +8,8 @@ const THROTTLE: usize = 32;
 
 pub(super) fn run(name: &str, call: &Call<'_>, steps: &mut Steps) {
     match name {
-        "bruck" => bruck(call, steps),
+        "bruck" => bruck(call, 2, steps),
+        "bruck-4" => bruck(call, 4, steps),
         "pairwise-xor" if call.size.is_power_of_two() => {
             for step in 1..call.size {
                 exchange(call, call.rank ^ step, call.rank ^ step, steps);
@@ -30,14 +31,19 @@ fn exchange(call: &Call<'_>, to: usize, from: usize, steps: &mut Steps) {
     steps.exchange_data((to, call.outgoing(to)), (from, call.block(from)));
 }
 
-/// In the k-th round each process passes on the blocks whose distance has bit k.
-fn bruck(call: &Call<'_>, steps: &mut Steps) {
-    let mut distance = 1;
-    while distance < call.size {
-        let number = (1..call.size).filter(|block| block & distance != 0).count();
-        let bytes = call.block(0) * number as u64;
-        steps.exchange((call.ahead(distance), bytes), (call.back(distance), bytes));
-        distance *= 2;
+/// In the i-th round each process passes on the blocks whose distance has a digit i other than 0;
+/// blocks of equal digits travel together.
+fn bruck(call: &Call<'_>, radix: usize, steps: &mut Steps) {
+    let mut unit = 1;
+    while unit < call.size {
+        for digit in (1..radix).take_while(|digit| digit * unit < call.size) {
+            let number = (1..call.size).filter(|block| block / unit % radix == digit).count();
+            let bytes = call.block(0) * number as u64;
+            steps.post(call.back(digit * unit), bytes);
+            steps.send(call.ahead(digit * unit), bytes);
+        }
+        steps.wait(0);
+        unit *= radix;
     }
 }
 

@@ -10,6 +10,9 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
         "binomial" => down(Shape::Binomial, call, steps),
         "binary" => down(Shape::Binary, call, steps),
         "knomial" => down(Shape::Knomial, call, steps),
+        "kary-2" => down(Shape::Kary(2), call, steps),
+        "kary-4" => down(Shape::Kary(4), call, steps),
+        "pipelined-kary-2" => pipelined(call, steps),
         "chain" => down(Shape::Chain, call, steps),
         "split-binary" => split_binary(call, steps),
         // Open MPI splits at elements, and scatters only if each process gets one.
@@ -38,6 +41,28 @@ fn down(shape: Shape, call: &Call<'_>, steps: &mut Steps) {
         children.reverse();
     }
     children.iter().for_each(|&child| steps.send(call.actual(child), call.vector()));
+}
+
+/// Pieces of 8 KiB, the first perhaps shorter, go down a tree. Three receives are posted ahead.
+fn pipelined(call: &Call<'_>, steps: &mut Steps) {
+    const PIECE_BYTES: u64 = 8192;
+    let tree = Tree::new(Shape::Kary(2), call.place(), call.size);
+    let parent = tree.parent.map(|parent| call.actual(parent));
+    let number = call.vector().div_ceil(PIECE_BYTES);
+    let piece = |at: u64| match at {
+        0 => call.vector() - (number - 1) * PIECE_BYTES,
+        _ => PIECE_BYTES,
+    };
+    let ahead = number.min(3);
+    (0..ahead).for_each(|at| parent.into_iter().for_each(|from| steps.post(from, piece(at))));
+    for at in 0..number {
+        match parent {
+            Some(_) if at < ahead => steps.wait((ahead - 1 - at) as u32),
+            Some(from) => steps.recv(from, piece(at)),
+            None => {}
+        }
+        tree.children.iter().for_each(|&child| steps.send(call.actual(child), piece(at)));
+    }
 }
 
 /// Each half of the vector goes down one half of a binary tree; then pairs of processes exchange

@@ -48,6 +48,8 @@ dpamatch_vocabulary::choices! {
         Mpich = "mpich",
         /// Open MPI 5.0.
         OpenMpi = "openmpi",
+        /// MVAPICH 4.0.
+        Mvapich = "mvapich",
         /// The plainest algorithms: straight to the root, from the root, or to everyone.
         Linear = "linear",
         /// None: the operations only make processes wait for each other.

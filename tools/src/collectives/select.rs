@@ -13,12 +13,21 @@ enum Processes {
     Any,
 }
 
+/// What a row's limits count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Measure {
+    Block,
+    /// All blocks together.
+    Total,
+    /// The elements of all blocks.
+    Elements,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
     kind: CollectiveKind,
     processes: Processes,
-    /// Whether all blocks count together.
-    total: bool,
+    measure: Measure,
     /// Algorithms, each with the bytes that it stays below.
     algorithms: Vec<(&'static str, u64)>,
 }
@@ -38,16 +47,19 @@ fn row(line: &'static str) -> Option<Row> {
         "pow2" => Processes::PowerOfTwo,
         number => Processes::Below(number.parse().ok()?),
     };
-    let total = words.next_if_eq(&"total").is_some();
+    let words_of = [("total", Measure::Total), ("elements", Measure::Elements)];
+    let named = words_of.into_iter().find(|(name, _)| words.next_if_eq(name).is_some());
+    let measure = named.map_or(Measure::Block, |(_, measure)| measure);
     let mut algorithms = Vec::new();
     while let Some(name) = words.next() {
         let below = words.next().map_or(Some(u64::MAX), |bytes| bytes.parse().ok())?;
         algorithms.push((name, below));
     }
-    Some(Row { kind, processes, total, algorithms })
+    Some(Row { kind, processes, measure, algorithms })
 }
 
 static MPICH: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/mpich.txt")));
+static MVAPICH: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/mvapich.txt")));
 static OPEN_MPI: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/openmpi.txt")));
 static LINEAR: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/linear.txt")));
 
@@ -56,6 +68,7 @@ pub(super) fn algorithm(library: Library, call: &Call<'_>) -> Option<&'static st
     let table: &[Row] = match library {
         Library::Mpich => &MPICH,
         Library::OpenMpi => &OPEN_MPI,
+        Library::Mvapich => &MVAPICH,
         Library::Linear => &LINEAR,
         Library::Off => return None,
     };
@@ -69,7 +82,8 @@ pub(super) fn algorithm(library: Library, call: &Call<'_>) -> Option<&'static st
     };
     let row = table.iter().find(fits)?;
     let bytes = match call.kind {
-        _ if row.total => call.blocks(0, call.size),
+        _ if row.measure == Measure::Total => call.blocks(0, call.size),
+        _ if row.measure == Measure::Elements => call.count.saturating_mul(call.size as u64),
         Allgatherv => call.vector() / call.size as u64,
         ReduceScatter => call.vector(),
         _ => call.block(call.root),
@@ -89,10 +103,17 @@ mod tests {
             (Library::Mpich, 9, 12_289, Some("scatter-ring")),
             (Library::OpenMpi, 15, 32_768, Some("linear")),
             (Library::OpenMpi, 16, 32_768, Some("binomial")),
+            (Library::Mvapich, 15, 16_383, Some("binomial")),
+            (Library::Mvapich, 15, 16_384, Some("scatter-doubling")),
             (Library::Off, 8, 1, None),
         ] {
             let call = Call { count, ..Call::new(CollectiveKind::Bcast, 0, size) };
             assert_eq!(algorithm(library, &call), expected, "{library} {size} {count}");
+        }
+        // MVAPICH counts the elements of a scatter, whatever their size.
+        for (count, expected) in [(63, "binomial"), (64, "linear")] {
+            let call = Call { count, element: 8, ..Call::new(CollectiveKind::Scatter, 0, 16) };
+            assert_eq!(algorithm(Library::Mvapich, &call), Some(expected), "{count}");
         }
     }
 }

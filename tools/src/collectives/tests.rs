@@ -136,6 +136,12 @@ fn messages_are_those_of_mpich() {
     compare(Library::Mpich, include_bytes!("measured/mpich-5.0.2.txt.xz"), 1241);
 }
 
+/// The table, and algorithms that the library would choose for more processes.
+#[test]
+fn messages_are_those_of_mvapich() {
+    compare(Library::Mvapich, include_bytes!("measured/mvapich-4.0.txt.xz"), 1015);
+}
+
 #[test]
 fn messages_are_those_of_open_mpi() {
     compare(Library::OpenMpi, include_bytes!("measured/openmpi-5.0.11.txt.xz"), 1241);

@@ -11,6 +11,8 @@ pub(super) enum Shape {
     /// Level by level: the children of the i-th process of a level of k are the i-th and the
     /// (i + k)-th of the next.
     Binary,
+    /// Level by level, this many children of each process side by side.
+    Kary(usize),
     Chain,
 }
 
@@ -55,6 +57,7 @@ impl Tree {
                 let parent = if above < width - 1 { above } else { own.saturating_sub(width) };
                 (parent, vec![own + width, own + 2 * width])
             }
+            Shape::Kary(k) => (own.saturating_sub(1) / k, (own * k + 1..=own * k + k).collect()),
             Shape::Chain => (own.saturating_sub(1), vec![own + 1]),
         };
         let children = children.into_iter().filter(|&child| child < size).collect();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::CompareError;
+use super::drawn::{Drawn, draw};
 use super::experiment::{Plan, Progress, Report};
 use super::measure::Digest;
 use crate::table::{Cell, Table};
@@ -31,12 +32,12 @@ const TABLE_3: [(App, u32, u32, [[f64; 4]; 2]); 6] = [
 /// Engines that the papers timed.
 const TIMED: [&str; 6] = ["list", "rank-array", "4d", "col-pnp", "col-ll", "ll-pnp"];
 
-const QUEUES: [&str; 2] = ["PRQ", "UMQ"];
-const KINDS: [&str; 3] = ["p2p", "collective", "all"];
+pub(super) const QUEUES: [&str; 2] = ["PRQ", "UMQ"];
+pub(super) const KINDS: [&str; 3] = ["p2p", "collective", "all"];
 
 /// Published speed-ups of searches over a list: application, engine, kind, PRQ and UMQ.
 #[rustfmt::skip]
-const SPEEDUPS: [(App, &str, &str, [Option<f64>; 2]); 10] = [
+pub(super) const SPEEDUPS: [(App, &str, &str, [Option<f64>; 2]); 10] = [
     (App::Radix, "col-pnp", "all", [Some(1.14), Some(1.15)]),
     (App::Nbody, "rank-array", "collective", [Some(1.22), Some(1.1)]),
     (App::Nbody, "col-ll", "p2p", [Some(1.37), Some(1.23)]),
@@ -93,8 +94,8 @@ impl Queue {
 
 /// A job's result on one engine, over all ranks.
 #[derive(Debug, Default)]
-struct Outcome {
-    engine: String,
+pub(super) struct Outcome {
+    pub(super) engine: String,
     kinds: Kinds,
     queues: [Queue; 2],
     digest: Digest,
@@ -104,7 +105,7 @@ struct Outcome {
     /// Sums of the engine's own counters.
     sums: BTreeMap<String, u64>,
     /// Dedicated queues of the rank with the most.
-    most_queues: u64,
+    pub(super) most_queues: u64,
 }
 
 impl Outcome {
@@ -121,13 +122,13 @@ impl Outcome {
         }
     }
 
-    fn fewer_steps_than(&self, other: &Self, queue: usize, kind: usize) -> Option<f64> {
+    pub(super) fn fewer_steps_than(&self, other: &Self, queue: usize, kind: usize) -> Option<f64> {
         let steps = self.of(queue, kind).steps();
         (steps > 0).then(|| other.of(queue, kind).steps() as f64 / steps as f64)
     }
 
     /// A counter of the engine's over both queues.
-    fn both(&self, name: &str) -> u64 {
+    pub(super) fn both(&self, name: &str) -> u64 {
         let of = |queue: &str| self.sums.get(&format!("{queue}_{name}")).copied().unwrap_or(0);
         of("prq") + of("umq")
     }
@@ -244,6 +245,7 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
     )
     .keyed(3)
     .note("Queues of a process: means, and the most; cap of both sides. Open MPI has one a rank.");
+    let mut drawn: BTreeMap<u32, Vec<Drawn>> = BTreeMap::new();
     let jobs = jobs(plan);
     let count = jobs.len() as f64;
     for (i, (job, printed)) in jobs.iter().enumerate() {
@@ -300,8 +302,9 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
                 }
             }
         }
+        let mut by_cap = Vec::new();
         for &k in &plan.k {
-            let all = run(job, &[col_pnp(plan, k, false)], false)?;
+            let mut all = run(job, &[col_pnp(plan, k, false)], false)?;
             if all[0].digest != list.digest {
                 let case = format!("{} of {ranks} ranks", app.name());
                 let (engine, baseline) = (all[0].engine.clone(), list.engine.clone());
@@ -324,11 +327,14 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
                 ("most", all[0].most_queues.into()),
                 ("cap", (2 * dedicated_queue_cap(k + plan.options.k, ranks)).into()),
             ]);
+            by_cap.push((k, all.remove(0)));
         }
+        drawn.entry(ranks).or_default().push(Drawn { app, engines: results, by_cap });
     }
     let queues = queues.extra(["p2p elements", "collective elements"]);
     let summary = vec![queues.clone(), steps, beside.clone(), by_k.clone()];
-    Ok(Report { summary, data: vec![queues, kinds, beside, by_k], figures: Vec::new() })
+    let figures = drawn.iter().map(|(&ranks, apps)| draw(ranks, apps, plan.options.k)).collect();
+    Ok(Report { summary, data: vec![queues, kinds, beside, by_k], figures })
 }
 
 /// Rows of an engine: both queues, each kind and all.
@@ -394,24 +400,25 @@ mod tests {
 
     /// The streams meet the published lengths and searches within 13 %, and the kinds of elements:
     /// Radix all collective, Nbody with 25,000 and 11,000 collective elements of two million,
-    /// MiniAMR and FDS mixed. Larger jobs of the table stand in docs/papers.md.
+    /// MiniAMR and FDS mixed.
     #[test]
     fn whole_jobs_are_like_the_published_ones() {
         let make = |_| registry::find("list")?.engine(&EngineOptions::default());
-        let of = |app, ranks| {
+        let of = |app, ranks, keys| {
             let list: Vec<Make<'_>> = vec![("list".to_owned(), Box::new(make))];
-            let job = Job { app, ranks, keys: 28, seed: 1 };
+            let job = Job { app, ranks, keys, seed: 1 };
             run(&job, &list, false).expect("a list").remove(0)
         };
-        for (app, ranks, _, printed) in [TABLE_3[0], TABLE_3[3]] {
-            for (queue, printed) in of(app, ranks).queues.iter().zip(printed) {
+        for (app, ranks, keys, printed) in TABLE_3 {
+            for (queue, printed) in of(app, ranks, keys).queues.iter().zip(printed) {
                 for (own, printed) in queue.values(ranks).into_iter().zip(printed) {
-                    assert!((own / printed - 1.0).abs() < 0.13, "{app}: {own} for {printed}");
+                    let what = format!("{app} of {ranks} ranks, 2^{keys}: {own} for {printed}");
+                    assert!((own / printed - 1.0).abs() < 0.13, "{what}");
                 }
             }
         }
         let collective = |app| {
-            let own = of(app, 64);
+            let own = of(app, 64, 28);
             [0, 1].map(|queue| own.of(queue, 1).entered as f64 / own.of(queue, 2).entered as f64)
         };
         assert_eq!(collective(App::Radix), [1.0, 1.0]);

@@ -23,6 +23,7 @@ mod applications;
 mod case;
 mod complexity;
 mod dedicated;
+mod drawn;
 mod error;
 mod experiment;
 mod measure;
