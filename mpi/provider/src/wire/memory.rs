@@ -71,9 +71,6 @@ impl PeerMemory {
 
 /// Reads `length` bytes at `address` of process `pid` into the list, from `skip` bytes on.
 ///
-/// # Errors
-/// [`PeerMemory`].
-///
 /// # Safety
 /// The list's buffers can be written and hold `skip + length` bytes.
 pub(crate) unsafe fn copy_from_peer(

@@ -1,5 +1,5 @@
-//! The other endpoints, numbered when they first appear. The number of a peer that is gone, and that
-//! nothing refers to, goes to a later one.
+//! The other endpoints, numbered when they first appear. The number of a peer that is gone, and
+//! that nothing refers to, goes to a later one.
 //!
 //! A message can come before its sender's address is put into the address vector, and a program may
 //! put it there twice. So the key of a peer is its identity, and matching uses its number.

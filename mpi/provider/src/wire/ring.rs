@@ -134,9 +134,6 @@ impl RingSender {
     ///
     /// # Safety
     /// The list's buffers can be read and hold `skip +` [`Record::outside`] bytes.
-    ///
-    /// # Errors
-    /// [`Broken`].
     pub(super) unsafe fn put(
         &mut self,
         record: Record,
@@ -170,9 +167,6 @@ impl RingSender {
     }
 
     /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
-    ///
-    /// # Errors
-    /// [`Broken`].
     #[inline(always)]
     pub(super) fn put_head(&mut self, record: Record) -> Result<bool, Broken> {
         debug_assert_eq!(record.outside(), 0);
@@ -346,9 +340,6 @@ impl RingReceiver {
     }
 
     /// The next record; its payload lies in the ring until [`release`](Self::release).
-    ///
-    /// # Errors
-    /// [`Broken`].
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
         while self.ready() {
