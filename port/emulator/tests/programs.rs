@@ -195,6 +195,24 @@ fn a_reflector_sends_each_answer_back() {
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
+/// Both sides of a comparison answer as many frames, from a file that repeats.
+#[test]
+fn a_handler_and_a_loop_by_hand_are_timed() {
+    let program = build("examples", "rates");
+    let input = prefix().join("repeats.pcap");
+    std::fs::write(&input, file(&[frame(1, false), frame(2, false)])).expect("a file");
+    let output = prefix().join("timed.pcap");
+    let wire = format!("pcap:in={},out={},repeat=1", input.display(), output.display());
+    let ran = run(Command::new(&program).args(["300", "4", "1"]).env("DPA_WIRE", wire));
+    let said = text(&ran.stdout);
+    let times: Vec<f64> = said.split_whitespace().flat_map(str::parse).collect();
+    assert!(times.len() == 2 && times.iter().all(|&time| time > 0.0), "{said}");
+    assert_eq!(text(&ran.stderr), "");
+    let answers = std::fs::read(&output).expect("answers");
+    let right: Vec<_> = (0..600).map(|at| frame(1 + at % 2, true)).collect();
+    assert!(answers.starts_with(&file(&right)), "answers in the file's order");
+}
+
 /// The page's commands, with a prefix and a file of frames.
 #[test]
 fn the_page_s_commands_count_its_frames() {

@@ -17,6 +17,9 @@ const WRITES: usize = 64;
 const OLD: usize = 4;
 
 /// An access, and the instruction after it.
+/// Blocks of the heap that a thread remembers.
+const BLOCKS: usize = 32;
+
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub(crate) address: usize,
@@ -38,8 +41,8 @@ impl Access {
 pub(crate) struct Watch {
     /// The stack of the coroutine.
     pub(crate) stack: Cell<(usize, usize)>,
-    /// The block of the heap that was used last, and the heap's generation then.
-    block: Cell<(usize, usize, u64)>,
+    /// Blocks of the heap that were used last, by cache line, and the heap's generation then.
+    blocks: [Cell<(usize, usize, u64)>; BLOCKS],
     /// Memory behind each window entity, and behind keys before it.
     windows: RefCell<[Range<usize>; 2]>,
     old_windows: RefCell<Vec<Range<usize>>>,
@@ -97,13 +100,14 @@ impl Watch {
 
     fn in_block(&self, heap: &Heap, access: Access) -> bool {
         let generation = heap.generation.load(Ordering::Acquire);
-        let (start, end, of) = self.block.get();
+        let known = &self.blocks[access.address / 64 % BLOCKS];
+        let (start, end, of) = known.get();
         if of == generation && access.within(&(start..end)) {
             return true;
         }
         let Some(block) = heap.block(access.address as u64) else { return false };
         let block = block.start as usize..block.end as usize;
-        self.block.set((block.start, block.end, generation));
+        known.set((block.start, block.end, generation));
         access.within(&block)
     }
 }

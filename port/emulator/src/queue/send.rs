@@ -124,7 +124,8 @@ impl Nic {
             if send.broken || send.read == send.rung {
                 return;
             }
-            let (entry, read, cqn) = (send.entry_at(send.read), send.read, send.cqn);
+            let entry = send.entry_at(send.read);
+            let (read, cqn) = (send.read, send.cqn);
             let mut completion = Completion {
                 number,
                 counter: read,

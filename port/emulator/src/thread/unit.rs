@@ -51,7 +51,7 @@ pub(crate) struct Own {
     pub(crate) reported: Cell<u32>,
     pub(crate) errno: Cell<u64>,
     pub(crate) watch: Watch,
-    /// When the activation began, and the thread's turns.
+    /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
 }

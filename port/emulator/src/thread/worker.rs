@@ -288,7 +288,7 @@ impl Worker {
         if slot.is_none() {
             unit.state.store(state::RUNNING, Ordering::Release);
             own.activations.set(own.activations.get() + 1);
-            own.begun.set(Some(Instant::now()));
+            own.begun.set(None);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
                 crate::check::line(format_args!("no memory for the stack of a thread"));
                 unit.process.end(ended::CRASH);
@@ -323,10 +323,12 @@ impl Worker {
     fn look_at_clock(&self, unit: &Unit) {
         let turns = unit.own.turns.get().wrapping_add(1);
         unit.own.turns.set(turns);
-        let begun = unit.own.begun.get().filter(|_| turns.is_multiple_of(TURNS) && self.limit > 0);
-        if let Some(seconds) = begun.map(|begun| begun.elapsed().as_secs())
-            && seconds >= self.limit
-        {
+        if !turns.is_multiple_of(TURNS) || self.limit == 0 {
+            return;
+        }
+        let begun = unit.own.begun.get().unwrap_or_else(Instant::now);
+        unit.own.begun.set(Some(begun));
+        if begun.elapsed().as_secs() >= self.limit {
             let limit = self.limit;
             let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
             device(Some(unit), Fault::Watchdog, text);

@@ -92,7 +92,9 @@ impl Steering {
             let fits = |rule: &&Rule| {
                 rule.direction == direction
                     && table.map_or(rule.level == 0, |table| rule.table == table)
-                    && (0..KEY).all(|at| key[at] & rule.mask[at] == rule.value[at] & rule.mask[at])
+                    && (0..KEY)
+                        .fold(0, |wrong, at| wrong | (key[at] ^ rule.value[at]) & rule.mask[at])
+                        == 0
             };
             match self.rules.iter().find(fits)?.action {
                 Action::Table(next) => table = Some(next),
