@@ -20,10 +20,11 @@
 
 /// Adds another value's fields to those of `self`: sums, then maxima, then fields that have `add`.
 macro_rules! add_fields {
-    ($mine:ident, $other:ident, [$($sum:ident),*], [$($most:ident),*], [$($part:ident),*]) => {
-        $($mine.$sum += $other.$sum;)*
-        $($mine.$most = $mine.$most.max($other.$most);)*
-        $($mine.$part.add(&$other.$part);)*
+    ($mine:ident + $other:ident;
+     $(sum $($sum:ident)*;)? $(max $($most:ident)*;)? $(parts $($part:ident)*;)?) => {
+        $($($mine.$sum += $other.$sum;)*)?
+        $($($mine.$most = $mine.$most.max($other.$most);)*)?
+        $($($mine.$part.add(&$other.$part);)*)?
     };
 }
 

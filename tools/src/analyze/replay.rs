@@ -134,6 +134,6 @@ impl Agreement {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(self, other, [same, other, missing, more, bytes_equal, bytes_differ], [], []);
+        add_fields! { self + other; sum same other missing more bytes_equal bytes_differ; }
     }
 }

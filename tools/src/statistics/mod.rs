@@ -35,23 +35,11 @@ pub struct Use {
 
 impl Use {
     pub fn add(&mut self, other: &Self) {
-        add_fields!(
-            self,
-            other,
-            [
-                messages,
-                bytes,
-                unexpected,
-                posts,
-                posts_any_source,
-                posts_any_tag,
-                posts_any,
-                probes,
-                cancels
-            ],
-            [posted_high, unexpected_high],
-            []
-        );
+        add_fields! { self + other;
+            sum messages bytes unexpected posts posts_any_source posts_any_tag posts_any probes
+                cancels;
+            max posted_high unexpected_high;
+        }
     }
 
     pub fn wildcards(&self) -> u64 {

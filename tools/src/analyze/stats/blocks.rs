@@ -34,24 +34,10 @@ pub struct BlockStats {
 
 impl BlockStats {
     pub fn add(&mut self, other: &Self) {
-        add_fields!(
-            self,
-            other,
-            [
-                blocks,
-                conflict_blocks,
-                messages,
-                clean,
-                fast,
-                slow,
-                forced,
-                unexpected,
-                refused_mixed,
-                refused_end
-            ],
-            [],
-            []
-        );
+        add_fields! { self + other;
+            sum blocks conflict_blocks messages clean fast slow forced unexpected refused_mixed
+                refused_end;
+        }
     }
 }
 

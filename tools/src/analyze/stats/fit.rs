@@ -68,11 +68,9 @@ pub struct Needs {
 impl Needs {
     /// Takes the maximum of each resource and the first fallback by time, else by rank.
     pub fn add(&mut self, other: &Self) {
-        self.descriptors = self.descriptors.max(other.descriptors);
-        self.unexpected = self.unexpected.max(other.unexpected);
-        self.unexpected_bytes = self.unexpected_bytes.max(other.unexpected_bytes);
-        self.unexpected_buffers = self.unexpected_buffers.max(other.unexpected_buffers);
-        self.communicators = self.communicators.max(other.communicators);
+        add_fields! { self + other;
+            max descriptors unexpected unexpected_bytes unexpected_buffers communicators;
+        }
         self.fallback = match (self.fallback, other.fallback) {
             (Some(mine), Some(theirs)) if theirs.time_ns < mine.time_ns => Some(theirs),
             (mine, theirs) => mine.or(theirs),

@@ -85,6 +85,6 @@ impl KeyStats {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(self, other, [uses, unique, chain_max_sum], [most_used, chain_max], []);
+        add_fields! { self + other; sum uses unique chain_max_sum; max most_used chain_max; }
     }
 }

@@ -74,7 +74,7 @@ impl Shares {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(self, other, [p2p, collective, one_sided, progress, other], [], []);
+        add_fields! { self + other; sum p2p collective one_sided progress other; }
     }
 }
 
@@ -113,23 +113,10 @@ impl Traffic {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(
-            self,
-            other,
-            [
-                sends,
-                bytes_sent,
-                probes,
-                to_null,
-                cancelled,
-                expected,
-                unexpected,
-                receives_left,
-                messages_left
-            ],
-            [],
-            []
-        );
+        add_fields! { self + other;
+            sum sends bytes_sent probes to_null cancelled expected unexpected receives_left
+                messages_left;
+        }
         self.receives.iter_mut().zip(other.receives).for_each(|(mine, theirs)| *mine += theirs);
     }
 }
@@ -159,7 +146,7 @@ impl Sequences {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(self, other, [count, receives, in_runs], [longest], []);
+        add_fields! { self + other; sum count receives in_runs; max longest; }
     }
 }
 
@@ -184,13 +171,10 @@ pub struct CommStats {
 
 impl CommStats {
     pub fn add(&mut self, other: &Self) {
-        add_fields!(
-            self,
-            other,
-            [],
-            [posted_max, unexpected_max],
-            [traffic, prq, umq, sequences, hints]
-        );
+        add_fields! { self + other;
+            max posted_max unexpected_max;
+            parts traffic prq umq sequences hints;
+        }
     }
 }
 

@@ -169,16 +169,12 @@ impl OccupancyStats {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.samples += other.samples;
-        self.depth_sum += other.depth_sum;
-        self.depth_max = self.depth_max.max(other.depth_max);
+        add_fields! { self + other; sum samples depth_sum; max depth_max; }
         for (mine, theirs) in self.tables.iter_mut().zip(&other.tables) {
-            mine.inserted += theirs.inserted;
-            mine.collisions += theirs.collisions;
-            mine.longest_chain = mine.longest_chain.max(theirs.longest_chain);
-            mine.longest_chain_sum += theirs.longest_chain_sum;
+            add_fields! { mine + theirs;
+                sum inserted collisions longest_chain_sum empty_bins_sum; max longest_chain;
+            }
             mine.empty_bins_min = mine.empty_bins_min.min(theirs.empty_bins_min);
-            mine.empty_bins_sum += theirs.empty_bins_sum;
         }
     }
 }

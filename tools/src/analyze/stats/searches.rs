@@ -60,13 +60,10 @@ impl Searches {
     }
 
     pub fn add(&mut self, other: &Self) {
-        add_fields!(
-            self,
-            other,
-            [count, hits, steps, length_sum],
-            [steps_max, length_max, mean_max],
-            []
-        );
+        add_fields! { self + other;
+            sum count hits steps length_sum;
+            max steps_max length_max mean_max;
+        }
     }
 }
 
@@ -83,7 +80,7 @@ pub struct BinStats {
 
 impl BinStats {
     pub fn add(&mut self, other: &Self) {
-        add_fields!(self, other, [umq_collisions], [], [prq, umq, tables]);
+        add_fields! { self + other; sum umq_collisions; parts prq umq tables; }
         self.bins = other.bins;
     }
 }
