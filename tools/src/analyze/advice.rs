@@ -1,6 +1,7 @@
 //! Advice drawn from a report, in words, with the numbers that support it.
 
-use dpa_model::Footprint;
+use dpa_model::{Footprint, FootprintLine};
+use indicatif::HumanBytes;
 
 use super::engines::EngineReport;
 use super::report::Report;
@@ -90,8 +91,10 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     let calls = calls(report).map_or_else(String::new, |calls| calls + "; ");
     let because = format!(
         "{calls}{unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
-         {unexpected} of {} unexpected messages with {unexpected_bytes} bytes",
-        plan.nic.receives, plan.nic.unexpected
+         {unexpected} of {} unexpected messages with {}",
+        plan.nic.receives,
+        plan.nic.unexpected,
+        HumanBytes(unexpected_bytes)
     );
     Some(Advice { topic: "room", text, because })
 }
@@ -162,7 +165,7 @@ fn engines(report: &Report) -> Option<Advice> {
     let [(fewest, best), .., (most, last)] = ranked[..] else { return None };
     let memory = |engine: &EngineReport| {
         let bytes = engine.counter("memory_bytes_max");
-        bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes at most"))
+        bytes.map_or(String::new(), |bytes| format!(", {} at most", HumanBytes(bytes)))
     };
     let text = if most <= fewest * (1.0 + WORTH) + f64::EPSILON {
         "All engines take the same number of steps: choose the one with the least memory."
@@ -222,7 +225,6 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     let buffers = size(needs.unexpected_buffers).min(unexpected);
     let bins = enough_bins(report)
         .map_or(plan.nic.bins as u64, |at| u64::from(report.application.bins[at].bins));
-    let bytes = dpa_model::paper_bytes(bins, receives);
     let config = dpa_model::NicConfig {
         receives: receives as usize,
         unexpected: unexpected as usize,
@@ -231,14 +233,18 @@ fn table(report: &Report, plan: &Plan) -> Advice {
         communicators: needs.communicators.max(1) as usize,
         ..plan.nic
     };
+    let footprint = Footprint::of(&config);
+    let bounce = footprint.lines().iter().find(|line| line.what == "bounce buffers");
     Advice {
         topic: "tables",
         text: format!(
             "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} \
-             --communicators {} suffice: {} bytes of NIC memory with {bins} bins, {bytes} by the \
-             paper's formula for one communicator.",
+             --communicators {} suffice: {} of NIC memory with {bins} bins, {} of it for bounce \
+             buffers; {} by the paper's formula for one communicator.",
             needs.communicators.max(1),
-            Footprint::of(&config).nic_bytes()
+            HumanBytes(footprint.nic_bytes()),
+            HumanBytes(bounce.map_or(0, FootprintLine::bytes)),
+            HumanBytes(dpa_model::paper_bytes(bins, receives))
         ),
         because: format!(
             "at most {} receives posted, {} messages unexpected ({} need a buffer), {} communicators used",

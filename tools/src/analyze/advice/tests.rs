@@ -23,7 +23,7 @@ impl Said {
         let all = advise(report, &question(OrderChoice::Time).plan);
         for advice in all.iter().filter(|advice| advice.topic == topic) {
             // The card's own structures may change.
-            let card = advice.text.find(" suffice: ").zip(advice.text.find(" bytes of NIC memory"));
+            let card = advice.text.find(" suffice: ").zip(advice.text.find(" of NIC memory"));
             let text = card.map_or(advice.text.clone(), |(suffice, bytes)| {
                 format!("{} suffice: ..{}", &advice.text[..suffice], &advice.text[bytes..])
             });

@@ -3,6 +3,7 @@
 use dpamatch_tools::analyze::stats::Traffic;
 use dpamatch_tools::analyze::{Expanded, OrderChoice, Report, shown};
 use dpamatch_tools::table::wrapped;
+use indicatif::HumanBytes;
 
 use super::table;
 
@@ -59,7 +60,7 @@ fn header(report: &Report) -> String {
     let shares = &report.application.shares;
     let [p2p, collective, one_sided] = shares.percent();
     format!(
-        "{}: {} of {}{} ranks, {} calls in {:.1} MB\n\
+        "{}: {} of {}{} ranks, {} calls in {}\n\
          calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
          order: {}{}",
         report.name,
@@ -67,7 +68,7 @@ fn header(report: &Report) -> String {
         if report.processes_guessed { "at least " } else { "" },
         report.processes,
         report.source.calls,
-        report.source.bytes as f64 / 1e6,
+        HumanBytes(report.source.bytes),
         shares.p2p,
         shares.collective,
         shares.one_sided,
@@ -115,11 +116,12 @@ fn traffic(report: &Report) -> String {
     let (left, messages_left) =
         (report.application.traffic.receives_left, report.application.traffic.messages_left);
     format!(
-        "{sends} sends of {bytes_sent} bytes; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
+        "{sends} sends of {}; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
          {probes} probes, {cancelled} cancels, {to_null} with MPI_PROC_NULL\n\
          messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
          {} distinct (source, tag) pairs in {} receives ({:.2} %), at most {} pending per pair; at most {} tags per rank, largest tag {}\n\
          sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
+        HumanBytes(bytes_sent),
         percent(unexpected, expected + unexpected),
         keys.unique,
         keys.uses,
@@ -147,7 +149,10 @@ fn needs(report: &Report) -> String {
         ),
     };
     format!(
-        "high water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
-        needs.descriptors, needs.unexpected, needs.unexpected_bytes, needs.communicators
+        "high water: {} descriptors, {} unexpected messages with {}, {} communicators: {fallback}",
+        needs.descriptors,
+        needs.unexpected,
+        HumanBytes(needs.unexpected_bytes),
+        needs.communicators
     )
 }
