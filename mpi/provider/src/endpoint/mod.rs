@@ -152,7 +152,8 @@ impl State {
     }
 
     /// Forgets the peers without a connection that no address vector, receive, message or
-    /// completion refers to. A log names peers by number, so no peer of a logged domain is forgotten.
+    /// completion refers to. A log names peers by number, so no peer of a logged domain is
+    /// forgotten.
     #[cold]
     fn forget_peers(&mut self) {
         let Self { common, endpoints } = self;
