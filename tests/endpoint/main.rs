@@ -6,6 +6,7 @@ mod life;
 mod own_thread;
 mod receives;
 mod rendezvous;
+mod sequences;
 mod shards;
 #[path = "../watchdog/mod.rs"]
 mod watchdog;

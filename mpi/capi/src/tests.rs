@@ -1,8 +1,14 @@
 //! Calls the functions of the C interface and checks their results and what they leave unchanged.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 use std::thread;
+
+use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
+use dpamatch::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 
 use crate::*;
 
@@ -350,4 +356,103 @@ fn lengths_that_no_message_has_are_errors() {
         assert_eq!(code, DPAMATCH_ERR_TOO_LONG, "{length}");
     }
     free(sender);
+}
+
+/// Random calls with live, null and foreign handles: each gives one of its codes, leaves null or a
+/// live handle in its place, and the messages are those of the oracle.
+#[test]
+fn random_calls_follow_the_oracle() {
+    for seed in 0..8 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let (world, other) = (World::new(), World::new());
+        let senders = [world.sender(0), world.sender(1)];
+        let mut oracle = Oracle::new();
+        let mut buffers = vec![[0_u8; 8]; 400];
+        let mut requests: BTreeMap<RecvId, *mut Request> = BTreeMap::new();
+        let mut ended = Vec::new();
+        for (id, buffer) in (0..400_u64).zip(&mut buffers) {
+            let mut below = |bound: u32| random.random_range(0..bound);
+            let (source, tag) = (below(3) as i64 - 1, below(3) as i64 - 1);
+            let selector = Selector::new(
+                u32::try_from(source)
+                    .map_or(SourceSel::Any, |rank| Rank::new(rank).expect("small").into()),
+                u32::try_from(tag).map_or(TagSel::Any, |tag| Tag::new(tag).expect("small").into()),
+            );
+            let mut matched = None;
+            match below(10) {
+                0..4 => {
+                    let (code, request) = world.post(source, tag, buffer);
+                    assert_eq!(code, DPAMATCH_OK);
+                    requests.insert(RecvId(id), request);
+                    let found = oracle.post(RecvId(id), CommId(0), selector);
+                    matched = found.map(|msg| (RecvId(id), msg));
+                }
+                4..8 => {
+                    let (source, tag) = (below(2), below(2));
+                    assert_eq!(send(senders[source as usize], tag, &id.to_le_bytes()), DPAMATCH_OK);
+                    let (source, tag) = (Rank::new(source), Tag::new(tag));
+                    let (source, tag) = (source.expect("small"), tag.expect("small"));
+                    let envelope = Envelope { comm: CommId(0), source, tag };
+                    let found = oracle.arrive(MsgId(id), envelope);
+                    matched = found.map(|recv| (recv, MsgId(id)));
+                }
+                8 => {
+                    let Some((&recv, _)) = requests.iter().nth(below(4) as usize) else {
+                        continue;
+                    };
+                    let mut request = requests.remove(&recv).expect("it is there");
+                    // Another endpoint, and none, refuse it and leave it as it is.
+                    let (mut done, place) = (true, &raw mut request);
+                    for stranger in [other.endpoint, null_mut()] {
+                        let cancel = call!(dpamatch_cancel(stranger, *place));
+                        let wait = call!(dpamatch_wait(stranger, place, null_mut()));
+                        assert_eq!([cancel, wait], [DPAMATCH_ERR_ARGUMENT; 2]);
+                    }
+                    let test =
+                        call!(dpamatch_test(world.endpoint, place, &raw mut done, null_mut()));
+                    assert_eq!((test, done, request.is_null()), (DPAMATCH_OK, false, false));
+                    assert!(oracle.cancel(recv));
+                    assert_eq!(call!(dpamatch_cancel(world.endpoint, request)), DPAMATCH_OK);
+                    assert_eq!(world.wait(request).0, DPAMATCH_ERR_CANCELLED);
+                }
+                _ => {
+                    let (mut found, mut status) = (true, Status::default());
+                    let (endpoint, comm) = (world.endpoint, world.comm);
+                    let (place, told) = (&raw mut found, &raw mut status);
+                    let code = call!(dpamatch_iprobe(endpoint, comm, source, tag, place, told));
+                    let oldest = oracle.probe(CommId(0), selector);
+                    assert_eq!((code, found), (DPAMATCH_OK, oldest.is_some()));
+                    assert_eq!(status.sent, if found { 8 } else { 0 });
+                    let mut taken = comm.cast();
+                    let place = &raw mut taken;
+                    let code = call!(dpamatch_improbe(endpoint, comm, source, tag, place, told));
+                    assert_eq!((code, taken.is_null()), (DPAMATCH_OK, !found));
+                    let Some(msg) = oracle.mprobe(CommId(0), selector) else { continue };
+                    let (mut request, to) = (null_mut(), buffer.as_mut_ptr().cast());
+                    let code = call!(dpamatch_imrecv(endpoint, place, to, 8, &raw mut request));
+                    assert_eq!((code, taken.is_null()), (DPAMATCH_OK, true));
+                    assert_eq!(world.wait(request).1.bytes, 8);
+                    assert_eq!(*buffer, msg.0.to_le_bytes(), "seed {seed}, call {id}");
+                }
+            }
+            // Each call ends before the next one begins, so there is only one correct result.
+            let mut worked = true;
+            while worked {
+                assert_eq!(call!(dpamatch_progress(world.endpoint, &raw mut worked)), DPAMATCH_OK);
+            }
+            if let Some((recv, msg)) = matched {
+                let request = requests.remove(&recv).expect("it was posted");
+                let (code, status) = world.wait(request);
+                assert_eq!((code, status.bytes, status.sent), (DPAMATCH_OK, 8, 8));
+                ended.push((recv, msg));
+            }
+        }
+        for (recv, msg) in ended {
+            assert_eq!(buffers[recv.0 as usize], msg.0.to_le_bytes(), "seed {seed}, {recv:?}");
+        }
+        for (_, mut request) in requests {
+            call!(dpamatch_request_free(world.endpoint, &raw mut request));
+        }
+        senders.into_iter().for_each(free);
+    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
+use super::both_ways::Random;
 use super::regions::register;
 use super::side::{Side, pair};
 use crate::bindings::*;
@@ -352,4 +353,77 @@ fn operations_that_wait_for_a_peer_are_limited() {
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (3, 0), 1), 0);
     assert_eq!((b.wait(&[&a]).context(), a.wait(&[&b]).context()), (1, 0));
     assert_eq!(send(sent), 0);
+}
+
+/// A peer that sends records of every kind with fields that are often almost right: none of them
+/// harms the endpoint, its memory or its other peers.
+#[test]
+fn random_records_harm_nobody() {
+    let (mut lost, mut ended) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Random(seed);
+        let (a, b, to_b, _) = pair(|options| options.short_path = seed % 2 == 0);
+        let mut memory = vec![7; 64];
+        let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
+        let start = memory.as_ptr() as u64;
+        let from = Address::fresh().expect("an address");
+        let row = b.insert(&from.to_bytes());
+        let mut link = connect(&from, &address(&b), 512).expect("a link");
+        let mut buffers = vec![vec![7; 64]; 200];
+        for (context, buffer) in buffers.iter_mut().enumerate() {
+            let number = |random: &mut Random| match random.below(6) {
+                0 => start + random.below(80) as u64,
+                1 => key ^ u64::from(random.below(3) == 0),
+                2 => u64::MAX >> random.below(64),
+                _ => random.below(70) as u64,
+            };
+            let kinds = [
+                Kind::Eager,
+                Kind::Rendezvous,
+                Kind::Pull,
+                Kind::Data,
+                Kind::Fin,
+                Kind::WriteLong,
+                Kind::Read,
+            ];
+            let kind = kinds[random.below(8 * kinds.len()).saturating_sub(7 * kinds.len())];
+            let bytes = if kind == Kind::Eager { random.below(25) as u32 } else { 0 };
+            let record = Record {
+                flags: random.below(8) as u8,
+                bytes,
+                tag: number(&mut random),
+                data: number(&mut random),
+                cookie: number(&mut random),
+                body: [number(&mut random), number(&mut random), number(&mut random)],
+                ..Record::new(kind)
+            };
+            if link.put_head(record).is_err() {
+                break;
+            }
+            match random.below(4) {
+                0 => {
+                    let source = [row, FI_ADDR_UNSPEC][random.below(2)];
+                    let ignore = [0, 63][random.below(2)];
+                    let bits = random.below(70) as u64;
+                    assert_eq!(b.receive(buffer, source, (bits, ignore), context), 0);
+                }
+                1 => drop(b.send(&[1; 300], row, 3, 1000 + context)),
+                _ => b.progress(),
+            }
+            while let Some(done) = b.read() {
+                ended += 1;
+                assert!(done.entry.len <= 300, "{done:?}");
+            }
+        }
+        drop(link);
+        (0..300).for_each(|_| b.progress());
+        lost += totals(&b).lost;
+        while b.read().is_some() {}
+        assert!(memory.iter().all(|&byte| byte == 7), "seed {seed}: it was only to be read");
+        // Its receives from any source may take what the others send.
+        (0..200).for_each(|context| drop(b.cancel(context)));
+        while b.read().is_some() {}
+        still_works(&a, &b, to_b);
+    }
+    assert!(lost == 60 && ended > 100, "{lost} lost, {ended} ended");
 }

@@ -130,7 +130,7 @@ fn peers_come_die_lie_and_stop() {
             (state.common.peers.count(), state.endpoints[0].connections_and_places())
         })
     };
-    assert!(peers <= PEERS_MIN, "{peers} peers");
+    assert!(peers < 2 * PEERS_MIN, "{peers} peers");
     assert!(now == 1 && places <= 8, "{now} connections, {places} places");
     let seen = totals(&server);
     let rounds = round as u64;
