@@ -407,7 +407,7 @@ fn random_records_harm_nobody() {
                     let bits = random.below(70) as u64;
                     assert_eq!(b.receive(buffer, source, (bits, ignore), context), 0);
                 }
-                1 => drop(b.send(&[1; 300], row, 3, 1000 + context)),
+                1 => _ = b.send(&[1; 300], row, 3, 1000 + context),
                 _ => b.progress(),
             }
             while let Some(done) = b.read() {
@@ -421,7 +421,7 @@ fn random_records_harm_nobody() {
         while b.read().is_some() {}
         assert!(memory.iter().all(|&byte| byte == 7), "seed {seed}: it was only to be read");
         // Its receives from any source may take what the others send.
-        (0..200).for_each(|context| drop(b.cancel(context)));
+        (0..200).for_each(|context| _ = b.cancel(context));
         while b.read().is_some() {}
         still_works(&a, &b, to_b);
     }
