@@ -372,7 +372,7 @@ fn random_calls_follow_the_oracle() {
         let mut ended = Vec::new();
         for (id, buffer) in (0..400_u64).zip(&mut buffers) {
             let mut below = |bound: u32| random.random_range(0..bound);
-            let (source, tag) = (below(3) as i64 - 1, below(3) as i64 - 1);
+            let (source, tag) = (i64::from(below(3)) - 1, i64::from(below(3)) - 1);
             let selector = Selector::new(
                 u32::try_from(source)
                     .map_or(SourceSel::Any, |rank| Rank::new(rank).expect("small").into()),
