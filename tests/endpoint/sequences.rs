@@ -257,7 +257,7 @@ impl Play {
                     self.cancel(recv);
                 }
             }
-            _ => self.probe(comm, selector, dice % 2 == 0),
+            _ => self.probe(comm, selector, dice.is_multiple_of(2)),
         }
         while self.shards.progress() {}
         assert_eq!(self.oracle.posted().len(), self.receives.len());
