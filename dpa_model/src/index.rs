@@ -262,8 +262,8 @@ fn live<const CLASS: usize>(descriptor: &Descriptor, key: &Key) -> bool {
         && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
 }
 
-/// Whether the oldest receive of a chain of the exact class fits a message. A lone worker asks: what
-/// its handlers take leaves the chain at once.
+/// Whether the oldest receive of a chain of the exact class fits a message. A lone worker asks:
+/// what its handlers take leaves the chain at once.
 #[inline(always)]
 pub(crate) fn fits_exactly(receives: &[Descriptor], oldest: ReceiveId, entry: &Entry) -> bool {
     // SAFETY: the receive stands in a chain.

@@ -210,9 +210,10 @@ impl<'a, C: Crew> Taking<'a, C> {
         end - start - left
     }
 
-    /// The loop over usual handlers: each takes the oldest receive of its candidate's chain. `takes`
-    /// is given both. Returns the first handler without a candidate, with data of another kind, or
-    /// that does not take this receive. So the loop has no calls, and its values stay in registers.
+    /// The loop over usual handlers: each takes the oldest receive of its candidate's chain.
+    /// `takes` is given both. Returns the first handler without a candidate, with data of another
+    /// kind, or that does not take this receive. So the loop has no calls, and its values stay in
+    /// registers.
     #[inline(always)]
     fn take_row<const PATH: usize, const DATA: u8>(
         self,
