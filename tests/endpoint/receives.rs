@@ -39,76 +39,6 @@ fn receives_of_every_kind_get_their_messages() {
 }
 
 #[test]
-fn the_earliest_receive_and_the_oldest_message_come_first() {
-    on_all_sizes(|endpoint| {
-        let world = world(endpoint);
-        let mut peer = endpoint.sender(&world, rank(0));
-        let first =
-            endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
-        let second = endpoint.post_recv(&world, rank(0), tag(1), vec![0; 8]).expect("posted");
-        for byte in 0..4 {
-            endpoint.send(&mut peer, tag(1), &[byte]).expect("sent");
-        }
-        let third = endpoint.post_recv(&world, SourceSel::Any, tag(1), vec![0; 8]).expect("posted");
-        let fourth = endpoint.post_recv(&world, rank(0), TagSel::Any, vec![0; 8]).expect("posted");
-        let results = endpoint.wait_all([first, second, third, fourth]);
-        for (index, result) in results.into_iter().enumerate() {
-            let received = result.expect("received");
-            assert_eq!(received.bytes(), [index as u8]);
-            assert_eq!(received.status.arrival, index as u64);
-        }
-    });
-}
-
-#[test]
-fn communicators_do_not_mix() {
-    on_all_sizes(|endpoint| {
-        let (one, two) = (world(endpoint), world(endpoint));
-        assert_ne!(one.id(), two.id());
-        let (mut to_one, mut to_two) =
-            (endpoint.sender(&one, rank(0)), endpoint.sender(&two, rank(0)));
-        let on_one =
-            endpoint.post_recv(&one, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
-        let on_two =
-            endpoint.post_recv(&two, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
-        endpoint.send(&mut to_two, tag(0), b"two").expect("sent");
-        endpoint.send(&mut to_one, tag(0), b"one").expect("sent");
-        assert_eq!(endpoint.wait(on_one).expect("received").bytes(), b"one");
-        assert_eq!(endpoint.wait(on_two).expect("received").bytes(), b"two");
-    });
-}
-
-#[test]
-fn truncation_hands_the_beginning_back() {
-    on_all_sizes(|endpoint| {
-        let world = world(endpoint);
-        let mut peer = endpoint.sender(&world, rank(0));
-        for length in [20, 60, 5000] {
-            let bytes: Vec<u8> = (0..length).map(|index| index as u8).collect();
-            for unexpected in [false, true] {
-                let post = |endpoint: &mut Endpoint| {
-                    endpoint.post_recv(&world, rank(0), tag(0), vec![7; 10])
-                };
-                let early = if unexpected { None } else { Some(post(endpoint).expect("posted")) };
-                endpoint.send(&mut peer, tag(0), &bytes).expect("sent");
-                if unexpected {
-                    assert_eq!(
-                        endpoint.probe(&world, rank(0), tag(0)).expect("there").bytes,
-                        length
-                    );
-                }
-                let request = early.unwrap_or_else(|| post(endpoint).expect("posted"));
-                let Err(RecvError::Truncated { received, sent }) = endpoint.wait(request) else {
-                    panic!("{length} bytes do not fit into 10")
-                };
-                assert_eq!((received.buffer.as_slice(), sent), (&bytes[..10], length));
-                assert_eq!(received.status.bytes, 10);
-            }
-        }
-    });
-}
-
-#[test]
 fn a_cancelled_receive_ends_once() {
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
@@ -335,32 +265,6 @@ fn hints_exclude_wildcards() {
         let request = endpoint.post_recv(&comm, rank(0), TagSel::Any, vec![0; 3]).expect("allowed");
         endpoint.send(&mut endpoint.sender(&comm, rank(0)), tag(8), b"ok").expect("sent");
         assert_eq!(endpoint.wait(request).expect("received").bytes(), b"ok");
-    });
-}
-
-#[test]
-fn what_does_not_fit_is_matched_by_software() {
-    everywhere(NicConfig { communicators: 2, ..small() }, |endpoint| {
-        let comms: Vec<_> = (0..4).map(|_| world(endpoint)).collect();
-        let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
-        assert_eq!(offloaded, [true, true, false, false]);
-        let too_many =
-            endpoint.create_comm_with_bins(Hints::default(), u32::MAX).expect("the NIC runs");
-        assert!(!too_many.is_offloaded());
-        for comm in comms.into_iter().chain([too_many]) {
-            let mut peer = endpoint.sender(&comm, rank(0));
-            endpoint.send(&mut peer, tag(0), b"here").expect("sent");
-            assert_eq!(
-                endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").bytes(),
-                b"here"
-            );
-            drop(peer);
-            endpoint.free_comm(comm).expect("nothing is left");
-        }
-        assert!(world(endpoint).is_offloaded(), "there is room again");
-        let (counts, software) = endpoint.counts();
-        assert_eq!(counts.boundary.fallback_tables, 3);
-        assert_eq!(software.matches, 3);
     });
 }
 

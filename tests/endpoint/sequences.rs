@@ -10,15 +10,15 @@ use dpamatch::endpoint::{
 };
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
 use dpamatch::{CommId, Hints, NicConfig, Offload, Selector, SendError, SourceSel, TagSel};
-use dpamatch_vocabulary::Envelope;
+use dpamatch_vocabulary::{Envelope, RANK_MAX, TAG_MAX};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::{no_tables, rank, tag, tiny, watchdog};
 
 const COMMS: usize = 4;
-const SOURCES: u32 = 5;
-const TAGS: u32 = 3;
+const SOURCES: [u32; 5] = [0, 1, 2, 3, RANK_MAX];
+const TAGS: [u32; 3] = [0, 1, TAG_MAX];
 /// Lengths of messages and capacities of receives: inline, eager, rendezvous, cut off.
 const LENGTHS: [usize; 5] = [8, 9, 64, 65, 90];
 
@@ -80,6 +80,10 @@ impl Play {
         self.random.random_range(0..bound)
     }
 
+    fn one_of<T: Copy, const N: usize>(&mut self, values: [T; N]) -> T {
+        values[self.random.random_range(0..N)]
+    }
+
     fn any_comm(&mut self) -> Option<CommId> {
         let place = self.random.random_range(0..COMMS);
         self.comms.keys().nth(place).copied()
@@ -87,9 +91,9 @@ impl Play {
 
     fn selector(&mut self, hints: Hints) -> Selector {
         let any_source = !hints.no_any_source && self.below(3) == 0;
-        let source = rank(self.below(SOURCES)).into();
+        let source = rank(self.one_of(SOURCES)).into();
         let source = if any_source { SourceSel::Any } else { source };
-        let wanted = tag(self.below(TAGS)).into();
+        let wanted = tag(self.one_of(TAGS)).into();
         Selector::new(source, if self.below(3) == 0 { TagSel::Any } else { wanted })
     }
 
@@ -100,6 +104,7 @@ impl Play {
         let offload = if self.below(6) == 0 { Offload::Never } else { Offload::IfItFits };
         let hints = Hints { no_any_source: self.below(2) == 0, offload, ..Hints::default() };
         let real = self.shards.create_comm(hints).expect("it runs");
+        assert_eq!(real.is_spread(), hints.no_any_source && self.number > 1);
         self.comms.insert(CommId(self.next_comm), Comm { real, hints, senders: BTreeMap::new() });
         self.next_comm += 1;
     }
@@ -238,17 +243,17 @@ impl Play {
         }
         let Some(comm) = self.any_comm() else { return self.create() };
         let selector = self.selector(self.comms[&comm].hints);
-        let length = LENGTHS[self.below(LENGTHS.len() as u32) as usize];
+        let length = self.one_of(LENGTHS);
         match dice {
             0..3 => self.create(),
             3..5 => self.free(comm),
             5..7 => {
-                let source = self.below(SOURCES);
+                let source = self.one_of(SOURCES);
                 self.comms.get_mut(&comm).expect("it is there").senders.remove(&source);
             }
             7..16 => self.post_of(comm, selector, length),
             16..25 => {
-                let (source, number) = (self.below(SOURCES), self.below(TAGS));
+                let (source, number) = (self.one_of(SOURCES), self.one_of(TAGS));
                 self.send_to(comm, source, number, length);
             }
             25..27 => {
@@ -292,13 +297,12 @@ impl Play {
         assert_eq!((self.receives.len(), self.messages.len()), (0, 0));
     }
 
-    /// Sends each communicator a message for a posted receive. Returns how many software has to
-    /// match.
+    /// Sends each communicator a message of each source for a posted receive. Returns how many
+    /// software has to match.
     fn exchange(&mut self) -> u64 {
         let comms: Vec<CommId> = self.comms.keys().copied().collect();
         let mut expected = 0;
-        for comm in comms {
-            let source = self.below(SOURCES);
+        for (comm, source) in comms.iter().flat_map(|&comm| SOURCES.map(|source| (comm, source))) {
             let real = &self.comms[&comm].real;
             let part = real.part(real.shard(rank(source))).expect("the part of a source");
             expected += u64::from(!part.is_offloaded());
@@ -318,7 +322,7 @@ fn sequences_follow_the_model() {
     let scarce = NicConfig { communicators: 1, regions: 3, unexpected: 3, ..tiny() };
     for nic in [NicConfig { eager_limit: 64, ..NicConfig::default() }, tiny(), no_tables(), scarce]
     {
-        for number in [1, 2, 3] {
+        for number in [1, 2, 3, 7] {
             for seed in 0..12 {
                 let mut play = Play::new(seed, nic, number);
                 (0..250).for_each(|_| play.step());

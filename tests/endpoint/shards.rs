@@ -1,20 +1,9 @@
-//! Shards give the oracle's result on streams, keep a communicator with any source on one shard,
-//! and never hold each other up.
+//! Shards keep a communicator with any source on one shard, and never hold each other up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use dpamatch::endpoint::{Drive, EndpointConfig, PostError, SOURCES_DEALT, Shards};
+use dpamatch::{Hints, NicConfig, SourceSel, TagSel};
 
-use dpamatch::endpoint::{
-    BusyReason, CommSender, Drive, EndpointConfig, FreeError, PostError, RecvError, RecvRequest,
-    SOURCES_DEALT, ShardedCommunicator, Shards,
-};
-use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
-use dpamatch::stream::{Event, Generator, Profile};
-use dpamatch::{CommId, Hints, NicConfig, SourceSel, TagSel};
-
-use crate::{no_tables, rank, tag, tiny, watchdog};
-
-/// Events of a stream: few, so that many streams run, but enough for queues.
-const EVENTS: u64 = 150;
+use crate::{rank, tag, tiny, watchdog};
 
 fn spread() -> Hints {
     Hints { no_any_source: true, ..Hints::default() }
@@ -23,135 +12,6 @@ fn spread() -> Hints {
 fn shards(nic: NicConfig, number: usize) -> Shards {
     let config = EndpointConfig { nic, ..EndpointConfig::default() };
     Shards::new(&config, number).expect("small NICs")
-}
-
-/// Plays a stream, one event after the other, and compares every result with the oracle's.
-struct Play {
-    shards: Shards,
-    oracle: Oracle,
-    comms: BTreeMap<CommId, ShardedCommunicator>,
-    senders: BTreeMap<(CommId, u32), CommSender>,
-    requests: BTreeMap<RecvId, Option<RecvRequest>>,
-    /// Receives that matched in the oracle and not yet on the shards.
-    expected: BTreeMap<RecvId, MsgId>,
-}
-
-impl Play {
-    fn new(nic: NicConfig, number: usize, events: &[Event]) -> Self {
-        let mut shards = shards(nic, number);
-        let wild: BTreeSet<CommId> = events.iter().filter_map(asks_for_any_source).collect();
-        let comms: BTreeSet<CommId> =
-            events.iter().filter_map(|event| event.operation(8, 8).comm()).collect();
-        let create = |&comm| {
-            let hints = if wild.contains(&comm) { Hints::default() } else { spread() };
-            let created = shards.create_comm(hints).expect("it runs");
-            assert_eq!(created.is_spread(), hints.no_any_source && number > 1);
-            (comm, created)
-        };
-        let comms = comms.iter().map(create).collect();
-        Self {
-            shards,
-            oracle: Oracle::new(),
-            comms,
-            senders: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            expected: BTreeMap::new(),
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match *event {
-            Event::Post { recv, comm, selector, .. } => {
-                let posted = self.shards.post_recv(
-                    &self.comms[&comm],
-                    selector.source,
-                    selector.tag,
-                    vec![0; 8],
-                );
-                self.requests.insert(recv, Some(posted.expect("it runs")));
-                if let Some(msg) = self.oracle.post(recv, comm, selector) {
-                    self.expected.insert(recv, msg);
-                }
-            }
-            Event::Arrive { msg, envelope, .. } => {
-                let source = envelope.source;
-                let comm = &self.comms[&envelope.comm];
-                let sender = || self.shards.sender(comm, source);
-                let key = (envelope.comm, source.get());
-                let sender = self.senders.entry(key).or_insert_with(sender);
-                sender.send(envelope.tag, &msg.0.to_le_bytes()).expect("it runs");
-                if let Some(recv) = self.oracle.arrive(msg, envelope) {
-                    self.expected.insert(recv, msg);
-                }
-            }
-            Event::Cancel { recv } => {
-                let cancelled = self.oracle.cancel(recv);
-                let Some(Some(request)) = self.requests.get(&recv) else {
-                    return assert!(!cancelled);
-                };
-                self.shards.cancel(request).expect("it runs");
-                if cancelled {
-                    let request = self.requests.insert(recv, None).flatten().expect("just seen");
-                    let ended = self.shards.wait(request);
-                    assert!(matches!(ended, Err(RecvError::Cancelled(_))), "{ended:?}");
-                }
-            }
-            Event::Probe { comm, selector, .. } => {
-                let comm_of = &self.comms[&comm];
-                let found = self.shards.iprobe(comm_of, selector.source, selector.tag);
-                let found = found.expect("it runs").is_some();
-                assert_eq!(found, self.oracle.probe(comm, selector).is_some(), "{event:?}");
-            }
-            Event::Mprobe { comm, selector, .. } => {
-                let comm_of = &self.comms[&comm];
-                let found = self.shards.improbe(comm_of, selector.source, selector.tag);
-                let found = found.expect("it runs").map(|message| {
-                    number(self.shards.mrecv(message, vec![0; 8]).expect("it runs").bytes())
-                });
-                assert_eq!(found, self.oracle.mprobe(comm, selector), "{event:?}");
-            }
-        }
-        // Each event ends before the next one begins, so there is only one correct result.
-        while self.shards.progress() {}
-        for (recv, msg) in std::mem::take(&mut self.expected) {
-            let request = self.requests.get_mut(&recv).expect("a receive that was posted");
-            let received = self.shards.test(request).expect("the oracle's has ended");
-            assert_eq!(number(received.expect("it runs").bytes()), msg, "{recv:?}");
-        }
-    }
-}
-
-fn number(bytes: &[u8]) -> MsgId {
-    MsgId(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
-}
-
-fn asks_for_any_source(event: &Event) -> Option<CommId> {
-    match *event {
-        Event::Post { comm, selector, .. }
-        | Event::Probe { comm, selector, .. }
-        | Event::Mprobe { comm, selector, .. } => {
-            (selector.source == SourceSel::Any).then_some(comm)
-        }
-        _ => None,
-    }
-}
-
-#[test]
-fn streams_are_matched_as_by_the_oracle() {
-    let _dog = watchdog::on("streams through shards");
-    for number in [1, 2, 3, 7] {
-        for (seed, nic) in
-            (0..).zip([NicConfig { bins: 16, ..NicConfig::default() }, tiny(), no_tables()])
-        {
-            for &profile in Profile::ALL {
-                let events: Vec<_> = Generator::new(seed, EVENTS, profile).collect();
-                let mut play = Play::new(nic, number, &events);
-                events.iter().for_each(|event| play.event(event));
-                let left = play.requests.values().flatten().count();
-                assert_eq!(left, play.oracle.posted().len(), "{number} shards, {profile}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -181,26 +41,6 @@ fn sources_are_spread_only_where_none_may_be_any() {
         assert_eq!(shards.wait(request.expect("it runs")).expect("it runs").bytes(), b"hi");
         shards.free_comm(comm).expect("nothing is left of it");
     }
-}
-
-#[test]
-fn a_communicator_is_freed_on_all_shards_or_on_none() {
-    let mut shards = shards(NicConfig::default(), 2);
-    let world = shards.create_comm(spread()).expect("it runs");
-    // On shard 0, which is polled last.
-    let request = shards.post_recv(&world, rank(0), tag(1), vec![0; 2]).expect("it runs");
-    let Err(FreeError::Busy { comm: world, reason }) = shards.free_comm(world) else {
-        panic!("a receive is left");
-    };
-    assert_eq!(reason, BusyReason::Receives(1));
-    assert!(world.is_spread(), "it is on all shards again");
-    for source in [0, 1] {
-        shards.sender(&world, rank(source)).send(tag(1), &[source as u8]).expect("it runs");
-    }
-    assert_eq!(shards.wait(request).expect("it runs").bytes(), [0]);
-    let request = shards.post_recv(&world, rank(1), tag(1), vec![0; 2]).expect("it runs");
-    assert_eq!(shards.wait(request).expect("it runs").bytes(), [1]);
-    shards.free_comm(world).expect("nothing is left of it");
 }
 
 #[test]

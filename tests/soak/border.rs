@@ -157,12 +157,11 @@ fn tables_do_not_fit_and_fit_again() {
                 .collect();
             let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
             assert_eq!(offloaded, [true, true, false]);
-            let too_large = border
-                .endpoint
-                .create_comm_with_bins(Hints::default(), 1000)
-                .expect("the NIC runs");
-            assert!(!too_large.is_offloaded());
-            comms.push(too_large);
+            for bins in [1000, u32::MAX] {
+                let created = border.endpoint.create_comm_with_bins(Hints::default(), bins);
+                comms.push(created.expect("the NIC runs"));
+                assert!(!comms.last().expect("just created").is_offloaded());
+            }
             for comm in &comms {
                 let early = border.post(comm);
                 (0..2).for_each(|number| border.send(comm, number));
@@ -174,8 +173,8 @@ fn tables_do_not_fit_and_fit_again() {
             }
         }
         let (counts, software) = border.counts();
-        assert_eq!(counts.boundary.fallback_tables, 2 * cycles);
-        assert_eq!(software.matches, 4 * cycles);
+        assert_eq!(counts.boundary.fallback_tables, 3 * cycles);
+        assert_eq!(software.matches, 6 * cycles);
     }
 }
 
