@@ -235,7 +235,7 @@ impl Table {
     }
 
     /// Marks figures, by their names for programs, as measured.
-    pub fn measured(mut self, figures: &[&'static str]) -> Self {
+    pub fn measured(mut self, figures: impl IntoIterator<Item = &'static str>) -> Self {
         self.measured.extend(figures);
         self
     }
@@ -358,7 +358,7 @@ mod tests {
         let mut table = Table::new("a-table", "Title", columns)
             .keyed(2)
             .named(&[("rate", "rate_msgs_per_us")])
-            .measured(&["ns_per_match", "gain_percent"]);
+            .measured(["ns_per_match", "gain_percent"]);
         let row = |rate: f64| {
             let numbers = [1.5, 2.0, rate, 3.0].map(Cell::from);
             [Cell::from("list"), 8_u64.into()].into_iter().chain(numbers).chain(["x".into()])

@@ -8,50 +8,11 @@ mod watchdog;
 use std::path::Path;
 use std::process::Command;
 
-/// Commands, each with a figure that it draws, and the figure's name on the pages.
-const DRAWN: [(&str, (&str, &str)); 14] = [
-    ("compare search --rounds 0", ("figure-search-steps.svg", "search-steps.svg")),
-    ("compare depth --rounds 0", ("figure-depth.svg", "depth.svg")),
-    ("compare patterns --rounds 0", ("figure-patterns.svg", "patterns.svg")),
-    ("compare memory --rounds 0", ("figure-memory.svg", "memory.svg")),
-    ("compare queues --rounds 0", ("figure-queues.svg", "queues.svg")),
-    (
-        "compare applications --ranks 256 --engine rank-array,col-pnp,col-ll,ll-pnp --rounds 0",
-        ("figure-applications-256.svg", "applications.svg"),
-    ),
-    ("compare complexity --rounds 0", ("figure-complexity.svg", "complexity.svg")),
-    ("predict accuracy", ("figure8_predicted.svg", "predicted.svg")),
-    ("predict ablation", ("ablation.svg", "ablation.svg")),
-    ("cost hierarchy", ("hierarchy.svg", "cost-hierarchy.svg")),
-    ("cost contention", ("contention-line.svg", "cost-contention.svg")),
-    ("channels --only latency", ("latency-ratio.svg", "channels-latency.svg")),
-    ("channels --only discovery", ("message-discovery.svg", "channels-discovery.svg")),
-    ("channels --only thresholds", ("ways-by-length.svg", "channels-thresholds.svg")),
-];
-
+/// Lines of a command, a figure that it draws, and the name of the figure on the pages. Of the
+/// figures after the empty line only the words are compared.
+const FIGURES: &str = include_str!("figures.txt");
+/// Shortens the commands of rates.
 const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement";
-/// Commands of the figures of rates and times, cut short.
-const WORDS: [(&str, (&str, &str)); 5] = [
-    (
-        "bench --scenario NC,WC-FP,WC-SP --sweep 1,2 --windows 1,128 --baseline no-matching,bins",
-        ("figure8.svg", "rates.svg"),
-    ),
-    (
-        "bench --scenario DEPTH-16,DEPTH-64,WDEPTH-16,WDEPTH-64 --windows 100 --baseline list,bins",
-        ("depth.svg", "rates-depth.svg"),
-    ),
-    (
-        "cost ping-pong --rounds 1 --sizes 16,64,256 --engine optimistic,list,bins,col-pnp,col-ll,\
-         ll-pnp,simd,rank-array,4d,ucx,optimistic-seq,adaptive,oracle,endpoint",
-        ("ping-pong.svg", "cost-ping-pong.svg"),
-    ),
-    (TRACES, ("figure-calls.svg", "applications-calls.svg")),
-    (TRACES, ("figure-bins.svg", "applications-bins.svg")),
-];
-const TRACES: &str = "analyze ../tests/data/traces/minife-16/minife-16.dumpi.tar.xz \
-                      ../tests/data/traces/lulesh-27/lulesh-27.dumpi.tar.xz \
-                      ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
-
 /// The words of a figure, without ticks and without names of recordings, such as `amg-8`.
 fn words(figure: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(figure)
@@ -109,9 +70,21 @@ fn check_words(command: &str, (drawn, shown): (&str, &str)) {
     assert!(right, "`dpamatch {command}` draws {first:?}, the page shows {shown:?}");
 }
 
+fn each(part: &str, count: usize, check: fn(&str, (&str, &str))) {
+    let lines: Vec<&str> = part.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(lines.len(), count);
+    for line in lines {
+        let [command, drawn, shown] = line.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        check(command, (drawn, shown));
+    }
+}
+
 #[test]
 fn every_figure_is_what_its_command_draws() {
     let _watched = watchdog::on("figures that are drawn again");
-    DRAWN.into_iter().for_each(|(command, figure)| check(command, figure));
-    WORDS.into_iter().for_each(|(command, figure)| check_words(command, figure));
+    let (drawn, words) = FIGURES.split_once("\n\n").expect("two parts");
+    each(drawn, 14, check);
+    each(words, 5, check_words);
 }

@@ -63,6 +63,17 @@ pub enum Gap {
 }
 
 impl Gap {
+    /// The gaps of the comparison of policies.
+    pub const STUDIED: [Self; 6] = [
+        Self::Constant(0),
+        Self::Constant(300),
+        // A round of round-robin is 780 ns: it just keeps up.
+        Self::Constant(800),
+        Self::Constant(2000),
+        Self::Random(300),
+        Self::Random(2000),
+    ];
+
     fn draw(self, random: &mut ChaCha8Rng) -> u64 {
         match self {
             Self::Constant(gap_ns) => gap_ns,
@@ -201,15 +212,6 @@ mod tests {
     #[test]
     fn run_length_is_never_far_behind_the_best() {
         let costs = PollCosts::default();
-        let gaps = [
-            Gap::Constant(0),
-            Gap::Constant(300),
-            // A round of round-robin is 780 ns: it just keeps up.
-            Gap::Constant(800),
-            Gap::Constant(2000),
-            Gap::Random(300),
-            Gap::Random(2000),
-        ];
         for length in (1..=8).chain([10, 12, 20, 50, 200]) {
             let kinds = [
                 Bursts::Constant(length),
@@ -220,7 +222,9 @@ mod tests {
                 Bursts::InTurn(1, length),
                 Bursts::Switching(1, length, 10),
             ];
-            for (bursts, gap) in kinds.into_iter().flat_map(|kind| gaps.map(|gap| (kind, gap))) {
+            for (bursts, gap) in
+                kinds.into_iter().flat_map(|kind| Gap::STUDIED.map(|gap| (kind, gap)))
+            {
                 // Luck matters in short runs of random messages.
                 let pairs = match length {
                     ..=20 => 400,

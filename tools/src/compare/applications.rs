@@ -226,7 +226,7 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
         .note("The streams are fitted to the printed values (workload/job.rs).");
     let mut kinds = Table::open("applications-kinds", "Searches by kind of element")
         .keyed(5)
-        .measured(&["faster"])
+        .measured(["faster"])
         .note(
             "faster: time of one run relative to the list's, of the engines that the papers timed.",
         );
@@ -367,7 +367,7 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
     let title = "Overhead of dedicated queues to their search time, col-pnp";
     let mut table = Table::open("overhead", title)
         .keyed(2)
-        .measured(&["overhead_search_time"])
+        .measured(["overhead_search_time"])
         .note("Steps: parameter sets, ranks and queue choices, divided by compares and hops.")
         .note("Times are single runs. Two clock readings per step cost as much as a short search.");
     for (i, (app, sizes)) in OVERHEADS.into_iter().enumerate() {

@@ -43,7 +43,7 @@ impl Sheet {
     pub fn data(&self, name: &str, title: &str) -> Table {
         let mut table = Table::open(name, title)
             .keyed(self.keys.len() + 1)
-            .measured(&["ns_per_match", "faster_than_list"]);
+            .measured(["ns_per_match", "faster_than_list"]);
         for (case, all) in &self.rows {
             for own in all {
                 let of = |name| Cell::from(own.counter(name));

@@ -31,7 +31,7 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     let title = "Dedicated queues of collectives against the cap, k floor(sqrt(n))";
     let mut table = Table::open("queues", title)
         .keyed(3)
-        .measured(&["faster"])
+        .measured(["faster"])
         .note(format!("{CALLS} calls ({ALLREDUCE_CALLS} of allreduce), messages in random order."))
         .note("first_call, later_calls, list: steps per message; fewer_steps: list to later_calls. The first is profiled.")
         .note("faster: time of all calls; printed_speedup: the paper's latency of a whole call, the greatest of any size but for gather.");

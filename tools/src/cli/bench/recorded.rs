@@ -90,9 +90,9 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
             ("from", measured[1]),
             ("to", measured[2]),
         ])
-        .measured(&measured)
-        .measured(&["per_block", "clean_percent", "fast_percent", "slow_percent"])
-        .measured(&["unexpected_percent"]);
+        .measured(measured)
+        .measured(["per_block", "clean_percent", "fast_percent", "slow_percent"])
+        .measured(["unexpected_percent"]);
     for row in rows {
         let paths = row.counts.as_ref().map(Paths::of);
         let percent =

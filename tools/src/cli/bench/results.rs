@@ -10,30 +10,17 @@ use super::super::nic_args::settings;
 use super::{Header, Part};
 
 /// Figures that no two documents are compared by, besides those of latencies.
-const BESIDE: [&str; 13] = [
-    "rate_min_msgs_per_s",
-    "rate_max_msgs_per_s",
-    "rounds",
-    "to_endpoint",
-    "to_no_matching",
-    "to_memcpy",
-    "to_bins",
-    "to_list",
-    "to_ucx",
-    "nic_receives",
-    "software",
-    "software_posts",
-    "latency_max_ns",
-];
+const BESIDE: &str = "rate_min_msgs_per_s rate_max_msgs_per_s rounds to_endpoint to_no_matching \
+    to_memcpy to_bins to_list to_ucx nic_receives software software_posts latency_max_ns";
 
 /// A row for each placement, receiver and window. Ratios `to_x` are to x in the same rounds.
 pub(super) fn rates(parts: &[Part], ucx_version: Option<&str>) -> Table {
     let mut table = Table::open("rates", "Message rates, in messages per second")
         .note("rate: median of the rounds; to_x: ratio to x in the same rounds")
         .keyed(7)
-        .measured(&["rate_msgs_per_s", "post_ns", "receive_ns", "latency_messages"])
-        .measured(&PERCENTILES.map(|(_, name)| name))
-        .measured(&BESIDE);
+        .measured(["rate_msgs_per_s", "post_ns", "receive_ns", "latency_messages"])
+        .measured(PERCENTILES.map(|(_, name)| name))
+        .measured(BESIDE.split(' '));
     for part in parts {
         for row in &part.report.rows {
             add(&mut table, part, row, ucx_version);

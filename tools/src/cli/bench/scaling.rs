@@ -60,13 +60,11 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
             ("max", "rate_max_million_msgs_per_s"),
             ("per processor", "rate_per_processor_million_msgs_per_s"),
         ])
-        .measured(&[
-            "rate_million_msgs_per_s",
-            "rate_min_million_msgs_per_s",
-            "rate_max_million_msgs_per_s",
-            "rate_per_processor_million_msgs_per_s",
-            "efficiency",
-        ])
+        .measured(
+            "rate_million_msgs_per_s rate_min_million_msgs_per_s rate_max_million_msgs_per_s \
+            rate_per_processor_million_msgs_per_s efficiency"
+                .split(' '),
+        )
         .note(
             "One shard: one processor sends, one receives. More: every processor receives on its \
              own shard and sends to the next one's.",
@@ -105,14 +103,11 @@ fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
             ("M messages/s", "rate_million_msgs_per_s"),
             ("speed-up", "speed_up"),
         ])
-        .measured(&[
-            "time_us",
-            "time_min_us",
-            "time_max_us",
-            "rate_million_msgs_per_s",
-            "speed_up",
-            "efficiency",
-        ])
+        .measured(
+            "time_us time_min_us time_max_us rate_million_msgs_per_s speed_up \
+            efficiency"
+                .split(' '),
+        )
         .note(
             "Measured: how long one shard on two processors takes for a window as long as the \
              share. Shards share nothing but memory, so all take that long at the same time, if \

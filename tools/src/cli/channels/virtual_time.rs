@@ -20,7 +20,7 @@ pub(super) fn steps(args: &Args, what: What) -> usize {
         What::Discovery => {
             args.kind.len() * args.bursts.len() + HISTORY_BURSTS.len() * HISTORIES.len()
         }
-        What::NeverWorse => Kind::value_variants().len() * GAPS.len() * args.bursts.len(),
+        What::NeverWorse => Kind::value_variants().len() * Gap::STUDIED.len() * args.bursts.len(),
         What::Overhead | What::Thresholds => 0,
     }
 }
@@ -263,16 +263,6 @@ pub(super) fn discovery(
     Ok(())
 }
 
-const GAPS: [Gap; 6] = [
-    Gap::Constant(0),
-    Gap::Constant(300),
-    // Round-robin just sustains this gap.
-    Gap::Constant(800),
-    Gap::Constant(2000),
-    Gap::Random(300),
-    Gap::Random(2000),
-];
-
 pub(super) fn never_worse(
     args: &Args,
     costs: &PollCosts,
@@ -287,7 +277,7 @@ pub(super) fn never_worse(
     )
     .keyed(3);
     for &kind in Kind::value_variants() {
-        for gap in GAPS {
+        for gap in Gap::STUDIED {
             let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
             for &length in &args.bursts {
                 let bursts = kind.bursts(length);

@@ -90,7 +90,7 @@ fn runs_table(measured: &[Measured], bytes: u64) -> Table {
         ("steps", |(run, _)| run.steps.into()),
         ("seconds", |(run, _)| (run.seconds / 2.0).into()),
     ]);
-    table.keyed(4).measured(&["seconds"])
+    table.keyed(4).measured(["seconds"])
 }
 
 fn fitted_table(predictions: &[EnginePrediction]) -> Table {
@@ -108,16 +108,11 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
             ("error_bound", |it| it.error_bound.into()),
             ("error_third", |it| it.error_third.into()),
         ])
-        .measured(&[
-            "message_ns",
-            "gamma_step_ns",
-            "low",
-            "high",
-            "gamma_ns",
-            "error_steps",
-            "error_bound",
-            "error_third",
-        ])
+        .measured(
+            "message_ns gamma_step_ns low high gamma_ns error_steps error_bound \
+            error_third"
+                .split(' '),
+        )
         .named(&[("low", "low_ns"), ("high", "high_ns")])
         .extra(["error_third"])
 }
@@ -136,7 +131,7 @@ fn predicted_table(predictions: &[EnginePrediction]) -> Table {
             ("by_third_us", |it| us(it.by_third_s).into()),
         ])
         .keyed(3)
-        .measured(&["measured_us", "by_steps_us", "by_bound_us", "by_third_us"])
+        .measured(["measured_us", "by_steps_us", "by_bound_us", "by_third_us"])
 }
 
 /// A panel for each engine: measured times as solid lines, the model's dashed.

@@ -90,16 +90,9 @@ fn points_table(base: &Setup, judged: &[Judged]) -> Table {
 fn shape(judged: &[Judged]) -> Table {
     let title = "Shape: ratios of the three curves, measured and predicted, and whether \
                  NC > WC-FP > WC-SP in both.";
-    let columns = [
-        "threads",
-        "FP/NC",
-        "predicted FP/NC",
-        "SP/NC",
-        "predicted SP/NC",
-        "FP/SP",
-        "predicted FP/SP",
-        "order",
-    ];
+    let columns = "threads, FP/NC, predicted FP/NC, SP/NC, predicted SP/NC, FP/SP, \
+        predicted FP/SP, order"
+        .split(", ");
     let mut table = Table::new("shape", title, columns).keyed(1);
     // Alone, a thread meets no conflict.
     for threads in THREADS.into_iter().filter(|&threads| threads > 1) {

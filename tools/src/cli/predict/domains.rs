@@ -57,22 +57,9 @@ impl Sum {
 }
 
 pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
-    let columns = [
-        "trace",
-        "ranks",
-        "messages",
-        "per block",
-        "first %",
-        "rate paper",
-        "rate keyed",
-        "gain %",
-        "waits paper",
-        "waits keyed",
-        "least gain %",
-        "most gain %",
-        "slow paper",
-        "slow keyed",
-    ];
+    let columns = "trace, ranks, messages, per block, first %, rate paper, rate keyed, gain %, \
+        waits paper, waits keyed, least gain %, most gain %, slow paper, slow keyed"
+        .split(", ");
     let mut table = Table::new("domains", "", columns).keyed(1).named(&[
         ("first %", "first_of_domain_percent"),
         ("waits paper", "waits_paper_ns"),

@@ -137,18 +137,9 @@ pub(super) fn detail(
 
 /// The outcomes of a sequence's messages.
 fn came_to(name: &str, part: &Part) -> Table {
-    let columns = [
-        "messages",
-        "us",
-        "M messages/s",
-        "latency us",
-        "longest us",
-        "matched",
-        "unexpected",
-        "sent on to software",
-        "blocks",
-        "blocks in conflict",
-    ];
+    let columns = "messages, us, M messages/s, latency us, longest us, matched, unexpected, \
+        sent on to software, blocks, blocks in conflict"
+        .split(", ");
     let mut table = Table::new("stream", format!("{name} in virtual time."), columns)
         .keyed(0)
         .named(&[("us", "time_us"), ("M messages/s", "rate_msgs_per_us")]);
@@ -174,24 +165,9 @@ fn came_to(name: &str, part: &Part) -> Table {
 /// The columns of `dpa-statistics` (cycles, instructions, time, executions, name), then further
 /// ones.
 fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
-    let columns = [
-        "thread",
-        "EU",
-        "core",
-        "cycles",
-        "instructions",
-        "time us",
-        "executions",
-        "polls empty",
-        "polls waiting",
-        "walked",
-        "bookings",
-        "clean",
-        "fast",
-        "slow",
-        "refused",
-        "unexpected",
-    ];
+    let columns = "thread, EU, core, cycles, instructions, time us, executions, polls empty, \
+        polls waiting, walked, bookings, clean, fast, slow, refused, unexpected"
+        .split(", ");
     let mut table = Table::new("handlers", title, columns).keyed(3);
     for (index, (eu, counters)) in part.outcome.eus.iter().zip(&part.handlers).enumerate() {
         // `walked` and `refused` each combine several counters.

@@ -42,18 +42,8 @@ pub(super) struct RatesArgs {
     pub(super) recorded: RecordedArgs,
 }
 
-const COLUMNS: [&str; 10] = [
-    "workload",
-    "handlers",
-    "rate",
-    "us per block",
-    "fast",
-    "slow",
-    "to software %",
-    "EUs busy %",
-    "limit",
-    "gain %",
-];
+const COLUMNS: &str = "workload, handlers, rate, us per block, fast, slow, to software %, \
+    EUs busy %, limit, gain %";
 /// A million messages per second is one per microsecond.
 pub(super) const RATE: (&str, &str) = ("rate", "rate_msgs_per_us");
 /// Further columns for a sequence: from a message's arrival to the end of its handler.
@@ -90,8 +80,9 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     let title =
         format!("Predicted rates on {}, {what}, in M messages/s of virtual time.", options(&setup));
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
-    let mut table =
-        Table::new("rates", title, COLUMNS.iter().chain(latency).copied()).keyed(2).named(&[RATE]);
+    let mut table = Table::new("rates", title, COLUMNS.split(", ").chain(latency.iter().copied()))
+        .keyed(2)
+        .named(&[RATE]);
     let bar = bar(workloads.len() * numbers(&args.threads).count(), "predictions");
     let mut lines = Vec::new();
     for workload in &workloads {

@@ -99,18 +99,9 @@ type Pairs = Vec<Vec<[f64; 2]>>;
 fn ranges(workloads: &[Workload], all: &[(usize, Pairs)]) -> Table {
     let title = "Least, given and highest rate over these assumptions, with the paper's rule and \
                  with domains, and the least and highest quotient of the two.";
-    let columns = [
-        "handlers",
-        "workload",
-        "paper min",
-        "paper",
-        "paper max",
-        "keyed min",
-        "keyed",
-        "keyed max",
-        "gain min",
-        "gain max",
-    ];
+    let columns = "handlers, workload, paper min, paper, paper max, keyed min, keyed, keyed max, \
+        gain min, gain max"
+        .split(", ");
     let mut table = Table::new("range", title, columns).keyed(2);
     for (handlers, pairs) in all {
         for (workload, pairs) in workloads.iter().zip(pairs) {
