@@ -75,7 +75,7 @@ struct TestTable {
     /// Run only rows with these words in their name and library.
     only: Option<String>,
     /// Run only these lines of each list of tests.
-    lines: RangeInclusive<usize>,
+    lines: Option<RangeInclusive<usize>>,
 }
 
 impl TestTable {
@@ -103,25 +103,19 @@ impl TestTable {
     }
 }
 
+#[derive(Default)]
 struct Options {
     suites: bool,
     dev: bool,
     only: Option<String>,
-    lines: RangeInclusive<usize>,
+    lines: Option<RangeInclusive<usize>>,
     rates: Option<usize>,
     instructions: bool,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, Failure> {
-        let mut options = Self {
-            suites: false,
-            dev: false,
-            only: None,
-            lines: 1..=usize::MAX,
-            rates: None,
-            instructions: false,
-        };
+        let mut options = Self::default();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
@@ -134,7 +128,7 @@ impl Options {
                     let range = range
                         .and_then(|(first, last)| Some(first.parse().ok()?..=last.parse().ok()?));
                     let text = || "--lines takes the first and the last line, 1-40".to_owned();
-                    options.lines = range.ok_or_else(|| Failure::Usage(text()))?;
+                    options.lines = Some(range.ok_or_else(|| Failure::Usage(text()))?);
                 }
                 "--rates" => {
                     let rounds = args.next().and_then(|rounds| rounds.parse().ok());
@@ -357,12 +351,14 @@ mod tests {
         };
         let usual = parse("").ok().expect("no option is needed");
         assert!(!usual.suites && !usual.dev && usual.only.is_none() && usual.rates.is_none());
-        assert!(!usual.instructions);
-        assert_eq!(usual.lines, 1..=usize::MAX);
+        assert!(!usual.instructions && usual.lines.is_none());
         let all = "--suites --dev --only osu --lines 3-40 --rates 9 --instructions";
         let all = parse(all).ok().expect("good");
         assert!(all.suites && all.dev && all.instructions);
-        assert_eq!((all.only.as_deref(), all.lines, all.rates), (Some("osu"), 3..=40, Some(9)));
+        assert_eq!(
+            (all.only.as_deref(), all.lines, all.rates),
+            (Some("osu"), Some(3..=40), Some(9))
+        );
         for line in ["--rates 0", "--rates 1001", "--rates", "--lines 3", "--lines a-b", "--suite"]
         {
             assert!(matches!(parse(line), Err(Failure::Usage(_))), "{line}");

@@ -8,7 +8,7 @@ use crate::code::{Failure, guarded};
 use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, Name, with};
 use crate::receive::{Request, check_buffer};
-use crate::status::{Status, source_of, tag_or_any, tell};
+use crate::status::{Status, forget, source_of, tag_or_any, tell};
 
 /// A message that a probe took out of matching.
 #[derive(Debug)]
@@ -141,10 +141,7 @@ pub unsafe extern "C" fn dpamatch_imrecv(
 pub unsafe extern "C" fn dpamatch_message_free(message: *mut *mut Message) -> i32 {
     guarded(|| {
         // SAFETY: the caller's promise.
-        if !message.is_null() && !unsafe { message.read() }.is_null() {
-            // SAFETY: it came from a box; its place is set to null.
-            drop(unsafe { Box::from_raw(message.replace(std::ptr::null_mut())) });
-        }
+        unsafe { forget(message) };
         Ok(())
     })
 }

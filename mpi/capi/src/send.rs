@@ -8,7 +8,7 @@ use dpamatch::endpoint::{CommSender, SendRequest as InnerRequest};
 use crate::code::{Failure, check_length, guarded};
 use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, with};
-use crate::status::{rank_of, tag_of};
+use crate::status::{forget, rank_of, tag_of};
 
 /// A process that sends to an endpoint: its rank in one communicator. One thread at a time uses a
 /// sender; dpamatch_sender_clone makes one for another thread. The messages of one sender arrive in
@@ -110,10 +110,7 @@ pub unsafe extern "C" fn dpamatch_sender_clone(
 pub unsafe extern "C" fn dpamatch_sender_destroy(sender: *mut *mut Sender) -> i32 {
     guarded(|| {
         // SAFETY: the caller's promise.
-        if !sender.is_null() && !unsafe { sender.read() }.is_null() {
-            // SAFETY: it came from a box; its place is set to null.
-            drop(unsafe { Box::from_raw(sender.replace(std::ptr::null_mut())) });
-        }
+        unsafe { forget(sender) };
         Ok(())
     })
 }
@@ -268,22 +265,8 @@ pub unsafe extern "C" fn dpamatch_send_wait(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_send_free(request: *mut *mut SendRequest) -> i32 {
     guarded(|| {
-        if !request.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { forget(request) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { forget(request) };
         Ok(())
     })
-}
-
-/// # Safety
-/// `request` points to null or to a request.
-unsafe fn forget(request: *mut *mut SendRequest) {
-    // SAFETY: the caller's promise; it came from a box, and its place is set to null.
-    unsafe {
-        let handle = request.replace(std::ptr::null_mut());
-        if !handle.is_null() {
-            drop(Box::from_raw(handle));
-        }
-    }
 }

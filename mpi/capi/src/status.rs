@@ -48,6 +48,18 @@ pub(crate) unsafe fn tell<T>(place: *mut T, value: T) {
     }
 }
 
+/// Drops the handle at `place`, if there is one, and sets the place to null.
+///
+/// # Safety
+/// `place` is null, points to null, or points to a handle from a box that no other thread uses.
+pub(crate) unsafe fn forget<T>(place: *mut *mut T) {
+    // SAFETY: the caller's promise.
+    if !place.is_null() && !unsafe { place.read() }.is_null() {
+        // SAFETY: it came from a box; its place is set to null.
+        drop(unsafe { Box::from_raw(place.replace(std::ptr::null_mut())) });
+    }
+}
+
 pub(crate) fn source_of(source: i64) -> Result<SourceSel, Failure> {
     if source == DPAMATCH_ANY_SOURCE {
         return Ok(SourceSel::Any);

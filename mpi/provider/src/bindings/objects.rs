@@ -62,17 +62,17 @@ structures! {
 /// Tables of operations: the name here and in C, then the operations.
 macro_rules! tables {
     ($(
-        $name:ident = $c:literal { $($op:ident: fn($($arg:ty),*) $(-> $result:ty)?;)* }
+        $name:ident = $c:literal { $($($op:ident),+: fn($($arg:ty),*) $(-> $result:ty)?;)* }
     )*) => {
         structures! {$(
             $name = $c {
                 size: usize;
-                $($op: Option<unsafe extern "C" fn($($arg),*) $(-> $result)?>;)*
+                $($($op),+: Option<unsafe extern "C" fn($($arg),*) $(-> $result)?>;)*
             }
         )*}
         $(impl $name {
             /// A table without operations.
-            pub(crate) const NONE: Self = Self { size: size_of::<Self>(), $($op: None),* };
+            pub(crate) const NONE: Self = Self { size: size_of::<Self>(), $($($op: None,)+)* };
         })*
     };
 }
@@ -96,12 +96,10 @@ tables! {
     OpsDomain = "fi_ops_domain" {
         av_open: fn(*mut FidDomain, *mut AvAttr, *mut *mut FidAv, *mut c_void) -> c_int;
         cq_open: fn(*mut FidDomain, *mut CqAttr, *mut *mut FidCq, *mut c_void) -> c_int;
-        endpoint: fn(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) -> c_int;
-        scalable_ep: fn(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) -> c_int;
+        endpoint, scalable_ep: fn(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) -> c_int;
         cntr_open: fn(*mut FidDomain, *mut CntrAttr, *mut *mut FidCntr, *mut c_void) -> c_int;
         poll_open: fn(*mut FidDomain, *mut c_void, *mut *mut c_void) -> c_int;
-        stx_ctx: fn(*mut FidDomain, *mut c_void, *mut *mut c_void, *mut c_void) -> c_int;
-        srx_ctx: fn(*mut FidDomain, *mut c_void, *mut *mut c_void, *mut c_void) -> c_int;
+        stx_ctx, srx_ctx: fn(*mut FidDomain, *mut c_void, *mut *mut c_void, *mut c_void) -> c_int;
         query_atomic: fn(*mut FidDomain, c_int, c_int, *mut c_void, u64) -> c_int;
         query_collective: fn(*mut FidDomain, c_int, *mut c_void, u64) -> c_int;
     }
@@ -139,22 +137,17 @@ tables! {
         strerror: fn(*mut FidCq, c_int, *const c_void, *mut c_char, usize) -> *const c_char;
     }
     OpsCntr = "fi_ops_cntr" {
-        read: fn(*mut FidCntr) -> u64;
-        readerr: fn(*mut FidCntr) -> u64;
-        add: fn(*mut FidCntr, u64) -> c_int;
-        set: fn(*mut FidCntr, u64) -> c_int;
+        read, readerr: fn(*mut FidCntr) -> u64;
+        add, set: fn(*mut FidCntr, u64) -> c_int;
         wait: fn(*mut FidCntr, u64, c_int) -> c_int;
-        adderr: fn(*mut FidCntr, u64) -> c_int;
-        seterr: fn(*mut FidCntr, u64) -> c_int;
+        adderr, seterr: fn(*mut FidCntr, u64) -> c_int;
     }
     OpsEp = "fi_ops_ep" {
         cancel: fn(*mut Fid, *mut c_void) -> isize;
         getopt: fn(*mut Fid, c_int, c_int, *mut c_void, *mut usize) -> c_int;
         setopt: fn(*mut Fid, c_int, c_int, *const c_void, usize) -> c_int;
-        tx_ctx: fn(*mut FidEp, c_int, *mut c_void, *mut *mut FidEp, *mut c_void) -> c_int;
-        rx_ctx: fn(*mut FidEp, c_int, *mut c_void, *mut *mut FidEp, *mut c_void) -> c_int;
-        rx_size_left: fn(*mut FidEp) -> isize;
-        tx_size_left: fn(*mut FidEp) -> isize;
+        tx_ctx, rx_ctx: fn(*mut FidEp, c_int, *mut c_void, *mut *mut FidEp, *mut c_void) -> c_int;
+        rx_size_left, tx_size_left: fn(*mut FidEp) -> isize;
     }
     OpsCm = "fi_ops_cm" {
         setname: fn(*mut Fid, *mut c_void, usize) -> c_int;
@@ -212,18 +205,9 @@ tables! {
     }
     // Only the questions at its end have answers.
     OpsAtomic = "fi_ops_atomic" {
-        write: fn();
-        writev: fn();
-        writemsg: fn();
-        inject: fn();
-        readwrite: fn();
-        readwritev: fn();
-        readwritemsg: fn();
-        compwrite: fn();
-        compwritev: fn();
-        compwritemsg: fn();
-        writevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
-        readwritevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
+        write, writev, writemsg, inject, readwrite, readwritev, readwritemsg, compwrite: fn();
+        compwritev, compwritemsg: fn();
+        writevalid, readwritevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
         compwritevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
     }
 }

@@ -13,8 +13,7 @@ use super::side::{Side, pair};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
 use crate::wire::{
-    Address, EAGER_MAX, Kind, PEERS_MIN, Record, TcpChoice, connect, flag, new_file, ring_bytes,
-    send_file,
+    Address, EAGER_MAX, Kind, PEERS_MIN, Record, connect, flag, new_file, ring_bytes, send_file,
 };
 
 pub(super) fn address(side: &Side) -> Address {
@@ -52,6 +51,24 @@ pub(super) fn totals(side: &Side) -> Totals {
     // SAFETY: a domain of this side.
     unsafe { crate::objects::in_domain(side.domain, |state| state.endpoints[0].totals) }
 }
+
+pub(super) fn peers_connections_and_places(side: &Side) -> (usize, usize, usize) {
+    // SAFETY: a domain of this side.
+    unsafe {
+        crate::objects::in_domain(side.domain, |state| {
+            let (connections, places) = state.endpoints[0].connections_and_places();
+            (state.common.peers.count(), connections, places)
+        })
+    }
+}
+
+/// Announces data that the peer does not have.
+const ANNOUNCEMENT: Record = Record {
+    flags: flag::ACK | flag::TAGGED,
+    tag: 5,
+    body: [1 << 20, 8, 0],
+    ..Record::new(Kind::Rendezvous)
+};
 
 /// Makes progress until the endpoint has counted this.
 fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
@@ -110,8 +127,7 @@ fn records_about_what_is_not_theirs() {
     for lie in lies {
         let (a, b, to_b, _) = pair(|_| ());
         let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
-        // SAFETY: no payload.
-        assert_eq!(unsafe { link.put(lie, &[], 0) }, Ok(true));
+        assert_eq!(link.put_head(lie), Ok(true));
         until(&b, |seen| seen.lost == 1);
         drop(link);
         still_works(&a, &b, to_b);
@@ -123,14 +139,7 @@ fn records_about_what_is_not_theirs() {
 fn an_announcement_of_memory_that_is_not_there() {
     let (a, b, to_b, _) = pair(|_| ());
     let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
-    let record = Record {
-        flags: flag::ACK | flag::TAGGED,
-        tag: 5,
-        body: [1 << 20, 8, 0],
-        ..Record::new(Kind::Rendezvous)
-    };
-    // SAFETY: no payload.
-    assert_eq!(unsafe { link.put(record, &[], 0) }, Ok(true));
+    assert_eq!(link.put_head(ANNOUNCEMENT), Ok(true));
     let mut buffer = vec![0; 1 << 20];
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
     (0..1_000).for_each(|_| b.progress());
@@ -173,10 +182,7 @@ fn callers_of_another_user_are_refused_at_once() {
 /// had their time.
 #[test]
 fn silent_callers_from_outside_keep_no_peer_out() {
-    let here = TcpChoice::parse("127.0.0.1").expect("an address");
-    let open =
-        |host| Side::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_NONE);
-    let (a, b) = (open(1), open(2));
+    let (a, b) = (Side::over_tcp(1), Side::over_tcp(2));
     let to = address(&b);
     let port = to.tcp.expect("a port");
     let silent: Vec<_> = (0..300).map(|_| TcpStream::connect(port).expect("a port")).collect();
@@ -216,12 +222,7 @@ fn gone_peers_are_forgotten() {
         drop(call(&fresh()));
         until(&b, |seen| seen.lost == gone);
     }
-    // SAFETY: a domain of this side.
-    let (peers, (now, places)) = unsafe {
-        crate::objects::in_domain(b.domain, |state| {
-            (state.common.peers.count(), state.endpoints[0].connections_and_places())
-        })
-    };
+    let (peers, now, places) = peers_connections_and_places(&b);
     assert_eq!((peers, now), (PEERS_MIN, 1));
     assert!(places <= 8, "{places} places");
 
@@ -245,13 +246,7 @@ fn a_gone_peer_is_not_taken_for_the_next_one() {
     let to = address(&b);
     let link = || connect(&Address::fresh().expect("an address"), &to, 1024).expect("a link");
     let mut first = link();
-    let record = Record {
-        flags: flag::ACK | flag::TAGGED,
-        tag: 5,
-        body: [1 << 20, 8, 0],
-        ..Record::new(Kind::Rendezvous)
-    };
-    assert_eq!(first.put_head(record), Ok(true));
+    assert_eq!(first.put_head(ANNOUNCEMENT), Ok(true));
     (0..200).for_each(|_| b.progress());
     drop(first);
     until(&b, |seen| seen.lost == 1);

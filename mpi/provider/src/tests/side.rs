@@ -8,7 +8,7 @@ use crate::bindings::*;
 use crate::endpoint::Completion;
 use crate::objects;
 use crate::options::ProviderOptions;
-use crate::wire::Address;
+use crate::wire::{Address, TcpChoice};
 
 /// An endpoint, its queue and its vector.
 pub(super) struct Side {
@@ -44,6 +44,12 @@ pub(super) use call;
 impl Side {
     pub(super) fn open(change: impl FnOnce(&mut ProviderOptions)) -> Self {
         Self::open_as(change, |_| (), FI_WAIT_NONE)
+    }
+
+    /// Opens a side whose address looks like that of machine `host`.
+    pub(super) fn over_tcp(host: u64) -> Self {
+        let here = TcpChoice::parse("127.0.0.1").expect("an address");
+        Self::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_NONE)
     }
 
     /// Opens a side with changed options, a changed address and a wait object.

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::rogue::{address, totals};
+use super::rogue::{address, peers_connections_and_places, totals};
 use super::side::{Side, pattern};
 use crate::bindings::*;
 use crate::wire::{Address, EAGER_MAX, Kind, Link, PEERS_MIN, Record, connect, flag};
@@ -124,12 +124,7 @@ fn peers_come_die_lie_and_stop() {
     }
     drop(stopped);
     (0..500).for_each(|_| server.progress());
-    // SAFETY: a domain of this side.
-    let (peers, (now, places)) = unsafe {
-        crate::objects::in_domain(server.domain, |state| {
-            (state.common.peers.count(), state.endpoints[0].connections_and_places())
-        })
-    };
+    let (peers, now, places) = peers_connections_and_places(&server);
     assert!(peers < 2 * PEERS_MIN, "{peers} peers");
     assert!(now == 1 && places <= 8, "{now} connections, {places} places");
     let seen = totals(&server);

@@ -72,7 +72,7 @@ pub(crate) struct Record {
 
 impl Record {
     /// A record of this kind with all other fields zero.
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) const fn new(kind: Kind) -> Self {
         Self { kind, flags: 0, bytes: 0, tag: 0, data: 0, cookie: 0, body: [0; 3] }
     }
 
