@@ -35,11 +35,6 @@ pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -
     if place == Place::Network { max_rate_s(link, bytes, senders) } else { postal_s(link, bytes) }
 }
 
-/// R_N / R_b: the node limits more sending processes than this. `None` without a node limit.
-pub fn senders_at_limit(link: Link) -> Option<f64> {
-    Some(link.node_rate_bytes_per_s? / link.rate_bytes_per_s)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,12 +67,7 @@ mod tests {
     fn the_node_limits_from_the_third_sender_on() {
         // Limited from ppn > 6.6 / 2.9 = 2.28 on, postal until then.
         let link = Profile::blue_waters().link(Place::Network, Protocol::Rendezvous);
-        assert!((senders_at_limit(link).expect("a limit") - 2.28).abs() < 0.005);
         assert_eq!(max_rate_s(link, 1 << 20, 2), postal_s(link, 1 << 20));
         assert!(max_rate_s(link, 1 << 20, 3) > postal_s(link, 1 << 20));
-        assert_eq!(
-            senders_at_limit(Profile::blue_waters().link(Place::Network, Protocol::Short)),
-            None
-        );
     }
 }

@@ -30,11 +30,6 @@ impl Range {
             && self.likely <= self.high
             && self.high.is_finite()
     }
-
-    /// This range with each number raised to at least `least`.
-    pub fn at_least(self, least: f64) -> Self {
-        Self::new(self.low.max(least), self.likely.max(least), self.high.max(least))
-    }
 }
 
 impl From<[f64; 3]> for Range {
@@ -91,7 +86,6 @@ mod tests {
         assert_eq!(now - after, Range::new(-5.0, 14.0, 35.0));
         assert_eq!(now + after, Range::new(15.0, 26.0, 55.0));
         assert_eq!(after * 2.0, Range::new(10.0, 12.0, 30.0));
-        assert_eq!((after - now).at_least(0.0), Range::new(0.0, 0.0, 5.0));
     }
 
     #[test]

@@ -71,47 +71,26 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 17] = [
-        Self::Entry,
-        Self::Bin,
-        Self::Receive,
-        Self::Booking,
-        Self::Lock,
-        Self::Barrier,
-        Self::Progress,
-        Self::Candidate,
-        Self::Taken,
-        Self::Bounce,
-        Self::Unexpected,
-        Self::Window,
-        Self::Completion,
-        Self::Doorbell,
-        Self::Remote,
-        Self::Own,
-        Self::Code,
+    /// All kinds in order, with their names.
+    pub const NAMED: [(Self, &str); 17] = [
+        (Self::Entry, "completion entry"),
+        (Self::Bin, "bin"),
+        (Self::Receive, "receive"),
+        (Self::Booking, "booking word"),
+        (Self::Lock, "bin lock"),
+        (Self::Barrier, "barrier's bitmap"),
+        (Self::Progress, "progress word"),
+        (Self::Candidate, "candidates"),
+        (Self::Taken, "taken receives"),
+        (Self::Bounce, "bounce buffer"),
+        (Self::Unexpected, "unexpected message"),
+        (Self::Window, "host window"),
+        (Self::Completion, "completion to the host"),
+        (Self::Doorbell, "doorbell"),
+        (Self::Remote, "sender's memory"),
+        (Self::Own, "own lines"),
+        (Self::Code, "code"),
     ];
-
-    pub fn name(self) -> &'static str {
-        [
-            "completion entry",
-            "bin",
-            "receive",
-            "booking word",
-            "bin lock",
-            "barrier's bitmap",
-            "progress word",
-            "candidates",
-            "taken receives",
-            "bounce buffer",
-            "unexpected message",
-            "host window",
-            "completion to the host",
-            "doorbell",
-            "sender's memory",
-            "own lines",
-            "code",
-        ][self as usize]
-    }
 }
 
 /// Accesses to one [`Kind`] of target.
@@ -176,7 +155,7 @@ pub struct Eu {
     /// lower handler in it.
     pub in_domain: u64,
     pub first_of_domain: u64,
-    pub accesses: [Accesses; Kind::ALL.len()],
+    pub accesses: [Accesses; Kind::NAMED.len()],
     /// Sum over its messages of the time from arrival to the end of the handler.
     pub latency: Picos,
     pub latency_max: Picos,

@@ -236,7 +236,7 @@ fn accesses(part: &Part) -> Table {
         ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
     let title = "What all EUs touched, and how often it was found where.";
     let mut table = Table::new("accesses", title, columns).named(&[("us", "time_us")]);
-    for kind in Kind::ALL {
+    for (kind, name) in Kind::NAMED {
         let mut sum = Accesses::default();
         for eu in &part.outcome.eus {
             let Accesses { found, handed_over, outside, time } = eu.accesses[kind as usize];
@@ -246,7 +246,7 @@ fn accesses(part: &Part) -> Table {
             sum.time += time;
         }
         let count = sum.found.iter().sum::<u64>() + sum.handed_over + sum.outside;
-        let mut row: Vec<Cell> = vec![kind.name().into()];
+        let mut row: Vec<Cell> = vec![name.into()];
         row.extend(sum.found.map(Cell::from));
         row.extend([sum.handed_over.into(), sum.outside.into(), (sum.time as f64 / 1e6).into()]);
         row.push((count as f64 / part.messages.max(1) as f64).into());
