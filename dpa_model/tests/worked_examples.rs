@@ -93,31 +93,21 @@ fn paths(counts: &Counts) -> [u64; 5] {
 const EQUAL: [(u32, u32); 4] = [(0, 7); 4];
 
 #[test]
-fn x1_one_sequence_takes_the_fast_path() {
-    for fast_path in [FastPath::Sequence, FastPath::Prefix, FastPath::Literal] {
-        let (got, counts) =
-            block(Options { fast_path, ..Options::default() }, &[exact(0, 7); 4], &EQUAL);
+fn x1_one_sequence_is_clean_fast_or_a_chain() {
+    let with = |fast_path| Options { fast_path, ..Options::default() };
+    for (options, expected, conflicts) in [
+        (with(FastPath::Sequence), [1, 3, 0, 0, 0], 1),
+        (with(FastPath::Prefix), [1, 3, 0, 0, 0], 1),
+        (with(FastPath::Literal), [1, 3, 0, 0, 0], 1),
+        (with(FastPath::Off), [1, 0, 3, 0, 0], 1),
+        (Options { early_check: true, ..Options::default() }, [4, 0, 0, 0, 0], 0),
+    ] {
+        let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
         assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
-        assert_eq!(paths(&counts), [1, 3, 0, 0, 0], "{fast_path:?}");
-        assert_eq!((counts.boundary.blocks, counts.boundary.conflict_blocks), (1, 1));
+        assert_eq!(paths(&counts), expected, "{options:?}");
+        let boundary = counts.boundary;
+        assert_eq!((boundary.blocks, boundary.conflict_blocks), (1, conflicts), "{options:?}");
     }
-}
-
-#[test]
-fn x1_without_a_fast_path_is_a_chain() {
-    let options = Options { fast_path: FastPath::Off, ..Options::default() };
-    let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
-    assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
-    assert_eq!(paths(&counts), [1, 0, 3, 0, 0]);
-}
-
-#[test]
-fn x1_with_the_early_check_has_no_conflict_left() {
-    let options = Options { early_check: true, ..Options::default() };
-    let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
-    assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
-    assert_eq!(paths(&counts), [4, 0, 0, 0, 0]);
-    assert_eq!((counts.boundary.blocks, counts.boundary.conflict_blocks), (1, 0));
 }
 
 #[test]
