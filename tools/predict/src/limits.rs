@@ -24,28 +24,20 @@ pub enum Limit {
 }
 
 impl Limit {
-    pub const ALL: [Self; 8] = [
-        Self::Arrival,
-        Self::Bandwidth,
-        Self::Tables,
-        Self::Handover,
-        Self::Chain,
-        Self::Memory,
-        Self::Commands,
-        Self::Eus,
+    /// All limits in order, with their names.
+    pub const NAMED: [(Self, &str); 8] = [
+        (Self::Arrival, "arrival"),
+        (Self::Bandwidth, "bandwidth"),
+        (Self::Tables, "receive table"),
+        (Self::Handover, "serial hand-over"),
+        (Self::Chain, "slow-path chain"),
+        (Self::Memory, "memory level"),
+        (Self::Commands, "commands"),
+        (Self::Eus, "EU count"),
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Arrival => "arrival",
-            Self::Bandwidth => "bandwidth",
-            Self::Tables => "receive table",
-            Self::Handover => "serial hand-over",
-            Self::Chain => "slow-path chain",
-            Self::Memory => "memory level",
-            Self::Commands => "commands",
-            Self::Eus => "EU count",
-        }
+        Self::NAMED[self as usize].1
     }
 
     /// Set-up and offer without this limit; `None` if it cannot be removed.
@@ -98,7 +90,7 @@ pub struct Gain {
 /// EUs.
 pub fn limits(setup: &Setup, offer: &Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
     let mut gains = Vec::new();
-    for limit in Limit::ALL {
+    for (limit, _) in Limit::NAMED {
         let is_there = match limit {
             Limit::Chain => now.part.count("slow") > 0,
             Limit::Tables => now.part.sent_on() > 0,
