@@ -87,8 +87,9 @@ pub struct Placed {
 }
 
 impl Report {
-    /// Measures every point in each round, so that a disturbance affects all points alike. It calls
-    /// `progress` before each point, and ends with what it has once that returns `false`.
+    /// Measures every point in each round, so that a disturbance affects all points alike. Calls
+    /// `progress` before each point. If `progress` returns `false`, the measured rounds are the
+    /// result.
     pub fn run(
         points: &[Point],
         rounds: usize,
