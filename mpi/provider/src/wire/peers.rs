@@ -63,7 +63,7 @@ impl Peers {
         self.addresses.len()
     }
 
-    /// Forgets the peers whose place in `kept` says so. Returns their numbers.
+    /// Forgets each peer whose place in `kept` is `false`. Returns their numbers.
     pub(crate) fn keep(&mut self, kept: &[bool]) -> Vec<PeerId> {
         let gone: Vec<_> =
             self.numbers.extract_if(|_, peer| !kept[peer.index()]).map(|(_, peer)| peer).collect();
