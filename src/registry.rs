@@ -16,6 +16,18 @@ use crate::plugin::{Plugin, Sizes, Table};
 use crate::stream::{ByKind, StreamMatcher};
 
 /// The options of all engines. An engine ignores the options of others.
+///
+/// # Examples
+/// ```
+/// use dpamatch::engine::BinCount;
+/// use dpamatch::registry::{EngineOptions, find};
+///
+/// let options = EngineOptions { bins: BinCount::new(64)?, threads: false, ..Default::default() };
+/// for name in ["bins", "optimistic"] {
+///     find(name).expect("a known name").build(&options)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.

@@ -38,6 +38,9 @@ pub(super) enum Answer {
 ///
 /// # Panics
 /// In every method, when a communicator, request or message belongs to another endpoint.
+///
+/// # Examples
+/// The [module](super) has one.
 #[derive(Debug)]
 pub struct Endpoint {
     // The first field, so that it is dropped first: the port may free the buffers it lent only once

@@ -13,6 +13,21 @@ use super::error::{BusyReason, FreeError, Stopped};
 use super::send::CommSender;
 
 /// A communicator as its receiver sees it (`MPI_Comm`).
+///
+/// # Examples
+/// ```
+/// use dpamatch::endpoint::{Endpoint, EndpointConfig, FreeError};
+/// use dpamatch::{Hints, Rank, Tag};
+///
+/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+/// let comm = endpoint.create_comm(Hints { no_any_tag: true, ..Hints::default() })?;
+/// let peer = endpoint.sender(&comm, Rank::new(1)?);
+/// // A sender keeps its communicator.
+/// let Err(FreeError::Busy { comm, .. }) = endpoint.free_comm(comm) else { panic!("busy") };
+/// drop(peer);
+/// endpoint.free_comm(comm)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Communicator {
     pub(super) endpoint: u64,

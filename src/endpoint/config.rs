@@ -24,6 +24,18 @@ impl Drive {
 }
 
 /// The configuration of an endpoint.
+///
+/// # Examples
+/// ```
+/// use dpamatch::NicConfig;
+/// use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
+///
+/// // Two threads run blocks of up to 16 handlers, behind 64 descriptors.
+/// let nic = NicConfig { handlers: 16, receives: 64, workers: 2, ..NicConfig::default() };
+/// let endpoint = Endpoint::new(&EndpointConfig { nic, drive: Drive::threads() })?;
+/// assert!(!endpoint.is_stopped());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EndpointConfig {
     /// The NIC. `options.order` has no effect: in an endpoint the NIC always chooses the order.

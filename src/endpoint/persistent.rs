@@ -13,6 +13,24 @@ use super::status::{Received, Status};
 /// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start.
 /// Dropping it (`MPI_Request_free`) leaves an active receive posted, as dropping a [`RecvRequest`]
 /// does.
+///
+/// # Examples
+/// ```
+/// use dpamatch::endpoint::{Endpoint, EndpointConfig};
+/// use dpamatch::{Hints, Rank, Tag};
+///
+/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+/// let world = endpoint.create_comm(Hints::default())?;
+/// let (source, tag) = (Rank::new(3)?, Tag::new(7)?);
+/// let mut receive = endpoint.recv_init(&world, source, tag, vec![0; 64])?;
+/// for text in ["once", "again"] {
+///     receive.start(&mut endpoint)?;
+///     endpoint.sender(&world, source).try_send(tag, text.as_bytes())?;
+///     let status = receive.wait(&mut endpoint).expect("it is active")?;
+///     assert_eq!(&receive.buffer()[..status.bytes], text.as_bytes());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct PersistentRecv {
     endpoint: u64,

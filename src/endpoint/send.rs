@@ -22,6 +22,21 @@ use super::error::Stopped;
 /// that thread to take results in, so the thread must not wait for the NIC. If it does, the wait
 /// ends with [`SendError::OwnThread`] once the NIC stands still. Its own thread is the one that
 /// last used the endpoint.
+///
+/// # Examples
+/// ```
+/// use dpamatch::endpoint::{Endpoint, EndpointConfig};
+/// use dpamatch::{Hints, Rank, SourceSel, Tag};
+///
+/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+/// let world = endpoint.create_comm(Hints::default())?;
+/// let (tag, mut peer) = (Tag::new(7)?, endpoint.sender(&world, Rank::new(3)?));
+/// let sending = std::thread::spawn(move || peer.send(tag, b"from another thread"));
+/// let received = endpoint.recv(&world, SourceSel::Any, tag, vec![0; 64])?;
+/// assert_eq!(received.bytes(), b"from another thread");
+/// sending.join().expect("no panic")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CommSender {
     sender: Sender,
@@ -209,6 +224,23 @@ impl Standstill {
 
 /// A sent message whose buffer will come back to the sender. If it is dropped, the message is still
 /// delivered, and the buffer is freed afterwards.
+///
+/// # Examples
+/// ```
+/// use dpamatch::endpoint::{Endpoint, EndpointConfig};
+/// use dpamatch::{Hints, Rank, Tag};
+///
+/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+/// let world = endpoint.create_comm(Hints::default())?;
+/// let (source, tag) = (Rank::new(3)?, Tag::new(7)?);
+/// let sent = endpoint.sender(&world, source).try_issend(tag, vec![1, 2, 3]);
+/// let mut sent = sent.map_err(|(error, _)| error)?;
+/// assert!(sent.test().is_none(), "no receive has read it");
+/// endpoint.recv(&world, source, tag, vec![0; 3])?;
+/// let buffer = endpoint.wait_send(sent).map_err(|(error, _)| error)?;
+/// assert_eq!(buffer, [1, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SendRequest(State);
 

@@ -12,6 +12,21 @@ use crate::engine::{Counter, MsgId};
 use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// The settings of an emulated NIC for a stream.
+///
+/// # Examples
+/// ```
+/// use dpamatch::host::NicMatcher;
+/// use dpamatch::stream::{Reader, StreamMatcher};
+/// use dpamatch::{Hints, NicConfig};
+///
+/// let mut nic = NicMatcher::new(NicConfig::default(), false, Hints::default())?;
+/// let events = Reader::new(&b"arrive,5,0,3,7\npost,8,0,*,7\n"[..]);
+/// let mut events = events.collect::<Result<Vec<_>, _>>()?.into_iter();
+/// let mut results = Vec::new();
+/// nic.run(&mut events, &mut |outcome| results.push(outcome.to_string()))?;
+/// assert_eq!(results, ["matched,8,5"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct NicMatcher {
     pub(super) config: NicConfig,
     pub(super) threads: bool,

@@ -30,6 +30,17 @@ use super::indexed::{Entries, Index, Indexed, Steps};
 use super::{BinCount, Counter, Load};
 
 /// When the structure changes.
+///
+/// # Examples
+/// ```
+/// use dpamatch::CommId;
+/// use dpamatch::engine::{AdaptiveConfig, AdaptiveEngine, Engine};
+///
+/// // Leaves the list after eight searches of more than four compares on average, for 256 ranks.
+/// let eager = AdaptiveConfig { window: 8, long: 4, short: 1, ..AdaptiveConfig::default() };
+/// let engine = AdaptiveEngine::new(eager, Some(256));
+/// assert!(engine.is_empty(CommId(0)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AdaptiveConfig {
     /// Bins of a table, and most ranks of one.
