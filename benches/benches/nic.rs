@@ -1,20 +1,16 @@
-//! Cost of each part of the emulated NIC, on one thread; `barrier` and `removal` on two.
+//! Costs of the emulated NIC that `dpamatch bench` does not separate, on one thread; `barrier` and
+//! `removal` on two.
 //!
 //! Ids are `part/pattern/size`. Throughput is messages (or receives) per second. For `search`,
 //! `barrier` and `removal` size has another meaning, so only their time counts.
 //!
 //! | part | timed |
 //! |---|---|
-//! | `round` | one block of `size` messages, from the completion queue to the completion ring |
 //! | `search` | a block of 32 messages that walk `size` receives of one index in vain, and become unexpected |
 //! | `booking` | a block of `size` messages that book, or that skip it by the overtaking hint |
 //! | `barrier` | a block of 32 messages in `size` slices, each on its own thread |
 //! | `removal` | a block of 32 messages in two slices, all receives in one bin, by removal option |
-//! | `post_host`, `post_nic` | handing `size` receives over; putting them in the posted queue |
-//! | `unexpected_store`, `unexpected_hit` | storing `size` messages; posting the receives that take them |
-//! | `poll` | taking `size` completions from the ring |
 //! | `cancel` | cancelling `size` receives, both sides |
-//! | `send` | putting `size` messages in the completion queue |
 
 mod rig;
 
@@ -26,7 +22,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
+use dpa_model::{Hints, NicConfig, Options, Removal};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
@@ -75,10 +71,6 @@ fn send(count: usize, same: bool) -> impl Fn(&mut Rig) {
     move |rig| (0..count).for_each(|i| rig.send(envelope(if same { 0 } else { i })))
 }
 
-fn work(rig: &mut Rig) {
-    rig.work();
-}
-
 /// With [`whole_round`], the leader cuts and runs whole blocks.
 fn whole_blocks(handlers: usize) -> NicConfig {
     NicConfig { handlers, workers: 2, slice_min: 64, receives: 1024, ..NicConfig::default() }
@@ -87,36 +79,6 @@ fn whole_blocks(handlers: usize) -> NicConfig {
 /// A leader that could share waits for a whole block; a lone one would begin with short ones.
 fn whole_round(rig: &mut Rig) {
     rig.leader.round(2);
-}
-
-fn round(c: &mut Criterion) {
-    let mut group = c.benchmark_group("round");
-    let off = Options { fast_path: FastPath::Off, ..Options::default() };
-    let any_source = |i| Selector::new(SourceSel::Any, tag(i));
-    for size in [8, 32, 64] {
-        let mut block = |pattern, options, selector: &dyn Fn(usize) -> Selector, same| {
-            let before = |rig: &mut Rig| {
-                post(size, selector)(rig);
-                rig.work();
-                send(size, same)(rig);
-            };
-            let mut rig = Rig::with(NicConfig { options, ..whole_blocks(size) }, Hints::default());
-            timed(&mut group, (pattern, size), &mut rig, before, whole_round, expect(size));
-            rig.shared_blocks(size);
-        };
-        block("nc", Options::default(), &exact, false);
-        block("nc-reverse", Options::default(), &|i| exact(size - 1 - i), false);
-        block("any-source", Options::default(), &any_source, false);
-        block(
-            "any-both",
-            Options::default(),
-            &|_| Selector::new(SourceSel::Any, TagSel::Any),
-            false,
-        );
-        block("wc-fast", Options::default(), &|_| exact(0), true);
-        block("wc-slow", off, &|_| exact(0), true);
-    }
-    group.finish();
 }
 
 /// Each index is one chain here. The fourth accepts everything, so it has no vain search.
@@ -227,93 +189,6 @@ fn shared_blocks(c: &mut Criterion) {
     group.finish();
 }
 
-fn posts(c: &mut Criterion) {
-    let mut group = c.benchmark_group("post_host");
-    for size in [32, 1024] {
-        let mut rig = Rig::new(32, 1024, Options::default());
-        let finish = |rig: &mut Rig| {
-            rig.work();
-            send(size, false)(rig);
-            expect(size)(rig);
-        };
-        timed(&mut group, ("exact", size), &mut rig, |_| (), post(size, exact), finish);
-    }
-    group.finish();
-    let mut group = c.benchmark_group("post_nic");
-    for size in [32, 1024] {
-        for (pattern, same) in [("exact", false), ("same", true)] {
-            let mut rig = Rig::new(32, 1024, Options::default());
-            let before = post(size, move |i| exact(if same { 0 } else { i }));
-            let finish = |rig: &mut Rig| {
-                send(size, same)(rig);
-                expect(size)(rig);
-            };
-            timed(&mut group, (pattern, size), &mut rig, before, work, finish);
-        }
-    }
-    group.finish();
-}
-
-fn unexpected(c: &mut Criterion) {
-    let mut group = c.benchmark_group("unexpected_store");
-    for size in [32, 1024] {
-        let mut rig = Rig::new(32, 1024, Options::default());
-        let finish = |rig: &mut Rig| {
-            post(size, exact)(rig);
-            expect(size)(rig);
-        };
-        timed(&mut group, ("exact", size), &mut rig, send(size, false), work, finish);
-    }
-    group.finish();
-    let mut group = c.benchmark_group("unexpected_hit");
-    for size in [32, 1024] {
-        let before = |rig: &mut Rig| {
-            send(size, false)(rig);
-            rig.work();
-        };
-        let mut hit = |pattern, selector: &dyn Fn(usize) -> Selector| {
-            let part = |rig: &mut Rig| {
-                post(size, selector)(rig);
-                rig.work();
-            };
-            let mut rig = Rig::new(32, 1024, Options::default());
-            timed(&mut group, (pattern, size), &mut rig, before, part, expect(size));
-        };
-        hit("exact", &exact);
-        hit("exact-reverse", &|i| exact(size - 1 - i));
-        hit("any-source-reverse", &|i| Selector::new(SourceSel::Any, tag(size - 1 - i)));
-    }
-    group.finish();
-}
-
-fn queues(c: &mut Criterion) {
-    let mut group = c.benchmark_group("poll");
-    for size in [32, 1024] {
-        let before = |rig: &mut Rig| {
-            post(size, exact)(rig);
-            rig.work();
-            send(size, false)(rig);
-            rig.work();
-        };
-        let part = |rig: &mut Rig| {
-            rig.collect();
-        };
-        let mut rig = Rig::new(32, 1024, Options::default());
-        timed(&mut group, ("received", size), &mut rig, before, part, expect(0));
-    }
-    group.finish();
-    let mut group = c.benchmark_group("send");
-    for size in [32, 1024] {
-        let before = |rig: &mut Rig| {
-            post(size, exact)(rig);
-            rig.work();
-        };
-        let mut rig = Rig::new(32, 1024, Options::default());
-        timed(&mut group, ("inline", size), &mut rig, before, send(size, false), expect(size));
-    }
-    group.finish();
-}
-
 fn cancel(c: &mut Criterion) {
     let mut group = c.benchmark_group("cancel");
     for (pattern, size, same) in
@@ -331,11 +206,11 @@ fn cancel(c: &mut Criterion) {
             }
             rig.work();
         };
-        let mut rig = Rig::new(32, 1024, Options::default());
+        let mut rig = Rig::with(whole_blocks(32), Hints::default());
         timed(&mut group, (pattern, size), &mut rig, before, part, expect(size));
     }
     group.finish();
 }
 
-criterion_group!(benches, round, search, booking, shared_blocks, posts, unexpected, queues, cancel);
+criterion_group!(benches, search, booking, shared_blocks, cancel);
 criterion_main!(benches);

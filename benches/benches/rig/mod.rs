@@ -1,8 +1,6 @@
 //! A NIC on one thread: the bench calls host, wire and handlers in turn.
 
-use dpa_model::{
-    Event, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId, Round, Sender, Worker,
-};
+use dpa_model::{Event, Hints, HostPort, Leader, Nic, NicConfig, RequestId, Round, Sender, Worker};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 /// The communicator of all messages.
@@ -38,14 +36,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A NIC with room for `receives` receives, commands, messages and completions.
-    pub(crate) fn new(handlers: usize, receives: usize, options: Options) -> Self {
-        Self::with(
-            NicConfig { handlers, receives, options, ..NicConfig::default() },
-            Hints::default(),
-        )
-    }
-
+    /// Has room for as many messages, commands and completions as receives.
     pub(crate) fn with(config: NicConfig, hints: Hints) -> Self {
         let receives = config.receives;
         let depth = (receives + 1).next_power_of_two().max(128);
