@@ -281,8 +281,6 @@ impl Play {
         while let Some((_, &(comm, source, _))) = self.messages.iter().next() {
             self.probe(comm, Selector::new(rank(source), TagSel::Any), true);
         }
-        // The first exchange brings back those whose last offer the NIC declined.
-        self.exchange();
         // A communicator goes back by a few messages between host and NIC.
         (0..100).for_each(|_| _ = self.shards.progress());
         let before = self.by_software();

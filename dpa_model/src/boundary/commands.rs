@@ -198,15 +198,16 @@ impl Boundary {
     }
 
     /// Ends a fallback if the host has seen everything sent on to it, and if the NIC has room for
-    /// the receives that the host still holds (S20). They are younger than all receives on the NIC,
-    /// and have already searched its messages.
+    /// the receives that the host still holds (S20) and for one more. They are younger than all
+    /// receives on the NIC, and have already searched its messages. Without receives it needs no
+    /// room: a declined offer would come again only after the communicator's next event.
     pub(super) fn hand_back(&mut self, nic: &Shared, comm: CommId, forwarded: u64, receives: u32) {
         let free = self.free_receives.count();
         self.taking_back = false;
         if let Some(control) = self.comms.get_mut(comm.0 as usize)
             && control.home == Home::Fallback
             && (control.forwarded == forwarded || fault!(HandBackUnchecked))
-            && free > receives as usize
+            && (receives == 0 || free > receives as usize)
         {
             control.home = Home::Nic;
             self.taking_back = true;
