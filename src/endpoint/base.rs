@@ -343,13 +343,13 @@ mod tests {
     use dpamatch_vocabulary::{SourceSel, Tag, TagSel};
 
     use super::*;
-    use crate::endpoint::{Drive, FreeError, PostError, RecvError};
+    use crate::endpoint::{Drive, FreeError, RecvError};
 
     /// An endpoint whose worker 1 panics when the sender is dropped or used.
     fn mortal() -> (Endpoint, mpsc::Sender<()>) {
         let (die, death) = mpsc::channel::<()>();
         let death = std::sync::Mutex::new(death);
-        let nic = NicConfig { workers: 2, ..NicConfig::default() };
+        let nic = NicConfig { workers: 2, command_queue: 8, ..NicConfig::default() };
         let start = |leader, workers| {
             let pool = Pool::start(leader, workers, move |worker| {
                 if worker == 1 {
@@ -393,13 +393,25 @@ mod tests {
         assert_eq!(endpoint.probe(&comm, SourceSel::Any, TagSel::Any), Err(RecvError::Stopped));
         assert_eq!(endpoint.wait_send(request), Err((SendError::Stopped, vec![1, 2])));
         // Posts still fit in the command queue, so the wait reports the stop.
-        let late = post(&mut endpoint).map_err(|error| match error {
-            PostError::Stopped(_) => RecvError::Stopped,
-            other => panic!("{other}"),
-        });
-        assert_eq!(late.and_then(|request| endpoint.wait(request)), Err(RecvError::Stopped));
-        let other = endpoint.create_comm(Hints::default());
-        assert!(other.is_err());
+        let late = post(&mut endpoint).expect("there is room");
+        assert_eq!(endpoint.cancel(&late), Ok(()));
+        assert_eq!(endpoint.wait(late), Err(RecvError::Stopped));
+        let (any, mut posted) = (SourceSel::Any, Vec::new());
+        // Then the queue is full. Each call gives back what it took.
+        let refused = loop {
+            match endpoint.post_recv(&comm, any, tag, vec![8, posted.len() as u8]) {
+                Ok(request) => posted.push(request),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(refused.into_buffer(), [8, posted.len() as u8]);
+        assert_eq!(endpoint.cancel(&posted[0]), Err(Stopped));
+        let mut persistent = endpoint.recv_init(&comm, any, tag, vec![6, 7]).expect("allowed");
+        assert_eq!(persistent.start(&mut endpoint), Err(Stopped));
+        assert_eq!((persistent.is_active(), persistent.buffer()), (false, &[6, 7][..]));
+        assert_eq!(persistent.wait(&mut endpoint), None);
+        drop(persistent);
+        assert!(matches!(endpoint.create_comm(Hints::default()), Err(Stopped)));
         drop(peer);
         assert!(
             matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })),

@@ -148,7 +148,11 @@ impl Software {
     /// Frees the state of a communicator that has ended. Returns `false` and does nothing if the
     /// host holds entries of it.
     pub fn free_comm(&mut self, comm: CommId) -> bool {
-        self.engine.free_comm(comm)
+        let freed = self.engine.free_comm(comm);
+        if freed {
+            self.end_fallback(comm);
+        }
+        freed
     }
 
     /// The next event, decided by the NIC or by software, or `None` if there is none now. No event
@@ -224,12 +228,7 @@ impl Software {
                 for recv in self.posted(port, comm) {
                     self.engine.cancel(recv);
                 }
-                let side = self.side(comm);
-                (side.receives, side.next, side.step) = (0, 0, 0);
-                if let Some(since) = side.away.take() {
-                    self.stats.away_ns +=
-                        u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                }
+                self.end_fallback(comm);
             }
             Event::Declined { comm, receives } => {
                 if !receives.is_empty() {
@@ -241,6 +240,15 @@ impl Software {
                     .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
             }
             _ => {}
+        }
+    }
+
+    /// The software holds nothing of the communicator any more, or of the next one of its number.
+    fn end_fallback(&mut self, comm: CommId) {
+        let side = self.side(comm);
+        (side.receives, side.next, side.step) = (0, 0, 0);
+        if let Some(since) = side.away.take() {
+            self.stats.away_ns += u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         }
     }
 
@@ -478,6 +486,21 @@ mod tests {
         };
         let cancelled: Vec<_> = events.iter().filter_map(cancelled).collect();
         assert_eq!(cancelled, [(requests[1], 2), (requests[2], 3)], "{events:?}");
+        // Nothing is left but the NIC's receive: the fallback is over, and the next one ends when
+        // its communicator is freed.
+        let (resumed, away) = (software.stats().resumed, software.stats().away_ns);
+        assert!(resumed > 0 && away > 0, "{:?}", software.stats());
+        host.post(comm, any, vec![0; 4], 0).expect("room");
+        let _ = leader.round(1);
+        assert!(matches!(software.poll(&mut host), Some(Event::Admitted { .. })));
+        assert!(!software.free_comm(comm), "it holds a receive");
+        assert_eq!((software.stats().away_ns, software.side(comm).receives), (away, 1));
+        let last = RequestId::from_u64(*software.receives.keys().next().expect("the receive"));
+        host.cancel(last, 0).expect("room");
+        let _ = leader.round(1);
+        assert!(matches!(software.poll(&mut host), Some(Event::Cancelled { .. })));
+        assert!(software.free_comm(comm) && software.stats().away_ns > away);
+        assert_eq!(software.side(comm).away, None);
     }
 
     /// More receives than fit in an offer stay on the host, without repeated cost.
