@@ -3,6 +3,7 @@
 mod both_ways;
 mod files;
 mod messages;
+mod model;
 mod processes;
 mod regions;
 mod rogue;
