@@ -74,12 +74,3 @@ pub(crate) fn mark<const NUMBER: u32>() {
     // SAFETY: `slti` to register x0 is a hint: it changes nothing.
     unsafe { core::arch::asm!("slti x0, x0, {number}", number = const NUMBER, options(nostack)) };
 }
-
-/// Instructions that this hart has retired.
-#[inline(always)]
-pub(crate) fn instructions_retired() -> u64 {
-    let value: u64;
-    // SAFETY: reading a counter changes nothing; the program runs in machine mode.
-    unsafe { core::arch::asm!("csrr {}, minstret", out(reg) value, options(nomem, nostack)) };
-    value
-}

@@ -13,7 +13,7 @@ use semihosting::println;
 
 use crate::arguments::Arguments;
 use crate::roles::{Role, assign, ends_are_done, marks, stop_workers};
-use crate::start::{COUNT_FROM, COUNT_TO, instructions_retired, mark, start_harts, wait};
+use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
 
 /// Windows before counting starts, to warm all lines and tables.
 const WARM_UP: usize = 2;
@@ -170,11 +170,9 @@ fn run_together(
 ) -> Host {
     let workload = host.workload;
     start_harts(harts);
-    let mut before = 0;
     for number in 0..workload.windows {
         if number == WARM_UP {
             mark::<COUNT_FROM>();
-            before = instructions_retired();
         }
         let window = number * workload.window..(number + 1) * workload.window;
         mark::<{ marks::POST }>();
@@ -198,10 +196,7 @@ fn run_together(
             host.drain();
         }
     }
-    let counted = instructions_retired() - before;
     mark::<COUNT_TO>();
-    let messages = (workload.windows - WARM_UP) * workload.window;
-    println!("instructions of hart 0 for {messages} messages: {counted}");
     stop_workers();
     core::mem::forget(senders);
     host

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +12,6 @@ use dpamatch::stream::Profile;
 
 use crate::job::{Ends, Job, OUT};
 use crate::kit;
-use crate::qemu;
 use crate::rv64::{Image, Setup};
 
 /// Harts of the card's side, each with at least one handler.
@@ -136,36 +134,6 @@ pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
 pub(crate) fn on_all_processors(work: impl Fn() + Sync) {
     let threads = thread::available_parallelism().map_or(1, Into::into);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(&work))));
-}
-
-/// Runs all jobs in QEMU, with a folder for their files. On one hart a workload has to take as many
-/// instructions as in the interpreter, host calls apart; the second number counts these runs.
-pub fn in_qemu(
-    elf: &Path,
-    image: &Image,
-    jobs: &[Job],
-    folder: &Path,
-) -> std::io::Result<(Verdict, usize)> {
-    fs::create_dir_all(folder)?;
-    let (mut verdict, mut counted) = (Verdict::default(), 0);
-    for job in jobs {
-        let ran = qemu::run(elf, job, folder)?;
-        let mut difference = if ran.is_good {
-            job.difference(ran.outcomes.as_ref())
-        } else {
-            Some(format!("no good end: {}", ran.console.trim_end()))
-        };
-        let what = "instructions of hart 0";
-        if let Some(theirs) = said(&ran.console, what).filter(|_| job.harts == 1) {
-            let mine = said(&interpret(image, job, Setup::default()).1.console, what);
-            counted += 1;
-            if mine != Some(theirs) {
-                difference = Some(format!("{mine:?} instructions, in QEMU {theirs}"));
-            }
-        }
-        verdict.note(job, difference);
-    }
-    Ok((verdict, counted))
 }
 
 /// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.

@@ -1,5 +1,5 @@
 //! Rehearsal of a port to a RISC-V card. Builds the firmware in `port/firmware/`, runs it in an
-//! interpreter or in QEMU, compares it with the oracle and measures its instructions.
+//! interpreter, compares it with the oracle and measures its instructions.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
@@ -9,7 +9,6 @@ pub mod choice;
 pub mod job;
 pub mod kit;
 pub mod phases;
-pub mod qemu;
 pub mod report;
 pub mod rv64;
 pub mod steps;

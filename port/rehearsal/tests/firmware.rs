@@ -9,7 +9,7 @@ use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::phases::{Phase, marks};
 use dpamatch_port::rv64::{Image, Setup};
 use dpamatch_port::weak::{self, Kind};
-use dpamatch_port::{check, qemu, report, steps};
+use dpamatch_port::{check, report, steps};
 
 /// Path of the ELF file; `None` without the target.
 fn elf(build: Build) -> Option<PathBuf> {
@@ -85,22 +85,6 @@ fn nonsense_on_the_command_line_ends_with_a_message() {
         assert_eq!(outcome.end, Ok(2), "{words}");
         assert!(outcome.console.contains(says), "{words}: {}", outcome.console);
     }
-}
-
-#[test]
-fn qemu_says_the_same() {
-    let Some(elf) = elf(Build::Plain) else { return };
-    if !qemu::is_here() {
-        println!("not tested: there is no qemu-system-riscv64");
-        return;
-    }
-    let image = image(&elf);
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("qemu");
-    let mut jobs = check::jobs(1, 300, 1);
-    jobs.retain(|job| job.harts == 1);
-    jobs.push(Job::workload(PaperWorkload::SlowPath, (4, 8), Ends::Apart, (1, 128), ""));
-    let (verdict, counted) = check::in_qemu(&elf, &image, &jobs, &folder).expect("QEMU runs");
-    assert_eq!((verdict.wrong, counted), (Vec::<String>::new(), 9));
 }
 
 #[test]

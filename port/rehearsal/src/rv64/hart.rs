@@ -185,8 +185,6 @@ impl Hart {
             }
             Op::CsrRead => match immediate {
                 0xf14 => self.number as u64,
-                // Retired instructions, for machine and user; the cycle counters read the same.
-                0xb00 | 0xb02 | 0xc00 | 0xc02 => self.retired - 1,
                 _ => return Err(Fault::Illegal { pc }),
             },
             // Pending and enabled interrupts: none is ever taken.
