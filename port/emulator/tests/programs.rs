@@ -127,6 +127,7 @@ fn each_error_of_a_program_becomes_a_line() {
         ("across_the_end", "writes 7 bytes at 0x20000000"),
         ("freed_memory", "reads 4 bytes at 0x20000000"),
         ("without_window", " of the host, outside of its windows, at "),
+        ("not_acquired", " of the host, for which no window pointer was acquired, at "),
         ("past_the_window", " of the host, outside of its windows, at "),
         ("old_pointer", " through a window that was configured anew, at "),
         ("unaligned", ", which is not aligned, at "),

@@ -16,10 +16,10 @@ const WRITES: usize = 64;
 /// Window configurations that a thread is reminded of.
 const OLD: usize = 4;
 
-/// An access, and the instruction after it.
 /// Blocks of the heap that a thread remembers.
 const BLOCKS: usize = 32;
 
+/// An access, and the instruction after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub(crate) address: usize,
@@ -45,6 +45,8 @@ pub(crate) struct Watch {
     blocks: [Cell<(usize, usize, u64)>; BLOCKS],
     /// Memory behind each window entity, and behind keys before it.
     windows: RefCell<[Range<usize>; 2]>,
+    /// Whether a pointer was acquired since an entity was configured.
+    acquired: [Cell<bool>; 2],
     old_windows: RefCell<Vec<Range<usize>>>,
     /// Ranges written since the last fence, with the instruction.
     writes: RefCell<Vec<(Range<usize>, usize)>>,
@@ -68,8 +70,14 @@ impl Watch {
         !self.writes.borrow().is_empty()
     }
 
+    /// The thread got a pointer into a window.
+    pub(crate) fn acquire(&self, entity: usize) {
+        self.acquired[entity].set(true);
+    }
+
     /// A window entity has a new key, for this memory.
     pub(crate) fn configure(&self, entity: usize, memory: Range<usize>) {
+        self.acquired[entity].set(false);
         if let Some(window) = self.windows.borrow_mut().get_mut(entity) {
             let before = std::mem::replace(window, memory);
             let mut old = self.old_windows.borrow_mut();
@@ -157,12 +165,19 @@ pub(crate) fn check(unit: &Unit, access: Access) {
 #[cold]
 fn host_memory(unit: &Unit, access: Access, how: &str) {
     let watch = &unit.own.watch;
-    if watch.windows.borrow().iter().any(|window| access.within(window)) {
+    let windows = watch.windows.borrow();
+    let holds = |acquired: bool| {
+        let mut entities = windows.iter().zip(&watch.acquired);
+        entities.any(|(window, got)| got.get() == acquired && access.within(window))
+    };
+    if holds(true) {
         return;
     }
-    let Access { address, bytes, place, .. } = access;
     let was_there = watch.old_windows.borrow().iter().any(|window| access.within(window));
-    let why = if was_there {
+    let Access { address, bytes, place, .. } = access;
+    let why = if holds(false) {
+        "of the host, for which no window pointer was acquired"
+    } else if was_there {
         "through a window that was configured anew"
     } else {
         "of the host, outside of its windows"

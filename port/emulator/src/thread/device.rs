@@ -228,7 +228,10 @@ extern "C" fn dpa_emulator_window_pointer(entity: c_int, address: u64, bytes: u6
         return 0;
     };
     match machine().nic().keys.reach(key, address, bytes, 0) {
-        Ok(pointer) => pointer as u64,
+        Ok(pointer) => {
+            unit.own.watch.acquire(entity as usize);
+            pointer as u64
+        }
         Err(why) => {
             device(Some(unit), Fault::Window, format_args!("window {entity}: {why}"));
             0

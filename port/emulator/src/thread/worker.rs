@@ -203,7 +203,7 @@ impl Worker {
             turns += 1;
             let waiting = self.queue.borrow().len();
             let mut moved = 0;
-            if self.index == 0 && (pause.is_none() || turns >= waiting) {
+            if pause.is_none() || turns >= waiting {
                 turns = 0;
                 moved = machine().nic().pump();
             }
@@ -220,7 +220,7 @@ impl Worker {
     fn sleep(&self, microseconds: i64) {
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.mail.load(Ordering::SeqCst) {
-            let waits = self.index == 0 && machine().nic().waits();
+            let waits = machine().nic().waits();
             let nanoseconds = if waits { NAP_US * 1000 } else { microseconds * 1000 };
             let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
             let fd = self.event.as_raw_fd();

@@ -78,6 +78,12 @@ CALL(without_window)
 	return *(volatile uint64_t *)shared->host; /* ERROR without_window */
 }
 
+CALL(not_acquired)
+{
+	flexio_dev_window_config(FLEXIO_DEV_WINDOW_ENTITY_0, shared->window, shared->host_key);
+	return *(volatile uint64_t *)shared->host; /* ERROR not_acquired */
+}
+
 CALL(past_the_window)
 {
 	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);

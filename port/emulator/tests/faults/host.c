@@ -4,8 +4,8 @@
 
 #define FUNCTIONS(use)                                                                       \
 	use(all_is_well) use(past_the_block) use(across_the_end) use(freed_memory)           \
-	use(without_window) use(past_the_window) use(old_pointer) use(unaligned)             \
-	use(deep_stack) use(no_fence) use(no_fence_after_data) use(old_index) use(overrun)
+	use(without_window) use(not_acquired) use(past_the_window) use(old_pointer)          \
+	use(unaligned) use(deep_stack) use(no_fence) use(no_fence_after_data) use(old_index) use(overrun)
 #define DECLARE(name) extern flexio_func_t name;
 #define ENTRY(name) { #name, &name },
 FUNCTIONS(DECLARE)
