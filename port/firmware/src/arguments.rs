@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use dpa_model::{Choice, NicConfig, Options, Order, PaperWorkload};
+use dpa_model::{Choice, NicConfig, Options, Order};
 
 pub(crate) struct Arguments(String);
 
@@ -44,13 +44,18 @@ impl Arguments {
         value
     }
 
-    /// The workload to send without a stream.
-    pub(crate) fn workload(&self) -> PaperWorkload {
-        self.choice("workload")
+    /// The word's place among those that are allowed; without it the first.
+    pub(crate) fn one_of(&self, name: &str, allowed: [&str; 2]) -> usize {
+        let Some(text) = self.get(name) else { return 0 };
+        let place = allowed.iter().position(|word| *word == text);
+        place.unwrap_or_else(|| {
+            crate::refuse(format_args!("{name}={text}: {}", allowed.join(" or ")))
+        })
     }
 
     /// The NIC's configuration; `workers` of them run slices.
-    pub(crate) fn config(&self, workers: usize, order: Order) -> NicConfig {
+    pub(crate) fn config(&self, workers: usize) -> NicConfig {
+        let order = [Order::Stamped, Order::Free][self.one_of("order", ["stamped", "free"])];
         let (queue, receives) = (self.number("queue", 256), self.number("receives", 512));
         NicConfig {
             handlers: self.number("handlers", 1),
@@ -69,7 +74,7 @@ impl Arguments {
             completion_ring: 2 * queue,
             regions: 16,
             options: Options {
-                fast_path: self.workload().fast_path(self.choice("fast")),
+                fast_path: self.choice("fast"),
                 removal: self.choice("removal"),
                 barrier: self.choice("barrier"),
                 domains: self.choice("domains"),

@@ -1,12 +1,13 @@
 //! The card's side of dpamatch as a program for a RISC-V machine without an operating system.
 //!
 //! Hart 0 is the leader. Harts `1..harts` run one slice of each block each. Host and wire are on
-//! the leader's hart, or with `ends=apart` on harts of their own behind the workers.
+//! the leader's hart, or with `ends=apart` on a hart of their own behind the workers.
 //!
 //! The command line, words of the form `name=value`:
-//! - `workload=NC|WC-FP|WC-SP` sends windows of messages (`windows`, `window`);
-//! - `stream=FILE` plays a recorded stream, `out=FILE` gets the outcomes;
-//! - `senders=N`: N senders take turns at a workload's messages, each with its own source;
+//! - `stream=FILE` is played, `out=FILE` gets the outcomes;
+//! - `order=free`: messages and commands are taken as they come, not as they were issued;
+//! - `batch=N`: after each N operations the card does all its work;
+//! - `warm=N`: observers start to count after N batches;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `fast`, `removal`, `barrier`, `domains`, `early`, `shared`, `bins`, `receives`,
 //!   `unexpected`, `queue`, `queues`, `comms`: see `NicConfig`;
@@ -18,18 +19,20 @@ extern crate alloc;
 
 mod arguments;
 mod play;
-mod roles;
 mod start;
-mod windows;
 
 use alloc::ffi::CString;
+use alloc::vec::Vec;
 use core::fmt;
 
-use dpa_model::{CommId, Hints, HostPort, Leader, Nic, Order, Outcome, Round};
-use dpamatch_player::Arena;
+use dpa_model::{Nic, Outcome, Round};
+use dpamatch_player::{Arena, Player};
+use semihosting::fs::File;
+use semihosting::io::Read;
 use semihosting::println;
 
 use arguments::Arguments;
+use play::Ends;
 
 #[global_allocator]
 static HEAP: Arena<16> = Arena::empty();
@@ -54,36 +57,39 @@ extern "C" fn main() -> ! {
     let arguments = Arguments::read();
     arguments.get("weaken").map(weaken);
     let harts = arguments.number("harts", 1);
-    let apart = match arguments.get("ends") {
-        None | Some("leader") => false,
-        Some("apart") => true,
-        Some(other) => refuse(format_args!("ends={other}: leader or apart")),
-    };
-    let stream = arguments.get("stream");
-    let order = if stream.is_some() { Order::Stamped } else { Order::Free };
-    if !(1..start::HARTS_MOST - 9).contains(&harts) {
+    let apart = arguments.one_of("ends", ["leader", "apart"]) == 1;
+    if !(1..start::HARTS_MOST).contains(&harts) {
         refuse(format_args!("harts={harts} is out of range"));
     }
-    let config = arguments.config(harts, order);
-    let mut nic = match Nic::new(&config) {
+    let (batch, warm) = (arguments.number("batch", usize::MAX), arguments.number("warm", 0));
+    if batch == 0 {
+        refuse(format_args!("batch=0 is out of range"));
+    }
+    let config = arguments.config(harts);
+    let Nic { mut leader, workers, host, sender } = match Nic::new(&config) {
         Ok(nic) => nic,
         Err(error) => refuse(format_args!("{error}")),
     };
     println!("tables: {} bytes", HEAP.taken());
-    for comm in 0..config.communicators {
-        create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
+    let file = arguments.get("stream").unwrap_or_default();
+    let Some(mut player) = Player::new(host, sender, &read(file)) else {
+        refuse(format_args!("{file} is no stream"))
+    };
+    let created =
+        player.create(config.bins as u32, &mut || while leader.round(1) == Round::Worked {});
+    if let Err(error) = created {
+        refuse(format_args!("{error}"));
     }
     start::mark::<{ start::SET_UP }>();
     let taken = HEAP.taken();
-    let outcomes = match stream {
-        Some(file) => play::run(nic, harts, apart, file),
-        None => windows::run(nic, harts, apart, &arguments),
-    };
+    let ends = Ends { player, batch, warm };
+    let player = play::run(&mut leader, workers, ends, (harts, apart));
     println!("heap during the run: {} bytes", HEAP.taken() - taken);
+    println!("sent on to software: {}", player.forwarded());
     if let Some(file) = arguments.get("out") {
-        write(file, &outcomes);
+        write(file, player.outcomes());
     }
-    println!("outcomes: {}", outcomes.len() / Outcome::RECORD_BYTES);
+    println!("outcomes: {}", player.outcomes().len() / Outcome::RECORD_BYTES);
     #[cfg(dpamatch_faults)]
     println!("weakened: {}", dpa_model::CAME_BY.load(core::sync::atomic::Ordering::Relaxed));
     semihosting::process::exit(0)
@@ -99,21 +105,19 @@ fn weaken(place: &str) {
     }
 }
 
-/// Creates a communicator's tables before the run.
-fn create(leader: &mut Leader, host: &mut HostPort, comm: CommId, bins: u32) {
-    let asked = host.create(comm, bins, Hints::default(), 0);
-    while leader.round(1) == Round::Worked {}
-    let mut offloaded = false;
-    while let Some(event) = host.poll() {
-        offloaded |= matches!(event, dpa_model::Event::Created { offloaded: true, .. });
-    }
-    if asked.is_err() || !offloaded {
-        refuse(format_args!("no tables for communicator {}", comm.0));
-    }
-}
-
 fn path(name: &str) -> CString {
     CString::new(name).unwrap_or_else(|_| refuse(format_args!("{name:?} is no file name")))
+}
+
+fn read(name: &str) -> Vec<u8> {
+    let failed = || -> ! { refuse(format_args!("cannot read {name}")) };
+    let Ok(mut open) = File::open(path(name)) else { failed() };
+    let Ok(length) = open.metadata().map(|data| data.len() as usize) else { failed() };
+    let mut bytes = alloc::vec![0; length];
+    if open.read_exact(&mut bytes).is_err() {
+        failed();
+    }
+    bytes
 }
 
 fn write(name: &str, bytes: &[u8]) {

@@ -1,75 +1,112 @@
-//! Plays a recorded stream, with the ends on the leader's hart or on one of their own.
+//! Plays a recorded stream. Hart 0 leads, and every further hart runs a slice of each block. Host
+//! and wire are on hart 0, or on the first hart behind the workers.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::{Acquire, Release};
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
-use dpa_model::{Leader, Nic, Round};
+use dpa_model::{Leader, Round, Worker};
 use dpamatch_player::Player;
-use semihosting::fs::File;
-use semihosting::io::Read;
-use semihosting::println;
 
-use crate::roles::{Role, assign, ends_are_done, stop_workers};
-use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
+use crate::start::{COUNT_FROM, COUNT_TO, HARTS_MOST, mark, start_harts, wait};
 
-fn read(file: &str) -> Vec<u8> {
-    let failed = || -> ! { crate::refuse(format_args!("cannot read {file}")) };
-    let Ok(mut open) = File::open(crate::path(file)) else { failed() };
-    let Ok(length) = open.metadata().map(|data| data.len() as usize) else { failed() };
-    let mut bytes = alloc::vec![0; length];
-    if open.read_exact(&mut bytes).is_err() {
-        failed();
-    }
-    bytes
+/// Marks of this program; numbers below 1,000 are the card's steps.
+mod marks {
+    /// Host and wire work.
+    pub(super) const ENDS: u32 = 1000;
+    /// The leader looks for work.
+    pub(super) const LEAD: u32 = 1001;
+    /// A worker looks for work.
+    pub(super) const IDLE: u32 = 1002;
 }
 
-fn play(player: &mut Player, mut wait: impl FnMut()) {
-    if let Err(error) = player.play(&mut wait) {
-        crate::refuse(format_args!("{error}"));
+/// Host and wire.
+pub(crate) struct Ends {
+    pub(crate) player: Player,
+    /// Operations until the card may do all its work.
+    pub(crate) batch: usize,
+    /// Batches before counting starts.
+    pub(crate) warm: usize,
+}
+
+impl Ends {
+    fn play(&mut self, mut card: impl FnMut()) {
+        for batch in 0.. {
+            if batch == self.warm {
+                mark::<COUNT_FROM>();
+                mark::<{ marks::ENDS }>();
+            }
+            match self.player.feed(self.batch, &mut card) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => crate::refuse(format_args!("{error}")),
+            }
+        }
+        mark::<COUNT_TO>();
+        if let Err(error) = self.player.finish(&mut card) {
+            crate::refuse(format_args!("{error}"));
+        }
     }
 }
 
-static PLAYER: AtomicPtr<Player> = AtomicPtr::new(core::ptr::null_mut());
+static WORKERS: [AtomicPtr<Worker>; HARTS_MOST] =
+    [const { AtomicPtr::new(null_mut()) }; HARTS_MOST];
+static ENDS: AtomicPtr<Ends> = AtomicPtr::new(null_mut());
+static PLAYED: AtomicBool = AtomicBool::new(false);
 
-/// Plays the stream in `file`; returns the outcomes.
-pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
-    let Nic { mut leader, workers, host, sender } = nic;
+/// Plays the stream on `harts` harts, and on one more for its `ends` if they are `apart`.
+pub(crate) fn run(
+    leader: &mut Leader,
+    workers: Vec<Worker>,
+    ends: Ends,
+    (harts, apart): (usize, bool),
+) -> &'static Player {
     for worker in workers {
-        assign(worker.index(), Role::Worker(worker));
+        WORKERS[worker.index()].store(Box::into_raw(Box::new(worker)), Release);
     }
-    let Some(mut player) = Player::new(host, sender, &read(file)) else {
-        crate::refuse(format_args!("{file} is no stream"))
-    };
-    mark::<COUNT_FROM>();
+    let ends = Box::into_raw(Box::new(ends));
+    ENDS.store(ends, Release);
+    start_harts(harts + usize::from(apart));
     if apart {
-        let end = move || {
-            play(&mut player, wait);
-            PLAYER.store(Box::into_raw(Box::new(player)), Release);
-        };
-        assign(harts, Role::End(Box::new(end)));
-        start_harts(harts + 1);
-        while !ends_are_done(1) {
+        mark::<{ marks::LEAD }>();
+        while !PLAYED.load(Acquire) {
             if leader.round(harts) == Round::Idle {
                 wait();
             }
         }
-        // SAFETY: the end made it from a box and is done; the swap gives it out once.
-        player = *unsafe { Box::from_raw(PLAYER.swap(core::ptr::null_mut(), Acquire)) };
     } else {
-        start_harts(harts);
-        play(&mut player, || settle(&mut leader, harts));
+        // SAFETY: it comes from a box, and no other hart plays.
+        unsafe { &mut *ends }.play(|| {
+            mark::<{ marks::LEAD }>();
+            while leader.round(harts) == Round::Worked {}
+            mark::<{ marks::ENDS }>();
+        });
+        PLAYED.store(true, Relaxed);
     }
-    mark::<COUNT_TO>();
-    stop_workers();
-    println!("sent on to software: {}", player.forwarded());
-    let outcomes = player.outcomes().to_vec();
-    core::mem::forget((leader, player));
-    outcomes
+    // SAFETY: it comes from a box, and whoever played is done.
+    &unsafe { &*ends }.player
 }
 
-/// Runs blocks until the NIC is idle.
-fn settle(leader: &mut Leader, harts: usize) {
-    while leader.round(harts) == Round::Worked {}
+/// Entry of every hart but 0, once started.
+#[unsafe(no_mangle)]
+extern "C" fn further_hart(hart: usize) {
+    let worker = WORKERS[hart].load(Acquire);
+    if worker.is_null() {
+        // SAFETY: `run` made it from a box, and only this hart plays.
+        unsafe { &mut *ENDS.load(Acquire) }.play(wait);
+        PLAYED.store(true, Release);
+        return;
+    }
+    // SAFETY: `run` made it from a box for this hart.
+    let worker = unsafe { &mut *worker };
+    mark::<{ marks::IDLE }>();
+    while !PLAYED.load(Relaxed) {
+        if worker.round() {
+            mark::<{ marks::IDLE }>();
+        } else {
+            wait();
+        }
+    }
 }

@@ -15,6 +15,8 @@ pub struct Player {
     pub feeder: Feeder,
     software: Software,
     operations: Vec<Operation>,
+    /// The next of them.
+    next: usize,
     outcomes: Vec<u8>,
 }
 
@@ -26,7 +28,7 @@ impl Player {
         let operations = operations.filter(|_| rest.is_empty())?;
         let outcomes = Vec::with_capacity(2 * operations.len() * Outcome::RECORD_BYTES);
         let (feeder, software) = (Feeder::new(host, sender), Software::default());
-        Some(Self { feeder, software, operations, outcomes })
+        Some(Self { feeder, software, operations, next: 0, outcomes })
     }
 
     /// Creates tables of `bins` bins for each of the stream's communicators.
@@ -51,11 +53,33 @@ impl Player {
     /// # Errors
     /// What went wrong.
     pub fn play(&mut self, wait: &mut dyn FnMut()) -> Result<(), String> {
-        for index in 0..self.operations.len() {
+        while self.feed(usize::MAX, wait)? {}
+        self.finish(wait)
+    }
+
+    /// Feeds the next `count` operations, waits, and collects results. Returns whether more
+    /// operations follow.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn feed(&mut self, count: usize, wait: &mut dyn FnMut()) -> Result<bool, String> {
+        let end = self.next.saturating_add(count).min(self.operations.len());
+        for index in self.next..end {
             let operation = self.operations[index];
             let fed = self.issue(&operation, wait);
             fed.map_err(|error| format!("operation {index}: {error}"))?;
         }
+        self.next = end;
+        wait();
+        self.collect()?;
+        Ok(end < self.operations.len())
+    }
+
+    /// Waits for all results.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn finish(&mut self, wait: &mut dyn FnMut()) -> Result<(), String> {
         while !self.feeder.try_flush() {
             wait();
             self.collect()?;

@@ -10,7 +10,7 @@ use std::thread;
 use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
-use crate::job::{Ends, Job, OUT};
+use crate::job::{Ends, Job, OUT, STREAM, WARM_UP};
 use crate::kit;
 use crate::rv64::{Image, Setup};
 
@@ -32,31 +32,21 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             (Ends::Apart, harts, ""),
             (Ends::Apart, 32, "queue=32 removal=deferred domains=paper"),
         ] {
-            let workload = |workload| {
-                Job::workload(workload, (harts, handlers), ends, (windows, 128), options)
-            };
-            jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
-        }
-        // Two senders have a completion queue each, or share the last.
-        for (ends, options) in
-            [(Ends::Leader, "queues=3"), (Ends::Apart, "queues=3"), (Ends::Apart, "queues=1")]
-        {
-            let workload = |workload| {
-                Job::workload_from(2, workload, (harts, harts), ends, (windows, 128), options)
-            };
-            jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
+            jobs.extend(PaperWorkload::ALL.iter().map(|&workload| {
+                let job = Job::workload(workload, (windows + WARM_UP, 128));
+                job.on((harts, handlers), ends, options)
+            }));
         }
         for seed in 0..streams {
-            let profile = PROFILES[seed as usize % PROFILES.len()];
+            let stream = Job::stream(PROFILES[seed as usize % PROFILES.len()], seed, events);
             let ends = if seed % 2 == 0 { Ends::Leader } else { Ends::Apart };
             let handlers = if seed % 3 == 0 { 32 } else { harts };
-            let stream = (profile, seed, events);
-            jobs.push(Job::stream(stream, (harts, handlers), ends, ""));
             // Tables that overflow: receives, or unexpected messages.
-            let room = if seed % 2 == 0 { (16, 512) } else { (512, 16) };
-            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, ""));
-            jobs.push(Job::stream_in(stream, (harts, handlers), ends, (512, 512), FULL));
-            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, FULL));
+            let few = ["receives=16 unexpected=512", "receives=512 unexpected=16"];
+            let few = few[seed as usize % 2];
+            for options in ["", few, FULL, &format!("{few} {FULL}")] {
+                jobs.push(stream.clone().on((harts, handlers), ends, options));
+            }
         }
     }
     jobs
@@ -99,7 +89,7 @@ pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, cra
         harts: job.harts,
         memory: 128 << 20,
         arguments: job.arguments.clone(),
-        files: job.files.clone(),
+        files: BTreeMap::from([(STREAM.to_owned(), job.stream.clone())]),
         ..setup
     };
     let outcome = crate::rv64::run(image, &setup);
@@ -147,9 +137,9 @@ const KIT: [&str; 4] = [
 /// Runs workloads and random streams with the matching engine on the emulated DPA.
 pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
     let workloads = PaperWorkload::ALL.iter().copied();
-    let mut jobs: Vec<Job> =
-        workloads.map(|workload| Job::workload_for_host(workload, (3, 128))).collect();
-    jobs.extend((0..4).map(|seed| Job::stream_for_host((PROFILES[seed as usize], seed, 700))));
+    let workloads = workloads.map(|workload| Job::workload(workload, (3, 128)));
+    let streams = (0..4).map(|seed| Job::stream(PROFILES[seed as usize], seed, 700));
+    let jobs: Vec<Job> = workloads.chain(streams).collect();
     let mut verdict = Verdict::default();
     for (number, job) in jobs.iter().enumerate() {
         let ran = kit::run(host, job, KIT[number % KIT.len()], folder)?;

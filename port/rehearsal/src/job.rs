@@ -1,6 +1,6 @@
 //! Jobs of the firmware, with the oracle's results.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use dpa_model::{CommId, MsgId, Outcome, PaperWorkload, Rank, RecvId, Selector};
 use dpamatch::engine::Oracle;
@@ -18,26 +18,21 @@ pub const OUT: &str = "outcomes.bin";
 pub const STREAM: &str = "stream.bin";
 
 /// `windows` windows of `window` messages, one event after another.
-fn events(
-    workload: PaperWorkload,
-    senders: usize,
-    (windows, window): (usize, usize),
-) -> Vec<Event> {
-    let comm = CommId(0);
-    let source = |index: usize| Rank::new(1 + (index % senders) as u32).unwrap_or_default();
+fn events(workload: PaperWorkload, (windows, window): (usize, usize)) -> Vec<Event> {
+    let (comm, source) = (CommId(0), Rank::new(1).unwrap_or_default());
     let tag = |index: usize| workload.tag((index % window) as u16);
     let mut events = Vec::new();
     for first in (0..windows).map(|number| number * window) {
         events.extend((first..first + window).map(|index| Event::Post {
             recv: RecvId(index as u64),
             comm,
-            selector: Selector::new(source(index), tag(index)),
+            selector: Selector::new(source, tag(index)),
             size: None,
             coll: None,
         }));
         events.extend((first..first + window).map(|index| Event::Arrive {
             msg: MsgId(index as u64),
-            envelope: dpa_model::Envelope { comm, source: source(index), tag: tag(index) },
+            envelope: dpa_model::Envelope { comm, source, tag: tag(index) },
             bytes: None,
             coll: None,
         }));
@@ -45,12 +40,15 @@ fn events(
     events
 }
 
+/// A stream, with the oracle's outcomes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Job {
     pub name: String,
     pub harts: usize,
+    /// The firmware's command line.
     pub arguments: String,
-    pub files: BTreeMap<String, Vec<u8>>,
+    /// The contents of [`STREAM`].
+    pub stream: Vec<u8>,
     /// Expected contents of [`OUT`].
     pub expected: Vec<u8>,
     /// The events as text, one per line.
@@ -63,108 +61,48 @@ pub enum Ends {
     Apart,
 }
 
-impl Ends {
-    fn argument(self) -> &'static str {
-        match self {
-            Self::Leader => "ends=leader",
-            Self::Apart => "ends=apart",
-        }
-    }
-}
-
 impl Job {
-    /// A workload of `windows` windows after the warm-up. `options` are further words of the
-    /// command line.
-    pub fn workload(
-        workload: PaperWorkload,
-        harts_and_handlers: (usize, usize),
-        ends: Ends,
-        windows: (usize, usize),
-        options: &str,
-    ) -> Self {
-        Self::workload_from(1, workload, harts_and_handlers, ends, windows, options)
+    /// A workload of `windows` windows; the firmware counts after [`WARM_UP`] of them.
+    pub fn workload(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
+        let fast = if workload == PaperWorkload::SlowPath { "fast=off " } else { "" };
+        let arguments = format!("{fast}order=free batch={window} warm={}", 2 * WARM_UP);
+        Self::of(workload.name().to_owned(), arguments, &events(workload, (windows, window)))
     }
 
-    pub fn workload_from(
-        senders: usize,
-        workload: PaperWorkload,
-        (harts, handlers): (usize, usize),
-        ends: Ends,
-        (windows, window): (usize, usize),
-        options: &str,
-    ) -> Self {
-        let arguments = format!(
-            "firmware workload={} {} harts={harts} handlers={handlers} windows={windows} \
-             window={window} senders={senders} out={OUT} {options}",
-            workload.name(),
-            ends.argument(),
-        );
-        let events = events(workload, senders, (windows + WARM_UP, window));
-        Self {
-            harts: harts + if ends == Ends::Apart { 1 + senders } else { 0 },
-            arguments: arguments.trim_end().to_owned(),
-            files: BTreeMap::new(),
-            ..Self::for_host(workload.name().to_owned(), &events)
-        }
-    }
-
-    pub fn stream(
-        stream: (Profile, u64, u64),
-        (harts, handlers): (usize, usize),
-        ends: Ends,
-        options: &str,
-    ) -> Self {
-        let room = stream.2 as usize + 1;
-        Self::stream_in(stream, (harts, handlers), ends, (room, room), options)
-    }
-
-    /// A random stream for tables of the given sizes; software matches the overflow.
-    pub fn stream_in(
-        stream: (Profile, u64, u64),
-        (harts, handlers): (usize, usize),
-        ends: Ends,
-        (receives, unexpected): (usize, usize),
-        options: &str,
-    ) -> Self {
-        let (job, comms) = Self::random(stream);
-        let arguments = format!(
-            "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={comms} \
-             receives={receives} unexpected={unexpected} out={OUT} {options}",
-            ends.argument(),
-        );
-        Self {
-            harts: harts + usize::from(ends == Ends::Apart),
-            arguments: arguments.trim_end().to_owned(),
-            ..job
-        }
-    }
-
-    /// A workload for a host that plays streams.
-    pub fn workload_for_host(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
-        Self::for_host(workload.name().to_owned(), &events(workload, 1, (windows, window)))
-    }
-
-    /// A random stream for a host that plays streams.
-    pub fn stream_for_host(stream: (Profile, u64, u64)) -> Self {
-        Self::random(stream).0
-    }
-
-    /// A random stream, and the number of its communicators.
-    fn random((profile, seed, events): (Profile, u64, u64)) -> (Self, usize) {
+    /// A random stream.
+    pub fn stream(profile: Profile, seed: u64, events: u64) -> Self {
         let mut comms = HashMap::new();
-        let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
-        events.iter_mut().for_each(|event| renumber(event, &mut comms));
-        (Self::for_host(format!("{profile} {seed}"), &events), comms.len().max(1))
+        let mut list: Vec<Event> = Generator::new(seed, events, profile).collect();
+        list.iter_mut().for_each(|event| renumber(event, &mut comms));
+        let (comms, room) = (comms.len().max(1), events + 1);
+        let arguments = format!("comms={comms} receives={room} unexpected={room}");
+        Self::of(format!("{profile} {seed}"), arguments, &list)
     }
 
-    fn for_host(name: String, events: &[Event]) -> Self {
+    fn of(name: String, arguments: String, events: &[Event]) -> Self {
         Self {
             name,
-            files: BTreeMap::from([(STREAM.to_owned(), records(events))]),
+            harts: 1,
+            arguments,
+            stream: records(events),
             expected: oracle(events),
             events: events.iter().map(|event| format!("{event}\n")).collect(),
-            ..Self::default()
         }
+    }
+
+    /// The job for the firmware. `options` are further words of the command line, and replace the
+    /// job's own.
+    pub fn on(self, (harts, handlers): (usize, usize), ends: Ends, options: &str) -> Self {
+        let (ends, more) = match ends {
+            Ends::Leader => ("leader", 0),
+            Ends::Apart => ("apart warm=0", 1),
+        };
+        let arguments = format!(
+            "firmware stream={STREAM} out={OUT} harts={harts} handlers={handlers} ends={ends} \
+             {options} {}",
+            self.arguments
+        );
+        Self { harts: harts + more, arguments, ..self }
     }
 
     /// The difference to the oracle's outcomes, if any.

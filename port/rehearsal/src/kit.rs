@@ -79,7 +79,7 @@ pub fn run(
     folder: &Path,
 ) -> std::io::Result<Result<String, String>> {
     let out = folder.join(OUT);
-    fs::write(folder.join(STREAM), &job.files[STREAM])?;
+    fs::write(folder.join(STREAM), &job.stream)?;
     let mut command = Command::new(host);
     command.arg(folder.join(STREAM)).arg(&out);
     for option in options.split_whitespace() {

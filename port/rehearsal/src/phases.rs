@@ -32,12 +32,8 @@ dpamatch_vocabulary::choices! {
         Boundary = "boundary",
         /// The card's work to post a receive.
         Post = "post, card",
-        /// The host's work to post a receive.
-        HostPost = "post, host",
-        /// The wire's end sends.
-        Send = "send",
-        /// The host reads results.
-        HostDrain = "results, host",
+        /// Host and wire.
+        Ends = "host and wire",
         /// A hart waits for another inside a block.
         Wait = "wait",
         /// A hart looks for work.
@@ -64,7 +60,7 @@ pub fn marks() -> Vec<Mark> {
     for &step in StepKind::ALL {
         marks[step as usize] = of_step(step);
     }
-    let own = [Phase::HostPost, Phase::Send, Phase::Boundary, Phase::HostDrain, Phase::Idle];
+    let own = [Phase::Ends, Phase::Boundary, Phase::Idle];
     for (number, phase) in (1000..).zip(own) {
         marks[number] = Mark::Leave(phase as u8);
     }

@@ -39,7 +39,8 @@ pub struct NotCounted(pub(crate) String, pub(crate) String);
 
 fn job(workload: PaperWorkload, harts: usize, handlers: usize, options: &str) -> Job {
     let options = format!("receives=1024 queue=512 bins=512 {options}");
-    Job::workload(workload, (harts, handlers), Ends::Leader, (WINDOWS, WINDOW), &options)
+    let job = Job::workload(workload, (WINDOWS + WARM_UP, WINDOW));
+    job.on((harts, handlers), Ends::Leader, &options)
 }
 
 fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
@@ -73,7 +74,7 @@ pub const STACK_MOST: u64 = 8 << 10;
 
 /// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
 pub fn stack_for_setting_up(image: &Image) -> u64 {
-    let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
+    let job = Job::workload(PaperWorkload::NoConflict, (1, 128)).on((8, 8), Ends::Leader, "");
     let setup = Setup { marks: marks(), ..Setup::default() };
     used(image, 0, interpret(image, &job, setup).1.lowest_before)
 }
@@ -139,12 +140,13 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     let of = |image: &Image| -> Result<f64, NotCounted> {
         let job = job(PaperWorkload::NoConflict, 1, 8, "");
         let run = count(image, &job)?;
-        Ok(per_message(run.by_phase.iter().map(|(_, count)| count.instructions).sum()))
+        let card = run.by_phase.iter().filter(|(phase, _)| *phase != Phase::Ends);
+        Ok(per_message(card.map(|(_, count)| count.instructions).sum()))
     };
     let (with, without) = (of(marked)?, of(plain)?);
     let difference = format!(
         "\nMarks change the code by {:+.2} % (NC, N=8, one hart: {with:.1} and {without:.1} \
-         instructions, host and wire included; windows of {WINDOW}, {WARM_UP} of them to warm up).",
+         instructions on the card; windows of {WINDOW}, {WARM_UP} of them to warm up).",
         (with / without - 1.0) * 100.0
     );
     line(&mut text, &difference);

@@ -8,7 +8,7 @@ use dpa_model::step::StepKind;
 use dpamatch::stream::Profile;
 
 use crate::check::interpret;
-use crate::job::{Ends, Job};
+use crate::job::{Ends, Job, WARM_UP};
 use crate::phases::marks;
 use crate::report::NotCounted;
 use crate::rv64::{CacheSetup, Count, Image, Setup};
@@ -56,7 +56,8 @@ fn workloads(options: &[&str]) -> Vec<Job> {
         for harts in HARTS {
             let options = format!("receives=512 queue=512 bins=512 {options}");
             let job = |workload| {
-                Job::workload(workload, (harts, harts), Ends::Leader, (4, 128), &options)
+                let job = Job::workload(workload, (4 + WARM_UP, 128));
+                job.on((harts, harts), Ends::Leader, &options)
             };
             jobs.extend([PaperWorkload::NoConflict, PaperWorkload::FastPath].map(job));
         }
@@ -66,7 +67,7 @@ fn workloads(options: &[&str]) -> Vec<Job> {
 
 fn streams(options: &str) -> [Job; 4] {
     let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
-    profiles.map(|profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, options))
+    profiles.map(|profile| Job::stream(profile, 1, 2000).on((8, 8), Ends::Leader, options))
 }
 
 /// Sums of one pair, for a line fitted over the harts.

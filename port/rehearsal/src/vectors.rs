@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dpamatch::stream::Profile;
 
-use crate::job::{Job, STREAM};
+use crate::job::Job;
 
 /// Streams per profile, and events per stream.
 const SEEDS: u64 = 4;
@@ -18,9 +18,9 @@ pub fn write(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for profile in [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Deep, Profile::Keys] {
         for seed in 0..SEEDS {
-            let job = Job::stream_for_host((profile, seed, EVENTS));
+            let job = Job::stream(profile, seed, EVENTS);
             let name = format!("{profile}-{seed}");
-            fs::write(folder.join(format!("{name}.stream.bin")), &job.files[STREAM])?;
+            fs::write(folder.join(format!("{name}.stream.bin")), &job.stream)?;
             fs::write(folder.join(format!("{name}.outcomes.bin")), &job.expected)?;
             fs::write(folder.join(format!("{name}.stream.txt")), &job.events)?;
             count += 1;

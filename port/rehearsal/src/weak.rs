@@ -49,14 +49,11 @@ impl Kind {
         match self {
             Self::Workload(workload) => {
                 options += " receives=64";
-                // Two senders with a completion queue each, in every second run with ends apart.
-                let senders = if seed % 4 == 3 { 2 } else { 1 };
-                options += " queues=3";
-                Job::workload_from(senders, workload, (8, handlers), ends, (2, 32), &options)
+                Job::workload(workload, (4, 32)).on((8, handlers), ends, &options)
             }
             Self::Stream => {
                 let profile = [Profile::Mixed, Profile::Hot, Profile::Wild][seed as usize % 3];
-                Job::stream((profile, seed, 120), (8, handlers), ends, &options)
+                Job::stream(profile, seed, 120).on((8, handlers), ends, &options)
             }
         }
     }

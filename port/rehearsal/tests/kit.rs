@@ -24,14 +24,14 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
     assert!(verdict.wrong.is_empty(), "{verdict}");
     assert_eq!(verdict.runs, 7);
     // One message in three is longer than the eager limit.
-    let stream = Job::stream_for_host((Profile::Mixed, 0, 300));
+    let stream = Job::stream(Profile::Mixed, 0, 300);
     let said = kit::run(&host, &stream, "workers=2", &folder()).expect("a run");
     assert_eq!(said.as_deref(), Ok("141 messages, 46 of them by rendezvous\n"));
     let mut wrong = stream;
     wrong.expected[8] ^= 1;
     let noticed = kit::run(&host, &wrong, "", &folder()).expect("a run");
     assert_eq!(noticed, Err("outcome 0 is not the oracle's".to_owned()));
-    let job = Job::workload_for_host(PaperWorkload::FastPath, (1, 8));
+    let job = Job::workload(PaperWorkload::FastPath, (1, 8));
     for (options, why) in [
         ("workers=17", "host: 1 to 16 workers, and a queue whose depth is a power of two"),
         ("queue=24", "host: 1 to 16 workers, and a queue whose depth is a power of two"),
