@@ -196,6 +196,36 @@ fn a_reflector_sends_each_answer_back() {
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
+/// Three frames go to and fro between two programs until one has counted 50 of them.
+#[test]
+fn two_programs_answer_each_other() {
+    let program = build("examples", "counter");
+    let [socket, input] = ["link", "three.pcap"].map(|name| prefix().join(name));
+    let frames = [1, 2, 3].map(|number| frame(number, false));
+    std::fs::write(&input, file(&frames)).expect("a file of frames");
+    // A socket that a program left there when it ended.
+    let _ = std::fs::remove_file(&socket);
+    drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket"));
+    let [one, other] = ["one.pcap", "other.pcap"].map(|name| prefix().join(name));
+    let wire = |out: &Path| format!("link:path={},out={}", socket.display(), out.display());
+    let mut second = Command::new(&program);
+    let mut second =
+        second.arg("1000000").env("DPA_WIRE", wire(&other)).spawn().expect("a program");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut first = Command::new(&program);
+    let input = format!("{},in={}", wire(&one), input.display());
+    let said = text(&run(first.arg("50").env("DPA_WIRE", input)).stdout);
+    second.kill().and_then(|()| second.wait()).expect("its end");
+    let count: usize = said.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    assert!(count >= 50, "{said}");
+    for (out, swapped) in [(one, true), (other, false)] {
+        let right: Vec<_> = (0..45).map(|at| frame(1 + at % 3, swapped)).collect();
+        assert!(std::fs::read(out).expect("answers").starts_with(&file(&right)));
+    }
+    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
+    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
+}
+
 /// Both sides of a comparison answer as many frames, from a file that repeats.
 #[test]
 fn a_handler_and_a_loop_by_hand_are_timed() {

@@ -3,6 +3,7 @@
 //! | wire | where frames come from |
 //! |---|---|
 //! | `pcap` | only from a file |
+//! | `link` | from another program with the same `path=FILE`, a socket, which gets what this sends |
 //! | `loop`, `reflect` | what the device part sends comes back, as it is or with addresses swapped |
 //!
 //! | option | meaning |
@@ -14,8 +15,10 @@
 //! | `rules=N` | a frame without a rule waits for the N-th rule that receives; 1 by default |
 //! | `handlers=N` | no frame comes before N handlers run |
 
+mod link;
 mod pcap;
 
+use link::Link;
 use pcap::{Reader, Writer};
 use std::collections::VecDeque;
 
@@ -39,6 +42,7 @@ pub(crate) struct Wires {
     refused: Option<Vec<u8>>,
     last: Vec<u8>,
     back: Option<Back>,
+    link: Option<Link>,
     /// Frames that come at once.
     pub(crate) burst: usize,
     /// Rules that receive, without which no frame comes.
@@ -54,7 +58,7 @@ impl Wires {
         let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
         let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
         match kind {
-            "pcap" => {}
+            "pcap" | "link" => {}
             "loop" => wires.back = Some(Back::default()),
             "reflect" => wires.back = Some(Back { swaps: true, ..Back::default() }),
             _ => {
@@ -68,6 +72,7 @@ impl Wires {
             let result = match option.split_once('=') {
                 Some(("in", path)) => Reader::open(path).map(|made| wires.input = Some(made)),
                 Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
+                Some(("path", path)) => Link::open(path).map(|made| wires.link = Some(made)),
                 Some(("rules", count)) => number(count).map(|count| wires.rules = count),
                 Some(("handlers", count)) => number(count).map(|count| wires.handlers = count),
                 Some(("burst", count)) => number(count).map(|count| wires.burst = count.max(1)),
@@ -77,6 +82,9 @@ impl Wires {
             if let Err(why) = result {
                 crate::check::line(format_args!("DPA_WIRE: {why}"));
             }
+        }
+        if kind == "link" && wires.link.is_none() {
+            crate::check::line(format_args!("DPA_WIRE={text}: no link, which needs path=FILE"));
         }
         wires.input.iter_mut().for_each(|reader| reader.repeats = repeats);
         wires
@@ -88,6 +96,7 @@ impl Wires {
         }
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
+        let next = next.or_else(|| self.link.as_mut()?.next());
         frame.extend_from_slice(next.as_deref().unwrap_or_default());
         self.last = next.unwrap_or_default();
         !self.last.is_empty()
@@ -99,13 +108,15 @@ impl Wires {
     }
 
     pub(crate) fn waits(&self) -> bool {
-        self.refused.is_some() || self.running < self.handlers
+        let link = self.link.as_ref().is_some_and(Link::is_open);
+        link || self.refused.is_some() || self.running < self.handlers
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {
         if let Some(output) = &mut self.output {
             output.write(frame);
         }
+        self.link.iter_mut().for_each(|link| link.send(frame));
         if let Some(back) = &mut self.back
             && back.frames.len() < BACK
         {
