@@ -72,27 +72,3 @@ pub fn mape(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     }
     100.0 * sum / f64::from(count.max(1))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// No fitted point judges a prediction.
-    #[test]
-    fn every_point_has_its_use() {
-        for point in points() {
-            let used = match (point.series.name(), point.threads) {
-                (_, 1 | 2) => Use::Fitted,
-                ("WC-FP", 8 | 16 | 32) => Use::Later,
-                _ => Use::Clean,
-            };
-            assert_eq!(point.used, used, "{point:?}");
-        }
-    }
-
-    #[test]
-    fn nine_points_are_clean() {
-        let count = |wanted| points().filter(|point| point.used == wanted).count();
-        assert_eq!((count(Use::Fitted), count(Use::Clean), count(Use::Later)), (6, 9, 3));
-    }
-}

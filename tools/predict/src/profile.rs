@@ -381,30 +381,3 @@ fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileEr
     table[section][field] = new;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cycle_is_as_long_as_the_clock_says() {
-        let text = Profile::text("bluefield3").expect("built in");
-        let profile = Profile::read(text, &["eus.clock_ghz=2.5".to_owned()]).expect("a clock");
-        assert_eq!(profile.costs().cycle, picos(0.4));
-    }
-
-    #[test]
-    fn values_of_every_type_are_put_into_the_text() {
-        let text = Profile::text("bluefield3").expect("built in");
-        let overrides =
-            ["eus.usable=7", "word.handover_ns = 12.5", "nic.barrier=lanes", "work.post_ns=3"]
-                .map(str::to_owned);
-        let put = override_text(text, &overrides).expect("good values");
-        let read = |text, overrides| Profile::read(text, overrides).expect("a good profile");
-        assert_eq!(read(&put, &[]), read(text, &overrides));
-        let changed = text.lines().zip(put.lines()).filter(|(old, new)| old != new);
-        assert_eq!(changed.count(), overrides.len());
-        let comments = |text: &str| text.matches('#').count();
-        assert_eq!(comments(&put), comments(text));
-    }
-}

@@ -2,10 +2,9 @@
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{self, Use, mape, points};
-use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
     FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Sequence, Setup, band, limits,
-    predict, sdr, series, simulate, write_chrome,
+    predict, sdr, series, simulate,
 };
 use dpamatch_vocabulary::PaperWorkload;
 
@@ -142,27 +141,6 @@ fn instructions_and_lines_are_charged_by_what_they_cost() {
 }
 
 #[test]
-fn a_number_that_matters_is_told_from_one_that_does_not() {
-    let text = Profile::text("bluefield3").expect("built in");
-    let names = ["host.remote_read_ns".to_owned(), "memory.l2_ns".to_owned()];
-    let mut told = Vec::new();
-    let note = |done, all| told.push((done, all));
-    let (base, trials) = sensitivity(text, &[], &setup(1, &[]), &names, note).expect("an answer");
-    assert_eq!(told, [(1, 2), (2, 2)]);
-    assert!((base.all - 5.41).abs() < 0.01, "as `accuracy` says: {base:?}");
-    // Sorted by effect: no message reads from a sender, so that number has none.
-    let [first, second] = &trials[..] else { panic!("two were asked for") };
-    assert_eq!((first.parameter.as_str(), first.value), ("memory.l2_ns", 35.0));
-    assert!(first.effect(base) > 2.0, "{first:?}");
-    assert_eq!(second.parameter, "host.remote_read_ns");
-    assert!(second.effect(base) < 0.01, "{second:?}");
-    for bad in ["word.handover_ns", "memory.l9_ns"] {
-        let answer = sensitivity(text, &[], &setup(1, &[]), &[bad.to_owned()], |_, _| ());
-        assert!(answer.is_err(), "{bad} is fitted, or none");
-    }
-}
-
-#[test]
 fn calibration_finds_the_profile_from_one_and_two_threads() {
     let mut base = setup(1, &[]);
     // Far from the right value.
@@ -190,19 +168,6 @@ fn calibration_finds_the_profile_from_one_and_two_threads() {
 fn traced(handlers: usize, seed: u64) -> Part {
     let offer = Offer::pattern(Pattern::Mixed { equal: 50, seed });
     predict(&setup(handlers, &[]), &offer, 100_000).expect("a good set-up").part
-}
-
-#[test]
-fn twice_the_same_bytes() {
-    let bytes = |seed| {
-        let part = traced(16, seed);
-        let mut trace = Vec::new();
-        write_chrome(&part, &mut trace).expect("a vector takes it");
-        (trace, format!("{:?} {:?} {:?}", part.outcome, part.handlers, part.matches))
-    };
-    let first = bytes(3);
-    assert_eq!(first, bytes(3));
-    assert_ne!(first, bytes(4), "another seed is another run");
 }
 
 #[test]
@@ -307,50 +272,11 @@ fn what_limits_is_what_hurts() {
 }
 
 #[test]
-fn gains_are_those_of_the_rates() {
-    let gain = |handlers| {
-        let setup = setup(handlers, &[]);
-        let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
-        let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
-        gains.into_iter().find(|gain| gain.limit == Limit::Eus).map(|gain| gain.gain)
-    };
-    let rate = |handlers| rate(&setup(handlers, &[]), DISTINCT);
-    assert_eq!(gain(4), Some(rate(8) / rate(4) - 1.0));
-    let most = setup(1, &[]).profile.eus.usable;
-    assert_eq!(gain(most - 1), Some(rate(most) / rate(most - 1) - 1.0));
-    assert_eq!(gain(most), None);
-}
-
-#[test]
-fn a_rate_beyond_every_value_is_said_to_be_so() {
-    let point = |threads| Measured { series: PaperWorkload::NoConflict, threads, rate: 1e6 };
-    let (_, fits) = calibrate(&setup(1, &[]), &[point(1), point(2)]).expect("all that is needed");
-    assert_eq!(fits.len(), 2);
-    assert!(fits.iter().all(|fit| fit.value == 0.0 && fit.predicted < 1e6), "{fits:?}");
-}
-
-#[test]
 fn the_serial_hand_over_bounds_many_handlers() {
     // Asymptote 1 / d of the published model.
     let slow = setup(190, &["driver.window=0", "word.handover_ns=200"]);
     let got = rate(&slow, DISTINCT);
     assert!(got < 5.0 && got > 4.0, "{got}, with one hand-over of 0.2 us per message");
-}
-
-#[test]
-fn rules_change_what_they_should() {
-    let at = |overrides: &[&str], offer| rate(&setup(32, overrides), offer);
-    let base = at(&["driver.window=0"], DISTINCT);
-    assert!(at(&["driver.window=0", "rules.overlap=never"], DISTINCT) < base);
-    assert!(
-        at(&["driver.window=0", "rules.placement=spread"], DISTINCT) >= base,
-        "fewer share a core"
-    );
-    assert!(
-        at(&["driver.window=0", "nic.barrier=lanes"], DISTINCT) > base,
-        "no read-modify-write passes from EU to EU"
-    );
-    assert!(at(&["driver.window=0", "memory.l2_ns=70"], DISTINCT) < base);
 }
 
 #[test]
@@ -367,53 +293,4 @@ fn tables_that_outgrow_the_caches_cost_more() {
     assert_eq!(dram(1024), 0, "64 KiB of receives stay in L2");
     // Most of 4 MiB of receives leave L3 before they are used again.
     assert!(dram(60_000) > 200_000, "{} ps a message", dram(60_000));
-}
-
-#[test]
-fn more_handlers_than_eus_are_refused() {
-    let error = predict(&setup(191, &[]), DISTINCT, 0).expect_err("there are 190");
-    assert_eq!(error.to_string(), "191 handlers, but the card has 190 usable execution units");
-}
-
-#[test]
-fn every_profile_reads_and_runs() {
-    for name in Profile::NAMES {
-        let profile = card(name, &[]);
-        assert_eq!(profile.name, name);
-        assert!(rate(&Setup::new(profile, 4), DISTINCT) > 0.1);
-    }
-    let text = Profile::text("generic").expect("built in");
-    for bad in [
-        "memory.l2_ns=-1",
-        "eus.issue_demand=2",
-        "work.poll_ns=soon",
-        "nic.barrier=maybe",
-        "rules.fence=block",
-        "eus.usable=0",
-        "nothing",
-    ] {
-        assert!(Profile::read(text, &[bad.to_owned()]).is_err(), "{bad} was taken");
-    }
-}
-
-/// A block's story has a clock: state times never fall, and the matches are the run's.
-#[test]
-fn a_block_has_a_story() {
-    let setup = setup(4, &[]);
-    let sequence = Sequence::window(Pattern::Distinct, 12, 8);
-    let told = dpamatch_predict::story(&setup, &sequence, 1).expect("a story");
-    let times: Vec<u64> = told.moments.iter().map(|moment| moment.at.expect("a clock")).collect();
-    assert!(times.is_sorted() && times[0] == 0 && times[times.len() - 1] > 0, "{times:?}");
-    let last = told.scenes.last().expect("a state");
-    let messages =
-        last.lanes.iter().map(|lane| told.messages[lane.message.expect("a message")].name);
-    assert_eq!(messages.collect::<Vec<_>>(), [4, 5, 6, 7]);
-    let took: Vec<u64> =
-        last.lanes.iter().map(|lane| told.receives[lane.took.expect("a receive")].name).collect();
-    assert_eq!(took, [4, 5, 6, 7]);
-    // The first block consumes four of twelve receives.
-    let held = told.scenes[0].bins.iter().map(|chain| chain.links.len()).sum::<usize>();
-    assert_eq!(held, 8);
-    let none = dpamatch_predict::story(&setup, &sequence, 3).expect("a story");
-    assert!(none.moments.is_empty());
 }
