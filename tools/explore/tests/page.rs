@@ -67,16 +67,5 @@ fn a_broken_rule_beside_the_kept_one() {
         for (moment, line) in moments.iter().zip(told.lines()) {
             assert!(line.ends_with(moment["text"].as_str().expect("a text")), "{line}");
         }
-        // The data that the page draws.
-        let lanes = scenes[scenes.len() - 1]["lanes"].as_array().expect("lanes");
-        assert_eq!(lanes.len(), 3);
-        assert!(lanes.iter().all(|lane| lane["phase"] == "done"), "{lanes:?}");
-        let booked = |scene: &serde_json::Value| {
-            let bins = scene["bins"].as_array().expect("bins");
-            let links = bins.iter().flat_map(|bin| bin["links"].as_array().expect("links"));
-            links.filter(|link| !link["booked_by"].as_array().expect("bits").is_empty()).count()
-        };
-        assert_eq!(booked(&scenes[0]), 0);
-        assert!(scenes.iter().any(|scene| booked(scene) > 0));
     }
 }

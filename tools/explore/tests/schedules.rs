@@ -1,8 +1,8 @@
 //! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Run, Setup, Turns, arrive, cancel, every, explore, fault, post,
-    replay, shorten, test_text,
+    Domains, Ending, FastPath, Run, Setup, Turns, arrive, cancel, explore, fault, post, replay,
+    test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -32,32 +32,6 @@ fn x5() -> (Setup, Ending) {
 }
 
 #[test]
-fn a_result_is_told_in_the_callers_names() {
-    let operations = vec![
-        post(10, 0, None, 1),
-        post(11, 1, None, 1),
-        cancel(11),
-        cancel(11),
-        arrive(20, 0, 0, 1),
-        arrive(21, 1, 0, 1),
-        arrive(22, 1, 0, 1),
-        arrive(23, 0, 0, 9),
-        post(12, 1, None, 1),
-        post(13, 0, None, 5),
-    ];
-    let setup = setup(operations, 2);
-    let right =
-        Ending { matches: vec![(10, 20), (12, 21)], posted: vec![13], unexpected: vec![23, 22] };
-    let report = explore(&setup, &right, 0, 20, false);
-    assert_eq!((report.schedules, report.violations), (20, 0), "{:?}", report.violation);
-    let wrong = Ending { posted: vec![], ..right };
-    assert_eq!(explore(&setup, &wrong, 0, 20, false).violations, 20);
-    let first = explore(&setup, &wrong, 5, 20, true);
-    assert_eq!((first.schedules, first.violations), (1, 1));
-    assert_eq!(first.violation.and_then(|found| found.seed), Some(5));
-}
-
-#[test]
 fn a_schedule_comes_again_from_its_text() {
     let (setup, expected) = x5();
     for seed in 1..30 {
@@ -68,41 +42,6 @@ fn a_schedule_comes_again_from_its_text() {
         let again = replay(&setup, &turns);
         assert_eq!((again.told, again.result), (run.told, run.result), "seed {seed}: {turns}");
     }
-}
-
-/// Handler 0 never waits, so without a preemption only the order of the other two is open.
-#[test]
-fn every_schedule_is_run_once() {
-    let (mut setup, expected) = x5();
-    setup.handlers = 3;
-    let report = every(&setup, &expected, 1, u64::MAX);
-    assert_eq!(report.violations, 0, "{:?}", report.violation);
-    assert_eq!(report.bounds.len(), 2);
-    assert_eq!(report.bounds[0], 2);
-    assert!(report.bounds[1] > 20 * report.bounds[0], "{:?}", report.bounds);
-    assert_eq!(report.schedules, report.bounds[1]);
-    assert!(!report.cut_short);
-    // Random schedules with as few preemptions find a subset.
-    assert!(report.paths.contains_key("clean clean slow-none"), "{:?}", report.paths);
-    assert!(report.paths.contains_key("clean slow slow-none"), "{:?}", report.paths);
-    // The limit equals the number of schedules, so none is cut off.
-    let just = every(&setup, &expected, 0, report.bounds[0]);
-    assert_eq!((just.cut_short, just.schedules), (true, report.bounds[0]));
-    assert!(!every(&setup, &expected, 0, report.bounds[0] + 1).cut_short);
-    let cut = every(&setup, &expected, 1, 10);
-    assert!(cut.cut_short && cut.schedules <= 10, "{cut:?}");
-}
-
-/// No schedule gives this result: every one is a violation, and the shortest has no turn.
-#[test]
-fn what_always_fails_needs_no_turns() {
-    let (setup, right) = x5();
-    let wrong = Ending { unexpected: vec![], ..right };
-    let found = explore(&setup, &wrong, 1, 1, true).violation.expect("every schedule is wrong");
-    assert!(!found.run.turns.is_empty());
-    let short = shorten(&setup, &wrong, &found);
-    assert!(short.run.turns.is_empty(), "{}", short.run.turns);
-    assert_eq!(short.what, found.what);
 }
 
 fn random(state: &mut u64, end: u64) -> u64 {
@@ -232,19 +171,6 @@ fn a_block_falls_into_domains() {
         let domains: Vec<usize> = last.lanes.iter().map(|lane| lane.domain).collect();
         assert_eq!(domains, expected, "{:?}", setup.operations);
     }
-}
-
-#[test]
-fn the_shortest_violation_is_told() {
-    let (setup, right) = x5();
-    let wrong = Ending { unexpected: vec![], ..right };
-    let lengths = (0..10).map(|seed| {
-        let one = explore(&setup, &wrong, seed, 1, false).violation.expect("it is wrong");
-        (one.run.turns.len(), one.run.told.len())
-    });
-    let shortest = lengths.min().expect("ten of them");
-    let told = explore(&setup, &wrong, 0, 10, false).violation.expect("all are wrong").run;
-    assert_eq!((told.turns.len(), told.told.len()), shortest);
 }
 
 /// The printed text equals the test in `pasted.rs`, which is compiled and run.
