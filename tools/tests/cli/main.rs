@@ -6,7 +6,6 @@ mod channels;
 mod compare;
 mod cost;
 mod errors;
-mod explore;
 #[cfg(target_os = "linux")]
 mod guard;
 mod help;
