@@ -1,7 +1,6 @@
-//! The handlers in virtual time against the oracle, and the commands around them.
+//! The handlers in virtual time against the oracle.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher};
@@ -86,79 +85,4 @@ fn recorded_programs_match_as_recorded() {
             setup.removal = Removal::Lazy;
         }
     }
-}
-
-fn dpamatch(arguments: &str) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    let output = command.args(arguments.split(' ')).output().expect("the program runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn results(arguments: &str) -> serde_json::Value {
-    let output = dpamatch(&format!("{arguments} --format json"));
-    let mut document: serde_json::Value = serde_json::from_str(&output).expect("JSON");
-    document["results"].take()
-}
-
-/// Domains do nothing where no two messages meet, and most where a quarter do; every other row
-/// has a rate, too.
-#[test]
-fn an_ablation_has_all_rows() {
-    let results = results("predict ablation --threads 8,16 --equal 0,25");
-    let rows = results["ablation"].as_array().expect("rows");
-    assert_eq!(rows.len(), 2 * (1 + 6 + 15 + 6 + 1));
-    let rate = |with: &str, share: &str| {
-        let row = rows.iter().find(|row| row["with"] == with && row["handlers"] == 16);
-        row.and_then(|row| row[share].as_f64()).unwrap_or_else(|| panic!("{with}, {share}"))
-    };
-    let [none, quarter] = ["0_percent_equal", "25_percent_equal"];
-    assert!(rate("domains", quarter) > 1.4 * rate("none", quarter));
-    assert!(rate("usual", quarter) > 1.4 * rate("usual but domains", quarter));
-    assert!(rate("all", none) < 1.4 * rate("usual but domains", none));
-    assert!(rate("removal + form", quarter) != rate("form", quarter));
-    for with in ["inline hashes + domains", "usual but inline hashes", "early check"] {
-        assert!(rate(with, none) > rate(with, quarter), "{with}");
-    }
-}
-
-/// Parts make the whole, and the same figure told twice is the same.
-#[test]
-fn tables_of_a_run_add_up() {
-    let of = |row: &serde_json::Value, name: &str| row[name].as_f64().expect("a number");
-    let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
-
-    let run = results("predict handlers --handlers 2 --workload wc-sp");
-    let rows = |name: &str| run[name].as_array().expect("rows").clone();
-    // Two handlers, 64 messages each.
-    let places = ["l1", "l2", "l3", "dram", "handed_over", "outside"];
-    for row in rows("accesses") {
-        let all: f64 = places.iter().map(|place| of(&row, place)).sum();
-        assert!(near(of(&row, "per_message") * 128.0, all), "{row}");
-    }
-    let time = |name: &str| rows(name).iter().map(|row| of(row, "time_us")).sum::<f64>();
-    assert!(time("accesses") > 0.0 && time("accesses") < time("times"), "{run}");
-    let percent: f64 = rows("times").iter().map(|row| of(row, "percent")).sum();
-    assert!((95.0..=100.5).contains(&percent), "{percent} % of the EUs' time");
-    for row in rows("handlers") {
-        // 1.8 GHz.
-        assert!((of(&row, "cycles") - 1800.0 * of(&row, "time_us")).abs() < 1.0, "{row}");
-    }
-    let rate = &results("predict --threads 2 --workload wc-sp")["rates"][0];
-    for row in rows("limits") {
-        let with = of(&row, "rate_msgs_per_us") / (1.0 + of(&row, "gain_percent") / 100.0);
-        assert!(near(with, of(rate, "rate_msgs_per_us")), "{row} {rate}");
-    }
-    assert!((1.0..100.0).contains(&of(rate, "eus_busy_percent")), "{rate}");
-    assert!(near(of(rate, "us_per_block") * of(rate, "rate_msgs_per_us"), 2.0), "{rate}");
-
-    let trace = "../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
-    let trace = format!("predict --threads 4 --trace {trace}");
-    let rate = &results(&trace)["rates"][0];
-    // At most four messages a block, and as few as one.
-    let messages = of(rate, "us_per_block") * of(rate, "rate_msgs_per_us");
-    assert!((1.0..=4.0).contains(&messages), "{rate}");
-    let said = dpamatch(&trace).split_whitespace().collect::<Vec<_>>().join(" ");
-    let what = "368 messages as fast as the wire brings them, 368 posts, 0 probes, 0 cancels";
-    assert!(said.contains(what), "{said}");
 }
