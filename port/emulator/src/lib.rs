@@ -45,6 +45,7 @@
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
+//! | `DPA_TRACE` | a file for a timeline of activations, doorbells and completions (Perfetto) |
 //! | `DPA_WATCHDOG_S` | seconds of an activation that are reported, 12 by default; 0: none |
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
@@ -59,3 +60,4 @@ mod handle;
 mod machine;
 mod slab;
 mod status;
+mod trace;

@@ -196,6 +196,58 @@ fn a_reflector_sends_each_answer_back() {
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
+/// Name and number of the events of each phase in a timeline, and the names of its threads.
+fn timeline(file: &Path) -> (Vec<(String, usize)>, Vec<String>) {
+    let bytes = std::fs::read(file).expect("a timeline");
+    let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).expect("an array");
+    let times: Vec<_> = events.iter().map(|event| event["ts"].as_f64().expect("a time")).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let mut found = std::collections::BTreeMap::new();
+    let mut threads = Vec::new();
+    for event in &events {
+        let [phase, name] = ["ph", "name"].map(|member| event[member].as_str().expect("a text"));
+        if phase == "M" {
+            threads.push(event["args"]["name"].as_str().expect("a text").to_owned());
+        }
+        let kind = name.split(' ').next().unwrap_or(name);
+        *found.entry(format!("{phase} {kind}")).or_insert(0) += 1;
+    }
+    (found.into_iter().collect(), threads)
+}
+
+#[test]
+fn a_timeline_has_each_activation_doorbell_and_completion() {
+    let [input, trace] = ["nine.pcap", "trace.json"].map(|name| prefix().join(name));
+    run(Command::new(build("examples", "hello")).arg("crash").env("DPA_TRACE", &trace));
+    let calls =
+        |count| [("B activation", count), ("E activation", count), ("M thread_name", count)];
+    let text_of = |events: &[(&str, usize)]| -> Vec<(String, usize)> {
+        events.iter().map(|&(name, count)| (name.to_owned(), count)).collect()
+    };
+    // A call after the crash does not begin.
+    let threads = ["add", "crash"].map(String::from).to_vec();
+    assert_eq!(timeline(&trace), (text_of(&calls(2)), threads));
+    let frames: Vec<_> = (0..9).map(|number| frame(number, false)).collect();
+    std::fs::write(&input, file(&frames)).expect("a file of frames");
+    let wire = format!("pcap:in={}", input.display());
+    let mut counter = Command::new(build("examples", "counter"));
+    run(counter.arg("9").env("DPA_WIRE", wire).env("DPA_TRACE", &trace));
+    let (events, threads) = timeline(&trace);
+    let count = |name: &str| events.iter().find(|(found, _)| found == name).map(|found| found.1);
+    assert_eq!((count("i ring"), count("i completion")), (Some(9), Some(9)), "{events:?}");
+    assert_eq!(count("B activation"), count("E activation"), "{events:?}");
+    assert_eq!(threads.iter().filter(|name| *name == "count").count(), 1);
+    // An activation of the handler arms its queue; a call does not.
+    let activations = count("B activation").unwrap_or(0);
+    assert_eq!(
+        count("i arm").map(|arms| arms + threads.len() - 1),
+        Some(activations),
+        "{events:?}"
+    );
+    let output = run(Command::new(build("examples", "hello")).env("DPA_TRACE", "/"));
+    assert!(text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "), "{}", text(&output.stderr));
+}
+
 /// Three frames go to and fro between two programs until one has counted 50 of them.
 #[test]
 fn two_programs_answer_each_other() {

@@ -99,6 +99,7 @@ impl Nic {
     /// Writes a completion and wakes the queue's thread if it is armed.
     pub(crate) fn complete(&mut self, cqn: u32, completion: &Completion) {
         let Some(cq) = self.cqs.get_mut(cqn) else { return };
+        crate::trace::completion(cqn, completion.opcode, completion.bytes);
         if cq.push(completion) {
             cq.wake();
         }
@@ -106,6 +107,7 @@ impl Nic {
 
     /// Arms a completion queue: the next completion after `index` wakes its thread.
     pub(crate) fn arm(&mut self, by: Option<&Unit>, index: u32, cqn: u32) {
+        crate::trace::doorbell(by, "arm", cqn, index);
         match self.cqs.get_mut(cqn) {
             Some(cq) => {
                 if let Some(consumed) = cq.is_behind(index) {

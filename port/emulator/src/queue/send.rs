@@ -72,6 +72,7 @@ pub(super) fn local(why: String) -> Undone {
 impl Nic {
     /// A doorbell: the NIC reads entries up to `index`.
     pub(crate) fn ring(&mut self, by: Option<&Unit>, index: u16, number: u32) {
+        crate::trace::doorbell(by, "ring", number, index.into());
         let Some(send) = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut()) else {
             let text = format_args!("no send queue {number:#x} to ring");
             return device(by, Fault::NoSuchQueue, text);

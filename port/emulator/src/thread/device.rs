@@ -126,7 +126,7 @@ extern "C" fn dpa_emulator_fence(space: c_int, before: c_int, _after: c_int) {
 }
 
 /// Nanoseconds since the first look.
-fn nanoseconds() -> u64 {
+pub(crate) fn nanoseconds() -> u64 {
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }

@@ -13,7 +13,7 @@ mod worker;
 
 pub(crate) use call::last_words;
 pub(crate) use crash::in_nic;
-pub(crate) use device::accessed;
+pub(crate) use device::{accessed, nanoseconds};
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
 pub(crate) use unit::Unit;

@@ -289,6 +289,7 @@ impl Worker {
             unit.state.store(state::RUNNING, Ordering::Release);
             own.activations.set(own.activations.get() + 1);
             own.begun.set(None);
+            crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
                 crate::check::line(format_args!("no memory for the stack of a thread"));
                 unit.process.end(ended::CRASH);
@@ -398,6 +399,7 @@ impl Worker {
         own.yielder.set(std::ptr::null());
         // SAFETY: as in `step`; no coroutine runs now.
         if let Some(mut coroutine) = unsafe { (*own.coroutine.get()).take() } {
+            crate::trace::ends(unit);
             if !coroutine.done() {
                 // SAFETY: the frames on the stack are those of C functions and of `body`, which
                 // owns nothing: nothing is leaked but the activation.

@@ -1,0 +1,80 @@
+//! A timeline for <https://ui.perfetto.dev>: activations and doorbells of each thread, completions
+//! of each queue. The file is a complete JSON text after each event.
+
+use crate::thread::{Unit, nanoseconds};
+use std::fmt::Arguments;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// The process that stands for the NIC: processes of the DPA count from 1.
+const NIC: u32 = 0;
+
+struct Timeline {
+    /// None after an error.
+    file: Option<File>,
+    /// Bytes of the text, but for its end.
+    bytes: u64,
+}
+
+static TIMELINE: LazyLock<Option<Mutex<Timeline>>> = LazyLock::new(|| {
+    let path = std::env::var("DPA_TRACE").ok()?;
+    let made = File::create(&path).map(|file| Mutex::new(Timeline { file: Some(file), bytes: 0 }));
+    made.map_err(|error| crate::check::line(format_args!("DPA_TRACE: {path}: {error}"))).ok()
+});
+
+/// Adds an event: a phase of the format, the process and the track, a name, and more members.
+fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: Arguments<'_>) {
+    let Some(timeline) = &*TIMELINE else { return };
+    let mut timeline = timeline.lock().unwrap_or_else(PoisonError::into_inner);
+    let begin = if timeline.bytes == 0 { "[" } else { "," };
+    let time = nanoseconds() as f64 / 1e3;
+    let mut text = format!(
+        "{begin}\n{{\"ph\":\"{phase}\",\"ts\":{time:.3},\"pid\":{process},\"tid\":{track},\
+         \"name\":\"{name}\"{more}}}"
+    );
+    let bytes = text.len() as u64;
+    text += "\n]\n";
+    let Some(file) = &timeline.file else { return };
+    match file.write_all_at(text.as_bytes(), timeline.bytes) {
+        Ok(()) => timeline.bytes += bytes,
+        Err(error) => {
+            crate::check::line(format_args!("DPA_TRACE: {error}"));
+            timeline.file = None;
+        }
+    }
+}
+
+fn track(unit: &Unit) -> (u32, u32) {
+    (unit.process.id, unit.id)
+}
+
+/// A thread begins an activation.
+pub(crate) fn begins(unit: &Unit) {
+    if unit.activations() == 1 {
+        let special = |letter: char| letter.is_control() || "\"\\".contains(letter);
+        let name = unit.name.replace(special, "_");
+        let more = format_args!(",\"args\":{{\"name\":\"{name}\"}}");
+        event('M', track(unit), format_args!("thread_name"), more);
+    }
+    event('B', track(unit), format_args!("activation {}", unit.activations()), format_args!(""));
+}
+
+/// The thread's activation is over.
+pub(crate) fn ends(unit: &Unit) {
+    event('E', track(unit), format_args!("activation {}", unit.activations()), format_args!(""));
+}
+
+/// A thread rings, arms or wakes a queue.
+pub(crate) fn doorbell(unit: Option<&Unit>, what: &str, number: u32, index: u32) {
+    if let Some(unit) = unit {
+        let more = format_args!(",\"s\":\"t\",\"args\":{{\"index\":{index}}}");
+        event('i', track(unit), format_args!("{what} {number:#x}"), more);
+    }
+}
+
+/// The NIC writes a completion.
+pub(crate) fn completion(cqn: u32, opcode: u8, bytes: u32) {
+    let more = format_args!(",\"s\":\"t\",\"args\":{{\"opcode\":{opcode},\"bytes\":{bytes}}}");
+    event('i', (NIC, cqn), format_args!("completion of queue {cqn:#x}"), more);
+}
