@@ -1,5 +1,6 @@
 //! The examples, built as users build them. Exact counts, and all bytes of all answers.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -102,6 +103,49 @@ fn every_frame_is_counted_and_answered() {
                        dpa: flexio_cq_destroy: work queues complete here\n";
         assert_eq!(errors, refused);
     }
+}
+
+/// 24 keys for 16 slots: puts, gets, other operations and short frames in no order.
+#[test]
+fn a_table_answers_as_a_map_does() {
+    let program = build("examples", "keyvalue");
+    let [input, output] = ["requests.pcap", "replies.pcap"].map(|name| prefix().join(name));
+    let (mut requests, mut replies, mut map) = (Vec::new(), Vec::new(), HashMap::new());
+    for number in 0..400_u64 {
+        let drawn = number.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23);
+        let (key, value) = (drawn % 24 * 0x0101_0101_0107, drawn ^ number);
+        let (mut request, operation) = (frame(number as usize, false), (drawn >> 40) % 5);
+        let operation = if operation > 3 { 1 } else { operation };
+        request[14] = operation as u8;
+        request[16..24].copy_from_slice(&key.to_le_bytes());
+        request[24..32].copy_from_slice(&value.to_le_bytes());
+        request.truncate(if drawn >> 60 == 0 { 31 } else { 150 });
+        let mut reply = request.clone();
+        reply[..12].rotate_left(6);
+        reply[15] = match (operation, request.len()) {
+            (_, 31) | (0 | 3, _) => 3,
+            (1, _) if map.len() == 16 && !map.contains_key(&key) => 2,
+            (1, _) => {
+                map.insert(key, value);
+                0
+            }
+            _ => map.get(&key).map_or(1, |value| {
+                reply[24..32].copy_from_slice(&u64::to_le_bytes(*value));
+                0
+            }),
+        };
+        requests.push(request);
+        replies.push(reply);
+    }
+    assert!((0..4).all(|answer| replies.iter().any(|reply| reply[15] == answer)));
+    std::fs::write(&input, file(&requests)).expect("a file of requests");
+    let wire = format!("pcap:in={},out={}", input.display(), output.display());
+    let ran = run(Command::new(&program).arg("400").env("DPA_WIRE", wire));
+    assert_eq!(
+        (text(&ran.stdout), text(&ran.stderr)),
+        ("400 requests, 16 keys\n".into(), "".into())
+    );
+    assert!(std::fs::read(&output).expect("replies") == file(&replies));
 }
 
 /// The line of the faulty program that an error names.

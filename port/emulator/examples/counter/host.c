@@ -7,7 +7,7 @@ extern flexio_func_t count, frames, bytes;
 
 int main(int words, char **word)
 {
-	uint64_t wanted = words > 1 ? strtoull(word[1], NULL, 10) : 1, found = 0, sum = 0;
+	uint64_t found = words > 1 ? strtoull(word[1], NULL, 10) : 1, sum = 0;
 	struct queues_of_host host = { 0 };
 	struct steering steering;
 	struct counter shared = { 0 };
@@ -18,12 +18,7 @@ int main(int words, char **word)
 	/* No place for the result: it refuses. */
 	CHECK(!flexio_rq_create(process, NULL, shared.queues.cq, &host.attr, NULL));
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
-	CHECK(flexio_event_handler_run(host.handler, argument));
-	CHECK(steer(host.rq, &steering));
-	for (int wait = 0; found < wanted && wait < 5000; wait++) {
-		usleep(1000);
-		CHECK(flexio_process_call(process, &frames, &found, argument));
-	}
+	CHECK(receive(&host, argument, frames, &found, &steering));
 	CHECK(flexio_process_call(process, &bytes, &sum, argument));
 	printf("%lu frames, %lu bytes\n", found, sum);
 

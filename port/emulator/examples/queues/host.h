@@ -134,3 +134,20 @@ static inline void unsteer(struct steering *made)
 	mlx5dv_dr_table_destroy(made->table);
 	mlx5dv_dr_domain_destroy(made->domain);
 }
+
+/* Runs the handler, and waits for as many frames as `count` says. The device function `frames` tells
+ * how many have come, which `count` becomes. */
+static inline int receive(struct queues_of_host *host, uint64_t argument, flexio_func_t *frames,
+			  uint64_t *count, struct steering *steering)
+{
+	uint64_t wanted = *count;
+
+	CHECK(flexio_event_handler_run(host->handler, argument));
+	CHECK(steer(host->rq, steering));
+	*count = 0;
+	for (int wait = 0; *count < wanted && wait < 5000; wait++) {
+		usleep(1000);
+		CHECK(flexio_process_call(process, frames, count, argument));
+	}
+	return 0;
+}
