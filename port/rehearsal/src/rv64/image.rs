@@ -80,6 +80,11 @@ impl Image {
         Ok(image)
     }
 
+    /// The program from a symbol on.
+    pub fn starting_at(&self, name: &str) -> Option<Self> {
+        Some(Self { entry: self.address_of(name)?, ..self.clone() })
+    }
+
     /// A symbol's address.
     pub fn address_of(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).copied()

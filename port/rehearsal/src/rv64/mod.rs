@@ -18,7 +18,7 @@
 
 mod count;
 mod decode;
-pub mod encode;
+mod encode;
 mod expand;
 mod hart;
 mod image;
