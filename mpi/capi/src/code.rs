@@ -187,6 +187,8 @@ pub extern "C" fn dpamatch_last_error() -> *const c_char {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn last() -> String {
@@ -205,14 +207,41 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_its_own_text() {
-        let text = |code| {
+    fn each_error_has_its_code_and_each_code_its_text() {
+        let mut said = String::new();
+        for code in -1..=DPAMATCH_ERR_INTERNAL + 1 {
             // SAFETY: a literal.
-            unsafe { CStr::from_ptr(dpamatch_error_text(code)) }.to_owned()
+            let text = unsafe { CStr::from_ptr(dpamatch_error_text(code)) }.to_string_lossy();
+            let _ = writeln!(said, "{code} {text}");
+        }
+        let status = dpamatch::endpoint::Status {
+            source: dpamatch::Rank::default(),
+            tag: dpamatch::Tag::default(),
+            bytes: 3,
+            arrival: 0,
         };
-        let texts: std::collections::BTreeSet<_> =
-            (DPAMATCH_OK..=DPAMATCH_ERR_INTERNAL + 1).map(text).collect();
-        assert_eq!(texts.len(), DPAMATCH_ERR_INTERNAL as usize + 2);
-        assert_eq!(text(-1), text(DPAMATCH_ERR_INTERNAL + 1));
+        let received = dpamatch::endpoint::Received { buffer: vec![0; 3], status };
+        let bad = dpamatch::NicConfig { handlers: 0, ..Default::default() };
+        let bad = bad.validate().expect_err("no NIC has 0 handlers");
+        let failures: [Failure; 14] = [
+            Stopped.into(),
+            EndpointError::Config(bad).into(),
+            EndpointError::Thread(std::io::ErrorKind::OutOfMemory.into()).into(),
+            PostError::Stopped(vec![1]).into(),
+            PostError::WildcardExcluded(vec![1]).into(),
+            RecvError::Truncated { received, sent: 5 }.into(),
+            RecvError::Cancelled(vec![1]).into(),
+            RecvError::WildcardExcluded(vec![1]).into(),
+            RecvError::Stopped.into(),
+            SendError::ReceiverNotReady.into(),
+            SendError::TooLong { length: 7, limit: 6 }.into(),
+            SendError::OwnThread.into(),
+            SendError::NotReceived.into(),
+            SendError::Stopped.into(),
+        ];
+        for Failure { code, words } in failures {
+            let _ = writeln!(said, "{words}: {code}");
+        }
+        assert_eq!(said, include_str!("codes.txt"));
     }
 }

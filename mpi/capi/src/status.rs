@@ -65,7 +65,8 @@ pub(crate) fn source_of(source: i64) -> Result<SourceSel, Failure> {
         return Ok(SourceSel::Any);
     }
     let rank = u32::try_from(source).ok().map(rank_of);
-    rank.unwrap_or_else(|| Err(Failure::argument("the source is no rank"))).map(SourceSel::Rank)
+    rank.unwrap_or_else(|| Err(Failure::argument("the source is out of range")))
+        .map(SourceSel::Rank)
 }
 
 pub(crate) fn rank_of(rank: u32) -> Result<Rank, Failure> {
@@ -77,7 +78,7 @@ pub(crate) fn tag_or_any(tag: i64) -> Result<TagSel, Failure> {
         return Ok(TagSel::Any);
     }
     let tag = u32::try_from(tag).ok().map(tag_of);
-    tag.unwrap_or_else(|| Err(Failure::argument("the tag is none"))).map(TagSel::Tag)
+    tag.unwrap_or_else(|| Err(Failure::argument("the tag is out of range"))).map(TagSel::Tag)
 }
 
 pub(crate) fn tag_of(tag: u32) -> Result<Tag, Failure> {

@@ -1,8 +1,9 @@
 //! Calls the functions of the C interface and checks their results and what they leave unchanged.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_void};
-use std::ptr::{null, null_mut};
+use std::ffi::{CStr, CString, c_void};
+use std::fmt::Write as _;
+use std::ptr::{from_ref, null, null_mut};
 use std::thread;
 
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
@@ -32,15 +33,24 @@ macro_rules! call {
 }
 
 impl World {
-    fn with_hints(hints: u32) -> Self {
+    fn open(options: &CStr, hints: u32) -> Self {
         let (mut endpoint, mut comm) = (null_mut(), null_mut());
-        assert_eq!(call!(dpamatch_endpoint_create(null(), &raw mut endpoint)), DPAMATCH_OK);
+        let place = &raw mut endpoint;
+        assert_eq!(call!(dpamatch_endpoint_create(options.as_ptr(), place)), DPAMATCH_OK);
         assert_eq!(call!(dpamatch_comm_create(endpoint, hints, &raw mut comm)), DPAMATCH_OK);
         Self { endpoint, comm, _dog: watchdog::on("a call of the C interface to return") }
     }
 
+    fn with_options(options: &CStr) -> Self {
+        Self::open(options, 0)
+    }
+
+    fn with_hints(hints: u32) -> Self {
+        Self::open(c"", hints)
+    }
+
     fn new() -> Self {
-        Self::with_hints(0)
+        Self::open(c"", 0)
     }
 
     fn sender(&self, rank: u32) -> *mut Sender {
@@ -75,14 +85,6 @@ impl World {
         }
         (message, status)
     }
-
-    fn counter(&self, name: &str) -> Result<u64, i32> {
-        let (name, mut value) = (CString::new(name).expect("no zero"), 0);
-        match call!(dpamatch_counter(self.endpoint, name.as_ptr(), &raw mut value)) {
-            DPAMATCH_OK => Ok(value),
-            code => Err(code),
-        }
-    }
 }
 
 impl Drop for World {
@@ -104,31 +106,14 @@ fn issend(sender: *mut Sender, tag: u32, bytes: &[u8]) -> *mut SendRequest {
     sent
 }
 
+fn last_error() -> String {
+    // SAFETY: the text lives until this thread's next call.
+    unsafe { CStr::from_ptr(dpamatch_last_error()) }.to_string_lossy().into_owned()
+}
+
 fn free(mut sender: *mut Sender) {
     assert_eq!(call!(dpamatch_sender_destroy(&raw mut sender)), DPAMATCH_OK);
     assert!(sender.is_null());
-}
-
-#[test]
-fn a_status_has_every_number() {
-    let world = World::new();
-    let (first, mut second) = (world.sender(5), null_mut());
-    assert_eq!(call!(dpamatch_sender_clone(first, &raw mut second)), DPAMATCH_OK);
-    let (mut one, mut two) = ([0; 8], [0; 8]);
-    let (code, earlier) = world.post(5, 3, &mut one);
-    assert_eq!(code, DPAMATCH_OK);
-    let (_, later) = world.post(DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG, &mut two);
-    let expected =
-        |tag, bytes, arrival| (DPAMATCH_OK, Status { source: 5, tag, bytes, sent: bytes, arrival });
-    assert_eq!(send(first, 3, b"abc"), DPAMATCH_OK);
-    assert_eq!(world.wait(earlier), expected(3, 3, 0));
-    assert_eq!(send(second, 4, b"defg"), DPAMATCH_OK);
-    assert_eq!(world.wait(later), expected(4, 4, 1));
-    assert_eq!((&one, &two), (b"abc\0\0\0\0\0", b"defg\0\0\0\0"));
-    assert_eq!((world.counter("messages"), world.counter("blocks")), (Ok(2), Ok(2)));
-    assert_eq!(world.counter("message"), Err(DPAMATCH_ERR_ARGUMENT));
-    free(first);
-    free(second);
 }
 
 #[test]
@@ -154,42 +139,6 @@ fn a_test_says_whether_a_receive_is_over() {
     assert_eq!(test(&raw mut request), (DPAMATCH_OK, true), "none is over");
     assert_eq!(call!(dpamatch_progress(world.endpoint, &raw mut worked)), DPAMATCH_OK);
     assert!(!worked, "nothing is left to do");
-    free(sender);
-}
-
-#[test]
-fn numbers_that_are_no_rank_and_no_tag_are_refused() {
-    let world = World::new();
-    let most = i64::from(i32::MAX);
-    let mut buffer = [0; 4];
-    for (source, tag, expected) in [
-        (most, most, DPAMATCH_OK),
-        (most + 1, 0, DPAMATCH_ERR_ARGUMENT),
-        (0, most + 1, DPAMATCH_ERR_ARGUMENT),
-        (1 << 32, 0, DPAMATCH_ERR_ARGUMENT),
-        (0, 1 << 32, DPAMATCH_ERR_ARGUMENT),
-        (-2, 0, DPAMATCH_ERR_ARGUMENT),
-        (0, -2, DPAMATCH_ERR_ARGUMENT),
-    ] {
-        let (code, mut request) = world.post(source, tag, &mut buffer);
-        assert_eq!(
-            (code, request.is_null()),
-            (expected, expected != DPAMATCH_OK),
-            "{source} {tag}"
-        );
-        call!(dpamatch_request_free(world.endpoint, &raw mut request));
-    }
-    let sender = world.sender(0);
-    assert_eq!(send(sender, i32::MAX as u32 + 1, b""), DPAMATCH_ERR_ARGUMENT);
-    let (endpoint, comm, mut none) = (world.endpoint, world.comm, null_mut());
-    let code = call!(dpamatch_sender_create(endpoint, comm, i32::MAX as u32 + 1, &raw mut none));
-    assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
-    // Without bytes there need be no memory.
-    assert_eq!(call!(dpamatch_try_send(sender, 0, null(), 0)), DPAMATCH_OK);
-    assert_eq!(call!(dpamatch_try_send(sender, 0, null(), 1)), DPAMATCH_ERR_ARGUMENT);
-    let mut none = null_mut();
-    let code = call!(dpamatch_post(endpoint, comm, 0, 0, null_mut(), 1, &raw mut none));
-    assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
     free(sender);
 }
 
@@ -269,25 +218,6 @@ fn a_message_is_received_on_its_own_endpoint() {
     free(sender);
 }
 
-#[test]
-fn a_second_thread_is_told_that_the_endpoint_is_busy() {
-    let mut world = World::new();
-    let place = world.endpoint as usize;
-    // SAFETY: the endpoint lives until the end of the world.
-    let inside = unsafe { &*world.endpoint };
-    inside.while_locked(|| {
-        let busy = thread::spawn(move || {
-            let mut endpoint = place as *mut Endpoint;
-            let progress = call!(dpamatch_progress(endpoint, null_mut()));
-            (progress, call!(dpamatch_endpoint_destroy(&raw mut endpoint)), endpoint as usize)
-        });
-        let told = busy.join().expect("no panic gets out");
-        assert_eq!(told, (DPAMATCH_ERR_BUSY, DPAMATCH_ERR_BUSY, place), "it is as it was");
-    });
-    assert_eq!(call!(dpamatch_progress(world.endpoint, null_mut())), DPAMATCH_OK);
-    assert_eq!(call!(dpamatch_endpoint_destroy(&raw mut world.endpoint)), DPAMATCH_OK);
-}
-
 /// A call that panics leaves the endpoint usable, like any failed call.
 #[test]
 fn a_panic_spoils_its_own_call_only() {
@@ -340,22 +270,210 @@ fn a_stale_handle_is_refused_and_harms_no_later_endpoint() {
     free(sender);
 }
 
-/// More than any message has, and more than there is memory for.
+/// Each counter by its name, from a stream made so that most values differ.
 #[test]
-fn lengths_that_no_message_has_are_errors() {
-    let world = World::new();
-    let sender = world.sender(1);
-    let (endpoint, comm, mut none) = (world.endpoint, world.comm, null_mut());
-    let mut byte = 0_u8;
-    let buffer = (&raw mut byte).cast();
-    for length in [1 << 32, 1 << 62, usize::MAX] {
-        let place = &raw mut none;
-        let code = call!(dpamatch_post(endpoint, comm, 1, 0, buffer, length, place));
-        assert_eq!((code, none.is_null()), (DPAMATCH_ERR_TOO_LONG, true), "{length}");
-        let code = call!(dpamatch_try_send(sender, 0, buffer, length));
-        assert_eq!(code, DPAMATCH_ERR_TOO_LONG, "{length}");
+fn counters_are_exact() {
+    let world = World::open(c"unexpected=4 receives=3 handlers=2", 0);
+    let sender = world.sender(5);
+    let (mut buffers, mut lines) = ([[0; 8]; 12], String::new());
+    let mut posted: Vec<_> = buffers.iter_mut().map(|buffer| world.post(5, 3, buffer).1).collect();
+    for _ in 0..17 {
+        assert_eq!(send(sender, 3, b"equal"), DPAMATCH_OK);
     }
+    posted.drain(..).for_each(|request| assert_eq!(world.wait(request).0, DPAMATCH_OK));
+    let (mut message, status) = world.take();
+    assert_eq!((status.arrival, call!(dpamatch_message_free(&raw mut message))), (12, DPAMATCH_OK));
+    // SAFETY: it is alive.
+    let counts = unsafe { with(world.endpoint, |inside| Ok(inside.endpoint.counts().0)) };
+    let counts = counts.expect("no other thread is inside");
+    let mut rows: Vec<_> = counts.handlers.rows().chain(counts.boundary.rows()).collect();
+    // Both groups have one of this name; the first is the handlers'.
+    rows.sort_by_key(|&(name, _)| name);
+    rows.dedup_by_key(|&mut (name, _)| name);
+    for (name, expected) in rows {
+        let (text, mut value) = (CString::new(name).expect("no zero"), 0);
+        let code = call!(dpamatch_counter(world.endpoint, text.as_ptr(), &raw mut value));
+        assert_eq!((code, value), (DPAMATCH_OK, expected), "{name}");
+        if value > 0 {
+            let _ = write!(lines, "{name} {value}, ");
+        }
+    }
+    let expected = "arrivals_forwarded 8, arrivals_high 1, blocks 9, bookings 6, clean 3, \
+                    collisions 3, commands 43, conflict_blocks 3, fallback_receives 1, \
+                    fallback_unexpected 1, fast 2, messages 17, no_candidate 11, posted_high 3, \
+                    posts 12, posts_admitted 3, posts_forwarded 9, refused_exhausted 1, \
+                    resumed 1, slow 1, unexpected 12, unexpected_bytes_high 20, \
+                    unexpected_high 4, walked_exact 6, ";
+    assert_eq!(lines, expected);
     free(sender);
+}
+
+/// What each call says of arguments that it refuses: its name, its code and its message.
+#[test]
+fn refusals_say_what_is_wrong() {
+    let (mut world, other) = (World::with_options(c"eager-limit=8"), World::new());
+    let (endpoint, comm, strange) = (world.endpoint, world.comm, other.endpoint);
+    let closed = World::with_hints(3);
+    let sender = world.sender(1);
+    let (mut byte, mut value, mut done, most) = ([0_u8; 1], 0, true, i64::from(i32::MAX));
+    let bytes: *mut c_void = byte.as_mut_ptr().cast();
+    let mut sends = [issend(sender, 9, b"long"), issend(sender, 9, b"much"), null_mut()];
+    let (mut message, _) = world.take();
+    let (mut none_sent, mut none_taken, mut request) = (null_mut(), null_mut(), null_mut());
+    let (mut none_sender, mut none_comm, mut none) = (null_mut(), null_mut(), null_mut());
+    assert_eq!(world.post(most, most, &mut [0]).0, DPAMATCH_OK, "the largest numbers");
+    let (_, mut posted) = world.post(5, 5, &mut byte);
+    let mut said = String::new();
+    macro_rules! say {
+        ($words:literal: $function:ident($($argument:expr),* $(,)?)) => {
+            let code = call!($function($($argument),*));
+            let last = if code == DPAMATCH_OK { String::new() } else { last_error() };
+            let name = stringify!($function).trim_start_matches("dpamatch_");
+            let _ = writeln!(said, "{name}, {}: {code} {last}", $words);
+        };
+    }
+    say!("no place": dpamatch_endpoint_create(null(), null_mut()));
+    for text in [c"bins", c"bins=x", c"bins=0", c"bin=8", c"handlers=1000", c"\xff"] {
+        say!("options": dpamatch_endpoint_create(text.as_ptr(), &raw mut none));
+    }
+    assert!(none.is_null());
+    say!("no endpoint": dpamatch_progress(null_mut(), null_mut()));
+    say!("no place for the answer": dpamatch_progress(endpoint, null_mut()));
+    say!("no name": dpamatch_counter(endpoint, null(), &raw mut value));
+    say!("no place": dpamatch_counter(endpoint, c"messages".as_ptr(), null_mut()));
+    say!("no endpoint": dpamatch_counter(null_mut(), c"messages".as_ptr(), &raw mut value));
+    say!("unknown": dpamatch_counter(endpoint, c"message".as_ptr(), &raw mut value));
+    say!("no place": dpamatch_comm_create(endpoint, 0, null_mut()));
+    say!("hint 16": dpamatch_comm_create(endpoint, 16, &raw mut none_comm));
+    say!("no endpoint": dpamatch_comm_create(null_mut(), 0, &raw mut none_comm));
+    say!("no place": dpamatch_comm_free(endpoint, null_mut()));
+    say!("none": dpamatch_comm_free(endpoint, &raw mut none_comm));
+    say!("another's": dpamatch_comm_free(strange, &raw mut world.comm));
+    say!("in use": dpamatch_comm_free(endpoint, &raw mut world.comm));
+    assert!(!world.comm.is_null());
+    let place = &raw mut none_sender;
+    say!("no place": dpamatch_sender_create(endpoint, comm, 0, null_mut()));
+    say!("no endpoint": dpamatch_sender_create(null_mut(), comm, 0, place));
+    say!("no communicator": dpamatch_sender_create(endpoint, null(), 0, place));
+    say!("another's": dpamatch_sender_create(strange, comm, 0, place));
+    say!("no rank": dpamatch_sender_create(endpoint, comm, 1 << 31, place));
+    say!("none": dpamatch_sender_clone(null(), place));
+    say!("no place": dpamatch_sender_clone(sender, null_mut()));
+    say!("no place": dpamatch_sender_destroy(null_mut()));
+    let (from, limit) = (bytes.cast_const(), usize::MAX);
+    say!("no sender": dpamatch_try_send(null_mut(), 0, from, 1));
+    say!("no bytes": dpamatch_try_send(sender, 0, null(), 1));
+    say!("no tag": dpamatch_try_send(sender, 1 << 31, from, 1));
+    for length in [1 << 32, 1 << 62, limit] {
+        say!("too long": dpamatch_try_send(sender, 0, from, length));
+    }
+    say!("no sender": dpamatch_send(endpoint, null_mut(), 0, from, 1));
+    say!("no tag": dpamatch_send(endpoint, sender, 1 << 31, from, 1));
+    say!("too long": dpamatch_send(null_mut(), sender, 0, from, limit));
+    let place = &raw mut none_sent;
+    say!("no place": dpamatch_try_issend(sender, 0, from, 1, null_mut()));
+    say!("no sender": dpamatch_try_issend(null_mut(), 0, from, 1, place));
+    say!("no tag": dpamatch_try_issend(sender, 1 << 31, from, 1, place));
+    say!("too long": dpamatch_try_issend(sender, 0, from, limit, place));
+    say!("no place": dpamatch_send_test(null_mut(), &raw mut done));
+    say!("no answer": dpamatch_send_test(place, null_mut()));
+    say!("none": dpamatch_send_test(place, &raw mut done));
+    assert!(done, "none is over");
+    say!("no place": dpamatch_send_wait(endpoint, null_mut()));
+    say!("none": dpamatch_send_wait(endpoint, place));
+    say!("no place": dpamatch_send_free(null_mut()));
+    let place = &raw mut request;
+    say!("no place": dpamatch_post(endpoint, comm, 0, 0, bytes, 1, null_mut()));
+    say!("no buffer": dpamatch_post(endpoint, comm, 0, 0, null_mut(), 1, place));
+    for length in [1 << 32, 1 << 62, limit] {
+        say!("too long": dpamatch_post(endpoint, comm, 0, 0, bytes, length, place));
+    }
+    for (source, tag) in
+        [(most + 1, 0), (0, most + 1), (1 << 32, 0), (0, 1 << 32), (-2, 0), (0, -2)]
+    {
+        say!("no number": dpamatch_post(endpoint, comm, source, tag, bytes, 1, place));
+    }
+    say!("no endpoint": dpamatch_post(null_mut(), comm, 0, 0, bytes, 1, place));
+    say!("no communicator": dpamatch_post(endpoint, null(), 0, 0, bytes, 1, place));
+    say!("another's": dpamatch_post(strange, comm, 0, 0, bytes, 1, place));
+    say!("any source": dpamatch_post(closed.endpoint, closed.comm, -1, 0, bytes, 1, place));
+    say!("any tag": dpamatch_post(closed.endpoint, closed.comm, 0, -1, bytes, 1, place));
+    say!("no request": dpamatch_test(endpoint, null_mut(), &raw mut done, null_mut()));
+    say!("no answer": dpamatch_test(endpoint, place, null_mut(), null_mut()));
+    say!("none": dpamatch_test(null_mut(), place, &raw mut done, null_mut()));
+    say!("another's": dpamatch_test(strange, &raw mut posted, &raw mut done, null_mut()));
+    assert!(!done, "it waits");
+    say!("no request": dpamatch_wait(endpoint, null_mut(), null_mut()));
+    say!("none": dpamatch_wait(endpoint, place, null_mut()));
+    say!("another's": dpamatch_wait(strange, &raw mut posted, null_mut()));
+    say!("none": dpamatch_cancel(endpoint, null_mut()));
+    say!("another's": dpamatch_cancel(strange, posted));
+    say!("no place": dpamatch_request_free(endpoint, null_mut()));
+    say!("none": dpamatch_request_free(endpoint, place));
+    say!("another's": dpamatch_request_free(strange, &raw mut posted));
+    let (answer, taken) = (&raw mut done, &raw mut none_taken);
+    say!("no answer": dpamatch_iprobe(endpoint, comm, 0, 0, null_mut(), null_mut()));
+    say!("no source": dpamatch_iprobe(endpoint, comm, -2, 0, answer, null_mut()));
+    say!("no tag": dpamatch_iprobe(endpoint, comm, 0, -2, answer, null_mut()));
+    say!("another's": dpamatch_iprobe(strange, comm, 0, 0, answer, null_mut()));
+    say!("any": dpamatch_iprobe(closed.endpoint, closed.comm, -1, 0, answer, null_mut()));
+    say!("no message": dpamatch_improbe(endpoint, comm, 0, 0, null_mut(), null_mut()));
+    say!("no tag": dpamatch_improbe(endpoint, comm, 0, -2, taken, null_mut()));
+    say!("no communicator": dpamatch_improbe(endpoint, null(), 0, 0, taken, null_mut()));
+    say!("any": dpamatch_improbe(closed.endpoint, closed.comm, 0, -1, taken, null_mut()));
+    say!("no message": dpamatch_imrecv(endpoint, null_mut(), bytes, 1, place));
+    say!("none": dpamatch_imrecv(endpoint, taken, bytes, 1, place));
+    say!("no request": dpamatch_imrecv(endpoint, &raw mut message, bytes, 1, null_mut()));
+    say!("no buffer": dpamatch_imrecv(endpoint, &raw mut message, null_mut(), 1, place));
+    say!("too long": dpamatch_imrecv(endpoint, &raw mut message, bytes, limit, place));
+    say!("another's": dpamatch_imrecv(strange, &raw mut message, bytes, 1, place));
+    say!("no place": dpamatch_message_free(null_mut()));
+    assert!(none_comm.is_null() && none_sender.is_null() && none_sent.is_null());
+    assert!(none_taken.is_null() && request.is_null() && !message.is_null());
+    // Another thread is told that the endpoint is busy, and leaves it as it was.
+    let (place, part, from) = (endpoint as usize, comm as usize, sender as usize);
+    // SAFETY: the endpoint lives until the end of the world.
+    let inside = unsafe { &*endpoint };
+    let mut busy = Vec::new();
+    inside.while_locked(|| {
+        let thread = thread::spawn(move || {
+            let (mut endpoint, comm) = (place as *mut Endpoint, part as *const Comm);
+            let codes = [
+                call!(dpamatch_progress(endpoint, null_mut())),
+                call!(dpamatch_send(endpoint, from as *mut Sender, 0, null(), 0)),
+                call!(dpamatch_iprobe(endpoint, comm, 0, 0, &mut false, null_mut())),
+                call!(dpamatch_endpoint_destroy(&raw mut endpoint)),
+            ];
+            assert_eq!(endpoint as usize, place, "it is as it was");
+            (codes, last_error())
+        });
+        busy.push(thread.join().expect("no panic gets out"));
+    });
+    assert_eq!(busy, [([DPAMATCH_ERR_BUSY; 4], "another thread is inside a call".to_owned())]);
+    // The thread that runs the endpoint cannot wait for it.
+    while call!(dpamatch_try_send(sender, 3, null(), 0)) == DPAMATCH_OK {}
+    say!("full": dpamatch_try_send(sender, 3, null(), 0));
+    say!("full": dpamatch_try_issend(sender, 3, from_ref(&byte).cast(), 1, &raw mut sends[0]));
+    say!("own thread": dpamatch_send(null_mut(), sender, 3, null(), 0));
+    say!("with its endpoint": dpamatch_send(endpoint, sender, 3, null(), 0));
+    // What outlives the endpoint.
+    call!(dpamatch_endpoint_destroy(&raw mut world.endpoint));
+    sends[2] = sends[1];
+    say!("stopped": dpamatch_try_send(sender, 0, null(), 0));
+    say!("stopped": dpamatch_send(null_mut(), sender, 0, null(), 0));
+    say!("stopped": dpamatch_try_issend(sender, 0, null(), 0, &raw mut none_sent));
+    say!("stopped": dpamatch_send_test(&raw mut sends[1], &raw mut done));
+    assert!(done && sends[1].is_null() && none_sent.is_null());
+    say!("message": dpamatch_message_free(&raw mut message));
+    say!("request": dpamatch_request_free(null_mut(), &raw mut posted));
+    assert!(message.is_null() && posted.is_null());
+    free(sender);
+    assert_eq!(said, include_str!("refusals.txt"));
+}
+
+/// Bytes of the buffer of a receive.
+fn room(recv: RecvId) -> usize {
+    recv.0 as usize * 5 % 9
 }
 
 /// Random calls with live, null and foreign handles: each gives one of its codes, leaves null or a
@@ -369,7 +487,7 @@ fn random_calls_follow_the_oracle() {
         let mut oracle = Oracle::new();
         let mut buffers = vec![[0_u8; 8]; 400];
         let mut requests: BTreeMap<RecvId, *mut Request> = BTreeMap::new();
-        let mut ended = Vec::new();
+        let (mut ended, mut sent) = (Vec::new(), BTreeMap::new());
         for (id, buffer) in (0..400_u64).zip(&mut buffers) {
             let mut below = |bound: u32| random.random_range(0..bound);
             let (source, tag) = (i64::from(below(3)) - 1, i64::from(below(3)) - 1);
@@ -381,7 +499,7 @@ fn random_calls_follow_the_oracle() {
             let mut matched = None;
             match below(10) {
                 0..4 => {
-                    let (code, request) = world.post(source, tag, buffer);
+                    let (code, request) = world.post(source, tag, &mut buffer[..room(RecvId(id))]);
                     assert_eq!(code, DPAMATCH_OK);
                     requests.insert(RecvId(id), request);
                     let found = oracle.post(RecvId(id), CommId(0), selector);
@@ -389,7 +507,16 @@ fn random_calls_follow_the_oracle() {
                 }
                 4..8 => {
                     let (source, tag) = (below(2), below(2));
-                    assert_eq!(send(senders[source as usize], tag, &id.to_le_bytes()), DPAMATCH_OK);
+                    let (sender, bytes) = (senders[source as usize], id.to_le_bytes());
+                    let length = 1 + id as usize % 8;
+                    let at = bytes.as_ptr().cast();
+                    let code = match id % 3 {
+                        0 => call!(dpamatch_send(world.endpoint, sender, tag, at, length)),
+                        _ => send(sender, tag, &bytes[..length]),
+                    };
+                    assert_eq!(code, DPAMATCH_OK);
+                    let (bytes, arrival) = (length as u64, sent.len() as u64);
+                    sent.insert(id, Status { source, tag, bytes, sent: bytes, arrival });
                     let (source, tag) = (Rank::new(source), Tag::new(tag));
                     let (source, tag) = (source.expect("small"), tag.expect("small"));
                     let envelope = Envelope { comm: CommId(0), source, tag };
@@ -422,17 +549,20 @@ fn random_calls_follow_the_oracle() {
                     let code = call!(dpamatch_iprobe(endpoint, comm, source, tag, place, told));
                     let oldest = oracle.probe(CommId(0), selector);
                     assert_eq!((code, found), (DPAMATCH_OK, oldest.is_some()));
-                    assert_eq!(status.sent, if found { 8 } else { 0 });
+                    let shown = oldest.map_or(Status::default(), |msg| sent[&msg.0]);
+                    assert_eq!(status, shown);
                     let mut taken = comm.cast();
                     let place = &raw mut taken;
                     let code = call!(dpamatch_improbe(endpoint, comm, source, tag, place, told));
                     assert_eq!((code, taken.is_null()), (DPAMATCH_OK, !found));
                     let Some(msg) = oracle.mprobe(CommId(0), selector) else { continue };
+                    assert_eq!(status, sent[&msg.0]);
                     let (mut request, to) = (null_mut(), buffer.as_mut_ptr().cast());
                     let code = call!(dpamatch_imrecv(endpoint, place, to, 8, &raw mut request));
                     assert_eq!((code, taken.is_null()), (DPAMATCH_OK, true));
-                    assert_eq!(world.wait(request).1.bytes, 8);
-                    assert_eq!(*buffer, msg.0.to_le_bytes(), "seed {seed}, call {id}");
+                    assert_eq!(world.wait(request), (DPAMATCH_OK, sent[&msg.0]));
+                    let length = 1 + msg.0 as usize % 8;
+                    assert_eq!(buffer[..length], msg.0.to_le_bytes()[..length]);
                 }
             }
             // Each call ends before the next one begins, so there is only one correct result.
@@ -442,13 +572,24 @@ fn random_calls_follow_the_oracle() {
             }
             if let Some((recv, msg)) = matched {
                 let request = requests.remove(&recv).expect("it was posted");
-                let (code, status) = world.wait(request);
-                assert_eq!((code, status.bytes, status.sent), (DPAMATCH_OK, 8, 8));
+                let whole = sent[&msg.0];
+                let bytes = whole.bytes.min(room(recv) as u64);
+                let cut = bytes < whole.sent;
+                let code = if cut { DPAMATCH_ERR_TRUNCATED } else { DPAMATCH_OK };
+                assert_eq!(world.wait(request), (code, Status { bytes, ..whole }));
+                if cut {
+                    let said =
+                        format!("the message has {} bytes, the buffer holds {bytes}", whole.sent);
+                    assert_eq!(last_error(), said);
+                }
                 ended.push((recv, msg));
             }
         }
         for (recv, msg) in ended {
-            assert_eq!(buffers[recv.0 as usize], msg.0.to_le_bytes(), "seed {seed}, {recv:?}");
+            let mut bytes = [0; 8];
+            let length = (1 + msg.0 as usize % 8).min(room(recv));
+            bytes[..length].copy_from_slice(&msg.0.to_le_bytes()[..length]);
+            assert_eq!(buffers[recv.0 as usize], bytes, "seed {seed}, {recv:?}");
         }
         for (_, mut request) in requests {
             call!(dpamatch_request_free(world.endpoint, &raw mut request));
