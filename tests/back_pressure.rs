@@ -34,26 +34,6 @@ fn post(nic: &mut Nic, tag: u32) {
 }
 
 #[test]
-fn only_the_nics_own_messages_are_held() {
-    let mut nic = full();
-    let software = CommId(1);
-    nic.sender.try_send(envelope(software, 0), b"not the NIC's", 0).expect("room for a message");
-    nic.sender.try_send(envelope(WORLD, 1), b"held", 0).expect("room for a message");
-    assert_eq!(nic.leader.round(1), Round::Worked);
-    let event = nic.host.poll();
-    assert!(
-        matches!(event, Some(Event::ArrivalForwarded { message, .. }) if message.envelope.comm == software),
-        "{event:?}"
-    );
-    assert_eq!(nic.leader.round(1), Round::Idle);
-    assert!(nic.host.poll().is_none());
-    post(&mut nic, 0);
-    assert_eq!(nic.leader.round(1), Round::Worked);
-    assert!(matches!(nic.host.poll(), Some(Event::Received { late: true, .. })));
-    assert_eq!(nic.host.arrivals(), (3, 3), "the one that was held has its place now");
-}
-
-#[test]
 fn a_message_with_wrong_hashes_waits_for_room_like_any_that_no_receive_takes() {
     let mut nic = full();
     post(&mut nic, 7);

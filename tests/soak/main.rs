@@ -8,7 +8,6 @@
 //! `DPAMATCH_SECONDS` stops the senders after a time. `DPAMATCH_SEED`, `DPAMATCH_SENDERS`,
 //! `DPAMATCH_WORKERS`, `DPAMATCH_RECEIVES` and `DPAMATCH_UNEXPECTED` change the other settings.
 
-mod border;
 mod options;
 mod receiver;
 mod run;

@@ -123,6 +123,51 @@ fn back_pressure_in_free_running_order() {
     assert!(report.counts.send_queue_full > 0, "the senders have to wait: {report:?}");
 }
 
+/// Room for few receives and messages.
+fn scarce(unexpected_full: UnexpectedFull) -> NicConfig {
+    NicConfig {
+        handlers: 8,
+        receives: 6,
+        bins: 4,
+        communicators: 2,
+        completion_queue: 64,
+        eager_limit: 64,
+        unexpected: 5,
+        unexpected_buffers: 5,
+        options: Options { unexpected_full, ..Options::default() },
+        ..NicConfig::default()
+    }
+}
+
+/// Communicators go to software and back again and again (O7, O24, S20, S21).
+#[test]
+fn random_traffic_crosses_the_border() {
+    let _dog = watchdog::on("the host and the NIC: random traffic crosses the border");
+    for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)]
+    {
+        let base = Settings::default();
+        let settings = Settings {
+            seed,
+            messages: 12_000,
+            break_every: 20,
+            receives_max: 32,
+            window: 8,
+            senders: 2,
+            nic: NicConfig { regions: 64, ..scarce(unexpected_full) },
+            drive: Drive::Caller,
+            ..base
+        };
+        let report = run(&settings);
+        let boundary = report.counts.boundary;
+        assert!(boundary.resumed > 200, "{report:?}");
+        assert!(boundary.fallback_receives > 200, "{report:?}");
+        match unexpected_full {
+            UnexpectedFull::Demote => assert!(boundary.fallback_unexpected > 4, "{report:?}"),
+            UnexpectedFull::BackPressure => assert!(boundary.unexpected_full > 20, "{report:?}"),
+        }
+    }
+}
+
 #[test]
 fn wrong_hashes_are_counted_and_do_no_harm() {
     let _dog = watchdog::on("an endpoint: wrong hashes are counted and do no harm");
