@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 use slab::Slab;
 
 pub(crate) use completion::{Completion, Counter, From, Queue, Sink};
+pub(crate) use progress::Found;
 pub(crate) use receive::Receive;
 pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;

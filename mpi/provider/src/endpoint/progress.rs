@@ -26,6 +26,16 @@ const RECORDS_MAX: u64 = 64;
 /// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
 
+/// What a poll found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    Nothing,
+    /// Records of the connection at this place of the live ones.
+    Records(usize),
+    /// Perhaps something other than records.
+    Any,
+}
+
 /// What an event of the kernel is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Watched {
@@ -97,22 +107,48 @@ impl Endpoint {
         self.progress_into(common, &mut Sink::none());
     }
 
-    /// Whether a round would find nothing to do; counts it then, as such a round.
+    /// What a round would find; counts one that would find nothing.
     #[inline(always)]
-    pub(crate) fn is_idle(&mut self, yield_after: u32) -> bool {
+    pub(crate) fn poll(&mut self, yield_after: u32) -> Found {
         let polls = self.polls.wrapping_add(1);
         let owes = self.asleep | self.asked | self.noted | !self.pushes.is_empty();
         let yields = yield_after > 0 && self.fruitless + 1 >= yield_after;
         if owes || yields || polls & (self.look_every() - 1) == 0 {
+            return Found::Any;
+        }
+        for (place, &index) in self.connections.live().iter().enumerate() {
+            if !self.connections[index].is_still() {
+                return Found::Records(place);
+            }
+        }
+        self.polls = polls;
+        self.fruitless += 1;
+        Found::Nothing
+    }
+
+    /// A round that [`poll`](Self::poll) would count and that reads the connection at this place
+    /// alone, up to the first record that is not for the short path. `false`: nothing has changed.
+    #[inline(always)]
+    pub(crate) fn short_round(
+        &mut self,
+        common: &mut Common,
+        place: usize,
+        sink: &mut Sink,
+    ) -> bool {
+        let index = self.connections.live()[place];
+        if !self.matcher.is_short() || self.take_row(common, index, sink, RECORDS_MAX) == 0 {
             return false;
         }
-        let live = self.connections.live();
-        let idle = live.iter().all(|&index| self.connections[index].is_still());
-        if idle {
-            self.polls = polls;
-            self.fruitless += 1;
+        self.polls = self.polls.wrapping_add(1);
+        self.fruitless = 0;
+        if sink.is_full() {
+            self.connections.go_on_at(place + 1);
         }
-        idle
+        match self.noted {
+            true => self.end_round(common),
+            false => self.connections[index].link.release(),
+        }
+        true
     }
 
     /// Rounds between two looks at the sockets, a power of two.

@@ -63,7 +63,7 @@ impl Endpoint {
             body,
             ..Record::new(Kind::Eager)
         };
-        self.put_head(connection, record)?;
+        went(self.free_link(connection)?.put_head(record))?;
         self.totals.sent += 1;
         self.totals.sent_bytes += one.iov_len as u64;
         if send.completes || self.tx.counter.is_some() {
@@ -220,10 +220,14 @@ impl Endpoint {
         index
     }
 
-    /// Puts a record whose payload, if any, is in its head.
+    /// The link of a connection if no records wait for room.
     #[inline(always)]
-    fn put_head(&mut self, connection: usize, record: Record) -> Result<(), isize> {
-        self.put_by(connection, |link| link.put_head(record))
+    fn free_link(&mut self, connection: usize) -> Result<&mut Link, isize> {
+        match self.connections.get_mut(connection) {
+            Some(Connection { link, outbox, .. }) if outbox.is_empty() => Ok(link),
+            Some(_) => Err(-(FI_EAGAIN as isize)),
+            None => Err(-(FI_ECONNRESET as isize)),
+        }
     }
 
     /// Puts a record with the beginning of a list as its payload.
@@ -237,25 +241,7 @@ impl Endpoint {
         iov: &[IoVec],
     ) -> Result<(), isize> {
         // SAFETY: the caller's promise.
-        self.put_by(connection, |link| unsafe { link.put(record, iov, 0) })
-    }
-
-    /// Puts a record behind the records that wait for room.
-    #[inline(always)]
-    fn put_by(
-        &mut self,
-        connection: usize,
-        put: impl FnOnce(&mut Link) -> Result<bool, LinkError>,
-    ) -> Result<(), isize> {
-        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
-            return Err(-(FI_ECONNRESET as isize));
-        };
-        match if outbox.is_empty() { put(link) } else { Ok(false) } {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(-(FI_EAGAIN as isize)),
-            // Progress still reads what the peer sent before, and then ends the connection.
-            Err(_) => Err(-(FI_ECONNRESET as isize)),
-        }
+        went(unsafe { self.free_link(connection)?.put(record, iov, 0) })
     }
 
     /// Puts a record without payload, now or when there is room. Records beyond the bound are
@@ -281,6 +267,17 @@ impl Endpoint {
                 Err(_) => return outbox.clear(),
             }
         }
+    }
+}
+
+/// The result of a send whose record was put.
+#[inline(always)]
+fn went(put: Result<bool, LinkError>) -> Result<(), isize> {
+    match put {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(-(FI_EAGAIN as isize)),
+        // Progress still reads what the peer sent before, and then ends the connection.
+        Err(_) => Err(-(FI_ECONNRESET as isize)),
     }
 }
 

@@ -102,6 +102,8 @@ impl Endpoint {
             let buffer = match post.buffers {
                 Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
                 _ => {
+                    let (lines, outside, body) =
+                        (message.lines(), message.outside(), message.body());
                     let message = Arrived {
                         connection: index,
                         peer,
@@ -109,21 +111,24 @@ impl Endpoint {
                         carried: carried(),
                         data,
                         length,
-                        body: Body::Inline(message.body()),
+                        body: match outside.length {
+                            0 => Body::Inline(body),
+                            _ => Body::InLink(outside),
+                        },
                         cookie: None,
                         number: number(),
                         waiting: true,
                         since_ms: 0,
                     };
                     odd = Some((key as usize, message));
-                    ring.pass_short();
+                    ring.pass(lines);
                     break;
                 }
             };
             // SAFETY: the receive's buffer is the program's until it completes, and has that many
             // bytes.
-            unsafe { message.copy_to(buffer.cast()) };
-            ring.pass_short();
+            let lines = unsafe { message.copy_to(buffer.cast()) };
+            ring.pass(lines);
             totals.received_bytes += length as u64;
             let (op_context, completes) = (post.context, post.completes);
             full.free();

@@ -10,7 +10,7 @@ use rustix::event::epoll;
 
 use super::{Object, common_ops, eq::deadline, error_text, fid};
 use crate::bindings::*;
-use crate::endpoint::{Common, Endpoint, Queue, Sink, State};
+use crate::endpoint::{Common, Endpoint, Found, Queue, Sink, State};
 
 static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
 static OPS: OpsCq = OpsCq {
@@ -135,13 +135,26 @@ unsafe extern "C" fn readfrom(
     let State { common, endpoints } = &mut *held.state;
     let index = object.index;
     let queue = &common.queues[index];
-    // Most polls find nothing.
+    // Most polls find nothing, or messages for posted receives.
     if queue.ready.is_empty()
         && let [only] = queue.endpoints[..]
         && let Some(endpoint) = endpoints.get_mut(only)
-        && endpoint.is_idle(common.options.yield_after)
     {
-        return -(FI_EAGAIN as isize);
+        match endpoint.poll(common.options.yield_after) {
+            Found::Nothing => return -(FI_EAGAIN as isize),
+            Found::Records(place) if endpoint.completes_only_in(index) => {
+                // SAFETY: see `read_some`.
+                let mut sink = unsafe { Sink::new(buffer, from, count, queue.entry_bytes) };
+                sink.open();
+                if sink.is_open()
+                    && endpoint.short_round(common, place, &mut sink)
+                    && sink.written() > 0
+                {
+                    return sink.written() as isize;
+                }
+            }
+            _ => {}
+        }
     }
     // SAFETY: the conditions of this call.
     unsafe { read_some(held.state, index, buffer, count, from) }

@@ -21,6 +21,7 @@
 //! **Cost.** A small message moves one cache line, and neither side touches another line: reading
 //! the next line's stamp would cost one more miss.
 
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -73,9 +74,8 @@ impl Place {
     }
 
     fn words(&self, position: u64) -> &[AtomicU64; 1 + HEAD_WORDS] {
-        // SAFETY: a whole line, aligned to 64 bytes; any bytes are valid words, and all access that
-        // is not by these atomics is to payload lines.
-        unsafe { &*self.line(position).cast() }
+        // SAFETY: `line` gives a whole one, mapped as long as the end lives.
+        unsafe { words(self.line(position)) }
     }
 
     /// Lines up to the ring's end.
@@ -86,6 +86,17 @@ impl Place {
     fn lines(&self) -> u64 {
         self.mask + 1
     }
+}
+
+/// The words of a line.
+///
+/// # Safety
+/// A whole line of a ring, which stays mapped.
+#[inline(always)]
+unsafe fn words<'a>(line: *const u8) -> &'a [AtomicU64; 1 + HEAD_WORDS] {
+    // SAFETY: the caller's promise: 64 bytes, aligned to as many. Any bytes are valid words, and
+    // all access that is not by these atomics is to payload lines.
+    unsafe { &*line.cast() }
 }
 
 #[inline(always)]
@@ -223,51 +234,71 @@ impl RingSender {
     }
 }
 
-/// A message with its payload in its head, which is read where it lies.
+/// A message that is read where it lies.
 pub(crate) struct Short<'a> {
     flags: u8,
-    /// Payload bytes, at most [`INLINE`].
+    /// Payload bytes. Up to [`INLINE`] stand in the head, more on the lines after it.
     pub(crate) bytes: usize,
     pub(crate) tag: u64,
-    rest: &'a [AtomicU64; 5],
+    line: *const u8,
+    ring: PhantomData<&'a [AtomicU64]>,
 }
 
 impl Short<'_> {
+    /// A word of the line.
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        // SAFETY: the line of a ring (`peek`).
+        unsafe { words(self.line)[at].load(Ordering::Relaxed) }
+    }
+
     /// The sender's completion data.
     #[inline(always)]
     pub(crate) fn data(&self) -> Option<u64> {
-        (self.flags & flag::DATA != 0).then(|| self.rest[0].load(Ordering::Relaxed))
+        (self.flags & flag::DATA != 0).then(|| self.word(3))
     }
 
     #[inline(always)]
     pub(crate) fn body(&self) -> [u64; 3] {
-        let [_, _, body @ ..] = self.rest;
-        body.each_ref().map(|word| word.load(Ordering::Relaxed))
+        [5, 6, 7].map(|at| self.word(at))
     }
 
-    /// Copies the payload.
+    /// The payload outside the head, until [`RingReceiver::release`].
+    pub(crate) fn outside(&self) -> Bytes {
+        let length = if self.bytes > INLINE { self.bytes } else { 0 };
+        Bytes { start: self.line.wrapping_add(LINE), length }
+    }
+
+    pub(crate) fn lines(&self) -> u64 {
+        lines_of(self.outside().length)
+    }
+
+    /// Copies the payload. Returns the record's lines.
     ///
     /// # Safety
     /// The target has room for it.
     #[inline(always)]
-    pub(crate) unsafe fn copy_to(&self, target: *mut u8) {
-        // SAFETY: the caller's promise; the body has `INLINE` bytes. The most common length needs
-        // no call.
+    pub(crate) unsafe fn copy_to(&self, target: *mut u8) -> u64 {
+        // SAFETY: the caller's promise; the body has `INLINE` bytes, and more are on lines of the
+        // ring (`peek`). The most common length needs no call.
         unsafe {
             if self.bytes == 8 {
-                let word = self.rest[2].load(Ordering::Relaxed);
-                target.cast::<u64>().write_unaligned(word);
-            } else {
+                target.cast::<u64>().write_unaligned(self.word(5));
+                1
+            } else if self.bytes <= INLINE {
                 target.copy_from_nonoverlapping(self.body().as_ptr().cast(), self.bytes);
+                1
+            } else {
+                target.copy_from_nonoverlapping(self.line.add(LINE), self.bytes);
+                lines_of(self.bytes)
             }
         }
     }
 
     #[inline(always)]
     pub(crate) fn record(&self) -> Record {
-        let Self { flags, bytes, tag, rest: [data, cookie, ..] } = *self;
-        let [data, cookie] = [data, cookie].map(|word| word.load(Ordering::Relaxed));
-        let (bytes, body) = (bytes as u32, self.body());
+        let Self { flags, bytes, tag, .. } = *self;
+        let (bytes, data, cookie, body) = (bytes as u32, self.word(3), self.word(4), self.body());
         Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body }
     }
 }
@@ -298,35 +329,41 @@ impl RingReceiver {
     /// The next record, not passed yet, if it is a message with its payload in the head.
     #[inline(always)]
     fn peek_short(&self) -> Option<Short<'_>> {
-        self.peek(0xff, Kind::Eager as u64)
+        self.peek(0xff, Kind::Eager as u64, INLINE)
     }
 
-    /// Works like `peek_short`, for tagged messages for whose end the sender does not wait.
+    /// Works like `peek_short`, for tagged messages of any length in the ring for whose end the
+    /// sender does not wait.
     #[inline(always)]
     pub(crate) fn peek_plain(&self) -> Option<Short<'_>> {
         let flags = u64::from(flag::TAGGED | flag::ACK) << 8;
-        self.peek(flags | 0xff, u64::from(flag::TAGGED) << 8 | Kind::Eager as u64)
+        self.peek(flags | 0xff, u64::from(flag::TAGGED) << 8 | Kind::Eager as u64, EAGER_MAX)
     }
 
-    /// The next record if it has up to [`INLINE`] bytes, and these bits in its first word.
+    /// The next record if it has up to `most` bytes, and these bits in its first word.
     #[inline(always)]
-    fn peek(&self, mask: u64, bits: u64) -> Option<Short<'_>> {
-        let [stamp, first, tag, rest @ ..] = self.place.words(self.head);
+    fn peek(&self, mask: u64, bits: u64, most: usize) -> Option<Short<'_>> {
+        let [stamp, first, tag, ..] = self.place.words(self.head);
         if stamp.load(Ordering::Acquire) != self.head + 1 {
             return None;
         }
         let first = first.load(Ordering::Relaxed);
         let (flags, bytes) = ((first >> 8) as u8, (first >> 32) as usize);
-        if first & mask != bits || bytes > INLINE {
+        if first & mask != bits || bytes > most {
             return None;
         }
-        Some(Short { flags, bytes, tag: tag.load(Ordering::Relaxed), rest })
+        if bytes > INLINE && lines_of(bytes) > self.place.rest(self.head) {
+            return None;
+        }
+        let (tag, line) = (tag.load(Ordering::Relaxed), self.place.line(self.head));
+        Some(Short { flags, bytes, tag, line, ring: PhantomData })
     }
 
-    /// Passes the record that `peek_short` or [`peek_plain`](Self::peek_plain) gave.
+    /// Passes the record of that many lines that `peek_short` or [`peek_plain`](Self::peek_plain)
+    /// gave.
     #[inline(always)]
-    pub(crate) fn pass_short(&mut self) {
-        self.head += 1;
+    pub(crate) fn pass(&mut self, lines: u64) {
+        self.head += lines;
         // The sender has written it or will soon: prefetch it while this one is handled.
         prefetch(self.place.line(self.head + 1));
     }
@@ -335,7 +372,7 @@ impl RingReceiver {
     #[inline(always)]
     pub(super) fn next_short(&mut self) -> Option<Record> {
         let record = self.peek_short()?.record();
-        self.pass_short();
+        self.pass(1);
         Some(record)
     }
 
