@@ -3,7 +3,6 @@
 #![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
 
 pub mod calibrate;
-mod charges;
 mod chrome;
 pub mod figure8;
 mod limits;

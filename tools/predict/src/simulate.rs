@@ -220,7 +220,7 @@ pub fn simulate(
         }
         Ok(())
     };
-    crate::charges::begin();
+    crate::machine::charge::begin();
     let (_, result, _) = run(machine, &stop, lead, workers);
     result?;
     let parts = std::mem::take(&mut *results.borrow_mut());

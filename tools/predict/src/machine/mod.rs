@@ -11,10 +11,10 @@
 //! last. The card's atomics call the machine around each access
 //! ([`Hooks`](dpa_model_predict::virtual_time::Hooks)).
 //!
-//! The machine knows nothing of matching. Times are whole picoseconds, and nothing depends on
+//! Only [`charge`] knows the steps of matching. Times are whole picoseconds, and nothing depends on
 //! addresses or the system's clock, so equal parameters give equal runs.
 
-pub mod charge;
+pub(crate) mod charge;
 mod contention;
 mod costs;
 mod eu;

@@ -278,7 +278,7 @@ mod tests {
 
     use dpa_model_predict::virtual_time::AtomicU64;
 
-    use super::super::{Between, Costs, Layout, Rules, Steps, Work, charge};
+    use super::super::{Between, Costs, Layout, Rules, Steps, Work};
     use super::*;
 
     /// A machine on which only hashing costs: 7 ns.
@@ -307,9 +307,13 @@ mod tests {
         Machine::new(costs, Rules::default(), &layout)
     }
 
+    fn hash() {
+        with_machine(|machine| machine.work(machine.costs().work.hash));
+    }
+
     fn busy(task: usize, hashes: usize) {
-        charge::slice_begins(task);
-        (0..hashes).for_each(|_| charge::hash());
+        with_machine(|machine| machine.begin_slice(task));
+        (0..hashes).for_each(|_| hash());
     }
 
     #[test]
@@ -344,10 +348,10 @@ mod tests {
         machine.charge_steps(500.0, 35_000.0, 1000.0);
         let task = |number| {
             move || {
-                charge::slice_begins(number);
-                charge::step(0);
-                charge::step(1);
-                charge::step(0);
+                with_machine(|machine| {
+                    machine.begin_slice(number);
+                    [0, 1, 0].into_iter().for_each(|step| machine.step(step));
+                });
             }
         };
         let others: Vec<Box<dyn FnOnce()>> = vec![Box::new(task(1)), Box::new(task(2))];
@@ -385,8 +389,8 @@ mod tests {
     fn nothing_is_charged_off_the_clock() {
         let first = || {
             busy(0, 1);
-            off_clock(|_| (0..100).for_each(|_| charge::hash()));
-            charge::slice_ends();
+            off_clock(|_| (0..100).for_each(|_| hash()));
+            with_machine(Machine::end_slice);
         };
         let (machine, (), _) =
             run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
