@@ -109,7 +109,7 @@ impl Hart {
         }
         let mut view = 0;
         let result = match op {
-            Op::Illegal | Op::Ecall => return Err(Fault::Illegal { pc }),
+            Op::Illegal => return Err(Fault::Illegal { pc }),
             Op::Lui => constant,
             Op::Auipc => pc.wrapping_add(constant),
             Op::Jal => {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use object::elf::FileHeader64;
-use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol};
+use object::{Architecture, Object, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
 
+use super::decode::{Instruction, decode};
 use super::memory::MEMORY_BASE;
 
 #[derive(Clone, Debug)]
@@ -13,7 +12,8 @@ pub struct Image {
     pub(crate) entry: u64,
     /// Address and contents of its segments.
     pub(crate) parts: Vec<(u64, Vec<u8>)>,
-    pub(crate) code: (u64, Vec<u8>),
+    /// Address of the code, and an instruction for each even address from there on.
+    pub(crate) code: (u64, Vec<Instruction>),
     symbols: BTreeMap<String, u64>,
 }
 
@@ -35,49 +35,42 @@ impl Image {
         let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
         Self {
             entry: MEMORY_BASE,
-            parts: vec![(MEMORY_BASE, bytes.clone())],
-            code: (MEMORY_BASE, bytes),
+            code: (MEMORY_BASE, instructions(&bytes)),
+            parts: vec![(MEMORY_BASE, bytes)],
             symbols: BTreeMap::new(),
         }
     }
 
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
-        let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
-        let (header, endian) = (file.elf_header(), file.endian());
-        if header.e_machine(endian) != object::elf::EM_RISCV {
+        let file = object::File::parse(bytes)?;
+        if file.architecture() != Architecture::Riscv64 {
             return Err(ImageError::Machine);
         }
-        let mut image = Self {
-            entry: file.entry(),
-            parts: Vec::new(),
-            code: (0, Vec::new()),
-            symbols: BTreeMap::new(),
-        };
-        for part in header.program_headers(endian, bytes)? {
-            if part.p_type(endian) != object::elf::PT_LOAD {
-                continue;
-            }
-            let address = part.p_paddr(endian);
-            let Ok(contents) = part.data(endian, bytes) else { continue };
+        let (mut parts, mut code) = (Vec::new(), None);
+        for part in file.segments() {
+            let (address, contents) = (part.address(), part.data()?);
             if contents.is_empty() {
                 continue;
             }
             if address < MEMORY_BASE {
                 return Err(ImageError::Below(address));
             }
-            if part.p_flags(endian) & object::elf::PF_X != 0 {
-                image.code = (address, contents.to_vec());
+            if let SegmentFlags::Elf { p_flags } = part.flags()
+                && p_flags & elf::PF_X != 0
+            {
+                code = Some((address, instructions(contents)));
             }
-            image.parts.push((address, contents.to_vec()));
+            parts.push((address, contents.to_vec()));
         }
-        if image.code.1.is_empty() {
-            return Err(ImageError::NoCode);
-        }
-        image.symbols = file
-            .symbols()
-            .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
-            .collect();
-        Ok(image)
+        let name = |symbol: object::Symbol<'_, '_>| {
+            Some((symbol.name().ok()?.to_owned(), symbol.address()))
+        };
+        Ok(Self {
+            entry: file.entry(),
+            parts,
+            code: code.ok_or(ImageError::NoCode)?,
+            symbols: file.symbols().filter_map(name).collect(),
+        })
     }
 
     /// The program from a symbol on.
@@ -89,8 +82,12 @@ impl Image {
     pub fn address_of(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).copied()
     }
+}
 
-    pub fn code(&self) -> (u64, &[u8]) {
-        (self.code.0, &self.code.1)
-    }
+fn instructions(bytes: &[u8]) -> Vec<Instruction> {
+    let half = |at: usize| {
+        let pair = bytes.get(at..at + 2).map_or([0; 2], |pair| [pair[0], pair[1]]);
+        u32::from(u16::from_le_bytes(pair))
+    };
+    (0..bytes.len()).step_by(2).map(|at| decode(half(at) | half(at + 2) << 16)).collect()
 }

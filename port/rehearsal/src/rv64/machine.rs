@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::count::{Count, MARKS, Mark, PHASES};
-use super::decode::{Instruction, decode};
 use super::hart::{Hart, Shared, Then};
 use super::image::Image;
 use super::lines::{CacheSetup, Caches, Segments};
@@ -90,19 +89,17 @@ pub struct Outcome {
 /// Deterministic: equal images and setups give equal outcomes, instruction by instruction.
 pub fn run(image: &Image, setup: &Setup) -> Outcome {
     let mut machine = Machine::new(image, setup);
-    let end = match machine.load(image) {
+    let end = match machine.load() {
         Some(()) => machine.run(setup.limit),
         None => Err(Fault::Size),
     };
     machine.outcome(end)
 }
 
-struct Machine {
+struct Machine<'a> {
     shared: Shared,
     harts: Vec<Hart>,
-    /// Decoded code: an instruction for each even address from `code_start` on.
-    code: Vec<Instruction>,
-    code_start: u64,
+    image: &'a Image,
     host: Host,
     marks: Vec<Mark>,
     weak: Option<WeakOptions>,
@@ -110,14 +107,8 @@ struct Machine {
     totals: [u64; 3],
 }
 
-impl Machine {
-    fn new(image: &Image, setup: &Setup) -> Self {
-        let (code_start, bytes) = image.code();
-        let half = |at: usize| {
-            let pair = bytes.get(at..at + 2).map_or([0; 2], |pair| [pair[0], pair[1]]);
-            u32::from(u16::from_le_bytes(pair))
-        };
-        let code = (0..bytes.len()).step_by(2).map(|at| decode(half(at) | half(at + 2) << 16));
+impl<'a> Machine<'a> {
+    fn new(image: &'a Image, setup: &Setup) -> Self {
         let mut marks = setup.marks.clone();
         marks.resize(MARKS, Mark::Ignore);
         Self {
@@ -127,8 +118,7 @@ impl Machine {
                 caches: setup.caches.map(|caches| Caches::new(caches, setup.harts, setup.memory)),
             },
             harts: (0..setup.harts).map(|number| Hart::new(number, image.entry)).collect(),
-            code: code.collect(),
-            code_start,
+            image,
             host: Host::new(setup.arguments.clone(), setup.files.clone()),
             marks,
             weak: setup.weak,
@@ -137,8 +127,8 @@ impl Machine {
         }
     }
 
-    fn load(&mut self, image: &Image) -> Option<()> {
-        image.parts.iter().try_for_each(|(at, bytes)| self.shared.memory.write(*at, bytes))
+    fn load(&mut self) -> Option<()> {
+        self.image.parts.iter().try_for_each(|(at, bytes)| self.shared.memory.write(*at, bytes))
     }
 
     fn run(&mut self, limit: u64) -> Result<i32, Fault> {
@@ -175,8 +165,8 @@ impl Machine {
     fn turn<const WEAK: bool>(&mut self, hart: usize, turn: u32) -> Result<Option<i32>, Fault> {
         for _ in 0..turn {
             let hart = &mut self.harts[hart];
-            let index = hart.pc.wrapping_sub(self.code_start) as usize >> 1;
-            let Some(instruction) = self.code.get(index) else {
+            let index = hart.pc.wrapping_sub(self.image.code.0) as usize >> 1;
+            let Some(instruction) = self.image.code.1.get(index) else {
                 return Err(Fault::Illegal { pc: hart.pc });
             };
             if let Some(caches) = &mut self.shared.caches {

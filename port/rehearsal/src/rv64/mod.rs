@@ -18,8 +18,6 @@
 
 mod count;
 mod decode;
-mod encode;
-mod expand;
 mod hart;
 mod image;
 mod lines;
