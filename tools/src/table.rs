@@ -7,6 +7,7 @@ use grid::Grid;
 pub use grid::wrapped;
 pub use html::{escaped, printable};
 
+use indicatif::HumanBytes;
 use serde_json::{Map, Value, json};
 
 use crate::results::{Descriptor, Figure, better, snake_case};
@@ -15,6 +16,8 @@ use crate::results::{Descriptor, Figure, better, snake_case};
 pub enum Cell {
     Text(String),
     Count(u64),
+    /// A size in bytes, for people in KiB and so on.
+    Bytes(u64),
     /// A number that was computed or measured.
     Real(f64),
     Flag(bool),
@@ -74,6 +77,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(count) => count.to_string(),
+            Self::Bytes(bytes) => HumanBytes(*bytes).to_string(),
             Self::Real(number) => significant(*number),
             Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Self::None => "-".to_owned(),
@@ -83,7 +87,7 @@ impl Cell {
     pub(crate) fn csv(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Count(count) => count.to_string(),
+            Self::Count(count) | Self::Bytes(count) => count.to_string(),
             Self::Real(number) if *number != 0.0 && number.abs() < 1e-3 => format!("{number:e}"),
             Self::Real(number) => number.to_string(),
             Self::Flag(flag) => flag.to_string(),
@@ -94,7 +98,7 @@ impl Cell {
     fn json(&self) -> Value {
         match self {
             Self::Text(text) => json!(text),
-            Self::Count(count) => json!(count),
+            Self::Count(count) | Self::Bytes(count) => json!(count),
             Self::Real(number) => json!(number),
             Self::Flag(flag) => json!(flag),
             Self::None => Value::Null,
@@ -260,7 +264,9 @@ impl Table {
         let (keys, figures) = names.split_at(self.keys.min(names.len()));
         let is_number = |column: usize| {
             let column = self.keys + column;
-            self.rows.iter().any(|row| matches!(row[column], Cell::Count(_) | Cell::Real(_)))
+            self.rows
+                .iter()
+                .any(|row| matches!(row[column], Cell::Count(_) | Cell::Bytes(_) | Cell::Real(_)))
         };
         let has_rounds = |name: &str| self.rounds.iter().any(|(_, figure, _)| figure == name);
         let compared = |name: &str| !self.measured.contains(&name) || has_rounds(name);

@@ -1,9 +1,10 @@
 //! A report's figures, for one application or for several side by side.
 
 use super::report::{Flows, Report};
-use super::stats::{BinStats, Searches, Totals};
-use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style};
+use super::stats::{BinStats, Searches, SizeClass, Totals};
+use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style, cell};
 use crate::table::printable;
+use indicatif::HumanBytes;
 
 /// Columns of the heat map: each is the maximum over several columns of the depths.
 const HEAT_COLUMNS: usize = 25;
@@ -29,6 +30,7 @@ pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([
+        ("figure-sizes", sizes(report)),
         ("figure-depth", depth(report)),
         ("figure-ranks", ranks(report)),
         ("figure-messages", messages(report)),
@@ -156,18 +158,53 @@ fn tables(reports: &[&Report]) -> Figure {
     figure
 }
 
+fn sizes(report: &Report) -> Figure {
+    let all = &report.application.sizes;
+    let mut groups: Vec<Option<u64>> = all.iter().map(|class| class.up_to).collect();
+    groups.dedup();
+    let name = |up_to: &Option<u64>| {
+        up_to.map_or("unknown".to_owned(), |bytes| HumanBytes(bytes).to_string())
+    };
+    let panel = |title: &str, y: &str, value: fn(&SizeClass) -> u64| {
+        let sum: u64 = all.iter().map(value).sum();
+        let share = |rendezvous: bool, up_to: &Option<u64>| {
+            let class = all.iter().find(|it| (it.rendezvous, &it.up_to) == (rendezvous, up_to));
+            percent(class.map_or(0, value), sum)
+        };
+        Bars::new(title, "bytes up to", Axis::linear(y), groups.iter().map(name))
+            .stacked()
+            .with("eager", groups.iter().map(|group| share(false, group)))
+            .with("rendezvous", groups.iter().map(|group| share(true, group)))
+    };
+    Figure::new("Message sizes")
+        .with(panel("Messages", "% of messages", |class| class.messages))
+        .with(panel("Volume", "% of bytes", |class| class.bytes))
+}
+
+/// The title of the time's axis, its end, and how many units of the end one of the axis has.
+fn time_axis(report: &Report) -> (&'static str, f64, f64) {
+    match report.end_ns {
+        0 => ("% of the run", 100.0, 1.0),
+        ..1_000 => ("nanoseconds", report.end_ns as f64, 1.0),
+        ..1_000_000 => ("microseconds", report.end_ns as f64, 1e3),
+        ..1_000_000_000 => ("milliseconds", report.end_ns as f64, 1e6),
+        end_ns => ("seconds", end_ns as f64, 1e9),
+    }
+}
+
 fn depth(report: &Report) -> Figure {
+    let (title_x, end, unit) = time_axis(report);
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
         let ranks: Vec<&Vec<u32>> = report.ranks.iter().map(|rank| of(&rank.totals)).collect();
         let columns = ranks.iter().map(|depths| depths.len()).max().unwrap_or(0);
         let at = |column: usize| {
             ranks.iter().filter_map(move |depths| depths.get(column)).map(|&d| f64::from(d))
         };
-        let x = |column: usize| column as f64 * 100.0 / columns.max(1) as f64;
+        let x = |column: usize| column as f64 * end / columns.max(1) as f64 / unit;
         let most = (0..columns).map(|column| (x(column), at(column).fold(0.0, f64::max)));
         let mean = (0..columns)
             .map(|column| (x(column), at(column).sum::<f64>() / ranks.len().max(1) as f64));
-        Lines::new(title, Axis::linear("% of the run"), Axis::linear("entries"))
+        Lines::new(title, Axis::linear(title_x), Axis::linear("entries"))
             .with(Series::new("highest rank", Style::Steps, most))
             .with(Series::new("mean over ranks", Style::Steps, mean))
     };
@@ -178,10 +215,11 @@ fn depth(report: &Report) -> Figure {
 
 fn ranks(report: &Report) -> Figure {
     let group = Flows::group(report.ranks.len() as u32) as usize;
+    let (title_x, end, unit) = time_axis(report);
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
-        let columns = (1..=HEAT_COLUMNS).map(|column| (column * 100 / HEAT_COLUMNS).to_string());
-        let mut heat =
-            Heat::new(title, "% of the run", "rank", "entries at most").with_columns(columns);
+        let columns =
+            (1..=HEAT_COLUMNS).map(|column| cell(end * column as f64 / HEAT_COLUMNS as f64 / unit));
+        let mut heat = Heat::new(title, title_x, "rank", "entries at most").with_columns(columns);
         for ranks in report.ranks.chunks(group) {
             let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
             let name = if first == last { first.to_string() } else { format!("{first}-{last}") };

@@ -31,6 +31,7 @@ mod run;
 mod sites;
 pub mod stats;
 mod tables;
+mod times;
 mod truth;
 
 pub use advice::Advice;
@@ -55,4 +56,5 @@ pub use report::{CommReport, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
 pub use tables::{by_rank, shown, tables};
+pub use times::{CallTime, Spent};
 pub use truth::Truth;

@@ -3,8 +3,12 @@
 //!
 //! A run of 300,000 calls takes some 20 MB. Only the growth of the arrays allocates.
 
-use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
+use std::collections::HashMap;
 
+use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
+use foldhash::fast::RandomState as Fast;
+
+use super::times::Spent;
 use crate::trace::{CallSites, CollectiveKind, Counts, Function};
 
 /// Bytes that the trace does not give, or a transfer, message or rank that is absent.
@@ -239,6 +243,10 @@ pub struct Program {
     /// The creating calls of its communicators and groups.
     pub origins: Vec<super::origin::Origin>,
     pub calls: Counts,
+    /// Wall time in calls, by function and by number of the call site in `sites`.
+    pub spent: HashMap<(u16, Option<u32>), Spent, Fast>,
+    /// Wall time from the first call's entry to the last return; 0 if unknown.
+    pub run_ns: u64,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
     pub oddities: Oddities,

@@ -14,6 +14,7 @@ use super::program::{Oddities, UNKNOWN};
 use super::run::Run;
 use super::sites::{SiteReport, sites};
 use super::stats::{CommStats, Plan, RankStats, Totals, Unmatched, walk};
+use super::times::{CallTime, times};
 use super::truth::Truth;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::RunError;
@@ -97,6 +98,8 @@ pub struct Report {
     pub unmatched: Vec<Unmatched>,
     /// Call sites and their unexpected messages; empty if the trace has no call sites.
     pub sites: Vec<SiteReport>,
+    /// Wall time in calls, by function and call site; empty without wall times.
+    pub times: Vec<CallTime>,
     pub advice: Vec<Advice>,
     /// Time of the last event; 0 if the order has no times.
     pub end_ns: u64,
@@ -205,6 +208,7 @@ impl Report {
             checked,
             unmatched,
             sites,
+            times: times(run),
             advice: Vec::new(),
             end_ns,
             flows: Flows::of(run),

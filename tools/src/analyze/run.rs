@@ -66,10 +66,10 @@ impl Run {
             .par_iter()
             .map(|&rank| {
                 let mut reader = source.open(rank)?;
-                let program = super::collect(reader.as_mut(), library != Library::Off)?;
                 let sites = source.sites(rank)?;
+                let program = super::collect(reader.as_mut(), library != Library::Off, sites)?;
                 read(rank);
-                Ok(Program { sites, ..program })
+                Ok(program)
             })
             .collect();
         Self::with(programs?, source.run().processes, library)

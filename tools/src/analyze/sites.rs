@@ -158,10 +158,10 @@ fn key(run: &Run, at: usize, transfer: u32) -> Option<Key> {
 
 /// Debug information of objects, loaded once.
 #[derive(Default)]
-struct Places(HashMap<PathBuf, Option<Loader>>);
+pub(super) struct Places(HashMap<PathBuf, Option<Loader>>);
 
 impl Places {
-    fn of(&mut self, site: &Site) -> (String, Option<String>) {
+    pub(super) fn of(&mut self, site: &Site) -> (String, Option<String>) {
         let Site { object, address } = site;
         let loader = self.0.entry(object.clone()).or_insert_with(|| Loader::new(object).ok());
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();

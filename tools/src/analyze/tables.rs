@@ -2,9 +2,10 @@
 
 use super::report::{CommReport, Report};
 use super::stats::{Hint, Searches, Totals};
+use super::times;
 use crate::table::{Cell, Table};
 
-fn percent(part: u64, all: u64) -> f64 {
+pub(super) fn percent(part: u64, all: u64) -> f64 {
     100.0 * part as f64 / all.max(1) as f64
 }
 
@@ -45,6 +46,8 @@ pub fn shown(report: &Report, needs: &str) -> Vec<Table> {
             .without(&["application"])
             .note("a communicator on which any source is asked for stays on one NIC"),
     ];
+    shown.insert(0, sizes(&all).without(&["rank"]));
+    shown.splice(1..1, times::longest(report));
     shown.extend(busiest_communicators(report));
     shown.extend((!report.engines.is_empty()).then(|| engine_notes(report)));
     shown.extend((!report.sites.is_empty()).then(|| cut(sites(report), SITES_SHOWN)));
@@ -55,7 +58,7 @@ const SITES_SHOWN: usize = 12;
 const COMMUNICATORS_SHOWN: usize = 8;
 
 /// The table's first rows; a note says how many more it has.
-fn cut(mut table: Table, rows: usize) -> Table {
+pub(super) fn cut(mut table: Table, rows: usize) -> Table {
     let more = table.rows.len().saturating_sub(rows);
     table.rows.truncate(rows);
     if more > 0 { table.note(format!("and {more} more")) } else { table }
@@ -122,6 +125,8 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
         advice(report),
         calls(&subjects),
         traffic(&subjects),
+        sizes(&subjects),
+        times::table(report),
         queues("rank", &subjects),
         chains(&subjects),
         lifetime(report),
@@ -138,7 +143,7 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
         unmatched(report),
     ];
     if report.is_of_logs() {
-        all.retain(|table| !["calls", "hints", "sites"].contains(&table.name.as_str()));
+        all.retain(|table| !["calls", "hints", "sites", "times"].contains(&table.name.as_str()));
     }
     all
 }
@@ -155,6 +160,7 @@ pub(super) fn worst_ranks(report: &Report) -> Table {
         ("sent_bytes", |it| it.1.traffic.bytes_sent.into()),
         ("messages", |it| it.1.traffic.messages().into()),
         ("unexpected", |it| it.1.traffic.unexpected.into()),
+        ("communicating_percent", |it| percent(it.1.communicating_ns(), it.1.run_ns).into()),
         ("unexpected_percent", |it| {
             percent(it.1.traffic.unexpected, it.1.traffic.messages()).into()
         }),
@@ -216,7 +222,32 @@ fn calls(subjects: &[Subject<'_>]) -> Table {
         ("one_sided", |(_, it)| it.shares.one_sided.into()),
         ("progress", |(_, it)| it.shares.progress.into()),
         ("other", |(_, it)| it.shares.other.into()),
+        ("run_ns", |(_, it)| it.run_ns.into()),
+        ("p2p_ns", |(_, it)| it.time_ns.p2p.into()),
+        ("collective_ns", |(_, it)| it.time_ns.collective.into()),
+        ("one_sided_ns", |(_, it)| it.time_ns.one_sided.into()),
+        ("progress_ns", |(_, it)| it.time_ns.progress.into()),
+        ("other_ns", |(_, it)| it.time_ns.other.into()),
     ])
+}
+
+fn sizes(subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().flat_map(|(name, it)| {
+        let all = it.sizes.iter().fold((0, 0), |all, it| (all.0 + it.messages, all.1 + it.bytes));
+        it.sizes.iter().map(move |class| (name, class, all))
+    });
+    Table::of("sizes", "Message sizes", rows)
+        .columns(&[
+            ("rank", |it| it.0.clone()),
+            ("up to", |it| it.1.up_to.map(Cell::Bytes).into()),
+            ("sent by", |it| if it.1.rendezvous { "rendezvous" } else { "eager" }.into()),
+            ("messages", |it| it.1.messages.into()),
+            ("messages %", |it| percent(it.1.messages, it.2.0).into()),
+            ("volume", |it| Cell::Bytes(it.1.bytes)),
+            ("volume %", |it| percent(it.1.bytes, it.2.1).into()),
+        ])
+        .keyed(3)
+        .named(&[("up to", "up_to_bytes"), ("volume", "bytes"), ("volume %", "bytes_percent")])
 }
 
 fn traffic(subjects: &[Subject<'_>]) -> Table {

@@ -154,7 +154,7 @@ pub(super) fn label(value: f64) -> String {
 }
 
 /// A number for a cell, with three digits.
-pub(super) fn cell(value: f64) -> String {
+pub(crate) fn cell(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let unit = 10_f64.powi(magnitude - 2);
     label((value / unit).round() * unit)

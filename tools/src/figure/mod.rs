@@ -43,6 +43,7 @@ mod words;
 use std::path::Path;
 use std::{fs, io};
 
+pub(crate) use axis::cell;
 pub use axis::{Axis, Scale};
 pub use panel::{Bars, Heat, Lines, Panel, Series, Style};
 

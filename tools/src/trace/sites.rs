@@ -73,8 +73,17 @@ impl CallSites {
 
     /// The site of a call, by its number from 0: a binary search.
     pub fn of(&self, call: u64) -> Option<&Site> {
+        self.get(self.number_of(call)?)
+    }
+
+    /// The number of that site, for [`get`](Self::get).
+    pub fn number_of(&self, call: u64) -> Option<u32> {
         let at = self.calls.binary_search_by_key(&call, |&(number, _)| number).ok()?;
-        self.sites.get(self.calls[at].1 as usize)
+        Some(self.calls[at].1)
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Site> {
+        self.sites.get(number as usize)
     }
 }
 

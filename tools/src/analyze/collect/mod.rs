@@ -14,8 +14,8 @@ use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
 use crate::trace::{
-    Call, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader, RecvSpec,
-    Request, Source, TraceError, TraceErrorKind,
+    Call, CallSites, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader,
+    RecvSpec, Request, Source, Span, TraceError, TraceErrorKind,
 };
 
 mod collectives;
@@ -45,6 +45,8 @@ pub(super) struct Collector<'a> {
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
+    /// Entry of the first call.
+    began_ns: Option<i64>,
     /// Whether the arguments of collective calls are kept.
     keeps_collectives: bool,
 }
@@ -56,10 +58,12 @@ pub(super) struct Collector<'a> {
 pub fn collect(
     reader: &mut dyn RankReader,
     keeps_collectives: bool,
+    sites: Option<CallSites>,
 ) -> Result<Program, TraceError> {
     let info = reader.info().clone();
     let mut collector = Collector::new(info.rank.get(), &info.sizes);
     collector.keeps_collectives = keeps_collectives;
+    collector.program.sites = sites;
     let too_many = |what: &str| {
         let name = format!("rank {}", info.rank.get());
         TraceError::new(name, TraceErrorKind::Unsupported(format!("has too many {what}")))
@@ -99,6 +103,7 @@ impl<'a> Collector<'a> {
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
+            began_ns: None,
             keeps_collectives: false,
         }
     }
@@ -112,6 +117,7 @@ impl<'a> Collector<'a> {
 
     pub(super) fn call(&mut self, call: &Call<'_>) {
         self.program.calls.add(call.function, 1);
+        self.time(call);
         match call.op {
             Op::Send(send) => {
                 let at = self.send(call, send, true);
@@ -183,6 +189,19 @@ impl<'a> Collector<'a> {
         }
         self.cpu_before = call.cpu.map(|cpu| cpu.return_ns);
         self.wall_before = call.wall.map(|wall| wall.return_ns);
+    }
+
+    fn time(&mut self, call: &Call<'_>) {
+        let Some(Span { entry_ns, return_ns }) = call.wall else { return };
+        let began_ns = *self.began_ns.get_or_insert(entry_ns);
+        let since = |start: i64| u64::try_from(return_ns.saturating_sub(start)).unwrap_or(0);
+        let ns = since(entry_ns);
+        self.program.run_ns = self.program.run_ns.max(since(began_ns));
+        let site = self.program.sites.as_ref().and_then(|sites| sites.number_of(call.sequence));
+        let spent = self.program.spent.entry((call.function.number(), site)).or_default();
+        spent.calls += 1;
+        spent.ns += ns;
+        spent.ns_max = spent.ns_max.max(ns);
     }
 
     fn comm(&mut self, number: u32) -> LocalId {

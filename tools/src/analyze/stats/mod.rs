@@ -9,6 +9,7 @@ mod left;
 mod occupancy;
 mod searches;
 mod shards;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use dpa_model::NicConfig;
 
 use super::replay::Agreement;
-use crate::trace::Class;
+use crate::trace::{Class, Function};
 use dpamatch::engine::BinCount;
 
 pub use blocks::BlockStats;
@@ -30,6 +31,7 @@ pub(crate) use occupancy::Occupancy as Tables;
 pub use occupancy::{OccupancyStats, TableStats};
 pub use searches::{BinStats, Searches};
 pub use shards::ShardStats;
+pub use sizes::SizeClass;
 pub(crate) use walk::walk;
 
 /// Columns of depth over time.
@@ -53,16 +55,17 @@ pub struct Shares {
 }
 
 impl Shares {
-    fn of(calls: &crate::trace::Counts) -> Self {
+    /// The sums of these numbers of each function.
+    fn of(numbers: impl Iterator<Item = (Function, u64)>) -> Self {
         let mut shares = Self::default();
-        for (function, times) in calls.iter() {
+        for (function, number) in numbers {
             *match function.class() {
                 Class::P2p => &mut shares.p2p,
                 Class::Collective => &mut shares.collective,
                 Class::OneSided => &mut shares.one_sided,
                 Class::Progress => &mut shares.progress,
                 Class::Other => &mut shares.other,
-            } += times;
+            } += number;
         }
         shares
     }
@@ -191,6 +194,12 @@ pub struct Depths {
 pub struct Totals {
     pub shares: Shares,
     pub traffic: Traffic,
+    /// Wall time in calls by class, in nanoseconds.
+    pub time_ns: Shares,
+    /// Wall time from the first call to the last; 0 if unknown.
+    pub run_ns: u64,
+    /// Messages that arrive, by size.
+    pub sizes: Vec<SizeClass>,
     /// Searches and tables, by number of bins.
     pub bins: Vec<BinStats>,
     pub receive_keys: KeyStats,
@@ -214,6 +223,12 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Wall time in communication calls.
+    pub fn communicating_ns(&self) -> u64 {
+        let Shares { p2p, collective, one_sided, progress, .. } = self.time_ns;
+        p2p + collective + one_sided + progress
+    }
+
     pub fn add(&mut self, other: &Self) {
         fn each<T: Copy>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T)) {
             if mine.is_empty() {
@@ -224,6 +239,9 @@ impl Totals {
         }
         self.shares.add(&other.shares);
         self.traffic.add(&other.traffic);
+        self.time_ns.add(&other.time_ns);
+        self.run_ns += other.run_ns;
+        other.sizes.iter().for_each(|class| sizes::add(&mut self.sizes, class));
         each(&mut self.bins, &other.bins, BinStats::add);
         self.receive_keys.add(&other.receive_keys);
         self.message_keys.add(&other.message_keys);

@@ -10,6 +10,7 @@ use super::fit::{self, Fit};
 use super::keys::{Key, Keys};
 use super::occupancy::Occupancy;
 use super::shards::{self, CommMessages, Sources};
+use super::sizes;
 use super::{
     BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences,
     Shares, Shortage, Totals, Traffic, Violation, left,
@@ -18,6 +19,7 @@ use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::program::{ANY, Kind, UNKNOWN};
 use crate::analyze::replay::RankView;
+use crate::trace::Function;
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId, selector_hash};
 
 struct Walk<'a> {
@@ -375,9 +377,18 @@ impl Walk<'_> {
             unexpected: highest(&self.depths.unexpected),
             comms: comms.len(),
         };
+        let program = view.program;
+        let spent = program
+            .spent
+            .iter()
+            .filter_map(|(&(number, _), spent)| Some((Function::from_number(number)?, spent.ns)));
+        let sizes = view.inbound.iter().map(|message| message.bytes);
         let totals = Totals {
-            shares: Shares::of(&view.program.calls),
+            shares: Shares::of(program.calls.iter()),
             traffic,
+            time_ns: Shares::of(spent),
+            run_ns: program.run_ns,
+            sizes: sizes::classes(sizes, plan.nic.eager_limit),
             bins: bins.collect(),
             receive_keys: self.receive_keys.stats().0,
             message_keys,
