@@ -183,13 +183,11 @@ fn sizes(report: &Report) -> Figure {
 
 /// The title of the time's axis, its end, and how many units of the end one of the axis has.
 fn time_axis(report: &Report) -> (&'static str, f64, f64) {
-    match report.end_ns {
-        0 => ("% of the run", 100.0, 1.0),
-        ..1_000 => ("nanoseconds", report.end_ns as f64, 1.0),
-        ..1_000_000 => ("microseconds", report.end_ns as f64, 1e3),
-        ..1_000_000_000 => ("milliseconds", report.end_ns as f64, 1e6),
-        end_ns => ("seconds", end_ns as f64, 1e9),
-    }
+    let units =
+        [("nanoseconds", 1.0), ("microseconds", 1e3), ("milliseconds", 1e6), ("seconds", 1e9)];
+    let end = report.end_ns as f64;
+    let fits = units.into_iter().rev().find(|(_, unit)| end >= *unit);
+    fits.map_or(("% of the run", 100.0, 1.0), |(title, unit)| (title, end, unit))
 }
 
 fn depth(report: &Report) -> Figure {
