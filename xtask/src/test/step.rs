@@ -266,36 +266,6 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_can_be_typed() {
-        assert_eq!(
-            step("loom").to_string(),
-            "RUSTFLAGS=\"--cfg dpamatch_loom -C debug-assertions\" CARGO_TARGET_DIR=target/loom \
-             cargo test -p loom_tests --profile models --tests -- --nocapture --test-threads=1"
-        );
-        let miri = step("Miri").to_string();
-        assert!(
-            miri.starts_with("CARGO_TARGET_DIR=target/miri cargo +nightly miri test "),
-            "{miri}"
-        );
-    }
-
-    #[test]
-    fn each_extent_has_its_steps() {
-        let names = |extent: Extent| -> Vec<&str> {
-            let steps = STEPS.iter().filter(|step| step.extents.contains(&extent));
-            steps.map(|step| step.name).collect()
-        };
-        assert_eq!(names(Extent::Fast), ["format", "lints", "no_std", "no_std ends", "tests"]);
-        let (everyday, full) = (names(Extent::Everyday), names(Extent::Full));
-        assert_eq!(everyday.last(), Some(&"loom"));
-        assert_eq!(everyday[..everyday.len() - 1], full[..everyday.len() - 1]);
-        assert_eq!(full[everyday.len() - 1..], ["Miri", "threads", "loom, full"]);
-        for names in [everyday, full] {
-            assert_eq!(names.iter().filter(|&&name| name == "tests").count(), 1);
-        }
-    }
-
-    #[test]
     fn what_is_left_out_is_there() {
         for name in slow() {
             let mut git = Command::new("git");
@@ -328,13 +298,5 @@ mod tests {
         assert_eq!(shared[first - 1].name, "tests");
         assert!(shared[first..].iter().all(|step| step.for_either_row));
         assert!(STEPS.iter().all(|step| !(step.for_either_row && step.is_apart())));
-    }
-
-    #[test]
-    fn model_flags_keep_out_of_the_shared_target_folder() {
-        for step in STEPS {
-            let flags = step.env.iter().any(|&(name, _)| name == "RUSTFLAGS");
-            assert_eq!(flags || step.toolchain.is_some(), step.target.is_some(), "{}", step.name);
-        }
     }
 }
