@@ -104,18 +104,14 @@ counters! {
     }
 }
 
-impl HandlerCounters {
-    /// Public counts: `messages` taken, `idle` of them in blocks with nothing posted. Read during a
-    /// block, the counts may be of slightly different moments.
-    pub(crate) fn of(&self, messages: u64, idle: u64) -> HandlerCounts {
-        let mut counts = self.copy();
-        counts.no_candidate += idle;
-        counts.unexpected += counts.no_candidate;
-        let others = counts.fast + counts.slow + counts.overtaking + counts.no_candidate;
-        counts.messages = messages;
-        counts.clean = messages.saturating_sub(others);
-        counts.bookings += counts.clean;
-        counts
+impl HandlerCounts {
+    /// Fills in what no counter holds, once `messages` and `no_candidate` are whole.
+    pub(crate) fn completed(mut self) -> Self {
+        self.unexpected += self.no_candidate;
+        let others = self.fast + self.slow + self.overtaking + self.no_candidate;
+        self.clean = self.messages.saturating_sub(others);
+        self.bookings += self.clean;
+        self
     }
 }
 

@@ -152,10 +152,10 @@ impl Monitor {
     pub fn counts(&self) -> Counts {
         let mut handlers = HandlerCounts::default();
         for index in 0..self.shared.handlers {
-            handlers.add(&self.handler(index));
+            handlers.add(&self.counted(index));
         }
         Counts {
-            handlers,
+            handlers: handlers.completed(),
             boundary: self.shared.boundary_counters.counts(),
             send_queue_full: self.shared.sender_counters.queue_full.get(),
             send_no_bounce_buffer: self.shared.sender_counters.no_bounce_buffer.get(),
@@ -179,11 +179,18 @@ impl Monitor {
         self.shared.handlers
     }
 
-    /// Counters of one handler; all zero for one that does not exist.
+    /// Counters of one handler; all zero for one that does not exist. In a block that one worker
+    /// runs alone, the first handler of a row on one path counts for all of the row.
     pub fn handler(&self, handler: usize) -> HandlerCounts {
+        self.counted(handler).completed()
+    }
+
+    fn counted(&self, handler: usize) -> HandlerCounts {
         let Shared { block_sizes, idle_blocks, handler_counters, .. } = &*self.shared;
-        let (messages, idle) = (block_sizes.messages(handler), idle_blocks.messages(handler));
-        let counters = handler_counters.get(handler);
-        counters.map(|counters| counters.of(messages, idle)).unwrap_or_default()
+        let Some(counters) = handler_counters.get(handler) else { return HandlerCounts::default() };
+        let mut counts = counters.copy();
+        counts.messages = block_sizes.messages(handler);
+        counts.no_candidate += idle_blocks.messages(handler);
+        counts
     }
 }

@@ -91,7 +91,8 @@ impl<'a, C: Crew> Taking<'a, C> {
                 let first = &self.block.nic.handler_counters[handler];
                 first.walked_exact.add(visited);
                 first.forced.add(kept);
-                let idle = self.leave_row::<CLEAN>(scratch, next..end);
+                first.slow.add((next - handler) as u64);
+                let idle = self.leave_row(scratch, next..end);
                 handler = next + idle;
                 if handler == end {
                     return matched;
@@ -152,10 +153,13 @@ impl<'a, C: Crew> Taking<'a, C> {
                 apart(|| self.take_row::<PATH, { data::INLINE }>(scratch, rest, oldest))
             };
             matched += stop - handler;
+            if PATH == FAST {
+                self.block.nic.handler_counters[handler].fast.add((stop - handler) as u64);
+            }
             if stop == end {
                 break;
             }
-            let idle = self.leave_row::<PATH>(scratch, stop..end);
+            let idle = self.leave_row(scratch, stop..end);
             let next = stop + idle;
             let others = match (stop - handler, idle) {
                 (0, 0) => UNUSUAL,
@@ -300,8 +304,9 @@ impl<'a, C: Crew> Taking<'a, C> {
         self.matched(handler);
         crew.note_taken(handler, receive);
         match path {
-            // The remaining counts, see `HandlerCounters::of`.
+            // The remaining counts, see `HandlerCounts::completed`, and a row counts together.
             Path::Clean => {}
+            _ if DATA != data::ANY => {}
             Path::Fast => counters.fast.add(1),
             Path::Slow => counters.slow.add(1),
             Path::Overtaking => counters.overtaking.add(1),
@@ -337,10 +342,15 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     /// Counts the leading handlers without a receive as unmatched; returns their number.
     #[inline(always)]
-    fn leave_row<const PATH: usize>(&self, scratch: &Scratch, handlers: Range<usize>) -> usize {
-        let idle = handlers.clone().take_while(|&at| scratch.receives[at] == ReceiveId::NIL);
-        let counters = &self.block.nic.handler_counters[..handlers.end];
-        idle.map(|handler| unmatched(&counters[handler], handler, PATHS[PATH])).count()
+    fn leave_row(&self, scratch: &Scratch, handlers: Range<usize>) -> usize {
+        let Range { start, end } = handlers;
+        let places = scratch.receives[start..end].iter();
+        let idle = places.take_while(|&&receive| receive == ReceiveId::NIL).count();
+        (start..start + idle).for_each(|_handler| step!(Unmatched { handler: _handler }));
+        if idle > 0 {
+            self.block.nic.handler_counters[start].no_candidate.add(idle as u64);
+        }
+        idle
     }
 
     /// Leaves these handlers, the whole slice, without a receive.
