@@ -5,7 +5,8 @@
 //!
 //! - Instructions, caches and time of the DPA: the device part is native code of this machine.
 //! - Separate address spaces: an access of the host's memory without a window is only reported.
-//! - Windows that are not coherent, weak memory, the end of a handler that takes too long.
+//! - Weak memory, the end of a handler that takes too long. Of windows that are not coherent only
+//!   the missing fences are reported.
 //! - Device emulation, congestion control, external event queues, compressed completions, core
 //!   dumps, tracers, signatures, and sharing of the DPA between programs.
 //! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.

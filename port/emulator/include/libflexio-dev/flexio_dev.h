@@ -73,6 +73,7 @@ void dpa_emulator_arm(uint32_t index, uint32_t cqn);
 void dpa_emulator_zero_completion(uint32_t cqn);
 void dpa_emulator_event_index(uint32_t index, uint32_t eqn);
 int dpa_emulator_window(int entity, int windows, uint32_t window, uint32_t mkey);
+void dpa_emulator_fence(int space, int before, int after);
 uint64_t dpa_emulator_window_pointer(int entity, uint64_t address, uint64_t bytes);
 void dpa_emulator_message(int stream, int level, const char *text, uint64_t bytes);
 int dpa_emulator_vsnprintf(char *text, size_t bytes, const char *format,
@@ -135,6 +136,7 @@ static inline flexio_dev_status_t dpa_emulator_copy(int entity, uint64_t address
 	if (!pointer)
 		return FLEXIO_DEV_STATUS_FAILED;
 	__builtin_memcpy((void *)pointer, source, bytes);
+	dpa_emulator_fence(4, 2, 2);
 	return FLEXIO_DEV_STATUS_SUCCESS;
 }
 #define flexio_dev_window_config(first, window, mkey) \

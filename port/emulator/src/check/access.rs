@@ -1,5 +1,6 @@
 //! What device code reads and writes, as its compiler announces it.
 
+use super::window::Lines;
 use super::{Fault, device};
 use crate::process::Heap;
 use crate::thread::{Unit, wait_in_vain};
@@ -36,6 +37,9 @@ impl Access {
     }
 }
 
+/// A written range, and the instruction that wrote last.
+type Write = (Range<usize>, usize);
+
 /// What a thread has done so far; its worker alone touches it.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -47,27 +51,35 @@ pub(crate) struct Watch {
     windows: RefCell<[Range<usize>; 2]>,
     /// Whether a pointer was acquired since an entity was configured.
     acquired: [Cell<bool>; 2],
+    lines: Lines,
     old_windows: RefCell<Vec<Range<usize>>>,
-    /// Ranges written since the last fence, with the instruction.
-    writes: RefCell<Vec<(Range<usize>, usize)>>,
+    /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
+    writes: [RefCell<Vec<Write>>; 2],
     last_read: Cell<(usize, usize, u32)>,
 }
 
 impl Watch {
-    /// A fence: what was written before is visible to the NIC.
-    pub(crate) fn fence(&self) {
-        self.writes.borrow_mut().clear();
+    /// A fence: what was written before is visible to the NIC, or to the host.
+    pub(crate) fn fence(&self, host: bool) {
+        self.writes[usize::from(host)].borrow_mut().clear();
+    }
+
+    /// What the thread has read through windows may come from the host again.
+    pub(crate) fn invalidate(&self) {
+        self.lines.forget();
     }
 
     /// The instruction that wrote a part of the range after the last fence.
     pub(crate) fn unfenced(&self, start: usize, bytes: usize) -> Option<usize> {
-        let writes = self.writes.borrow();
-        let hit = writes.iter().find(|(range, _)| range.start < start + bytes && start < range.end);
-        hit.map(|&(_, place)| place)
+        self.writes.iter().find_map(|writes| {
+            let writes = writes.borrow();
+            let within = |(range, _): &&Write| range.start < start + bytes && start < range.end;
+            writes.iter().find(within).map(|&(_, place)| place)
+        })
     }
 
     pub(crate) fn has_unfenced(&self) -> bool {
-        !self.writes.borrow().is_empty()
+        self.writes.iter().any(|writes| !writes.borrow().is_empty())
     }
 
     /// The thread got a pointer into a window.
@@ -78,6 +90,7 @@ impl Watch {
     /// A window entity has a new key, for this memory.
     pub(crate) fn configure(&self, entity: usize, memory: Range<usize>) {
         self.acquired[entity].set(false);
+        self.invalidate();
         if let Some(window) = self.windows.borrow_mut().get_mut(entity) {
             let before = std::mem::replace(window, memory);
             let mut old = self.old_windows.borrow_mut();
@@ -90,8 +103,8 @@ impl Watch {
         }
     }
 
-    fn note_write(&self, access: Access) {
-        let mut writes = self.writes.borrow_mut();
+    fn note_write(&self, access: Access, host: bool) {
+        let mut writes = self.writes[usize::from(host)].borrow_mut();
         let (start, end) = (access.address, access.address.saturating_add(access.bytes));
         if let Some((last, place)) = writes.last_mut()
             && last.start <= start
@@ -138,44 +151,56 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let heap = &unit.process.heap;
     let how = if access.writes { "writes" } else { "reads" };
     let Access { address, bytes, place, .. } = access;
+    if !access.writes {
+        let (last, by, count) = watch.last_read.get();
+        let count = if (last, by) == (address, place) { count + 1 } else { 0 };
+        watch.last_read.set((address, place, if count < READS { count } else { 0 }));
+        if count >= READS {
+            wait_in_vain(unit);
+        }
+    }
+    let mut host = false;
     if heap.has(address as u64) {
         if !watch.in_block(heap, access) {
             let text = format_args!("{how} {bytes} bytes at {address:#x}, in no block of the heap");
             report(unit, Fault::Memory, place, text);
         }
     } else if !access.within(&unit.process.image.range) {
-        host_memory(unit, access, how);
+        host = host_memory(unit, access, how);
     }
     if access.align <= 8 && !address.is_multiple_of(access.align) {
         let text = format_args!("{how} {bytes} bytes at {address:#x}, which is not aligned");
         report(unit, Fault::Unaligned, place, text);
     }
     if access.writes {
-        watch.note_write(access);
-        return;
-    }
-    let (last, by, count) = watch.last_read.get();
-    let count = if (last, by) == (address, place) { count + 1 } else { 0 };
-    watch.last_read.set((address, place, if count < READS { count } else { 0 }));
-    if count >= READS {
-        wait_in_vain(unit);
+        watch.note_write(access, host);
     }
 }
 
-#[cold]
-fn host_memory(unit: &Unit, access: Access, how: &str) {
+/// Whether the access lies in a window of the thread.
+fn host_memory(unit: &Unit, access: Access, how: &str) -> bool {
     let watch = &unit.own.watch;
-    let windows = watch.windows.borrow();
-    let holds = |acquired: bool| {
+    let window = |acquired: bool| {
+        let windows = watch.windows.borrow();
         let mut entities = windows.iter().zip(&watch.acquired);
-        entities.any(|(window, got)| got.get() == acquired && access.within(window))
+        let is_it = |(window, got): &(&Range<usize>, &Cell<bool>)| {
+            got.get() == acquired && access.within(window)
+        };
+        entities.find(is_it).map(|(window, _)| window.clone())
     };
-    if holds(true) {
-        return;
+    let Access { address, bytes, place, .. } = access;
+    if let Some(window) = window(true) {
+        if watch.lines.is_stale(access, &window) {
+            let text = format_args!(
+                "reads {bytes} bytes at {address:#x} of the host, which have changed since the \
+                 thread has read their line, without a window read_inv"
+            );
+            report(unit, Fault::Stale, place, text);
+        }
+        return true;
     }
     let was_there = watch.old_windows.borrow().iter().any(|window| access.within(window));
-    let Access { address, bytes, place, .. } = access;
-    let why = if holds(false) {
+    let why = if window(false).is_some() {
         "of the host, for which no window pointer was acquired"
     } else if was_there {
         "through a window that was configured anew"
@@ -184,6 +209,19 @@ fn host_memory(unit: &Unit, access: Access, how: &str) {
     };
     let text = format_args!("{how} {bytes} bytes at {address:#x} {why}");
     report(unit, Fault::HostMemory, place, text);
+    false
+}
+
+/// An activation or a call is about to end.
+pub(crate) fn ends(unit: &Unit) {
+    let last = unit.own.watch.writes[1].borrow().last().cloned();
+    if let Some((range, place)) = last {
+        let text = format_args!(
+            "the activation ends without a window writeback after host memory at {:#x} was written",
+            range.start
+        );
+        report(unit, Fault::NotWritten, place, text);
+    }
 }
 
 /// A function begins, with this much of the stack in use.

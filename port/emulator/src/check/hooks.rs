@@ -5,13 +5,13 @@ use super::access::{self, Access};
 use crate::thread::{accessed, current};
 use std::ffi::c_int;
 
-/// Passes the return address on, as one more argument after `$after`.
+/// Exports calls that pass the return address on, as one more argument in `$x86` or `$arm`.
 macro_rules! with_place {
-    ($($name:ident => $inner:path, $x86:literal, $arm:literal;)+) => {$(
+    ($($name:expr => $inner:path, $x86:literal, $arm:literal;)+) => {$(const _: () = {
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
+        #[unsafe(export_name = $name)]
+        unsafe extern "C" fn call() {
             std::arch::naked_asm!(
                 concat!("mov ", $x86, ", [rsp]"), "jmp {inner}", inner = sym $inner
             )
@@ -19,13 +19,13 @@ macro_rules! with_place {
 
         #[cfg(target_arch = "aarch64")]
         #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
+        #[unsafe(export_name = $name)]
+        unsafe extern "C" fn call() {
             std::arch::naked_asm!(
                 concat!("mov ", $arm, ", x30"), "b {inner}", inner = sym $inner
             )
         }
-    )+};
+    };)+};
 }
 
 fn access(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
@@ -54,34 +54,34 @@ extern "C" fn enter(caller: usize, place: usize) {
 }
 
 with_place! {
-    __tsan_read1 => fixed::<1, false>, "rsi", "x1";
-    __tsan_read2 => fixed::<2, false>, "rsi", "x1";
-    __tsan_read4 => fixed::<4, false>, "rsi", "x1";
-    __tsan_read8 => fixed::<8, false>, "rsi", "x1";
-    __tsan_read16 => fixed::<16, false>, "rsi", "x1";
-    __tsan_write1 => fixed::<1, true>, "rsi", "x1";
-    __tsan_write2 => fixed::<2, true>, "rsi", "x1";
-    __tsan_write4 => fixed::<4, true>, "rsi", "x1";
-    __tsan_write8 => fixed::<8, true>, "rsi", "x1";
-    __tsan_write16 => fixed::<16, true>, "rsi", "x1";
-    __tsan_unaligned_read2 => fixed::<2, false>, "rsi", "x1";
-    __tsan_unaligned_read4 => fixed::<4, false>, "rsi", "x1";
-    __tsan_unaligned_read8 => fixed::<8, false>, "rsi", "x1";
-    __tsan_unaligned_read16 => fixed::<16, false>, "rsi", "x1";
-    __tsan_unaligned_write2 => fixed::<2, true>, "rsi", "x1";
-    __tsan_unaligned_write4 => fixed::<4, true>, "rsi", "x1";
-    __tsan_unaligned_write8 => fixed::<8, true>, "rsi", "x1";
-    __tsan_unaligned_write16 => fixed::<16, true>, "rsi", "x1";
-    __tsan_read_range => range::<false>, "rdx", "x2";
-    __tsan_write_range => range::<true>, "rdx", "x2";
-    __tsan_func_entry => enter, "rsi", "x1";
-    __tsan_memcpy => copy, "rcx", "x3";
-    __tsan_memmove => copy, "rcx", "x3";
-    __tsan_memset => fill, "rcx", "x3";
+    "__tsan_read1" => fixed::<1, false>, "rsi", "x1";
+    "__tsan_read2" => fixed::<2, false>, "rsi", "x1";
+    "__tsan_read4" => fixed::<4, false>, "rsi", "x1";
+    "__tsan_read8" => fixed::<8, false>, "rsi", "x1";
+    "__tsan_read16" => fixed::<16, false>, "rsi", "x1";
+    "__tsan_write1" => fixed::<1, true>, "rsi", "x1";
+    "__tsan_write2" => fixed::<2, true>, "rsi", "x1";
+    "__tsan_write4" => fixed::<4, true>, "rsi", "x1";
+    "__tsan_write8" => fixed::<8, true>, "rsi", "x1";
+    "__tsan_write16" => fixed::<16, true>, "rsi", "x1";
+    "__tsan_unaligned_read2" => fixed::<2, false>, "rsi", "x1";
+    "__tsan_unaligned_read4" => fixed::<4, false>, "rsi", "x1";
+    "__tsan_unaligned_read8" => fixed::<8, false>, "rsi", "x1";
+    "__tsan_unaligned_read16" => fixed::<16, false>, "rsi", "x1";
+    "__tsan_unaligned_write2" => fixed::<2, true>, "rsi", "x1";
+    "__tsan_unaligned_write4" => fixed::<4, true>, "rsi", "x1";
+    "__tsan_unaligned_write8" => fixed::<8, true>, "rsi", "x1";
+    "__tsan_unaligned_write16" => fixed::<16, true>, "rsi", "x1";
+    "__tsan_read_range" => range::<false>, "rdx", "x2";
+    "__tsan_write_range" => range::<true>, "rdx", "x2";
+    "__tsan_func_entry" => enter, "rsi", "x1";
+    "__tsan_memcpy" => copy, "rcx", "x3";
+    "__tsan_memmove" => copy, "rcx", "x3";
+    "__tsan_memset" => fill, "rcx", "x3";
     // What the compiler leaves to the C library (`--wrap`).
-    __wrap_memcpy => copy, "rcx", "x3";
-    __wrap_memmove => copy, "rcx", "x3";
-    __wrap_memset => fill, "rcx", "x3";
+    "__wrap_memcpy" => copy, "rcx", "x3";
+    "__wrap_memmove" => copy, "rcx", "x3";
+    "__wrap_memset" => fill, "rcx", "x3";
 }
 
 #[unsafe(no_mangle)]
@@ -119,12 +119,25 @@ extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
 
+/// Changes of a word that answer what it was.
+macro_rules! changes {
+    ($($method:ident)+) => {
+        $(pub(super) unsafe extern "C" fn $method(
+            at: *mut Word, value: Word, _: i32, place: usize,
+        ) -> Word {
+            super::access(at.addr(), SIZE, true, place);
+            // SAFETY: device code accesses this word; a wrong address is its fault.
+            unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst)
+        })+
+    };
+}
+
 /// Atomic accesses of one width: the calls, and what they do, in the strongest order.
 macro_rules! atomics {
-    ($module:ident, $atomic:ident, $word:ty, $load:ident, $store:ident, $strong:ident, $weak:ident,
-     $value:ident, $($change:ident: $method:ident),+) => {
+    ($($module:ident, $atomic:ident, $word:ty, $call:literal;)+) => {$(
         mod $module {
             use std::sync::atomic::{$atomic as Atomic, Ordering::SeqCst};
+            type Word = $word;
             const SIZE: (usize, usize) = (size_of::<$word>(), size_of::<$word>());
 
             /// # Safety
@@ -140,13 +153,7 @@ macro_rules! atomics {
                 // SAFETY: as above.
                 unsafe { Atomic::from_ptr(at) }.store(value, SeqCst);
             }
-            $(pub(super) unsafe extern "C" fn $method(
-                at: *mut $word, value: $word, _: i32, place: usize,
-            ) -> $word {
-                super::access(at.addr(), SIZE, true, place);
-                // SAFETY: as above.
-                unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst)
-            })+
+            changes!(swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_nand);
             pub(super) unsafe extern "C" fn exchange(
                 at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, place: usize,
             ) -> i32 {
@@ -172,44 +179,25 @@ macro_rules! atomics {
             }
         }
         with_place! {
-            $load => $module::load, "rdx", "x2";
-            $store => $module::store, "rcx", "x3";
-            $strong => $module::exchange, "r9", "x5";
-            $weak => $module::exchange, "r9", "x5";
-            $value => $module::value, "r9", "x5";
-            $($change => $module::$method, "rcx", "x3";)+
+            concat!($call, "_load") => $module::load, "rdx", "x2";
+            concat!($call, "_store") => $module::store, "rcx", "x3";
+            concat!($call, "_compare_exchange_strong") => $module::exchange, "r9", "x5";
+            concat!($call, "_compare_exchange_weak") => $module::exchange, "r9", "x5";
+            concat!($call, "_compare_exchange_val") => $module::value, "r9", "x5";
+            concat!($call, "_exchange") => $module::swap, "rcx", "x3";
+            concat!($call, "_fetch_add") => $module::fetch_add, "rcx", "x3";
+            concat!($call, "_fetch_sub") => $module::fetch_sub, "rcx", "x3";
+            concat!($call, "_fetch_and") => $module::fetch_and, "rcx", "x3";
+            concat!($call, "_fetch_or") => $module::fetch_or, "rcx", "x3";
+            concat!($call, "_fetch_xor") => $module::fetch_xor, "rcx", "x3";
+            concat!($call, "_fetch_nand") => $module::fetch_nand, "rcx", "x3";
         }
-    };
+    )+};
 }
 
-atomics!(
-    word8, AtomicU8, u8, __tsan_atomic8_load, __tsan_atomic8_store,
-    __tsan_atomic8_compare_exchange_strong, __tsan_atomic8_compare_exchange_weak, __tsan_atomic8_compare_exchange_val,
-    __tsan_atomic8_exchange: swap, __tsan_atomic8_fetch_add: fetch_add, __tsan_atomic8_fetch_sub: fetch_sub,
-    __tsan_atomic8_fetch_and: fetch_and, __tsan_atomic8_fetch_or: fetch_or, __tsan_atomic8_fetch_xor: fetch_xor,
-    __tsan_atomic8_fetch_nand: fetch_nand
-);
-
-atomics!(
-    word16, AtomicU16, u16, __tsan_atomic16_load, __tsan_atomic16_store,
-    __tsan_atomic16_compare_exchange_strong, __tsan_atomic16_compare_exchange_weak, __tsan_atomic16_compare_exchange_val,
-    __tsan_atomic16_exchange: swap, __tsan_atomic16_fetch_add: fetch_add, __tsan_atomic16_fetch_sub: fetch_sub,
-    __tsan_atomic16_fetch_and: fetch_and, __tsan_atomic16_fetch_or: fetch_or, __tsan_atomic16_fetch_xor: fetch_xor,
-    __tsan_atomic16_fetch_nand: fetch_nand
-);
-
-atomics!(
-    word32, AtomicU32, u32, __tsan_atomic32_load, __tsan_atomic32_store,
-    __tsan_atomic32_compare_exchange_strong, __tsan_atomic32_compare_exchange_weak, __tsan_atomic32_compare_exchange_val,
-    __tsan_atomic32_exchange: swap, __tsan_atomic32_fetch_add: fetch_add, __tsan_atomic32_fetch_sub: fetch_sub,
-    __tsan_atomic32_fetch_and: fetch_and, __tsan_atomic32_fetch_or: fetch_or, __tsan_atomic32_fetch_xor: fetch_xor,
-    __tsan_atomic32_fetch_nand: fetch_nand
-);
-
-atomics!(
-    word64, AtomicU64, u64, __tsan_atomic64_load, __tsan_atomic64_store,
-    __tsan_atomic64_compare_exchange_strong, __tsan_atomic64_compare_exchange_weak, __tsan_atomic64_compare_exchange_val,
-    __tsan_atomic64_exchange: swap, __tsan_atomic64_fetch_add: fetch_add, __tsan_atomic64_fetch_sub: fetch_sub,
-    __tsan_atomic64_fetch_and: fetch_and, __tsan_atomic64_fetch_or: fetch_or, __tsan_atomic64_fetch_xor: fetch_xor,
-    __tsan_atomic64_fetch_nand: fetch_nand
-);
+atomics! {
+    word8, AtomicU8, u8, "__tsan_atomic8";
+    word16, AtomicU16, u16, "__tsan_atomic16";
+    word32, AtomicU32, u32, "__tsan_atomic32";
+    word64, AtomicU64, u64, "__tsan_atomic64";
+}

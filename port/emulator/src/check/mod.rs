@@ -8,6 +8,7 @@
 mod access;
 mod hooks;
 mod report;
+mod window;
 
-pub(crate) use access::{Watch, announce};
+pub(crate) use access::{Watch, announce, ends};
 pub(crate) use report::{Fault, device, line};

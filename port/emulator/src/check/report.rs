@@ -29,6 +29,8 @@ pub(crate) enum Fault {
     NoFence,
     OldIndex,
     Watchdog,
+    Stale,
+    NotWritten,
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.

@@ -12,8 +12,10 @@ use std::time::Instant;
 
 /// Cycles of the DPA's clock in a nanosecond, times ten.
 const CYCLES_IN_10_NS: u64 = 18;
-/// Spaces of fences that order memory, and kinds of accesses that fences name.
+/// Spaces of fences that order the DPA's memory and windows, and accesses that fences name.
 const MEMORY: c_int = 3;
+const WINDOWS: c_int = 4;
+const READS: c_int = 1;
 const WRITES: c_int = 2;
 /// Fences and looks at the clock in a row that count as waiting.
 const SPINS: u32 = 64;
@@ -41,6 +43,9 @@ extern "C" fn dpa_emulator_errno() -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_end(how: c_int) {
     let Some(unit) = current() else { return };
+    if how < 3 {
+        crate::check::ends(unit);
+    }
     pause(
         unit,
         match how {
@@ -114,10 +119,15 @@ fn works(unit: &Unit) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_fence(space: c_int, before: c_int, _after: c_int) {
+extern "C" fn dpa_emulator_fence(space: c_int, before: c_int, after: c_int) {
     let Some(unit) = current() else { return };
-    if space & MEMORY != 0 && before & WRITES != 0 {
-        unit.own.watch.fence();
+    for (host, spaces) in [(false, MEMORY), (true, WINDOWS)] {
+        if space & spaces != 0 && before & WRITES != 0 {
+            unit.own.watch.fence(host);
+        }
+    }
+    if space & WINDOWS != 0 && before & after & READS != 0 {
+        unit.own.watch.invalidate();
     }
     maybe_waiting(unit);
     if wants_turn() {

@@ -151,6 +151,7 @@ impl Unit {
             }
             Kind::Call(call) => {
                 call.run(self.entry);
+                crate::check::ends(self);
                 Pause::Finished
             }
             Kind::Tasks(queue) => {

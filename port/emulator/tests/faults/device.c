@@ -40,6 +40,8 @@ CALL(all_is_well)
 
 	words[1] = *last;
 	*(volatile uint64_t *)(pointer + BLOCK - 8) = words[1];
+	words[1] = *(volatile uint64_t *)pointer;
+	__dpa_thread_window_writeback();
 	pointer = open_window(shared->window, shared->other_key, shared->other);
 	*(volatile uint64_t *)pointer = 1;
 	__dpa_thread_window_writeback();
@@ -97,8 +99,32 @@ CALL(old_pointer)
 	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
 
 	*(volatile uint64_t *)pointer = 1;
+	__dpa_thread_window_writeback();
 	open_window(shared->window, shared->other_key, shared->other);
 	*(volatile uint64_t *)pointer = 2; /* ERROR old_pointer */
+	return 0;
+}
+
+CALL(not_written_back)
+{
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	*(volatile uint64_t *)pointer = 1; /* ERROR not_written_back */
+	__dpa_thread_memory_writeback();
+	return 0;
+}
+
+/* The host counts on. */
+CALL(stale)
+{
+	volatile uint64_t *count = (void *)open_window(shared->window, shared->other_key, shared->other);
+	uint64_t first = *count;
+
+	while (*count == first)
+		__dpa_thread_window_read_inv();
+	first = *count;
+	while (*count < first + 8) /* ERROR stale */
+		;
 	return 0;
 }
 

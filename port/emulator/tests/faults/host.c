@@ -1,11 +1,13 @@
 /* Calls the function that the command line names. */
 #include "common.h"
 #include "../../examples/queues/host.h"
+#include <pthread.h>
 
 #define FUNCTIONS(use)                                                                       \
 	use(all_is_well) use(past_the_block) use(across_the_end) use(freed_memory)           \
 	use(without_window) use(not_acquired) use(past_the_window) use(old_pointer)          \
-	use(unaligned) use(deep_stack) use(no_fence) use(no_fence_after_data) use(old_index) use(overrun)
+	use(not_written_back) use(stale) use(unaligned) use(deep_stack) use(no_fence)        \
+	use(no_fence_after_data) use(old_index) use(overrun)
 #define DECLARE(name) extern flexio_func_t name;
 #define ENTRY(name) { #name, &name },
 FUNCTIONS(DECLARE)
@@ -15,6 +17,13 @@ static const struct {
 	const char *name;
 	flexio_func_t *function;
 } functions[] = { FUNCTIONS(ENTRY) };
+
+static void *counts(void *count)
+{
+	for (;; usleep(1000))
+		__atomic_fetch_add((uint64_t *)count, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
 
 int main(int count, char **words)
 {
@@ -31,6 +40,7 @@ int main(int count, char **words)
 	struct flexio_window *window;
 	struct shared shared = { .host = (uint64_t)memory[0], .other = (uint64_t)memory[1] };
 	uint64_t ring, record, argument, result;
+	pthread_t thread;
 
 	CHECK(count != 2 || open_process(faults));
 	pd = attr.pd = key_attr.pd = ibv_alloc_pd(context);
@@ -59,6 +69,8 @@ int main(int count, char **words)
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
 	CHECK(flexio_buf_dev_free(process, shared.freed));
 	CHECK(flexio_event_handler_run(handler, argument));
+	if (!strcmp(words[1], "stale"))
+		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
 	for (size_t at = 0; at < sizeof(functions) / sizeof(*functions); at++)
 		if (!strcmp(words[1], functions[at].name))
 			CHECK(flexio_process_call(process, functions[at].function, &result, argument));
