@@ -4,7 +4,7 @@ use super::Fault;
 use super::count::{Count, PHASES};
 use super::decode::{Instruction, Op};
 use super::lines::Caches;
-use super::memory::{Memory, Place};
+use super::memory::Place;
 use super::weak::{HartOrder, Weak};
 
 /// The machine's next action after an instruction.
@@ -40,8 +40,7 @@ pub(crate) struct Hart {
 }
 
 pub(crate) struct Shared {
-    pub(crate) memory: Memory,
-    pub(crate) weak: Option<Weak>,
+    pub(crate) weak: Weak,
     pub(crate) caches: Option<Caches>,
 }
 
@@ -143,7 +142,7 @@ impl Hart {
                     Op::Lw | Op::Lwu => 2,
                     _ => 3,
                 };
-                let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let place = shared.weak.memory.place(pc, a.wrapping_add(constant), size_log)?;
                 let widen: fn(u64) -> u64 = match op {
                     Op::Lb => |value| i64::from(value as i8) as u64,
                     Op::Lh => |value| i64::from(value as i16) as u64,
@@ -160,7 +159,7 @@ impl Hart {
             }
             Op::Sb | Op::Sh | Op::Sw | Op::Sd => {
                 let size_log = op as u32 - Op::Sb as u32;
-                let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let place = shared.weak.memory.place(pc, a.wrapping_add(constant), size_log)?;
                 self.store::<WEAK>(shared, place, first, second);
                 0
             }
@@ -209,9 +208,7 @@ impl Hart {
             self.views[rd] = view;
             self.views[0] = 0;
             self.late[rd] = None;
-            if let Some(weak) = &mut shared.weak {
-                weak.pass(&mut shared.memory, &mut self.order, &self.late);
-            }
+            shared.weak.pass(&mut self.order, &self.late);
         }
         if rd == SP {
             self.lowest = self.lowest.min(result);
@@ -231,10 +228,10 @@ impl Hart {
             self.count().loads += 1;
         }
         shared.touch(self.number, place, false);
-        if WEAK && let Some(weak) = &mut shared.weak {
-            return weak.load(&mut shared.memory, &mut self.order, place, view);
+        if WEAK {
+            return shared.weak.load(&mut self.order, place, view);
         }
-        (place.of(shared.memory.get(place.doubleword)), 0)
+        (place.of(shared.weak.memory.get(place.doubleword)), 0)
     }
 
     /// Stores register `source` at an address computed from register `base`.
@@ -253,13 +250,12 @@ impl Hart {
         }
         shared.touch(self.number, place, true);
         let value = self.x[source];
-        if WEAK && let Some(weak) = &mut shared.weak {
+        if WEAK {
             let view = self.views[base].max(self.views[source]);
-            let data = (value, view, self.late[source]);
-            weak.store(&mut shared.memory, &mut self.order, place, data);
-            return;
+            shared.weak.store(&mut self.order, place, (value, view, self.late[source]));
+        } else {
+            shared.weak.memory.store(self.number, place, value);
         }
-        shared.memory.store(self.number, place, value);
     }
 
     /// Defers a load at random; returns whether it did.
@@ -271,9 +267,7 @@ impl Hart {
         view: u64,
         widen: fn(u64) -> u64,
     ) -> bool {
-        let Some(weak) = &mut shared.weak else { return false };
-        let load = (place, view, widen);
-        let name = weak.put_off(&mut shared.memory, &mut self.order, load);
+        let name = shared.weak.put_off(&mut self.order, (place, view, widen));
         if name.is_some() {
             if self.counting {
                 self.count().loads += 1;
@@ -286,10 +280,8 @@ impl Hart {
     /// Completes the register's deferred load.
     #[inline(always)]
     pub(crate) fn settle(&mut self, shared: &mut Shared, register: usize) {
-        if let Some(name) = self.late[register]
-            && let Some(weak) = &mut shared.weak
-        {
-            let (value, view) = weak.do_late(&mut shared.memory, &mut self.order, name);
+        if let Some(name) = self.late[register] {
+            let (value, view) = shared.weak.do_late(&mut self.order, name);
             self.x[register] = value;
             self.views[register] = view;
             self.late[register] = None;
@@ -300,11 +292,11 @@ impl Hart {
         if self.counting {
             self.count().fences += 1;
         }
-        if WEAK && let Some(weak) = &mut shared.weak {
+        if WEAK {
             // Mode 8 is `fence.tso`: all but writes before reads.
             let total = bits >> 8 & 15 != 8;
             let sets = (bits >> 4 & 3, bits & 3, total);
-            weak.fence(&mut shared.memory, &mut self.order, sets);
+            shared.weak.fence(&mut self.order, sets);
         }
     }
 
@@ -317,21 +309,20 @@ impl Hart {
         let long = matches!(op, Op::LrD | Op::ScD | Op::AmoD);
         let address = self.x[rs1 as usize & 31];
         let operand = self.x[rs2 as usize & 31];
-        let place = shared.memory.place(self.pc, address, if long { 3 } else { 2 })?;
+        let place = shared.weak.memory.place(self.pc, address, if long { 3 } else { 2 })?;
         let doubleword = place.doubleword;
-        if WEAK && let Some(weak) = &mut shared.weak {
-            let (memory, order) = (&mut shared.memory, &mut self.order);
-            weak.before_atomic(memory, order, doubleword, release);
+        if WEAK {
+            shared.weak.before_atomic(&mut self.order, doubleword, release);
         }
-        let old = place.of(shared.memory.get(doubleword));
+        let old = place.of(shared.weak.memory.get(doubleword));
         let (new, result) = match op {
             Op::LrW | Op::LrD => {
-                shared.memory.reserve(self.number, Some(doubleword));
+                shared.weak.memory.reserve(self.number, Some(doubleword));
                 (None, if long { old } else { word(old) })
             }
             Op::ScW | Op::ScD => {
-                let holds = shared.memory.holds(self.number, doubleword);
-                shared.memory.reserve(self.number, None);
+                let holds = shared.weak.memory.holds(self.number, doubleword);
+                shared.weak.memory.reserve(self.number, None);
                 (holds.then_some(operand), u64::from(!holds))
             }
             _ => {
@@ -348,14 +339,14 @@ impl Hart {
             count.atomics += u64::from(!is_load);
         }
         let mut view = 0;
-        if WEAK && let Some(weak) = &mut shared.weak {
+        if WEAK {
             view = match new {
-                Some(new) => weak.put(&mut shared.memory, self.number, place, new),
-                None => weak.current(self.number, doubleword),
+                Some(new) => shared.weak.put(self.number, place, new),
+                None => shared.weak.current(self.number, doubleword),
             };
-            weak.after_atomic(&mut self.order, view, acquire, new.is_some());
+            shared.weak.after_atomic(&mut self.order, view, acquire, new.is_some());
         } else if let Some(new) = new {
-            shared.memory.store(self.number, place, new);
+            shared.weak.memory.store(self.number, place, new);
         }
         Ok((result, view))
     }

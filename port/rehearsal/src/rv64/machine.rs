@@ -102,9 +102,9 @@ struct Machine<'a> {
     image: &'a Image,
     host: Host,
     marks: Vec<Mark>,
-    weak: Option<WeakOptions>,
+    /// Whether counting switches weak memory on.
+    is_weak: bool,
     lowest_before: Option<u64>,
-    totals: [u64; 3],
 }
 
 impl<'a> Machine<'a> {
@@ -113,40 +113,43 @@ impl<'a> Machine<'a> {
         marks.resize(MARKS, Mark::Ignore);
         Self {
             shared: Shared {
-                memory: Memory::new(setup.memory),
-                weak: None,
+                weak: Weak::new(
+                    Memory::new(setup.memory),
+                    setup.weak.unwrap_or_default(),
+                    setup.harts,
+                ),
                 caches: setup.caches.map(|caches| Caches::new(caches, setup.harts, setup.memory)),
             },
             harts: (0..setup.harts).map(|number| Hart::new(number, image.entry)).collect(),
             image,
             host: Host::new(setup.arguments.clone(), setup.files.clone()),
             marks,
-            weak: setup.weak,
+            is_weak: setup.weak.is_some(),
             lowest_before: None,
-            totals: [0; 3],
         }
     }
 
     fn load(&mut self) -> Option<()> {
-        self.image.parts.iter().try_for_each(|(at, bytes)| self.shared.memory.write(*at, bytes))
+        self.image
+            .parts
+            .iter()
+            .try_for_each(|(at, bytes)| self.shared.weak.memory.write(*at, bytes))
     }
 
     fn run(&mut self, limit: u64) -> Result<i32, Fault> {
         let mut done = 0;
         let mut hart = 0;
         loop {
-            let turn = match &mut self.shared.weak {
-                Some(weak) => {
-                    hart = weak.random.below(self.harts.len() as u32) as usize;
-                    weak.turn()
-                }
-                None => {
-                    hart = (hart + 1) % self.harts.len();
-                    TURN
-                }
+            let weak = &mut self.shared.weak;
+            let turn = if weak.is_on {
+                hart = weak.random.below(self.harts.len() as u32) as usize;
+                weak.turn()
+            } else {
+                hart = (hart + 1) % self.harts.len();
+                TURN
             };
             let before = self.harts[hart].retired;
-            let ended = if self.shared.weak.is_some() {
+            let ended = if self.shared.weak.is_on {
                 self.turn::<true>(hart, turn)?
             } else {
                 self.turn::<false>(hart, turn)?
@@ -221,7 +224,7 @@ impl<'a> Machine<'a> {
                 if let Some(caches) = &mut self.shared.caches {
                     caches.count(true);
                 }
-                self.shared.weak = self.weak.map(|options| Weak::new(options, self.harts.len()));
+                self.shared.weak.is_on = self.is_weak;
             }
             Mark::CountTo => {
                 self.harts.iter_mut().for_each(|hart| hart.counting = false);
@@ -231,12 +234,10 @@ impl<'a> Machine<'a> {
                 for hart in &mut self.harts {
                     (0..32).for_each(|register| hart.settle(&mut self.shared, register));
                 }
-                if let Some(mut weak) = self.shared.weak.take() {
-                    for hart in &mut self.harts {
-                        weak.drain_all(&mut self.shared.memory, &mut hart.order);
-                    }
-                    self.totals = [weak.delayed, weak.stale, weak.late];
+                for hart in &mut self.harts {
+                    self.shared.weak.drain_all(&mut hart.order);
                 }
+                self.shared.weak.end();
             }
         }
         true
@@ -249,17 +250,17 @@ impl<'a> Machine<'a> {
         let (hart, shared) = (&mut self.harts[number], &mut self.shared);
         let at = hart.pc.wrapping_sub(4);
         let word = |address: u64| {
-            let bytes = shared.memory.read(address, 4)?;
+            let bytes = shared.weak.memory.read(address, 4)?;
             Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
         };
         if word(at.wrapping_sub(4)) != Some(BEFORE) || word(at.wrapping_add(4)) != Some(AFTER) {
             return Err(Fault::Illegal { pc: at });
         }
         (0..32).for_each(|register| hart.settle(shared, register));
-        if let Some(weak) = &mut shared.weak {
-            weak.synchronize(&mut shared.memory, &mut hart.order);
+        if shared.weak.is_on {
+            shared.weak.synchronize(&mut hart.order);
         }
-        match self.host.call(&mut shared.memory, hart.x[10], hart.x[11]) {
+        match self.host.call(&mut shared.weak.memory, hart.x[10], hart.x[11]) {
             Ok(answer) => {
                 hart.x[10] = answer;
                 Ok(None)
@@ -269,9 +270,7 @@ impl<'a> Machine<'a> {
     }
 
     fn outcome(self, end: Result<i32, Fault>) -> Outcome {
-        let weak = self.shared.weak.as_ref();
-        let [delayed, stale, late] =
-            weak.map_or(self.totals, |weak| [weak.delayed, weak.stale, weak.late]);
+        let Weak { delayed, stale, late, .. } = self.shared.weak;
         let lowest = |hart: &Hart| (hart.lowest != u64::MAX).then_some(hart.lowest);
         Outcome {
             end,

@@ -31,7 +31,7 @@ const BUFFER: usize = 24;
 const LATE: usize = 8;
 
 /// Degree of reordering; all choices come from `seed`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WeakOptions {
     pub seed: u64,
     /// One in this many loads with an old version returns it.
@@ -145,7 +145,11 @@ impl HartOrder {
     }
 }
 
+/// Memory, and what each hart may still see of its past.
 pub(crate) struct Weak {
+    pub(crate) memory: Memory,
+    /// Whether accesses are reordered.
+    pub(crate) is_on: bool,
     options: WeakOptions,
     pub(crate) random: Random,
     harts: usize,
@@ -177,8 +181,10 @@ impl std::hash::Hasher for Spread {
 }
 
 impl Weak {
-    pub(crate) fn new(options: WeakOptions, harts: usize) -> Self {
+    pub(crate) fn new(memory: Memory, options: WeakOptions, harts: usize) -> Self {
         Self {
+            memory,
+            is_on: false,
             options,
             random: Random::new(options.seed),
             harts,
@@ -194,15 +200,9 @@ impl Weak {
         1 + self.random.below(self.options.turn)
     }
 
-    pub(crate) fn put(
-        &mut self,
-        memory: &mut Memory,
-        hart: usize,
-        place: Place,
-        value: u64,
-    ) -> u64 {
-        let old = memory.get(place.doubleword);
-        let new = memory.store(hart, place, value);
+    pub(crate) fn put(&mut self, hart: usize, place: Place, value: u64) -> u64 {
+        let old = self.memory.get(place.doubleword);
+        let new = self.memory.store(hart, place, value);
         self.now += 1;
         let (now, harts) = (self.now, self.harts);
         let history = self
@@ -219,14 +219,13 @@ impl Weak {
 
     pub(crate) fn store(
         &mut self,
-        memory: &mut Memory,
         order: &mut HartOrder,
         place: Place,
         (value, view, from): (u64, u64, Option<u32>),
     ) {
-        self.do_late_at(memory, order, place.doubleword);
+        self.do_late_at(order, place.doubleword);
         if order.buffer.len() == BUFFER {
-            self.drain_some(memory, order);
+            self.drain_some(order);
         }
         self.delayed += 1;
         // The load may be done by now.
@@ -241,7 +240,6 @@ impl Weak {
     /// Defers a load at random; returns its name if so.
     pub(crate) fn put_off(
         &mut self,
-        memory: &mut Memory,
         order: &mut HartOrder,
         (place, view, widen): (Place, u64, fn(u64) -> u64),
     ) -> Option<u32> {
@@ -251,7 +249,7 @@ impl Weak {
         if self.random.below(self.options.late_one_in) != 0 {
             return None;
         }
-        self.do_late_at(memory, order, place.doubleword);
+        self.do_late_at(order, place.doubleword);
         order.late_names = order.late_names.wrapping_add(1);
         let name = order.late_names;
         order.late.push(Late { name, place, view, widen, done: None });
@@ -265,12 +263,7 @@ impl Weak {
     }
 
     /// Completes a deferred load; returns its value and age.
-    pub(crate) fn do_late(
-        &mut self,
-        memory: &mut Memory,
-        order: &mut HartOrder,
-        name: u32,
-    ) -> (u64, u64) {
+    pub(crate) fn do_late(&mut self, order: &mut HartOrder, name: u32) -> (u64, u64) {
         let Some(index) = order.late.iter().position(|load| load.name == name) else {
             unreachable!("a load that was put off is kept while its value is waited for")
         };
@@ -278,7 +271,7 @@ impl Weak {
         if let Some(done) = load.done {
             return done;
         }
-        let (value, view) = self.load_now(memory, order, load.place, load.view);
+        let (value, view) = self.load_now(order, load.place, load.view);
         let value = (load.widen)(value);
         order.late[index].done = Some((value, view));
         for pending in order.buffer.iter_mut().filter(|pending| pending.from == Some(name)) {
@@ -289,49 +282,37 @@ impl Weak {
         (value, view)
     }
 
-    fn do_late_at(&mut self, memory: &mut Memory, order: &mut HartOrder, doubleword: usize) {
+    fn do_late_at(&mut self, order: &mut HartOrder, doubleword: usize) {
         while let Some(load) = order
             .late
             .iter()
             .find(|load| load.done.is_none() && load.place.doubleword == doubleword)
         {
             let name = load.name;
-            self.do_late(memory, order, name);
+            self.do_late(order, name);
         }
     }
 
-    fn do_all_late(&mut self, memory: &mut Memory, order: &mut HartOrder) {
+    fn do_all_late(&mut self, order: &mut HartOrder) {
         while let Some(load) = order.late.iter().find(|load| load.done.is_none()) {
             let name = load.name;
-            self.do_late(memory, order, name);
+            self.do_late(order, name);
         }
     }
 
     /// Loads from an address of age `view`; returns the value and its age.
-    pub(crate) fn load(
-        &mut self,
-        memory: &mut Memory,
-        order: &mut HartOrder,
-        place: Place,
-        view: u64,
-    ) -> (u64, u64) {
-        self.do_late_at(memory, order, place.doubleword);
-        self.load_now(memory, order, place, view)
+    pub(crate) fn load(&mut self, order: &mut HartOrder, place: Place, view: u64) -> (u64, u64) {
+        self.do_late_at(order, place.doubleword);
+        self.load_now(order, place, view)
     }
 
-    fn load_now(
-        &mut self,
-        memory: &mut Memory,
-        order: &mut HartOrder,
-        place: Place,
-        view: u64,
-    ) -> (u64, u64) {
+    fn load_now(&mut self, order: &mut HartOrder, place: Place, view: u64) -> (u64, u64) {
         let newest = |order: &HartOrder| {
             let mut pendings = order.buffer.iter().rev();
             pendings.find(|pending| pending.place.doubleword == place.doubleword).copied()
         };
         if let Some(name) = newest(order).and_then(|pending| pending.from) {
-            self.do_late(memory, order, name);
+            self.do_late(order, name);
         }
         if let Some(pending) = newest(order) {
             if pending.place.covers(place) {
@@ -339,12 +320,12 @@ impl Weak {
                 order.looked = order.looked.max(pending.view);
                 return (value, pending.view);
             }
-            self.drain_through(memory, order, pending.number);
+            self.drain_through(order, pending.number);
         }
         let floor = order.floor.max(view);
         let Some(history) = self.histories.get_mut(&place.doubleword) else {
             order.looked = order.looked.max(floor);
-            return (place.of(memory.get(place.doubleword)), floor);
+            return (place.of(self.memory.get(place.doubleword)), floor);
         };
         let bound = floor.max(history.seen[order.hart]);
         let last = history.versions.len() - 1;
@@ -365,21 +346,20 @@ impl Weak {
     /// Prepares an instruction that acts on memory at once (V6).
     pub(crate) fn before_atomic(
         &mut self,
-        memory: &mut Memory,
         order: &mut HartOrder,
         doubleword: usize,
         release: bool,
     ) {
-        self.do_late_at(memory, order, doubleword);
+        self.do_late_at(order, doubleword);
         if release {
-            self.do_all_late(memory, order);
+            self.do_all_late(order);
         }
         let waits = |pending: &Pending| {
             release || pending.epoch < order.epoch || pending.place.doubleword == doubleword
         };
         if let Some(last) = order.buffer.iter().rev().find(|pending| waits(pending)) {
             let number = last.number;
-            self.drain_through(memory, order, number);
+            self.drain_through(order, number);
         }
     }
 
@@ -410,15 +390,14 @@ impl Weak {
     /// A fence. Bits of predecessors and successors as in the instruction: 1 writes, 2 reads.
     pub(crate) fn fence(
         &mut self,
-        memory: &mut Memory,
         order: &mut HartOrder,
         (before, after, total): (u32, u32, bool),
     ) {
         if before & 2 != 0 {
-            self.do_all_late(memory, order);
+            self.do_all_late(order);
         }
         if before & 1 != 0 && after & 2 != 0 && total {
-            self.drain_all(memory, order);
+            self.drain_all(order);
             order.floor = order.floor.max(order.stored);
         }
         if before & 1 != 0 && after & 1 != 0 {
@@ -431,28 +410,23 @@ impl Weak {
 
     /// After each instruction: releases at random a store, or completes a deferred load.
     #[inline]
-    pub(crate) fn pass(
-        &mut self,
-        memory: &mut Memory,
-        order: &mut HartOrder,
-        registers: &[Option<u32>; 32],
-    ) {
+    pub(crate) fn pass(&mut self, order: &mut HartOrder, registers: &[Option<u32>; 32]) {
         if !order.late.is_empty() {
             order.forget(registers);
             if self.random.below(self.options.drain_one_in) == 0
                 && let Some(load) = order.late.first()
             {
                 let name = load.name;
-                self.do_late(memory, order, name);
+                self.do_late(order, name);
             }
         }
         if !order.buffer.is_empty() && self.random.below(self.options.drain_one_in) == 0 {
-            self.drain_some(memory, order);
+            self.drain_some(order);
         }
     }
 
     /// Releases a random store among those that may go.
-    fn drain_some(&mut self, memory: &mut Memory, order: &mut HartOrder) {
+    fn drain_some(&mut self, order: &mut HartOrder) {
         let first = order.buffer[0].epoch;
         let same = order.buffer.iter().take_while(|pending| pending.epoch == first).count();
         let chosen = self.random.below(same as u32) as usize;
@@ -460,38 +434,44 @@ impl Weak {
         let doubleword = order.buffer[chosen].place.doubleword;
         let first = order.buffer.iter().find(|pending| pending.place.doubleword == doubleword);
         let number = first.map_or(0, |pending| pending.number);
-        self.drain(memory, order, number);
+        self.drain(order, number);
     }
 
     /// Releases all stores up to this one, in order.
-    fn drain_through(&mut self, memory: &mut Memory, order: &mut HartOrder, number: u64) {
+    fn drain_through(&mut self, order: &mut HartOrder, number: u64) {
         while let Some(first) = order.buffer.first().filter(|first| first.number <= number) {
             let first = first.number;
-            self.drain(memory, order, first);
+            self.drain(order, first);
         }
     }
 
-    pub(crate) fn drain_all(&mut self, memory: &mut Memory, order: &mut HartOrder) {
-        self.drain_through(memory, order, u64::MAX);
+    pub(crate) fn drain_all(&mut self, order: &mut HartOrder) {
+        self.drain_through(order, u64::MAX);
     }
 
-    fn drain(&mut self, memory: &mut Memory, order: &mut HartOrder, number: u64) {
+    fn drain(&mut self, order: &mut HartOrder, number: u64) {
         let index =
             |order: &HartOrder| order.buffer.iter().position(|pending| pending.number == number);
         // Its value first (V8), which may release stores before it.
         if let Some(name) = index(order).and_then(|index| order.buffer[index].from) {
-            self.do_late(memory, order, name);
+            self.do_late(order, name);
         }
         if let Some(index) = index(order) {
             let pending = order.buffer.remove(index);
-            order.stored = self.put(memory, order.hart, pending.place, pending.value);
+            order.stored = self.put(order.hart, pending.place, pending.value);
         }
     }
 
+    /// From now on, accesses keep their order. All harts have completed theirs.
+    pub(crate) fn end(&mut self) {
+        self.is_on = false;
+        self.histories.clear();
+    }
+
     /// Completes all accesses of the hart before a host call.
-    pub(crate) fn synchronize(&mut self, memory: &mut Memory, order: &mut HartOrder) {
-        self.do_all_late(memory, order);
-        self.drain_all(memory, order);
+    pub(crate) fn synchronize(&mut self, order: &mut HartOrder) {
+        self.do_all_late(order);
+        self.drain_all(order);
         order.floor = self.now;
     }
 }
