@@ -43,12 +43,12 @@ pub fn build() -> Result<PathBuf, BuildError> {
     let mut dpacc = Command::new(folder.join("bin/dpacc"));
     dpacc.arg(source("device.c")).arg("-o").arg(&archive).arg("--app-name=matching");
     dpacc.arg("--devicecc-options=-Wall,-Wextra,-Werror");
-    dpacc.arg(format!("-device-libs=-L{},-ldpamatch_card", card.display()));
+    dpacc.arg(format!("-device-libs=-L{},-ldpamatch_kit", card.display()));
     finish(dpacc)?;
     let host = folder.join("matching");
     let mut compiler = program("CC", "cc");
     compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source("host.c"));
-    compiler.arg(&archive).arg(player.join("libdpamatch_host.a"));
+    compiler.arg(&archive).arg(player.join("libdpamatch_kit.a"));
     compiler.arg("-I").arg(folder.join("include"));
     compiler.arg("-I").arg(folder.join("include/fallback"));
     compiler.arg(format!("-Wl,-rpath,{}", folder.join("lib").display()));
@@ -58,11 +58,11 @@ pub fn build() -> Result<PathBuf, BuildError> {
     Ok(host)
 }
 
-/// Builds a static library of the kit for this machine; returns its folder.
+/// Builds the kit's static library for this machine; returns its folder.
 fn native(name: &str, flags: &str) -> Result<PathBuf, BuildError> {
     let library = target_folder().join(format!("{name}-native"));
     let mut cargo = program("CARGO", "cargo");
-    cargo.current_dir(root().join("port/kit").join(name));
+    cargo.current_dir(root().join("port/kit"));
     cargo.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(&library);
     cargo.env("RUSTFLAGS", flags).env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo.env_remove("CARGO_BUILD_TARGET").env_remove("CARGO_TARGET_DIR");
@@ -101,7 +101,7 @@ pub fn run(
 /// they link.
 pub fn build_for_card() -> Result<(), BuildError> {
     let mut library = cargo("card-library", FLAGS)?;
-    library.current_dir(root().join("port/kit/card"));
+    library.current_dir(root().join("port/kit"));
     finish(library)?;
     let headers = root().join("port/emulator/include");
     let mut compiler = Command::new(COMPILER);

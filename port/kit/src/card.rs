@@ -1,10 +1,4 @@
-//! The card's side of dpamatch for programs in C; `dpamatch_card.h` documents each function.
-//!
-//! The library needs one range of memory from the caller, and the functions that the header leaves
-//! to the program.
-#![no_std]
-
-extern crate alloc;
+//! The card's side.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,20 +8,8 @@ use dpa_model::{
     Barrier, BusMap, Choice, FastPath, Footprint, Leader, Nic, NicConfig, Options, Order, Removal,
     Round, Worker,
 };
-use dpamatch_player::Arena;
 
-#[global_allocator]
-static ARENA: Arena<1> = Arena::empty();
-
-unsafe extern "C" {
-    fn dpamatch_panicked() -> !;
-}
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: the caller's program defines the function, which does not return.
-    unsafe { dpamatch_panicked() }
-}
+use crate::ARENA;
 
 /// Sizes of the tables, and options by their number.
 #[repr(C)]
@@ -92,9 +74,6 @@ impl Config {
     }
 }
 
-/// Builds a NIC in `arena`, `bytes` of zeros aligned to 64. Returns null for impossible sizes or
-/// too little memory.
-///
 /// # Safety
 /// From now on the arena belongs to this library, and this is the only call.
 #[unsafe(no_mangle)]
@@ -104,7 +83,7 @@ pub unsafe extern "C" fn dpamatch_new(
     bytes: usize,
 ) -> *mut Card {
     // SAFETY: the caller gives the range away.
-    unsafe { ARENA.hand_over(arena.addr(), bytes) };
+    unsafe { ARENA.hand_over(arena.expose_provenance(), bytes) };
     let config = config.nic();
     // The tables need the footprint and its bookkeeping.
     let needed = Footprint::of(&config);
@@ -121,8 +100,6 @@ pub unsafe extern "C" fn dpamatch_new(
     }
 }
 
-/// Says where the rings and buffers are.
-///
 /// # Safety
 /// `card` is from `dpamatch_new`; no leader runs.
 #[unsafe(no_mangle)]
@@ -131,8 +108,6 @@ pub unsafe extern "C" fn dpamatch_map(card: *mut Card, map: &mut BusMap) {
     *map = unsafe { &(*card).leader }.bus();
 }
 
-/// Runs one boundary and at most one block; returns whether there was work.
-///
 /// # Safety
 /// `card` is from `dpamatch_new`; only one hart at a time calls this.
 #[unsafe(no_mangle)]
@@ -142,8 +117,6 @@ pub unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c
     c_int::from(leader.round(awake as usize) == Round::Worked)
 }
 
-/// Worker `1..workers`, or null if there is none. Call before any worker runs.
-///
 /// # Safety
 /// `card` is from `dpamatch_new`.
 #[unsafe(no_mangle)]
@@ -154,8 +127,6 @@ pub unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut W
     workers.get_mut(index).map_or(core::ptr::null_mut(), core::ptr::from_mut)
 }
 
-/// Runs this worker's slice of a block; returns whether there was one.
-///
 /// # Safety
 /// `worker` is from `dpamatch_worker`; only one hart at a time calls this with it.
 #[unsafe(no_mangle)]

@@ -1,32 +1,14 @@
-//! The host's end of the program in C beside this library; `dpamatch_host.h` documents each
-//! function.
-//!
-//! Host and wire of the library play a stream on the rings of a NIC that never runs. The program
+//! The host's end: host and wire play a stream on the rings of a NIC that never runs. The program
 //! moves entries between these rings and the card's.
-#![no_std]
-
-extern crate alloc;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::ffi::c_void;
 
 use dpa_model::{BusMap, Leader, Nic, NicConfig};
-use dpamatch_player::{Arena, Player};
+use dpamatch_player::Player;
 
-/// Every allocation begins a cache line, since the card writes back whole lines.
-#[global_allocator]
-static ARENA: Arena<64> = Arena::empty();
-
-unsafe extern "C" {
-    fn dpamatch_panicked() -> !;
-}
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: the program defines the function, which does not return.
-    unsafe { dpamatch_panicked() }
-}
+use crate::ARENA;
 
 /// Rings and player. The program asks for regions while the player runs, so no reference to the
 /// whole ever exists.
@@ -51,8 +33,6 @@ impl Bytes {
     }
 }
 
-/// Builds rings of `queue` entries in `arena`, `bytes` of zeros aligned to 64, for a stream.
-///
 /// # Safety
 /// From now on the arena belongs to this library, and this is the only call. `stream` is readable.
 #[unsafe(no_mangle)]
@@ -93,8 +73,6 @@ pub unsafe extern "C" fn dpamatch_host_new(
     })
 }
 
-/// Says where the rings and buffers are.
-///
 /// # Safety
 /// `host` is from `dpamatch_host_new`.
 #[unsafe(no_mangle)]
@@ -103,9 +81,6 @@ pub unsafe extern "C" fn dpamatch_host_map(host: *const Host, map: &mut BusMap) 
     *map = unsafe { &(*host).leader }.bus();
 }
 
-/// Address of a rendezvous message's bytes, by the first word of its entry's payload. 0: the
-/// message is over.
-///
 /// # Safety
 /// `host` is from `dpamatch_host_new`, `key` from an entry of its arrivals. One thread makes all
 /// calls.
@@ -115,9 +90,6 @@ pub unsafe extern "C" fn dpamatch_host_region(host: *const Host, key: u64) -> u6
     unsafe { (*host).leader.region(key) }.unwrap_or(0)
 }
 
-/// Plays the stream. `wait` moves entries between these rings and the card's. Returns why it
-/// failed, or nothing.
-///
 /// # Safety
 /// `host` is from `dpamatch_host_new`, and this is the only call.
 #[unsafe(no_mangle)]
@@ -134,8 +106,6 @@ pub unsafe extern "C" fn dpamatch_host_play(
     Bytes::of(error.as_bytes())
 }
 
-/// The outcomes' records so far.
-///
 /// # Safety
 /// `host` is from `dpamatch_host_new`, and no other call runs.
 #[unsafe(no_mangle)]
@@ -144,8 +114,6 @@ pub unsafe extern "C" fn dpamatch_host_outcomes(host: *const Host) -> Bytes {
     Bytes::of(unsafe { &(*host).player }.outcomes())
 }
 
-/// Whether a receive or a matched probe took the message.
-///
 /// # Safety
 /// `host` is from `dpamatch_host_new`, and no other call runs.
 #[unsafe(no_mangle)]
