@@ -10,20 +10,7 @@ use dpa_model::Message;
 /// freed with the endpoint. See also [`Endpoint::release`](super::Endpoint::release).
 ///
 /// # Examples
-/// ```
-/// use dpamatch::endpoint::{Endpoint, EndpointConfig};
-/// use dpamatch::{Hints, Rank, SourceSel, Tag};
-///
-/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
-/// let world = endpoint.create_comm(Hints::default())?;
-/// let tag = Tag::new(7)?;
-/// let mut request = Some(endpoint.post_recv(&world, SourceSel::Any, tag, vec![0; 64])?);
-/// assert!(endpoint.test(&mut request).is_none(), "nothing was sent");
-/// endpoint.sender(&world, Rank::new(3)?).try_send(tag, b"hello")?;
-/// let received = endpoint.wait(request.expect("it is still posted"))?;
-/// assert_eq!(received.bytes(), b"hello");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The [module](super) has one.
 #[derive(PartialEq, Eq, Hash, Debug)]
 #[must_use = "the receive's result and buffer are collected through its handle"]
 pub struct RecvRequest {

@@ -31,10 +31,13 @@ use super::error::Stopped;
 /// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
 /// let world = endpoint.create_comm(Hints::default())?;
 /// let (tag, mut peer) = (Tag::new(7)?, endpoint.sender(&world, Rank::new(3)?));
-/// let sending = std::thread::spawn(move || peer.send(tag, b"from another thread"));
+/// let sending = std::thread::spawn(move || {
+///     let request = peer.issend(tag, b"by rendezvous".to_vec()).map_err(|(error, _)| error);
+///     request.expect("the receiver takes it").wait()
+/// });
 /// let received = endpoint.recv(&world, SourceSel::Any, tag, vec![0; 64])?;
-/// assert_eq!(received.bytes(), b"from another thread");
-/// sending.join().expect("no panic")?;
+/// assert_eq!(received.bytes(), b"by rendezvous");
+/// assert_eq!(sending.join().expect("no panic"), Ok(b"by rendezvous".to_vec()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -226,21 +229,7 @@ impl Standstill {
 /// delivered, and the buffer is freed afterwards.
 ///
 /// # Examples
-/// ```
-/// use dpamatch::endpoint::{Endpoint, EndpointConfig};
-/// use dpamatch::{Hints, Rank, Tag};
-///
-/// let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
-/// let world = endpoint.create_comm(Hints::default())?;
-/// let (source, tag) = (Rank::new(3)?, Tag::new(7)?);
-/// let sent = endpoint.sender(&world, source).try_issend(tag, vec![1, 2, 3]);
-/// let mut sent = sent.map_err(|(error, _)| error)?;
-/// assert!(sent.test().is_none(), "no receive has read it");
-/// endpoint.recv(&world, source, tag, vec![0; 3])?;
-/// let buffer = endpoint.wait_send(sent).map_err(|(error, _)| error)?;
-/// assert_eq!(buffer, [1, 2, 3]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`CommSender`] has one.
 #[derive(Debug)]
 pub struct SendRequest(State);
 

@@ -45,26 +45,8 @@ pub struct SoftwareStats {
 }
 
 /// Software matching for everything that the NIC forwards.
-/// # Examples
-/// ```
-/// use dpa_model::Nic;
-/// use dpamatch::host::Software;
-/// use dpamatch::{CommId, Hints, NicConfig, Selector, SourceSel, TagSel};
 ///
-/// let config = NicConfig { receives: 1, ..NicConfig::default() };
-/// let Nic { mut leader, mut host, .. } = Nic::new(&config)?;
-/// let (mut software, any) = (Software::default(), Selector::new(SourceSel::Any, TagSel::Any));
-/// host.create(CommId(0), 4, Hints::default(), 0)?;
-/// for _ in 0..3 {
-///     host.post(CommId(0), any, vec![0; 8], 0).expect("room for the command");
-/// }
-/// leader.round(1);
-/// while let Some(event) = software.poll(&mut host) {
-///     println!("{event:?}");
-/// }
-/// assert_eq!(software.stats().posts, 2, "the NIC holds one receive");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`NicMatcher`](super::NicMatcher), which has an example, uses it when its NIC is full.
 pub struct Software {
     engine: BinEngine,
     /// Messages in the engine's queues and their data, by arrival number.

@@ -112,38 +112,16 @@ mod tests {
         partners.into_iter().map(|partner| (partner != NONE).then_some(partner)).collect()
     }
 
+    /// Bytes of the receives, bytes of the messages, and each receive's message.
     #[test]
-    fn what_fits_goes_together_in_order() {
-        assert_eq!(aligned(&[Some(1), Some(2)], &[1, 2]), [Some(0), Some(1)]);
-        assert_eq!(aligned(&[], &[1, 2]), []);
-        assert_eq!(aligned(&[Some(1), Some(2)], &[]), [None, None]);
-        // Among equals the first; surplus messages stay at the end.
-        assert_eq!(aligned(&[Some(1), Some(1)], &[1, 1, 1]), [Some(0), Some(1)]);
-        assert_eq!(aligned(&[Some(1), Some(1), Some(1)], &[1, 1]), [Some(0), Some(1), None]);
-    }
-
-    #[test]
-    fn a_receive_that_may_have_missed_takes_what_is_over_where_it_fits() {
-        let receives = [Some(1), None, Some(3), None, Some(4)];
-        assert_eq!(aligned(&receives, &[1, 3, 4]), [Some(0), None, Some(1), None, Some(2)]);
-        assert_eq!(aligned(&receives, &[1, 2, 3, 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
-        assert_eq!(aligned(&receives, &[1, 3, 2, 4]), [Some(0), None, Some(1), Some(2), Some(3)]);
-        let receives = [Some(1), None, Some(1), None, Some(1)];
-        assert_eq!(aligned(&receives, &[1; 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
-    }
-
-    #[test]
-    fn one_wrong_size_stays_and_a_row_of_them_is_shifted() {
-        assert_eq!(aligned(&[Some(1), Some(9), Some(3)], &[1, 2, 3]), [Some(0), Some(1), Some(2)]);
-        // The first message went to a receive without status; the last send is in no trace.
-        let receives = [Some(2), Some(3), Some(4)];
-        assert_eq!(aligned(&receives, &[1, 2, 3]), [Some(1), Some(2), None]);
-    }
-
-    #[test]
-    fn missing_sends_and_receives_are_found_by_bytes() {
-        assert_eq!(aligned(&[Some(1), Some(2), Some(3)], &[1, 3]), [Some(0), None, Some(1)]);
-        assert_eq!(aligned(&[Some(1), Some(3)], &[1, 2, 3]), [Some(0), Some(2)]);
+    fn receives_have_the_messages_of_the_table() {
+        let numbers = |text: &str| text.split_whitespace().map(|it| it.parse().ok()).collect();
+        for line in include_str!("align.txt").lines().filter(|line| !line.starts_with('#')) {
+            let parts: Vec<Vec<Option<u32>>> = line.split('|').map(numbers).collect();
+            let [receives, messages, expected] = &parts[..] else { panic!("{line}") };
+            let messages: Vec<u32> = messages.iter().copied().flatten().collect();
+            assert_eq!(&aligned(receives, &messages), expected, "{line}");
+        }
     }
 
     #[test]

@@ -49,14 +49,9 @@ pub struct Truth {
 
 impl Truth {
     pub fn add(&mut self, other: &Self) {
-        self.pairs += other.pairs;
-        self.eliminated += other.eliminated;
-        self.bytes_equal += other.bytes_equal;
-        self.bytes_differ += other.bytes_differ;
-        self.assumed += other.assumed;
-        self.taken_for_null += other.taken_for_null;
-        self.without_message += other.without_message;
-        self.left += other.left;
+        add_fields! { self + other;
+            sum pairs eliminated bytes_equal bytes_differ assumed taken_for_null without_message left;
+        }
     }
 }
 

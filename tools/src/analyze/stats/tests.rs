@@ -1,6 +1,10 @@
+use std::fmt::Write;
+
+use expect_test::expect_file;
+
 use crate::analyze::by_hand::{program, question, receive, report, run, send};
 use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN};
-use crate::analyze::stats::{COLUMNS, Shortage, Violation};
+use crate::analyze::stats::{COLUMNS, Fallback, Needs, Violation};
 use crate::analyze::{OrderChoice, Report, Run};
 
 #[test]
@@ -61,110 +65,92 @@ fn lengths_that_the_trace_does_not_tell_are_no_proof() {
     assert_eq!(lengths(&[], &[known]), (0, 1, 0));
 }
 
-fn small(run: &Run, order: OrderChoice, receives: usize, unexpected: usize) -> Report {
-    let mut question = question(order);
-    question.plan.nic.receives = receives;
-    question.plan.nic.unexpected = unexpected;
-    Report::make(run, &question, |_| ()).expect("a report")
+/// The needs of reports on runs made for it, a line for each NIC.
+#[derive(Default)]
+struct Told(String);
+
+impl Told {
+    fn run(&mut self, what: &str, run: &Run, order: OrderChoice, nics: &[&str]) {
+        _ = writeln!(self.0, "{what}");
+        for nic in nics {
+            let mut question = question(order);
+            for option in nic.split_whitespace() {
+                let (name, value) = option.split_once('=').expect("an option");
+                let (nic, value) = (&mut question.plan.nic, value.parse().expect("a number"));
+                match name {
+                    "receives" => nic.receives = value,
+                    "unexpected" => nic.unexpected = value,
+                    "buffers" => nic.unexpected_buffers = value,
+                    "communicators" => nic.communicators = value,
+                    "eager" => nic.eager_limit = value,
+                    _ => panic!("{option}"),
+                }
+            }
+            let report = Report::make(run, &question, |_| ()).expect("a report");
+            let Needs { descriptors, unexpected, unexpected_bytes, .. } = report.application.needs;
+            let Needs { unexpected_buffers, fallback, .. } = report.application.needs;
+            let all = format!("{descriptors} receives, {unexpected} messages");
+            _ = writeln!(self.0, "  {nic}: {all} of {unexpected_bytes}, {unexpected_buffers} long");
+            let Some(first) = fallback else { continue };
+            let Fallback { shortage, rank, time_ns, call, sender, .. } = first;
+            let place = format!("rank {rank}, call {call:?} of {sender:?} at {time_ns:?}");
+            _ = writeln!(self.0, "    {place}: {} {}", shortage.option().0, shortage.option().1);
+            let advice = report.advice.iter().find(|advice| advice.topic == "room");
+            _ = writeln!(self.0, "    {}", advice.expect("advice").text);
+        }
+    }
 }
 
-/// Two ranks run out of descriptors: the report names the earlier one, not the lower rank.
+/// What a NIC needs for some messages and receives, and which of several ranks falls back first.
 #[test]
-fn the_first_to_fall_back_is_the_first_in_time() {
+fn needs_are_those_of_the_messages() {
+    let mut told = Told::default();
     let posts: Vec<_> =
         (0..4).map(|tag| Transfer { call: tag as u32, ..receive(2, tag, End::Pending) }).collect();
-    let mut run = Run::new(vec![program(0, &posts), program(1, &posts), program(2, &[])], Some(3));
-    run.programs[0].steps[1].gap_ns = 50_000;
-    let first = small(&run, OrderChoice::Causal, 2, 8).application.needs.fallback.expect("no room");
-    assert_eq!((first.shortage, first.rank, first.call), (Shortage::Descriptors, 1, Some(2)));
-    let first =
-        small(&run, OrderChoice::PostsFirst, 2, 8).application.needs.fallback.expect("no room");
-    assert_eq!((first.rank, first.time_ns), (0, None));
-}
+    let mut two = Run::new(vec![program(0, &posts), program(1, &posts), program(2, &[])], Some(3));
+    two.programs[0].steps[1].gap_ns = 50_000;
+    let few = ["receives=2 unexpected=8"];
+    told.run("Two ranks post four: the earlier is first", &two, OrderChoice::Causal, &few);
+    told.run("Without times the lower is first", &two, OrderChoice::PostsFirst, &few);
 
-#[test]
-fn a_message_without_room_is_told_by_its_sender() {
-    let sends: Vec<_> =
-        (0..3).map(|tag| Transfer { call: 10 + tag as u32, ..send(1, tag) }).collect();
-    let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Ignored)).collect();
-    let report = small(&run(&sends, &receives), OrderChoice::ArrivalsFirst, 8, 2);
-    let first = report.application.needs.fallback.expect("no room");
-    assert_eq!((first.rank, first.sender, first.call), (1, Some(0), Some(12)));
-    let advice = report.advice.iter().find(|advice| advice.topic == "room").expect("advice");
-    let place = "on the message that rank 0 sent in call 12,";
-    assert!(advice.text.contains(place), "{}", advice.text);
-}
-
-/// An eager payload takes its bytes, and a buffer if the entry is too small for it.
-#[test]
-fn messages_take_room_by_their_size() {
-    let needs = |bytes: u32, more: u32| {
-        let run =
-            run(&[Transfer { bytes, ..send(1, 0) }, Transfer { bytes: more, ..send(1, 1) }], &[]);
-        let mut question = question(OrderChoice::ArrivalsFirst);
-        question.plan.nic.eager_limit = 100;
-        let needs = Report::make(&run, &question, |_| ()).expect("a report").application.needs;
-        (needs.unexpected, needs.unexpected_bytes, needs.unexpected_buffers)
+    let sends = |bytes: u32| {
+        let send = move |tag| Transfer { call: 10 + tag as u32, bytes, ..send(1, tag) };
+        (0..3).map(send).collect::<Vec<_>>()
     };
-    let inline = dpa_model::INLINE_BYTES as u32;
-    assert_eq!(needs(0, inline), (2, u64::from(inline), 0));
-    assert_eq!(needs(0, inline + 1), (2, u64::from(inline) + 1, 1));
-    assert_eq!(needs(100, 101), (2, 100, 1));
-    assert_eq!(needs(100, 99), (2, 199, 2));
-    assert_eq!(needs(UNKNOWN, 1), (2, 1, 0));
-}
+    let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Ignored)).collect();
+    let both = run(&sends(4), &receives);
+    let first = OrderChoice::ArrivalsFirst;
+    told.run("The third of three messages has no room", &both, first, &["unexpected=2"]);
 
-/// A fetched message frees its room; the peak counts what was needed at once.
-#[test]
-fn room_is_given_back() {
-    let sends: Vec<_> =
-        (0..3).map(|tag| Transfer { bytes: 30 + tag as u32, ..send(1, tag) }).collect();
-    let receives: Vec<_> =
-        (0..3).map(|tag| Transfer { bytes: 99, ..receive(0, tag, End::Ignored) }).collect();
-    let mut run = run(&sends, &receives);
-    // Each message comes just before its receive.
+    let inline = dpa_model::INLINE_BYTES as u32;
+    for sizes in [[0, inline], [0, inline + 1], [100, 101], [100, 99], [UNKNOWN, 1]] {
+        let sized = |tag: usize| Transfer { bytes: sizes[tag], ..send(1, tag as i32) };
+        let run = run(&[sized(0), sized(1)], &[]);
+        told.run(&format!("Messages of {sizes:?} bytes"), &run, first, &["eager=100"]);
+    }
+
+    let long = |tag| Transfer { bytes: 30 + tag as u32, ..send(1, tag) };
+    let large = |tag| Transfer { bytes: 99, ..receive(0, tag, End::Ignored) };
+    let mut turns = run(&[0, 1, 2].map(long), &[0, 1, 2].map(large));
     for (rank, first) in [(0, 10), (1, 15)] {
-        let times = (first..).step_by(10).zip(&mut run.programs[rank].steps);
+        let times = (first..).step_by(10).zip(&mut turns.programs[rank].steps);
         times.for_each(|(at, step)| step.at_ns = at);
     }
-    let needs = report(&run, OrderChoice::Time).application.needs;
-    assert_eq!((needs.unexpected, needs.unexpected_bytes, needs.unexpected_buffers), (1, 32, 1));
-    assert_eq!(needs.descriptors, 0);
-}
+    told.run("Each just before its receive: room is given back", &turns, OrderChoice::Time, &[""]);
 
-#[test]
-fn shortages_begin_one_above_the_room() {
-    let sends: Vec<_> = (0..3).map(|tag| Transfer { bytes: 30, ..send(1, tag) }).collect();
     let posts: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Pending)).collect();
-    let shortage = |run: &Run, set: &dyn Fn(&mut dpa_model::NicConfig)| {
-        let mut question = question(OrderChoice::PostsFirst);
-        set(&mut question.plan.nic);
-        let needs = Report::make(run, &question, |_| ()).expect("a report").application.needs;
-        needs.fallback.map(|fallback| fallback.shortage)
-    };
-    let (sent, posted) = (run(&sends, &[]), run(&[], &posts));
-    assert_eq!(shortage(&posted, &|nic| nic.receives = 3), None);
-    assert_eq!(shortage(&posted, &|nic| nic.receives = 2), Some(Shortage::Descriptors));
-    assert_eq!(shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (3, 3)), None);
-    assert_eq!(
-        shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (2, 2)),
-        Some(Shortage::UnexpectedEntries)
-    );
-    assert_eq!(
-        shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (3, 2)),
-        Some(Shortage::UnexpectedBuffers)
-    );
-    assert_eq!(shortage(&sent, &|nic| nic.communicators = 1), None);
-    // A second communicator: every rank is alone in it.
+    let order = OrderChoice::PostsFirst;
+    told.run("Three receives", &run(&[], &posts), order, &["receives=3", "receives=2"]);
+    let rooms = [
+        "unexpected=3 buffers=3",
+        "unexpected=2 buffers=2",
+        "unexpected=3 buffers=2",
+        "communicators=1",
+    ];
+    told.run("Three messages of 30 bytes", &run(&sends(30), &[]), order, &rooms);
     let alone = Transfer { comm: 1, ..receive(0, 0, End::Pending) };
     let two = run(&[], &[posts[0], alone]);
-    assert_eq!(shortage(&two, &|nic| nic.communicators = 2), None);
-    assert_eq!(shortage(&two, &|nic| nic.communicators = 1), Some(Shortage::Communicators));
-    let options = [
-        (Shortage::Descriptors, "--receives"),
-        (Shortage::UnexpectedEntries, "--unexpected"),
-        (Shortage::UnexpectedBuffers, "--unexpected-buffers"),
-        (Shortage::Communicators, "--communicators"),
-    ];
-    assert!(options.iter().all(|&(shortage, option)| shortage.option().0 == option));
+    let rooms = ["communicators=2", "communicators=1"];
+    told.run("Every rank is alone in a second communicator", &two, order, &rooms);
+    expect_file!["tests.txt"].assert_eq(&told.0);
 }
