@@ -214,31 +214,3 @@ pub(super) fn run(
     );
     Ok(vec![costs_table("spmv_cost", title, &costs)])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(clap::Parser)]
-    struct Defaults {
-        #[command(flatten)]
-        spread: Spread,
-    }
-
-    /// Every process needs all elements: with a row each, it receives from three others. In the
-    /// worst order a list takes 3 * 4 / 2 steps for them, two thirds of 3^2.
-    #[test]
-    fn steps_are_told_as_a_share_of_the_square() {
-        let words = ["spmv", "--engine", "list", "--posting", "worst"];
-        let spread = <Defaults as clap::Parser>::parse_from(words).spread;
-        let entries: String =
-            (0..16).map(|at| format!("{} {}\n", at / 4 + 1, at % 4 + 1)).collect();
-        let text = format!("%%MatrixMarket matrix coordinate pattern general\n4 4 16\n{entries}");
-        let pattern = read(text.as_bytes()).expect("a matrix");
-        let partition = Partition::even(4, 4);
-        let profile = Profile::blue_waters();
-        let cost = spread.cost(&profile, "", &pattern, &partition, ProductArg::Vector);
-        let cost = cost.expect("a list counts its steps");
-        assert_eq!((cost.cost.received_max(), cost.shares.as_slice()), (3, &[6.0 / 9.0][..]));
-    }
-}
