@@ -31,6 +31,8 @@ use std::time::{Duration, Instant};
 use slab::Slab;
 
 pub(crate) use completion::{Completion, Counter, From, Queue, Sink};
+#[cfg(test)]
+pub(crate) use progress::CROWD;
 pub(crate) use progress::Found;
 pub(crate) use receive::Receive;
 pub(crate) use region::{Region, Remote};
@@ -270,6 +272,8 @@ pub(crate) struct Endpoint {
     /// There are statistics, or a log.
     notes: bool,
     asleep: bool,
+    /// Peers announce long messages.
+    crowded: bool,
     /// There is a connection by TCP.
     streams: bool,
     polls: u32,
@@ -330,6 +334,7 @@ impl Endpoint {
             noted: false,
             notes: options.stats.is_some() || log.is_some(),
             asleep: false,
+            crowded: false,
             streams: false,
             polls: 0,
             fruitless: 0,

@@ -12,8 +12,8 @@ use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
 use crate::wire::{
-    BULK_MIN, Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record,
-    flag, scatter,
+    Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
+    scatter,
 };
 
 /// Polls of the rings between two polls of the sockets, which are system calls.
@@ -22,6 +22,9 @@ const LOOK_EVERY: u32 = 64;
 const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: u64 = 64;
+
+/// Unexpected messages from which on peers announce long messages, so that their data stay there.
+pub(crate) const CROWD: usize = 1024;
 
 /// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
@@ -203,6 +206,12 @@ impl Endpoint {
             self.hold_batch();
         }
         self.connections.each_link(Link::release);
+        let unexpected = self.unexpected_now as usize + self.untagged_messages.len();
+        if self.crowded != (unexpected >= CROWD) {
+            self.crowded = !self.crowded;
+            let crowded = self.crowded;
+            self.connections.each_link(|link| link.set_crowded(crowded));
+        }
     }
 
     #[cold]
@@ -315,7 +324,7 @@ impl Endpoint {
                 self.remote(common, connection, record, bytes)?;
             }
             // Read by the link.
-            Kind::Wrap => return None,
+            Kind::Wrap | Kind::Long => return None,
         }
         Some(())
     }
@@ -334,8 +343,10 @@ impl Endpoint {
             (usize::try_from(length).ok()?, Body::Remote { address })
         } else if record.bytes as usize <= INLINE {
             (record.bytes as usize, Body::Inline(record.body))
+        } else if bytes.length == record.bytes as usize {
+            (bytes.length, Body::InLink(bytes))
         } else {
-            (record.bytes as usize, Body::InLink(bytes))
+            return None;
         };
         let waits = record.flags & flag::ACK != 0;
         if matches!(body, Body::Remote { .. }) && !waits {
@@ -470,7 +481,7 @@ impl Endpoint {
                 let (record, moved) = refusal.map_or((piece, bytes), |refusal| (refusal, rest));
                 // SAFETY: a send's buffers are the program's until it completes; a region's range
                 // was checked, and the region is still registered. A refusal is empty.
-                let put = unsafe { link.put_in(push.length > BULK_MIN, record, iov, push.sent) };
+                let put = unsafe { link.put_in(true, record, iov, push.sent) };
                 match put {
                     Ok(true) => push.sent += moved,
                     Ok(false) => break,

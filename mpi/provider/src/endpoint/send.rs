@@ -12,7 +12,7 @@ use crate::bindings::{
     FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
 };
 use crate::wire::{
-    EAGER_MAX, INLINE, Kind, Link, LinkError, PeerId, Record, connect, flag, gather,
+    EAGER_MAX, INLINE, Kind, LONG_MAX, Link, LinkError, PeerId, Record, connect, flag, gather,
 };
 
 #[derive(Debug)]
@@ -86,6 +86,33 @@ impl Endpoint {
         waits: bool,
     ) -> Result<(), isize> {
         let length: usize = send.iov.iter().map(|part| part.iov_len).sum();
+        let mut send_as = |eager| {
+            // SAFETY: the caller's promise.
+            unsafe { self.send_as(common, send, (connection, waits), length, eager) }
+        };
+        // The receiver would wait longer for the answer to an announcement than for the copy.
+        if length > EAGER_MAX && length <= LONG_MAX && send.flags & FI_INJECT == 0 {
+            match send_as(true) {
+                Err(error) if error == -(FI_EAGAIN as isize) => {}
+                sent => return sent,
+            }
+        }
+        send_as(length <= EAGER_MAX)
+    }
+
+    /// Sends a message of `length` bytes with its data, or announces it. A message that waits for
+    /// its end is kept.
+    ///
+    /// # Safety
+    /// The conditions of [`send`](Self::send).
+    unsafe fn send_as(
+        &mut self,
+        common: &mut Common,
+        send: &SendRequest<'_>,
+        (connection, waits): (usize, bool),
+        length: usize,
+        eager: bool,
+    ) -> Result<(), isize> {
         let flags = FI_SEND | if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
         let mut record = Record {
             tag: send.tag.unwrap_or(0),
@@ -93,7 +120,6 @@ impl Endpoint {
             flags: self::flags(send),
             ..Record::new(Kind::Eager)
         };
-        let eager = length <= EAGER_MAX;
         let (mut buffers, mut copy) = (Buffers::new(send.iov), None);
         let mut sending = None;
         if eager {

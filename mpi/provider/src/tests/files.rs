@@ -174,8 +174,8 @@ fn each_number_of_the_statistics_is_exact() {
     let [a_to_b, c_to_b] = [&a, &c].map(|side| side.insert(&b.name()));
     b.insert(&a.name());
     let user = |tag: u64| 6 << 31 | tag;
-    let long = [pattern(1, 20_000), pattern(2, 30_000)];
-    let mut buffers = vec![vec![0; 30_000]; 16];
+    let long = [pattern(1, 70_000), pattern(2, 80_000)];
+    let mut buffers = vec![vec![0; 80_000]; 16];
     let mut buffers = buffers.iter_mut();
     let mut post = |tag: u64, context: usize| {
         let buffer = buffers.next().expect("a buffer");
@@ -204,7 +204,7 @@ fn each_number_of_the_statistics_is_exact() {
     }
     post(8, 30);
     c.send_now(&long[1], c_to_b, user(8), 0);
-    assert_eq!(b.wait(&[&c]).entry.len, 30_000);
+    assert_eq!(b.wait(&[&c]).entry.len, 80_000);
     let mut untagged = [0_u8; 9];
     let (start, any) = (untagged.as_mut_ptr().cast(), FI_ADDR_UNSPEC);
     // SAFETY: the buffer lives until the receive is over; an injected one is free at once.
@@ -229,7 +229,7 @@ fn each_number_of_the_statistics_is_exact() {
     };
     let nic = NicConfig { bins: 256, ..ProviderOptions::of_nothing().matching.nic };
     let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());
-    let received = "peers: 2, received: 10, received_bytes: 50448, received_untagged: 1, \
+    let received = "peers: 2, received: 10, received_bytes: 150448, received_untagged: 1, \
                     received_late: 5, transfers_in_pieces: 2, peeks: 5, peeks_empty: 3, \
                     cancels: 2, posted_high: 5, unexpected_high: 8, rule_changes: 1";
     let matched = "contexts: 1, matcher_messages: 12, matcher_posts: 11, matcher_posts_late: 5, \
@@ -237,6 +237,6 @@ fn each_number_of_the_statistics_is_exact() {
     assert_eq!(numbers("\"received\": 10,"), format!("{received}, {memory}, {matched}"));
     let sent = format!("peers: 1, sent: 11, sent_bytes: 763, {memory}");
     assert_eq!(numbers("\"sent\": 11,"), sent);
-    let sent = format!("peers: 1, sent: 2, sent_bytes: 50000, sent_rendezvous: 2, {memory}");
+    let sent = format!("peers: 1, sent: 2, sent_bytes: 150000, sent_rendezvous: 2, {memory}");
     assert_eq!(numbers("\"sent\": 2,"), sent);
 }

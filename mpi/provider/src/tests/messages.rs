@@ -2,11 +2,14 @@
 
 use std::ptr::null_mut;
 
+use super::rogue::totals;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
-use crate::wire::{BULK_MIN, EAGER_MAX};
+use crate::endpoint::CROWD;
+use crate::wire::{EAGER_MAX, LONG_MAX};
 
-const LENGTHS: [usize; 9] = [0, 1, 8, 24, 25, 1000, EAGER_MAX, EAGER_MAX + 1, 300_000];
+const LENGTHS: [usize; 11] =
+    [0, 1, 8, 24, 25, 1000, EAGER_MAX, EAGER_MAX + 1, LONG_MAX, LONG_MAX + 1, 300_000];
 
 /// Sends all lengths both before and after the receive is posted.
 fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
@@ -50,7 +53,7 @@ fn all_lengths_in_pieces_where_reading_a_peer_is_forbidden() {
 #[test]
 fn long_data_in_pieces_take_few_turns() {
     let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
-    let lengths = [20_000, 16 << 20, BULK_MIN, BULK_MIN + 1, 9000];
+    let lengths = [20_000, 16 << 20, LONG_MAX, LONG_MAX + 1, 9000];
     let sent: Vec<_> = lengths.iter().enumerate().map(|(at, &bytes)| pattern(at, bytes)).collect();
     let mut buffers = lengths.map(|length| vec![0; length]);
     for (at, (buffer, bytes)) in buffers.iter_mut().zip(&sent).enumerate() {
@@ -71,6 +74,27 @@ fn long_data_in_pieces_take_few_turns() {
     assert!(buffers == sent.as_slice());
     // 256 turns with 64 KiB in each.
     assert!(turns < 150, "{turns} turns");
+}
+
+/// A receiver with many unexpected messages has no more data of long ones sent at once.
+#[test]
+fn data_of_long_messages_stay_where_many_are_unexpected() {
+    let (a, b, to_b, to_a) = pair(|_| ());
+    let announced = || totals(&a).rendezvous;
+    let bytes = pattern(1, EAGER_MAX + 1);
+    for context in 0..CROWD {
+        assert_eq!((a.send(&bytes, to_b, 3, context), announced()), (0, 0));
+        (0..2).for_each(|_| b.progress());
+    }
+    assert_eq!((a.send(&bytes, to_b, 3, CROWD), announced()), (0, 1));
+    let mut buffer = vec![0; bytes.len()];
+    for context in 0..=CROWD {
+        buffer.fill(0);
+        assert_eq!(b.receive(&mut buffer, to_a, (3, 0), context), 0);
+        assert_eq!((b.wait(&[&a]).context(), a.wait(&[&b]).context()), (context, context));
+        assert!(buffer == bytes);
+    }
+    assert_eq!((a.send(&bytes, to_b, 3, 7), announced()), (0, 1));
 }
 
 #[test]

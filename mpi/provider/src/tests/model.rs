@@ -8,12 +8,12 @@ use super::both_ways::Random;
 use super::side::{Done, Side, call, pattern};
 use crate::bindings::*;
 use crate::options::ProviderOptions;
-use crate::wire::EAGER_MAX;
+use crate::wire::{EAGER_MAX, LONG_MAX};
 
 const MPICH: u64 = 0x00c0_0000_0000_0000;
 const ANY_TAG: u64 = 0x7fff_ffff;
 /// Lengths of messages, and capacities of receives.
-const LENGTHS: [usize; 9] = [8, 8, 0, 7, 24, 25, EAGER_MAX, EAGER_MAX + 1, 20_000];
+const LENGTHS: [usize; 10] = [8, 8, 0, 7, 24, 25, EAGER_MAX, EAGER_MAX + 1, LONG_MAX, LONG_MAX + 1];
 
 #[derive(Clone, Copy, Debug)]
 struct Recv {
@@ -345,7 +345,7 @@ fn completions_are_those_of_a_list() {
                 0..9 => model.receive(recv),
                 9..18 => {
                     let data = (die % 2 == 0).then_some(context as u64 + 1000);
-                    let (number, waits) = (model.sent.len(), length > EAGER_MAX);
+                    let (number, waits) = (model.sent.len(), length > LONG_MAX);
                     let sent = Sent { number, sender, tagged, bits, data, length, waits };
                     model.send(to[sender], sent);
                 }

@@ -9,11 +9,12 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 
 use super::both_ways::Random;
 use super::regions::register;
-use super::side::{Side, pair};
+use super::side::{Side, pair, pattern};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
 use crate::wire::{
-    Address, EAGER_MAX, Kind, PEERS_MIN, Record, connect, flag, new_file, ring_bytes, send_file,
+    Address, EAGER_MAX, Kind, LONG_MAX, PEERS_MIN, Record, connect, flag, new_file, ring_bytes,
+    send_file,
 };
 
 pub(super) fn address(side: &Side) -> Address {
@@ -123,6 +124,9 @@ fn records_about_what_is_not_theirs() {
         // An announcement with no sender waiting for it, which could never end.
         Record { flags: 0, ..ack },
         Record::new(Kind::Wrap),
+        // Data of a long message out of their ring, and a head without data.
+        Record::new(Kind::Long),
+        Record { bytes: EAGER_MAX as u32 + 1, ..Record::new(Kind::Eager) },
     ];
     for lie in lies {
         let (a, b, to_b, _) = pair(|_| ());
@@ -130,6 +134,37 @@ fn records_about_what_is_not_theirs() {
         assert_eq!(link.put_head(lie), Ok(true));
         until(&b, |seen| seen.lost == 1);
         drop(link);
+        still_works(&a, &b, to_b);
+    }
+}
+
+/// The data of a long message have the length that its head names. Another length, and a head among
+/// the data, end the connection.
+#[test]
+fn data_of_another_length_than_their_head_names() {
+    let head = |bytes| Record { bytes, flags: flag::TAGGED, ..Record::new(Kind::Eager) };
+    let mut bytes = pattern(1, 9000);
+    let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
+    let data = Record { bytes: 9000, ..Record::new(Kind::Long) };
+    let none = Record::new(Kind::Long);
+    for (first, then, lost) in [(data, head(9000), 0), (data, head(9001), 1), (none, head(9000), 1)]
+    {
+        let (a, b, to_b, _) = pair(|_| ());
+        let mut buffer = vec![0; 9000];
+        assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (0, 0), 9), 0);
+        let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
+        // SAFETY: the list holds as many bytes as each record says.
+        assert_eq!(unsafe { link.put_in(true, first, &iov, 0) }, Ok(true));
+        (0..200).for_each(|_| b.progress());
+        assert_eq!(totals(&b).lost, 0, "data may wait for their head");
+        assert_eq!(link.put_head(then), Ok(true));
+        until(&b, |seen| (seen.lost, seen.received) == (lost, 1 - lost));
+        let done = if lost == 0 { b.read() } else { None };
+        assert_eq!(done.map(|done| done.context()), (lost == 0).then_some(9));
+        assert_eq!(buffer == bytes, lost == 0);
+        if lost == 1 {
+            assert_eq!((b.cancel(9), b.wait(&[]).err), (0, FI_ECANCELED));
+        }
         still_works(&a, &b, to_b);
     }
 }
@@ -332,7 +367,7 @@ fn data_are_asked_for_once() {
 #[test]
 fn operations_that_wait_for_a_peer_are_limited() {
     let (a, b, to_b, _) = pair(|_| ());
-    let bytes = vec![1; EAGER_MAX + 1];
+    let bytes = vec![1; LONG_MAX + 1];
     let mut sent = 0;
     let send = |context| a.send(&bytes, to_b, 3, context);
     while sent <= OUTSTANDING_MAX {
@@ -344,7 +379,7 @@ fn operations_that_wait_for_a_peer_are_limited() {
     }
     (0..5_000).for_each(|_| b.progress());
     assert_eq!((sent, send(sent)), (OUTSTANDING_MAX, -(FI_EAGAIN as isize)));
-    let mut buffer = vec![0; EAGER_MAX + 1];
+    let mut buffer = vec![0; LONG_MAX + 1];
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (3, 0), 1), 0);
     assert_eq!((b.wait(&[&a]).context(), a.wait(&[&b]).context()), (1, 0));
     assert_eq!(send(sent), 0);

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use super::file::{Mapping, new_file, recv_with_file, send_file};
-use super::record::{Bytes, Record};
+use super::record::{Bytes, Kind, Record};
 use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
 use super::tcp::TcpLink;
 use crate::bindings::IoVec;
@@ -50,8 +50,6 @@ unsafe impl Send for ShmLink {}
 
 /// Lines of the ring for long data.
 const BULK_LINES: usize = 1 << 14;
-/// Most bytes of data in pieces that need no ring of their own.
-pub(crate) const BULK_MIN: usize = 1 << 15;
 
 /// A ring for long data in pieces, in a memory file of its own. It holds much more than the usual
 /// ring, so few turns of the scheduler pass between the first piece and the last.
@@ -163,11 +161,50 @@ impl ShmLink {
         self.into.ready() || self.bulk_into.as_ref().is_some_and(|bulk| bulk.ring.ready())
     }
 
+    /// The head of a long message stays until its data are next in their ring.
     fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
-        match (self.into.next()?, &mut self.bulk_into) {
-            (None, Some(bulk)) => bulk.ring.next(),
-            (next, _) => Ok(next),
+        let mut long = false;
+        let next = self.into.next_if(|record| {
+            long = record.is_long();
+            !long
+        })?;
+        if next.is_some() {
+            return Ok(next);
         }
+        if long && self.bulk_into.is_none() {
+            // The sender has sent the file before the head.
+            self.read_socket();
+        }
+        let bulk = self.bulk_into.as_mut().map(|bulk| &mut bulk.ring);
+        let next =
+            bulk.map_or(Ok(None), |bulk| bulk.next_if(|record| long || record.kind != Kind::Long))?;
+        match next {
+            None if long => Err(Broken),
+            Some((data, bytes)) if data.kind == Kind::Long => match self.into.next()? {
+                Some((head, _)) if head.is_long() && head.bytes == data.bytes => {
+                    Ok(Some((head, bytes)))
+                }
+                _ => Err(Broken),
+            },
+            next => Ok(next),
+        }
+    }
+
+    /// Puts an eager message of more than [`EAGER_MAX`] bytes.
+    ///
+    /// # Safety
+    /// The conditions of [`Link::put`].
+    unsafe fn put_long(&mut self, head: Record, iov: &[IoVec]) -> Result<bool, Broken> {
+        self.widen();
+        let Some(bulk) = &mut self.bulk_out else { return Ok(false) };
+        if bulk.ring.receiver_is_crowded() {
+            return Ok(false);
+        }
+        let data = Record { bytes: head.bytes, ..Record::new(Kind::Long) };
+        // SAFETY: the caller's promise.
+        Ok(self.out.has_room_for_head()?
+            && unsafe { bulk.ring.put(data, iov, 0) }?
+            && self.out.put_head(head)?)
     }
 }
 
@@ -198,8 +235,8 @@ impl Link {
         unsafe { self.put_in(false, record, iov, skip) }
     }
 
-    /// Works like [`put`](Self::put). `long`: for data of more than [`BULK_MIN`] bytes in pieces,
-    /// and for a record that must come after them. They have an order among themselves only.
+    /// Works like [`put`](Self::put). `long`: for data in pieces, and for a record that must
+    /// come after them. They have an order among themselves only.
     ///
     /// # Safety
     /// See [`put`](Self::put).
@@ -219,18 +256,24 @@ impl Link {
                 if link.ended {
                     return Err(LinkError::Closed);
                 }
-                if long {
-                    link.widen();
-                }
-                let long = link.bulk_out.as_mut().filter(|_| long);
-                let ring = long.map_or(&mut link.out, |bulk| &mut bulk.ring);
-                // SAFETY: the caller's promise.
-                let put = unsafe { ring.put(record, iov, skip) }?;
+                let put = if record.is_long() {
+                    // SAFETY: the caller's promise.
+                    unsafe { link.put_long(record, iov) }?
+                } else {
+                    if long {
+                        link.widen();
+                    }
+                    let long = link.bulk_out.as_mut().filter(|_| long);
+                    let ring = long.map_or(&mut link.out, |bulk| &mut bulk.ring);
+                    // SAFETY: the caller's promise.
+                    unsafe { ring.put(record, iov, skip) }?
+                };
                 if put && link.peer_sleeps {
                     link.wake_peer();
                 }
                 Ok(put)
             }
+            Self::Tcp(_) if record.is_long() => Ok(false),
             // SAFETY: the caller's promise.
             Self::Tcp(link) => unsafe { link.put(record, iov, skip) },
         }
@@ -358,6 +401,13 @@ impl Link {
                 link.into.fall_asleep() && !link.ready() && !link.ended
             }
             Self::Tcp(link) => link.is_idle(),
+        }
+    }
+
+    /// Asks the peer to announce long messages, or no longer.
+    pub(crate) fn set_crowded(&mut self, crowded: bool) {
+        if let Self::Shm(ShmLink { bulk_into: Some(bulk), .. }) = self {
+            bulk.ring.set_crowded(crowded);
         }
     }
 

@@ -26,12 +26,12 @@ mod tcp;
 pub(crate) use address::Address;
 #[cfg(test)]
 pub(crate) use file::{new_file, send_file};
-pub(crate) use link::{BULK_MIN, Link, LinkError};
+pub(crate) use link::{Link, LinkError};
 pub(crate) use listener::{Hello, Listener, Newcomer, Source, TcpChoice, connect};
 pub(crate) use memory::{PeerMemory, copy_from_peer, copy_to_peer, gather, scatter};
 #[cfg(test)]
 pub(crate) use peers::PEERS_MIN;
 pub(crate) use peers::{PeerId, Peers};
-pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, Record, flag};
+pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, LONG_MAX, Record, flag};
 #[cfg(test)]
 pub(crate) use ring::ring_bytes;

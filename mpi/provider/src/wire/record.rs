@@ -1,7 +1,10 @@
 //! The unit of the wire: a head of 56 bytes with payload after it.
 
-/// Largest payload of a record, and so the largest eager message.
+/// Largest payload of a record in the usual ring.
 pub(crate) const EAGER_MAX: usize = 8192;
+/// Largest eager message. The data of one of more than [`EAGER_MAX`] bytes are in the ring for long
+/// data.
+pub(crate) const LONG_MAX: usize = 1 << 16;
 /// Payload bytes that fit in the head of an eager message.
 pub(crate) const INLINE: usize = 24;
 
@@ -27,6 +30,8 @@ pub(crate) enum Kind {
     /// Requests bytes of a registered region. `tag`: address; `data`: key; `body`: length, token,
     /// and where the reader wants them in its own memory, or 0.
     Read = 9,
+    /// The data of the next eager message of more than [`EAGER_MAX`] bytes, put before its head.
+    Long = 10,
 }
 
 impl Kind {
@@ -41,6 +46,7 @@ impl Kind {
             7 => Self::Write,
             8 => Self::WriteLong,
             9 => Self::Read,
+            10 => Self::Long,
             _ => return None,
         })
     }
@@ -81,10 +87,15 @@ impl Record {
         Self { cookie, body: [error as u64, 0, 0], ..Self::new(Kind::Fin) }
     }
 
+    /// Whether its payload is in the ring for long data.
+    pub(crate) fn is_long(&self) -> bool {
+        self.kind == Kind::Eager && self.bytes as usize > EAGER_MAX
+    }
+
     /// Payload bytes that stand after the head.
     pub(crate) fn outside(&self) -> usize {
         let inline = self.kind == Kind::Eager && self.bytes as usize <= INLINE;
-        if inline { 0 } else { self.bytes as usize }
+        if inline || self.is_long() { 0 } else { self.bytes as usize }
     }
 
     pub(super) fn to_words(self) -> [u64; HEAD_WORDS] {
@@ -100,8 +111,12 @@ impl Record {
         let [first, tag, data, cookie, a, b, c] = words;
         let kind = Kind::of(first as u8)?;
         let bytes = (first >> 32) as u32;
-        let carries = matches!(kind, Kind::Eager | Kind::Data | Kind::Write);
-        if bytes as usize > if carries { EAGER_MAX } else { 0 } {
+        let most = match kind {
+            Kind::Eager | Kind::Long => LONG_MAX,
+            Kind::Data | Kind::Write => EAGER_MAX,
+            _ => 0,
+        };
+        if bytes as usize > most {
             return None;
         }
         Some(Self { kind, flags: (first >> 8) as u8, bytes, tag, data, cookie, body: [a, b, c] })
@@ -128,7 +143,7 @@ mod tests {
             let record = Record::from_words(words);
             assert_eq!(record.map(|record| record.kind), kind);
             assert_eq!(record.map(Record::to_words), kind.map(|_| words));
-            words[0] |= (EAGER_MAX as u64 + 1) << 32;
+            words[0] |= (LONG_MAX as u64 + 1) << 32;
             assert_eq!(Record::from_words(words), None, "a payload that is too long");
         }
         let fin = Record { bytes: 1, ..Record::new(Kind::Fin) };

@@ -46,6 +46,8 @@ struct Control {
     done: AtomicU64,
     /// The receiver sleeps, or is about to.
     asleep: AtomicU32,
+    /// The receiver wants long messages announced.
+    crowded: AtomicU32,
 }
 
 /// The memory of a ring: the common part of both ends.
@@ -177,15 +179,21 @@ impl RingSender {
         Ok(true)
     }
 
+    /// Whether there is room for a record without payload outside its head.
+    #[inline(always)]
+    pub(super) fn has_room_for_head(&mut self) -> Result<bool, Broken> {
+        // One line more: its stamp may be cleared.
+        self.has_room(self.tail + 2)
+    }
+
     /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
     #[inline(always)]
     pub(super) fn put_head(&mut self, record: Record) -> Result<bool, Broken> {
         debug_assert_eq!(record.outside(), 0);
-        let at = self.tail;
-        // One line more: its stamp may be cleared.
-        if !self.has_room(at + 2)? {
+        if !self.has_room_for_head()? {
             return Ok(false);
         }
+        let at = self.tail;
         self.clear(at + 1);
         self.stamp(at, record);
         self.tail = at + 1;
@@ -225,6 +233,10 @@ impl RingSender {
         }
         self.done = done;
         Ok(end - done <= self.place.lines())
+    }
+
+    pub(super) fn receiver_is_crowded(&self) -> bool {
+        self.place.control().crowded.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the receiver sleeps and must be woken.
@@ -379,6 +391,15 @@ impl RingReceiver {
     /// The next record; its payload lies in the ring until [`release`](Self::release).
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
+        self.next_if(|_| true)
+    }
+
+    /// Works like [`next`](Self::next) if the next record is wanted; other ones stay.
+    #[inline]
+    pub(super) fn next_if(
+        &mut self,
+        wanted: impl FnOnce(&Record) -> bool,
+    ) -> Result<Option<(Record, Bytes)>, Broken> {
         while self.ready() {
             let mut words = [0; HEAD_WORDS];
             for (word, slot) in words.iter_mut().zip(&self.place.words(self.head)[1..]) {
@@ -393,6 +414,9 @@ impl RingReceiver {
                 }
                 self.head += rest;
                 continue;
+            }
+            if !wanted(&record) {
+                return Ok(None);
             }
             let length = record.outside();
             let lines = lines_of(length);
@@ -416,6 +440,11 @@ impl RingReceiver {
             self.released = self.head;
             self.place.control().done.store(self.head, Ordering::Release);
         }
+    }
+
+    /// Asks the sender to announce long messages, or no longer.
+    pub(super) fn set_crowded(&self, crowded: bool) {
+        self.place.control().crowded.store(crowded.into(), Ordering::Relaxed);
     }
 
     /// Announces that this side will sleep. `false`: a record waits.
