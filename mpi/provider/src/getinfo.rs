@@ -130,13 +130,29 @@ pub(crate) unsafe extern "C" fn getinfo(
     if let Some(_cause) = hints.and_then(|hints| unsafe { refusal(hints) }) {
         return -FI_ENODATA;
     }
-    // SAFETY: as above.
-    let domain_hints = hints.and_then(|hints| unsafe { hints.domain_attr.as_ref() });
     let Some(core) = provider().core else { return -FI_ENODATA };
     let info = core.new_info();
-    // SAFETY: a new `fi_info` with all its attributes, or null.
-    let Some(all) = (unsafe { info.as_mut() }) else { return -FI_ENOMEM };
-    // SAFETY: as above.
+    // SAFETY: a new `fi_info` with all its attributes, or null, and the program's hints; the place
+    // for the result is the caller's.
+    unsafe {
+        if info.as_mut().and_then(|info| describe(info, hints)).is_none() {
+            core.free_info(info);
+            return -FI_ENOMEM;
+        }
+        *out = info;
+    }
+    0
+}
+
+/// Fills in what the provider can do for a program with these hints. `None`: an attribute is
+/// missing.
+///
+/// # Safety
+/// The pointers of both are null or what libfabric says they are.
+unsafe fn describe(all: &mut Info, hints: Option<&Info>) -> Option<()> {
+    // SAFETY: the caller's promise.
+    let domain_hints = hints.and_then(|hints| unsafe { hints.domain_attr.as_ref() });
+    // SAFETY: the caller's promise.
     let attributes = unsafe {
         (
             all.tx_attr.as_mut(),
@@ -147,9 +163,7 @@ pub(crate) unsafe extern "C" fn getinfo(
         )
     };
     let (Some(tx), Some(rx), Some(ep), Some(domain), Some(fabric)) = attributes else {
-        // SAFETY: made above.
-        unsafe { core.free_info(info) };
-        return -FI_ENOMEM;
+        return None;
     };
     let caps = caps(hints.map_or(0, |hints| hints.caps));
     // The provider chooses addresses and keys of memory, unless the program wants to.
@@ -217,9 +231,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     domain.caps = DOMAIN;
 
     fabric.name = c_copy(NAME);
-    // SAFETY: the caller's place for the result.
-    unsafe { *out = info };
-    0
+    Some(())
 }
 
 /// The capabilities of an endpoint for a program that requests `asked`.
@@ -241,35 +253,134 @@ fn caps(asked: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// A change by a number, one that is fine and one that is not, and what is said of that.
+    type Change = (fn(&mut Asked, usize), [usize; 2], Option<&'static str>);
+
+    /// Hints with all attributes.
+    struct Asked(Info, TxAttr, RxAttr, EpAttr, DomainAttr, FabricAttr);
+
     /// What is said of hints, after this change to ones that ask for nothing.
-    fn refused(change: impl FnOnce(&mut Info, &mut DomainAttr)) -> Option<&'static str> {
+    fn refused(change: impl FnOnce(&mut Asked)) -> Option<&'static str> {
         // SAFETY: zero is a valid value of every field: null, or "whatever there is".
-        let (mut hints, mut domain) =
-            unsafe { (std::mem::zeroed::<Info>(), std::mem::zeroed::<DomainAttr>()) };
-        change(&mut hints, &mut domain);
-        hints.domain_attr = &raw mut domain;
-        // SAFETY: null, or a domain's attributes that live until the end.
-        unsafe { refusal(&hints) }
+        let mut asked = unsafe { std::mem::zeroed::<Asked>() };
+        change(&mut asked);
+        let Asked(info, tx, rx, ep, domain, fabric) = &mut asked;
+        (info.tx_attr, info.rx_attr, info.ep_attr) = (tx, rx, ep);
+        (info.domain_attr, info.fabric_attr) = (domain, fabric);
+        // SAFETY: attributes that live until the end.
+        unsafe { refusal(info) }
     }
 
     #[test]
     fn only_what_can_be_done_is_offered() {
-        assert_eq!(refused(|_, _| ()), None);
-        assert_eq!(refused(|hints, _| hints.caps = CAPS), None);
-        let words = [FI_TAGGED, FI_MSG, FI_RMA, FI_SEND, FI_RECV, FI_READ, FI_WRITE];
+        let words = [FI_TAGGED, FI_MSG, FI_RMA, FI_SEND, FI_RECV, FI_READ, FI_WRITE, CAPS, 0];
         for one in words.into_iter().chain([FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SOURCE]) {
-            assert_eq!(refused(|hints, _| hints.caps = one), None, "{one:x}");
+            assert_eq!(refused(|asked| asked.0.caps = one), None, "{one:x}");
         }
-        assert_eq!(refused(|hints, _| hints.caps = 1 << 63), Some("capabilities"));
-        assert_eq!(refused(|_, domain| domain.caps = FI_RMA), Some("capabilities of the domain"));
-        let manual = |_: &mut Info, domain: &mut DomainAttr| {
-            (domain.control_progress, domain.data_progress) =
-                (FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL);
-        };
-        assert_eq!(refused(manual), None);
-        let without_calls = Some("progress without calls");
-        assert_eq!(refused(|_, domain| domain.data_progress = FI_PROGRESS_AUTO), without_calls);
-        assert_eq!(refused(|_, domain| domain.control_progress = FI_PROGRESS_AUTO), without_calls);
+        let other = c"tcp".as_ptr().cast_mut();
+        let changes: [Change; 20] = [
+            (|asked, to| asked.0.caps = to as u64, [0, 1 << 40], Some("capabilities")),
+            (|asked, to| asked.0.addr_format = to as u32, [0, 1], Some("address format")),
+            (|asked, to| asked.3.kind = to as c_int, [3, 2], Some("endpoint type")),
+            (|asked, to| asked.3.kind = to as c_int, [0, 1], Some("endpoint type")),
+            (|asked, to| asked.3.protocol = to as u32, [0x8000_4450, 1], Some("protocol")),
+            (|asked, to| asked.3.auth_key_size = to, [1, 9], None),
+            (|asked, to| asked.1.msg_order = to as u64, [256, 257], Some("transmit attributes")),
+            (|asked, to| asked.1.comp_order = to as u64, [0, 1], Some("transmit attributes")),
+            (|asked, to| asked.1.inject_size = to, [8192, 8193], Some("transmit attributes")),
+            (|asked, to| asked.1.iov_limit = to, [8, 9], Some("transmit attributes")),
+            (
+                |asked, to| asked.1.op_flags = to as u64,
+                [1 << 28, 1 << 30],
+                Some("transmit attributes"),
+            ),
+            (|asked, to| asked.2.msg_order = to as u64, [256, 512], Some("receive attributes")),
+            (|asked, to| asked.2.comp_order = to as u64, [0, 1], Some("receive attributes")),
+            (|asked, to| asked.2.iov_limit = to, [8, 9], Some("receive attributes")),
+            (|asked, to| asked.4.cq_data_size = to, [8, 9], Some("sizes of the domain")),
+            (|asked, to| asked.4.mr_key_size = to, [8, 9], Some("sizes of the domain")),
+            (
+                |asked, to| asked.4.caps = to as u64,
+                [1 << 51, 4],
+                Some("capabilities of the domain"),
+            ),
+            (
+                |asked, to| asked.4.control_progress = to as c_int,
+                [2, 1],
+                Some("progress without calls"),
+            ),
+            (
+                |asked, to| asked.4.data_progress = to as c_int,
+                [2, 1],
+                Some("progress without calls"),
+            ),
+            (
+                |asked, to| asked.4.name = to as *mut _,
+                [NAME.as_ptr() as usize, other as usize],
+                Some("domain name"),
+            ),
+        ];
+        for (number, (change, [fine, not], why)) in changes.into_iter().enumerate() {
+            assert_eq!(refused(|asked| change(asked, fine)), None, "change {number}");
+            assert_eq!(refused(|asked| change(asked, not)), why, "change {number}");
+        }
+        assert_eq!(refused(|asked| asked.5.name = other), Some("fabric name"));
+        let key = refused(|asked| (asked.3.auth_key_size, asked.3.auth_key) = (1, other.cast()));
+        assert_eq!(key, Some("authorization key"));
+    }
+
+    /// All that a program sees, for no hints and for some.
+    #[test]
+    fn each_attribute_is_as_promised() {
+        let (mut said, mut hints) = (String::new(), None);
+        for round in 0..2 {
+            // SAFETY: zero is a valid value of every field; the attributes live until the end of
+            // the round, and the strings are dropped with the test program.
+            unsafe {
+                let (mut tx, mut rx, mut ep, mut domain, mut fabric, mut all): (
+                    TxAttr,
+                    RxAttr,
+                    EpAttr,
+                    DomainAttr,
+                    FabricAttr,
+                    Info,
+                ) = std::mem::zeroed();
+                (all.tx_attr, all.rx_attr, all.ep_attr) = (&raw mut tx, &raw mut rx, &raw mut ep);
+                (all.domain_attr, all.fabric_attr) = (&raw mut domain, &raw mut fabric);
+                assert_eq!(describe(&mut all, hints.as_ref()), Some(()));
+                assert!(
+                    [domain.name, fabric.name].iter().all(|name| CStr::from_ptr(*name) == NAME)
+                );
+                let own = std::slice::from_raw_parts(all.src_addr.cast::<u8>(), all.src_addrlen);
+                assert_eq!(own, Address::of_this_host().to_bytes());
+                all.ep_attr = std::ptr::null_mut();
+                assert_eq!(describe(&mut all, None), None, "an attribute is missing");
+                (domain.name, fabric.name) = (std::ptr::null_mut(), std::ptr::null_mut());
+                for text in [
+                    format!("info caps {:#x} mode {}", all.caps, all.mode),
+                    format!("{tx:?}"),
+                    format!("{rx:?}"),
+                    format!("{ep:?}"),
+                    format!("{domain:?}"),
+                    format!("{fabric:?}"),
+                ] {
+                    said += &format!("{text}\n");
+                }
+                if round == 0 {
+                    let mut asked: (TxAttr, RxAttr, DomainAttr, Info) = std::mem::zeroed();
+                    (asked.0.op_flags, asked.1.op_flags) = (FI_DELIVERY_COMPLETE, FI_MULTI_RECV);
+                    asked.2.threading = FI_THREAD_DOMAIN;
+                    (asked.2.av_type, asked.2.mr_mode) = (FI_AV_TABLE, FI_MR_VIRT_ADDR);
+                    let (tx, rx, domain, mut info) = asked;
+                    info.caps = FI_TAGGED | FI_RMA | FI_RECV;
+                    info.tx_attr = Box::into_raw(Box::new(tx));
+                    info.rx_attr = Box::into_raw(Box::new(rx));
+                    info.domain_attr = Box::into_raw(Box::new(domain));
+                    hints = Some(info);
+                }
+            }
+        }
+        assert_eq!(said, include_str!("getinfo.txt"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod both_ways;
 mod files;
 mod messages;
 mod model;
+mod objects;
 mod processes;
 mod regions;
 mod rogue;
