@@ -65,25 +65,3 @@ pub(crate) fn operations(pattern: Pattern, count: usize, bytes: u32) -> Vec<Oper
     };
     tags.iter().enumerate().map(post).chain(tags.iter().enumerate().map(arrive)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_of_mixed_windows() {
-        let share = |equal| {
-            let tags = tags(Pattern::Mixed { equal, seed: 1 }, 10_000);
-            tags.iter().filter(|&&tag| tag == COMMON).count()
-        };
-        assert_eq!((share(0), share(100)), (0, 10_000));
-        assert!((2_700..3_300).contains(&share(30)));
-    }
-
-    #[test]
-    fn a_seed_fixes_a_window() {
-        let window = |seed| operations(Pattern::Mixed { equal: 50, seed }, 64, 8);
-        assert_eq!(window(3), window(3));
-        assert_ne!(window(3), window(4));
-    }
-}

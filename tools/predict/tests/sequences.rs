@@ -193,16 +193,3 @@ fn what_does_not_fit_is_matched_in_software() {
     let slow = predicted(16, "host.software_ns=5000").rate;
     assert!((slow - 0.2 * 511.0 / 496.0).abs() < 0.01, "{slow}: a core needs 5 us a message");
 }
-
-#[test]
-fn expensive_posts_are_the_limit() {
-    let mut setup = free_memory();
-    (setup.charge_commands, setup.profile.work.post_ns) = (true, 5000.0);
-    let offer = Offer::Sequence(Sequence::window(Pattern::Distinct, 50, 8));
-    let now = predict(&setup, &offer, 0).expect("a good set-up");
-    let gains = limits(&setup, &offer, &now).expect("a good set-up");
-    assert_eq!(gains[0].limit, Limit::Commands);
-    setup.charge_commands = false;
-    let gains = limits(&setup, &offer, &now).expect("a good set-up");
-    assert!(gains.iter().all(|gain| gain.limit != Limit::Commands), "nothing to take away");
-}

@@ -76,19 +76,6 @@ fn the_issue_demand_is_that_of_the_counted_instructions() {
     }
 }
 
-/// Receives in the way of a search cost less if one load brings several.
-#[test]
-fn a_walk_by_pairs_shortens_the_chain_of_the_slow_path() {
-    let link = |walk: &str| {
-        let slow = Setup { fast_path: FastPath::Off, ..setup(32, &[walk]) };
-        (rate(&slow, EQUAL), rate(&slow, DISTINCT))
-    };
-    let [one, two, four] =
-        ["rules.walk_line=1", "rules.walk_line=2", "rules.walk_line=4"].map(link);
-    assert!(one.0 * 1.15 < two.0 && two.0 < four.0, "{one:?} {two:?} {four:?}");
-    assert_eq!((one.1, one.1), (two.1, four.1), "without conflict a search visits one receive");
-}
-
 /// A rate that depends on the timing of conflicts has a wide band.
 #[test]
 fn a_band_shows_a_rate_that_jumps() {
@@ -138,31 +125,6 @@ fn instructions_and_lines_are_charged_by_what_they_cost() {
     assert!((25.0..45.0).contains(&lines), "{lines} lines a message");
     let code = (time(&["instructions.code_ns=10"]) - time(&[])) / 10.0;
     assert!((40.0..90.0).contains(&code), "{code} lines of code a message");
-}
-
-#[test]
-fn calibration_finds_the_profile_from_one_and_two_threads() {
-    let mut base = setup(1, &[]);
-    // Far from the right value.
-    base.profile.work.poll_ns *= 2.0;
-    base.profile.work.search_ns *= 2.0;
-    base.profile.work.book_ns *= 2.0;
-    base.profile.work.detect_ns *= 2.0;
-    base.profile.work.consume_ns *= 2.0;
-    base.profile.work.protocol_ns *= 2.0;
-    base.profile.word.handover_ns = 300.0;
-    (base.profile.work.fast_ns, base.profile.work.slow_ns) = (0.0, 0.0);
-    let fitted = fitted();
-    let (profile, fits) = calibrate(&base, &fitted).expect("measurements are there");
-    assert_eq!(fits.len(), 4);
-    for fit in &fits {
-        let error = (fit.predicted / fit.measured.rate - 1.0).abs();
-        assert!(error < 0.02, "{}: {} for {}", fit.parameter, fit.predicted, fit.measured.rate);
-    }
-    assert!((fits[0].value - 0.5).abs() < 0.01, "work is {} times as much", fits[0].value);
-    let all = error_of(&held_out(&profile), None);
-    assert!(all <= 10.0, "all nine are off by {all} %");
-    assert!(calibrate(&base, &fitted[1..]).is_err(), "NC with one thread is needed");
 }
 
 fn traced(handlers: usize, seed: u64) -> Part {
@@ -254,21 +216,6 @@ fn a_slow_wire_is_the_limit() {
     let (mean, longest) = now.part.latency_us();
     assert!(mean > 0.5 && mean <= longest && longest < 5.0, "{mean}, at most {longest}");
     assert!(longest - mean < 0.1 * mean, "{mean}, at most {longest}");
-}
-
-#[test]
-fn what_limits_is_what_hurts() {
-    let first = |handlers, offer, off: bool| {
-        let mut setup = setup(handlers, &[]);
-        if off {
-            setup.fast_path = FastPath::Off;
-        }
-        let now = predict(&setup, offer, 0).expect("a good set-up");
-        limits(&setup, offer, &now).expect("a good set-up")[0].limit
-    };
-    assert_eq!(first(1, DISTINCT, false), Limit::Eus);
-    assert_eq!(first(32, DISTINCT, false), Limit::Handover);
-    assert_eq!(first(32, EQUAL, true), Limit::Chain);
 }
 
 #[test]

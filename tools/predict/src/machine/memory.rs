@@ -367,31 +367,4 @@ mod tests {
         let own = memory.modify(&costs, 2, word, 1000 * NS);
         assert_eq!((own.end, own.fresh), (1035 * NS, false), "an AMO is done at L2");
     }
-
-    #[test]
-    fn sixteen_candidates_share_a_line() {
-        assert_eq!(Place::candidates(0).count(), 0);
-        assert_eq!(Place::candidates(16).count(), 1);
-        assert_eq!(Place::candidates(17).count(), 2);
-        let memory = memory(&costs());
-        let line = |handler| memory.line(Place::Candidate(handler));
-        assert_eq!(line(0), line(15));
-        assert_ne!(line(15), line(16));
-    }
-
-    #[test]
-    fn large_rings_land_in_memory() {
-        let mut costs = costs();
-        let mut small = memory(&costs);
-        small.land(Place::Entry(5));
-        assert_eq!(small.read(&costs, 0, Place::Entry(5)), Level::L2);
-        costs.landing_bytes = 1024;
-        let mut large = memory(&costs);
-        large.land(Place::Entry(5));
-        assert_eq!(
-            large.read(&costs, 0, Place::Entry(21)),
-            Level::Dram,
-            "16 entries: 5 and 21 are one slot"
-        );
-    }
 }
