@@ -69,3 +69,19 @@ numbers! {
     flexio_uar_get_id: Uar,
     flexio_uar_get_extended_id: Uar,
 }
+
+/// Calls that end an object by its number. A null handle is no object, which is fine.
+macro_rules! destroyers {
+    ($($call:ident: $kind:ident => $destroy:expr;)+) => {$(
+        #[unsafe(no_mangle)]
+        extern "C" fn $call(object: crate::handle::Handle) -> i32 {
+            crate::status::host(stringify!($call), || {
+                if object.is_null() {
+                    return Ok(());
+                }
+                $destroy(crate::handle::Kind::$kind.number(object)?)
+            })
+        }
+    )+};
+}
+pub(crate) use destroyers;

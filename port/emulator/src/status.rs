@@ -66,26 +66,34 @@ pub(crate) fn value<T>(call: &str, none: T, work: impl FnOnce() -> Result<T, Ref
     found
 }
 
+/// A pointer as C passes it: null, or good for one `T` during the call. Only C makes one.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Given<T>(*mut T);
+
+impl<T> Given<T> {
+    pub(crate) fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+}
+
 /// Writes a call's result where the host wants it.
-///
-/// # Safety
-///
-/// `place` is null or points to a place for a `T`, as the API demands of its callers.
-pub(crate) unsafe fn put<T>(place: *mut T, found: T) -> Result<(), Refusal> {
+pub(crate) fn put<T>(place: Given<T>, found: T) -> Result<(), Refusal> {
     if place.is_null() {
         return Err("no place for the result".into());
     }
-    // SAFETY: not null, and the caller's promise.
-    unsafe { place.write(found) };
+    // SAFETY: not null, and so good for a `T`. It may lie in other memory of the host's.
+    unsafe { place.0.write(found) };
     Ok(())
 }
 
-/// The attributes that a host passes.
-///
-/// # Safety
-///
-/// `attributes` is null or points to a `T`, as the API demands of its callers.
-pub(crate) unsafe fn attributes<'a, T>(attributes: *const T) -> Result<&'a T, Refusal> {
-    // SAFETY: the caller's promise; the call's borrow ends before the host goes on.
-    unsafe { attributes.as_ref() }.ok_or_else(|| "no attributes".into())
+/// The attributes that a host passes, if it does.
+pub(crate) fn given<'a, T>(attributes: Given<T>) -> Option<&'a T> {
+    // SAFETY: null, or good for a `T`; the call's borrow ends before the host goes on.
+    unsafe { attributes.0.as_ref() }
+}
+
+/// The attributes that a host has to pass.
+pub(crate) fn attributes<'a, T>(attributes: Given<T>) -> Result<&'a T, Refusal> {
+    given(attributes).ok_or_else(|| "no attributes".into())
 }

@@ -1,9 +1,9 @@
 //! Programs as hosts know them: a name, the device part's bytes, and stubs of its functions.
 
 use super::image::refuse;
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
-use crate::status::{Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, host, put, value};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ extern "C" fn dpa_emulator_register(
     count: usize,
     names: *const *const c_char,
     stubs: *const *const c_void,
-    app: *mut Handle,
+    app: Given<Handle>,
 ) {
     host("dpa_emulator_register", || {
         // SAFETY: dpacc writes this call: texts, an image of `length` bytes, `count` of each.
@@ -88,16 +88,14 @@ extern "C" fn dpa_emulator_register(
             let name = unsafe { text(name)? }.to_string_lossy().into_owned();
             objects.stubs.insert(stub as usize, (Arc::clone(&made), name));
         }
-        // SAFETY: dpacc passes the program's variable.
-        unsafe { put(app, Kind::App.handle(number)) }
+        put(app, Kind::App.handle(number))
     });
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_app_create(attr: *const AppAttributes, app: *mut Handle) -> i32 {
+extern "C" fn flexio_app_create(attr: Given<AppAttributes>, app: Given<Handle>) -> i32 {
     host("flexio_app_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         // SAFETY: as above, for the name.
         let name = unsafe { text(attr.name)? };
         if attr.bytes.is_null() {
@@ -107,37 +105,28 @@ extern "C" fn flexio_app_create(attr: *const AppAttributes, app: *mut Handle) ->
         let bytes = unsafe { std::slice::from_raw_parts(attr.bytes, attr.length) };
         refuse(bytes)?;
         let (number, _) = add(name, bytes)?;
-        // SAFETY: the API's contract for results.
-        unsafe { put(app, Kind::App.handle(number)) }
+        put(app, Kind::App.handle(number))
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_destroy(app: Handle) -> i32 {
-    host("flexio_app_destroy", || {
-        if app.is_null() {
-            return Ok(());
-        }
-        let number = Kind::App.number(app)?;
-        let mut objects = machine().objects();
-        let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
-        objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
-        Ok(())
-    })
+fn destroy(number: u32) -> Result<(), Refusal> {
+    let mut objects = machine().objects();
+    let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
+    objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
+    Ok(())
 }
+destroyers! { flexio_app_destroy: App => destroy; }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_app_get(attr: *const Selection, app: *mut Handle) -> i32 {
+extern "C" fn flexio_app_get(attr: Given<Selection>, app: Given<Handle>) -> i32 {
     host("flexio_app_get", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         // SAFETY: as above, for the name.
         let name = unsafe { text(attr.name)? };
         let objects = machine().objects();
         let found = objects.apps.iter().find(|(_, app)| app.name.as_c_str() == name);
         let (number, _) = found.ok_or_else(|| format!("no program {}", name.to_string_lossy()))?;
-        // SAFETY: the API's contract for results.
-        unsafe { put(app, Kind::App.handle(number)) }
+        put(app, Kind::App.handle(number))
     })
 }
 
@@ -166,7 +155,7 @@ extern "C" fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) ->
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: *mut Handle) -> i32 {
+extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: Given<Handle>) -> i32 {
     host("flexio_func_register", || {
         let app = find(app)?;
         // SAFETY: the API's contract: a text.
@@ -175,8 +164,7 @@ extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: *mut 
         objects.functions += 1;
         let made = Kind::Function.handle(objects.functions);
         objects.stubs.insert(made as usize, (app, name));
-        // SAFETY: the API's contract for results.
-        unsafe { put(stub, made) }
+        put(stub, made)
     })
 }
 

@@ -2,9 +2,9 @@
 
 use super::message::Stream;
 use super::{Heap, Image, Process, ended};
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::{machine, setting};
-use crate::status::{attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, given, host, put, value};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -45,14 +45,13 @@ struct MemoryInfo {
 extern "C" fn flexio_process_create(
     context: *mut c_void,
     app: Handle,
-    attr: *const ProcessAttributes,
-    process: *mut Handle,
+    attr: Given<ProcessAttributes>,
+    process: Given<Handle>,
 ) -> i32 {
     host("flexio_process_create", || {
         let number = Kind::App.number(app)?;
         let app = machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())?;
-        // SAFETY: the API's contract: null, or attributes.
-        let pd = unsafe { attr.as_ref() }.map_or(std::ptr::null_mut(), |attr| attr.pd);
+        let pd = given(attr).map_or(std::ptr::null_mut(), |attr| attr.pd);
         let pd = if pd.is_null() { crate::verbs::new_pd(context)? } else { pd };
         let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
         let heap = Heap::new(setting("DPA_HEAP_MIB", 1024).clamp(1, 1 << 20) << 20)?;
@@ -78,26 +77,17 @@ extern "C" fn flexio_process_create(
         });
         drop(objects);
         machine().scheduler.start();
-        // SAFETY: the API's contract for results.
-        unsafe { put(process, Kind::Process.handle(made.ok_or("too many processes")?)) }
+        put(process, Kind::Process.handle(made.ok_or("too many processes")?))
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_destroy(process: Handle) -> i32 {
-    host("flexio_process_destroy", || {
-        if process.is_null() {
-            return Ok(());
-        }
-        let id = Kind::Process.number(process)?;
-        let gone = machine().process(process)?;
-        gone.end(ended::FINISHED);
-        crate::thread::retire_all(&gone);
-        machine().nic().forget(id);
-        let mut objects = machine().objects();
-        objects.processes.remove(id);
-        Ok(())
-    })
+fn destroy(id: u32) -> Result<(), Refusal> {
+    let gone = machine().process(Kind::Process.handle(id))?;
+    gone.end(ended::FINISHED);
+    crate::thread::retire_all(&gone);
+    machine().nic().forget(id);
+    machine().objects().processes.remove(id);
+    Ok(())
 }
 
 #[unsafe(no_mangle)]
@@ -134,14 +124,13 @@ extern "C" fn flexio_process_udbg_token_get(process: Handle) -> u64 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_process_mem_info_get(process: Handle, info: *mut MemoryInfo) -> i32 {
+extern "C" fn flexio_process_mem_info_get(process: Handle, info: Given<MemoryInfo>) -> i32 {
     host("flexio_process_mem_info_get", || {
         let heap = machine().process(process)?.heap.info();
         let free = heap.bytes.saturating_sub(heap.allocated);
         let (base, size) = (heap.base, heap.bytes);
         let (requested, allocated) = (heap.requested, heap.allocated);
-        // SAFETY: the API's contract for results.
-        unsafe { put(info, MemoryInfo { base, size, requested, allocated, free }) }
+        put(info, MemoryInfo { base, size, requested, allocated, free })
     })
 }
 
@@ -182,14 +171,13 @@ extern "C" fn flexio_coredump_create(process: Handle, _path: *const c_char) -> i
 #[unsafe(no_mangle)]
 extern "C" fn flexio_msg_stream_create(
     process: Handle,
-    attr: *const StreamAttributes,
+    attr: Given<StreamAttributes>,
     file: *mut libc::FILE,
     thread: *mut libc::pthread_t,
-    stream: *mut Handle,
+    stream: Given<Handle>,
 ) -> i32 {
     host("flexio_msg_stream_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if file.is_null() {
             return Err("no file for the messages".into());
@@ -211,15 +199,14 @@ extern "C" fn flexio_msg_stream_create(
             // SAFETY: a place for a thread, by the API's contract. Messages have none of their own.
             unsafe { thread.write(libc::pthread_self()) };
         }
-        // SAFETY: the API's contract for results.
-        unsafe { put(stream, Kind::Stream.handle(number)) }
+        put(stream, Kind::Stream.handle(number))
     })
 }
 
 fn with_stream<T>(
     stream: Handle,
     work: impl FnOnce(&mut Option<Stream>) -> T,
-) -> Result<T, crate::status::Refusal> {
+) -> Result<T, Refusal> {
     let number = Kind::Stream.number(stream)?;
     let process = machine().objects().processes.get(number >> 8).cloned();
     let process = process.ok_or_else(|| Kind::Stream.gone())?;
@@ -250,15 +237,13 @@ extern "C" fn flexio_msg_stream_get_id(stream: Handle) -> c_int {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_msg_stream_destroy(stream: Handle) -> i32 {
-    host("flexio_msg_stream_destroy", || {
-        if stream.is_null() {
-            return Ok(());
-        }
-        with_stream(stream, |slot| {
-            slot.iter_mut().for_each(Stream::flush);
-            *slot = None;
-        })
+fn destroy_stream(number: u32) -> Result<(), Refusal> {
+    with_stream(Kind::Stream.handle(number), |slot| {
+        slot.iter_mut().for_each(Stream::flush);
+        *slot = None;
     })
+}
+destroyers! {
+    flexio_process_destroy: Process => destroy;
+    flexio_msg_stream_destroy: Stream => destroy_stream;
 }

@@ -1,9 +1,9 @@
 //! The host's calls on the heap, keys of device memory, windows and outboxes.
 
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, host, put, value};
 use std::ffi::{c_int, c_void};
 
 /// Most bytes of one call's copy.
@@ -17,13 +17,12 @@ fn bytes(bytes: usize) -> Result<u64, Refusal> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: *mut u64) -> i32 {
+extern "C" fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: Given<u64>) -> i32 {
     host("flexio_buf_dev_alloc", || {
-        // SAFETY: the API's contract for results. 0 tells those who look at no status.
-        unsafe { put(daddr, 0)? };
+        // 0 tells those who look at no status.
+        put(daddr, 0)?;
         let found = machine().process(process)?.heap.allocate(bytes(length)?)?;
-        // SAFETY: as above.
-        unsafe { put(daddr, found) }
+        put(daddr, found)
     })
 }
 
@@ -75,11 +74,10 @@ extern "C" fn flexio_copy_from_host(
     process: Handle,
     source: *const u8,
     length: usize,
-    daddr: *mut u64,
+    daddr: Given<u64>,
 ) -> i32 {
     host("flexio_copy_from_host", || {
-        // SAFETY: the API's contract for results.
-        unsafe { put(daddr, 0)? };
+        put(daddr, 0)?;
         let length = bytes(length)?;
         if source.is_null() {
             return Err("no source".into());
@@ -88,8 +86,7 @@ extern "C" fn flexio_copy_from_host(
         let found = heap.allocate(length)?;
         // SAFETY: the API's contract: the source has that many bytes.
         unsafe { heap.place(found, length)?.fill(source, length) };
-        // SAFETY: as above.
-        unsafe { put(daddr, found) }
+        put(daddr, found)
     })
 }
 
@@ -104,12 +101,11 @@ struct MkeyAttributes {
 #[unsafe(no_mangle)]
 extern "C" fn flexio_device_mkey_create(
     process: Handle,
-    attr: *const MkeyAttributes,
-    mkey: *mut Handle,
+    attr: Given<MkeyAttributes>,
+    mkey: Given<Handle>,
 ) -> i32 {
     host("flexio_device_mkey_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.pd.is_null() {
             return Err("no protection domain".into());
@@ -117,72 +113,53 @@ extern "C" fn flexio_device_mkey_create(
         let place = process.heap.place(attr.daddr, bytes(attr.length)?)?;
         let made = Mkey::of_heap(process.id, place, attr.daddr, attr.length as u64, attr.access);
         let key = machine().nic().keys.add(made)?;
-        // SAFETY: the API's contract for results.
-        unsafe { put(mkey, Kind::Mkey.handle(key)) }
+        put(mkey, Kind::Mkey.handle(key))
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_device_mkey_destroy(mkey: Handle) -> i32 {
-    host("flexio_device_mkey_destroy", || {
-        if mkey.is_null() {
-            return Ok(());
-        }
-        let key = Kind::Mkey.number(mkey)?;
-        machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
-    })
+fn destroy_key(key: u32) -> Result<(), Refusal> {
+    machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_mkey_destroy(mkey: Handle) -> i32 {
-    flexio_device_mkey_destroy(mkey)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_window_create(process: Handle, pd: *mut c_void, window: *mut Handle) -> i32 {
+extern "C" fn flexio_window_create(process: Handle, pd: *mut c_void, window: Given<Handle>) -> i32 {
     host("flexio_window_create", || {
         let process = machine().process(process)?;
         if pd.is_null() {
             return Err("no protection domain".into());
         }
         let made = machine().objects().windows.insert(|_| process.id);
-        // SAFETY: the API's contract for results.
-        unsafe { put(window, Kind::Window.handle(made.ok_or("too many windows")?)) }
+        put(window, Kind::Window.handle(made.ok_or("too many windows")?))
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_window_destroy(window: Handle) -> i32 {
-    host("flexio_window_destroy", || {
-        if window.is_null() {
-            return Ok(());
-        }
-        let number = Kind::Window.number(window)?;
-        machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
-    })
+fn destroy_window(number: u32) -> Result<(), Refusal> {
+    machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
 }
 
 /// UARs and outboxes are numbers: doorbells of the emulator are calls.
-fn made(call: &str, kind: Kind, process: Handle, place: *mut Handle) -> i32 {
+fn made(call: &str, kind: Kind, process: Handle, place: Given<Handle>) -> i32 {
     host(call, || {
         let id = machine().process(process)?.id;
-        // SAFETY: the API's contract for results.
-        unsafe { put(place, kind.handle(id)) }
+        put(place, kind.handle(id))
     })
 }
 
-fn unmade(call: &str, kind: Kind, handle: Handle) -> i32 {
-    host(call, || if handle.is_null() { Ok(()) } else { kind.number(handle).map(|_| ()) })
+destroyers! {
+    flexio_device_mkey_destroy: Mkey => destroy_key;
+    flexio_mkey_destroy: Mkey => destroy_key;
+    flexio_window_destroy: Window => destroy_window;
+    flexio_outbox_destroy: Outbox => |_| Ok(());
+    flexio_uar_destroy: Uar => |_| Ok(());
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_outbox_create(process: Handle, _attr: *const c_void, out: *mut Handle) -> i32 {
+extern "C" fn flexio_outbox_create(
+    process: Handle,
+    _attr: Given<c_void>,
+    out: Given<Handle>,
+) -> i32 {
     made("flexio_outbox_create", Kind::Outbox, process, out)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_outbox_destroy(outbox: Handle) -> i32 {
-    unmade("flexio_outbox_destroy", Kind::Outbox, outbox)
 }
 
 #[unsafe(no_mangle)]
@@ -192,20 +169,14 @@ extern "C" fn flexio_outbox_get_uar(outbox: Handle) -> Handle {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_uar_create(process: Handle, uar: *mut Handle) -> i32 {
+extern "C" fn flexio_uar_create(process: Handle, uar: Given<Handle>) -> i32 {
     made("flexio_uar_create", Kind::Uar, process, uar)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: *mut Handle) -> i32 {
+extern "C" fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: Given<Handle>) -> i32 {
     host("flexio_uar_extend", || {
         Kind::Uar.number(uar)?;
-        // SAFETY: the API's contract for results.
-        unsafe { put(more, uar) }
+        put(more, uar)
     })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_uar_destroy(uar: Handle) -> i32 {
-    unmade("flexio_uar_destroy", Kind::Uar, uar)
 }

@@ -1,10 +1,10 @@
 //! The host's calls on queues.
 
 use super::{Cq, Pair, Receiver, Sender, Wq};
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::process::{Place, Process};
-use crate::status::{Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, host, put, value};
 use std::ffi::c_void;
 
 /// Largest depths, as logarithms.
@@ -77,12 +77,11 @@ fn record(process: &Process, daddr: u64) -> Result<Place, Refusal> {
 extern "C" fn flexio_cq_create(
     process: Handle,
     _context: *const c_void,
-    attr: *const CqAttributes,
-    cq: *mut Handle,
+    attr: Given<CqAttributes>,
+    cq: Given<Handle>,
 ) -> i32 {
     host("flexio_cq_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.log_depth > CQ_DEPTH {
             return Err(format!("a depth of 2^{}, at most 2^{CQ_DEPTH}", attr.log_depth).into());
@@ -106,25 +105,17 @@ extern "C" fn flexio_cq_create(
             unit,
             ..Cq::new(number, process.id, ring, record, attr.log_depth)
         });
-        // SAFETY: the API's contract for results.
-        unsafe { put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?)) }
+        put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cq_destroy(cq: Handle) -> i32 {
-    host("flexio_cq_destroy", || {
-        if cq.is_null() {
-            return Ok(());
-        }
-        let number = Kind::Cq.number(cq)?;
-        let mut nic = machine().nic();
-        if nic.cqs.get(number).ok_or_else(|| Kind::Cq.gone())?.users > 0 {
-            return Err("work queues complete here".into());
-        }
-        nic.cqs.remove(number);
-        Ok(())
-    })
+fn destroy_cq(number: u32) -> Result<(), Refusal> {
+    let mut nic = machine().nic();
+    if nic.cqs.get(number).ok_or_else(|| Kind::Cq.gone())?.users > 0 {
+        return Err("work queues complete here".into());
+    }
+    nic.cqs.remove(number);
+    Ok(())
 }
 
 /// Makes a work queue of the depth in its attributes.
@@ -132,7 +123,7 @@ fn create(
     process: Handle,
     cqn: u32,
     attr: &WqAttributes,
-    queue: *mut Handle,
+    queue: Given<Handle>,
     sends: bool,
 ) -> Result<(), Refusal> {
     let process = machine().process(process)?;
@@ -158,7 +149,7 @@ fn create(
 }
 
 /// Adds a work queue that the caller's attributes describe.
-fn add(wq: Wq, queue: *mut Handle) -> Result<(), Refusal> {
+fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
     if queue.is_null() {
         return Err("no place for the result".into());
     }
@@ -172,15 +163,10 @@ fn add(wq: Wq, queue: *mut Handle) -> Result<(), Refusal> {
     for cqn in cqns {
         nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users += 1);
     }
-    // SAFETY: the API's contract for results.
-    unsafe { put(queue, Kind::Wq.handle(number)) }
+    put(queue, Kind::Wq.handle(number))
 }
 
-fn destroy(queue: Handle) -> Result<(), Refusal> {
-    if queue.is_null() {
-        return Ok(());
-    }
-    let number = Kind::Wq.number(queue)?;
+fn destroy(number: u32) -> Result<(), Refusal> {
     let mut nic = machine().nic();
     if nic.wqs.get(number).ok_or_else(|| Kind::Wq.gone())?.rules > 0 {
         return Err("steering rules lead here".into());
@@ -197,11 +183,10 @@ extern "C" fn flexio_rq_create(
     process: Handle,
     _context: *const c_void,
     cqn: u32,
-    attr: *const WqAttributes,
-    queue: *mut Handle,
+    attr: Given<WqAttributes>,
+    queue: Given<Handle>,
 ) -> i32 {
-    // SAFETY: the API's contract for attributes.
-    host("flexio_rq_create", || create(process, cqn, unsafe { attributes(attr)? }, queue, false))
+    host("flexio_rq_create", || create(process, cqn, attributes(attr)?, queue, false))
 }
 
 #[unsafe(no_mangle)]
@@ -209,26 +194,17 @@ extern "C" fn flexio_sq_create(
     process: Handle,
     _context: *const c_void,
     cqn: u32,
-    attr: *const WqAttributes,
-    queue: *mut Handle,
+    attr: Given<WqAttributes>,
+    queue: Given<Handle>,
 ) -> i32 {
-    // SAFETY: the API's contract for attributes.
-    host("flexio_sq_create", || create(process, cqn, unsafe { attributes(attr)? }, queue, true))
+    host("flexio_sq_create", || create(process, cqn, attributes(attr)?, queue, true))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_rq_destroy(queue: Handle) -> i32 {
-    host("flexio_rq_destroy", || destroy(queue))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_sq_destroy(queue: Handle) -> i32 {
-    host("flexio_sq_destroy", || destroy(queue))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_qp_destroy(queue: Handle) -> i32 {
-    host("flexio_qp_destroy", || destroy(queue))
+destroyers! {
+    flexio_cq_destroy: Cq => destroy_cq;
+    flexio_rq_destroy: Wq => destroy;
+    flexio_sq_destroy: Wq => destroy;
+    flexio_qp_destroy: Wq => destroy;
 }
 
 #[unsafe(no_mangle)]
@@ -278,12 +254,11 @@ const NO_RECEIVE_QUEUE: u8 = 3;
 extern "C" fn flexio_qp_create(
     process: Handle,
     _context: *const c_void,
-    attr: *const PairAttributes,
-    pair: *mut Handle,
+    attr: Given<PairAttributes>,
+    pair: Given<Handle>,
 ) -> i32 {
     host("flexio_qp_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.transport != RELIABLE {
             return Err(format!("transport {}: only RC is emulated", attr.transport).into());
@@ -329,12 +304,11 @@ fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result
 #[unsafe(no_mangle)]
 extern "C" fn flexio_qp_modify(
     pair: Handle,
-    attr: *const PairAttributes,
+    attr: Given<PairAttributes>,
     _mask: *const c_void,
 ) -> i32 {
     host("flexio_qp_modify", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         with_pair(pair, |wq| Some(wq.step(attr.next_state, attr.remote)))?
     })
 }

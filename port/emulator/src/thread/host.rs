@@ -1,10 +1,10 @@
 //! The host's calls on event handlers.
 
 use super::unit::{Kind as Runs, Unit};
-use crate::handle::{Handle, Kind};
+use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::process::{Process, ended};
-use crate::status::{Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, host, put, value};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,12 +49,11 @@ pub(crate) fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
 #[unsafe(no_mangle)]
 extern "C" fn flexio_event_handler_create(
     process: Handle,
-    attr: *const Attributes,
-    handler: *mut Handle,
+    attr: Given<Attributes>,
+    handler: Given<Handle>,
 ) -> i32 {
     host("flexio_event_handler_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.affinity_type > 2 || attr.affinity_type == 1 && attr.affinity >= UNITS {
             return Err(format!("affinity {} to {}", attr.affinity_type, attr.affinity).into());
@@ -71,8 +70,7 @@ extern "C" fn flexio_event_handler_create(
         });
         let unit = made.ok_or("too many threads")?;
         machine().scheduler.adopt(&unit);
-        // SAFETY: the API's contract for results.
-        unsafe { put(handler, Kind::Thread.handle(number.unwrap_or_default())) }
+        put(handler, Kind::Thread.handle(number.unwrap_or_default()))
     })
 }
 
@@ -92,21 +90,16 @@ extern "C" fn flexio_event_handler_run(handler: Handle, argument: u64) -> i32 {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_destroy(handler: Handle) -> i32 {
-    host("flexio_event_handler_destroy", || {
-        if handler.is_null() {
-            return Ok(());
-        }
-        let unit = find(handler)?;
-        if machine().nic().uses(&unit) {
-            return Err("a completion queue wakes this handler".into());
-        }
-        machine().objects().units.remove(unit.id);
-        machine().scheduler.retire(&unit);
-        Ok(())
-    })
+fn destroy(number: u32) -> Result<(), Refusal> {
+    let unit = find(Kind::Thread.handle(number))?;
+    if machine().nic().uses(&unit) {
+        return Err("a completion queue wakes this handler".into());
+    }
+    machine().objects().units.remove(unit.id);
+    machine().scheduler.retire(&unit);
+    Ok(())
 }
+destroyers! { flexio_event_handler_destroy: Thread => destroy; }
 
 #[unsafe(no_mangle)]
 extern "C" fn flexio_event_handler_get_thread(handler: Handle) -> Handle {

@@ -4,7 +4,7 @@ use super::unit::{Kind, Unit};
 use crate::handle::{self, Handle};
 use crate::machine::machine;
 use crate::process::Process;
-use crate::status::{Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, host, put, value};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -64,12 +64,11 @@ struct Attributes {
 #[unsafe(no_mangle)]
 extern "C" fn flexio_cmdq_create(
     process: Handle,
-    attr: *const Attributes,
-    queue: *mut Handle,
+    attr: Given<Attributes>,
+    queue: Given<Handle>,
 ) -> i32 {
     host("flexio_cmdq_create", || {
-        // SAFETY: the API's contract for attributes.
-        let attr = unsafe { attributes(attr)? };
+        let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if !(1..=WORKERS).contains(&attr.workers) || attr.batch < 1 {
             return Err(format!("{} workers, batches of {}", attr.workers, attr.batch).into());
@@ -97,8 +96,7 @@ extern "C" fn flexio_cmdq_create(
             made.units.lock().unwrap_or_else(PoisonError::into_inner).push(unit);
         }
         let number = machine().objects().tasks.insert(|_| made).ok_or("too many queues")?;
-        // SAFETY: the API's contract for results.
-        unsafe { put(queue, handle::Kind::Tasks.handle(number)) }
+        put(queue, handle::Kind::Tasks.handle(number))
     })
 }
 
@@ -139,20 +137,14 @@ extern "C" fn flexio_cmdq_is_empty(queue: Handle) -> c_int {
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cmdq_destroy(queue: Handle) -> i32 {
-    host("flexio_cmdq_destroy", || {
-        if queue.is_null() {
-            return Ok(());
-        }
-        let gone = find(queue)?;
-        let units = std::mem::take(&mut *gone.units.lock().unwrap_or_else(PoisonError::into_inner));
-        for unit in units {
-            machine().objects().units.remove(unit.id);
-            machine().scheduler.retire(&unit);
-        }
-        let number = handle::Kind::Tasks.number(queue)?;
-        machine().objects().tasks.remove(number);
-        Ok(())
-    })
+fn destroy(number: u32) -> Result<(), Refusal> {
+    let gone = find(handle::Kind::Tasks.handle(number))?;
+    let units = std::mem::take(&mut *gone.units.lock().unwrap_or_else(PoisonError::into_inner));
+    for unit in units {
+        machine().objects().units.remove(unit.id);
+        machine().scheduler.retire(&unit);
+    }
+    machine().objects().tasks.remove(number);
+    Ok(())
 }
+handle::destroyers! { flexio_cmdq_destroy: Tasks => destroy; }
