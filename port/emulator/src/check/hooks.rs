@@ -53,25 +53,21 @@ extern "C" fn enter(caller: usize, place: usize) {
     let _ = caller;
 }
 
+/// Accesses of a fixed number of bytes.
+macro_rules! accesses {
+    ($($bytes:literal)+) => {
+        with_place! {$(
+            concat!("__tsan_read", $bytes) => fixed::<$bytes, false>, "rsi", "x1";
+            concat!("__tsan_write", $bytes) => fixed::<$bytes, true>, "rsi", "x1";
+            concat!("__tsan_unaligned_read", $bytes) => fixed::<$bytes, false>, "rsi", "x1";
+            concat!("__tsan_unaligned_write", $bytes) => fixed::<$bytes, true>, "rsi", "x1";
+        )+}
+    };
+}
+
+accesses!(1 2 4 8 16);
+
 with_place! {
-    "__tsan_read1" => fixed::<1, false>, "rsi", "x1";
-    "__tsan_read2" => fixed::<2, false>, "rsi", "x1";
-    "__tsan_read4" => fixed::<4, false>, "rsi", "x1";
-    "__tsan_read8" => fixed::<8, false>, "rsi", "x1";
-    "__tsan_read16" => fixed::<16, false>, "rsi", "x1";
-    "__tsan_write1" => fixed::<1, true>, "rsi", "x1";
-    "__tsan_write2" => fixed::<2, true>, "rsi", "x1";
-    "__tsan_write4" => fixed::<4, true>, "rsi", "x1";
-    "__tsan_write8" => fixed::<8, true>, "rsi", "x1";
-    "__tsan_write16" => fixed::<16, true>, "rsi", "x1";
-    "__tsan_unaligned_read2" => fixed::<2, false>, "rsi", "x1";
-    "__tsan_unaligned_read4" => fixed::<4, false>, "rsi", "x1";
-    "__tsan_unaligned_read8" => fixed::<8, false>, "rsi", "x1";
-    "__tsan_unaligned_read16" => fixed::<16, false>, "rsi", "x1";
-    "__tsan_unaligned_write2" => fixed::<2, true>, "rsi", "x1";
-    "__tsan_unaligned_write4" => fixed::<4, true>, "rsi", "x1";
-    "__tsan_unaligned_write8" => fixed::<8, true>, "rsi", "x1";
-    "__tsan_unaligned_write16" => fixed::<16, true>, "rsi", "x1";
     "__tsan_read_range" => range::<false>, "rdx", "x2";
     "__tsan_write_range" => range::<true>, "rdx", "x2";
     "__tsan_func_entry" => enter, "rsi", "x1";

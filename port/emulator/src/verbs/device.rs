@@ -90,14 +90,6 @@ extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *const c_void {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ibv_free_device_list(list: *mut [*const c_void; 2]) {
-    if !list.is_null() {
-        // SAFETY: the host gives back what `ibv_get_device_list` made.
-        drop(unsafe { Box::from_raw(list) });
-    }
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn ibv_get_device_name(_device: *const c_void) -> *const c_char {
     DEVICE.name.as_ptr().cast()
 }
@@ -116,26 +108,8 @@ extern "C" fn ibv_open_device(device: *const c_void) -> *mut c_void {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ibv_close_device(context: *mut Context) -> c_int {
-    if !context.is_null() {
-        // SAFETY: the host gives back what `ibv_open_device` made.
-        drop(unsafe { Box::from_raw(context) });
-    }
-    0
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn ibv_alloc_pd(context: *mut c_void) -> *mut c_void {
     value("ibv_alloc_pd", std::ptr::null_mut(), || new_pd(context))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn ibv_dealloc_pd(pd: *mut Pd) -> c_int {
-    if !pd.is_null() {
-        // SAFETY: the host gives back what `ibv_alloc_pd` made.
-        drop(unsafe { Box::from_raw(pd) });
-    }
-    0
 }
 
 #[unsafe(no_mangle)]
@@ -172,4 +146,10 @@ extern "C" fn ibv_dereg_mr(mr: *mut Mr) -> c_int {
         machine().nic().keys.remove(gone.lkey);
     }
     0
+}
+
+take_back! {
+    ibv_free_device_list: [*const c_void; 2];
+    ibv_close_device: Context;
+    ibv_dealloc_pd: Pd;
 }

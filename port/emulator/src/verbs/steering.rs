@@ -130,17 +130,6 @@ fn make<T>(thing: T) -> *mut T {
 /// # Safety
 ///
 /// `thing` is null or what `make` made.
-unsafe fn take<T>(thing: *mut T) -> c_int {
-    if !thing.is_null() {
-        // SAFETY: the caller's promise.
-        drop(unsafe { Box::from_raw(thing) });
-    }
-    0
-}
-
-/// # Safety
-///
-/// `thing` is null or what `make` made.
 unsafe fn look<'a, T>(thing: *const T) -> Result<&'a T, Refusal> {
     // SAFETY: the caller's promise.
     unsafe { thing.as_ref() }.ok_or_else(|| "a null pointer".into())
@@ -271,26 +260,9 @@ extern "C" fn mlx5dv_dr_rule_destroy(rule: *mut u32) -> c_int {
     0
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_action_destroy(action: *mut Action) -> c_int {
-    // SAFETY: the host gives back what it got.
-    unsafe { take(action) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_matcher_destroy(matcher: *mut Matcher) -> c_int {
-    // SAFETY: the host gives back what it got.
-    unsafe { take(matcher) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_table_destroy(table: *mut Table) -> c_int {
-    // SAFETY: the host gives back what it got.
-    unsafe { take(table) }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_domain_destroy(domain: *mut Domain) -> c_int {
-    // SAFETY: the host gives back what it got.
-    unsafe { take(domain) }
+take_back! {
+    mlx5dv_dr_action_destroy: Action;
+    mlx5dv_dr_matcher_destroy: Matcher;
+    mlx5dv_dr_table_destroy: Table;
+    mlx5dv_dr_domain_destroy: Domain;
 }
