@@ -7,6 +7,7 @@ use super::FiAddr;
 pub(crate) use libc::iovec as IoVec;
 
 structures! {
+    ENTRIES:
     Msg = "fi_msg" {
         msg_iov: *const IoVec;
         desc: *mut *mut c_void;

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 structures! {
+    INFO:
     TxAttr = "fi_tx_attr" {
         caps, mode, op_flags, msg_order, comp_order: u64;
         inject_size, size, iov_limit, rma_iov_limit: usize;

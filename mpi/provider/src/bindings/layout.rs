@@ -8,73 +8,24 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
+use super::entries::ENTRIES;
+use super::info::INFO;
+use super::objects::{OBJECTS, TABLES};
 use super::*;
 
-/// A C structure: its name, its fields and where they are.
-pub(super) trait Layout {
-    const NAME: &str;
-    fn offsets() -> Vec<(&'static str, usize)>;
-}
-
-/// One line per field.
-fn fields<T: Layout>() -> String {
-    // What C has in place of the entry stands in the structure `fi_cq_tagged_entry`, too.
-    let offsets = T::offsets().into_iter().filter(|&(field, _)| field != "entry");
-    let line = |(field, offset): (&str, usize)| {
-        let field = if field == "kind" { "type" } else { field };
-        format!("offset {} {field} {offset}\n", T::NAME)
-    };
-    offsets.map(line).collect()
-}
+/// A C structure: its name, and its fields with their places.
+pub(super) type Structure = (&'static str, fn() -> Vec<(&'static str, usize)>);
 
 /// One line per field, size and number, as these bindings have them.
 fn ours() -> String {
-    let mut text = [
-        fields::<TxAttr>(),
-        fields::<RxAttr>(),
-        fields::<EpAttr>(),
-        fields::<DomainAttr>(),
-        fields::<FabricAttr>(),
-        fields::<Info>(),
-        fields::<Provider>(),
-        fields::<Msg>(),
-        fields::<MsgTagged>(),
-        fields::<RmaIov>(),
-        fields::<MsgRma>(),
-        fields::<CqTaggedEntry>(),
-        fields::<CqErrEntry>(),
-        fields::<CqAttr>(),
-        fields::<CntrAttr>(),
-        fields::<EqAttr>(),
-        fields::<EqEntry>(),
-        fields::<EqErrEntry>(),
-        fields::<AvAttr>(),
-        fields::<MrAttr>(),
-        fields::<Fid>(),
-        fields::<FidFabric>(),
-        fields::<FidMr>(),
-        fields::<FidDomain>(),
-        fields::<FidAv>(),
-        fields::<FidEq>(),
-        fields::<FidCq>(),
-        fields::<FidCntr>(),
-        fields::<FidEp>(),
-        fields::<Ops>(),
-        fields::<OpsFabric>(),
-        fields::<OpsDomain>(),
-        fields::<OpsMr>(),
-        fields::<OpsAv>(),
-        fields::<OpsEq>(),
-        fields::<OpsCq>(),
-        fields::<OpsCntr>(),
-        fields::<OpsEp>(),
-        fields::<OpsCm>(),
-        fields::<OpsMsg>(),
-        fields::<OpsTagged>(),
-        fields::<OpsRma>(),
-        fields::<OpsAtomic>(),
-    ]
-    .concat();
+    let mut text = String::new();
+    for (structure, offsets) in [INFO, ENTRIES, OBJECTS, TABLES].into_iter().flatten() {
+        // What C has in place of the entry stands in the structure `fi_cq_tagged_entry`, too.
+        for (field, offset) in offsets().into_iter().filter(|&(field, _)| field != "entry") {
+            let field = if field == "kind" { "type" } else { field };
+            let _ = writeln!(text, "offset {structure} {field} {offset}");
+        }
+    }
     // Programs have arrays of them.
     for (structure, size) in [
         ("iovec", size_of::<IoVec>()),

@@ -6,27 +6,26 @@
 //! that are known, and an `enum` of Rust must not hold such a number. Sizes and offsets are checked
 //! by the tests against `layout.txt`, and that file against the C headers where they are installed.
 
-/// C structures: the name here and in C, then the fields by type. A field `kind` is C's `type`.
+/// C structures: the name here and in C, then the fields by type. A field `kind` is C's `type`. A
+/// list of them has their names in C and where their fields are.
 macro_rules! structures {
-    ($(
+    ($list:ident: $(
         $(#[$about:meta])*
         $name:ident = $c:literal { $($($field:ident),+: $kind:ty;)+ }
-    )*) => {$(
-        #[doc = concat!("`struct ", $c, "`.")]
+    )*) => {
+        #[cfg(test)]
+        pub(super) const $list: &[super::layout::Structure] = &[$(($c, || {
+            vec![$($((stringify!($field), std::mem::offset_of!($name, $field)),)+)+]
+        }),)*];
+        $(#[doc = concat!("`struct ", $c, "`.")]
         $(#[$about])*
         #[repr(C)]
         #[derive(Debug)]
         pub(crate) struct $name {
             $($(pub(crate) $field: $kind,)+)+
         }
-        #[cfg(test)]
-        impl super::layout::Layout for $name {
-            const NAME: &str = $c;
-            fn offsets() -> Vec<(&'static str, usize)> {
-                vec![$($((stringify!($field), std::mem::offset_of!($name, $field)),)+)+]
-            }
-        }
-    )*};
+        )*
+    };
 }
 
 mod entries;

@@ -10,6 +10,7 @@ use super::{
 };
 
 structures! {
+    OBJECTS:
     /// Every object begins with it.
     Fid = "fid" {
         fclass: usize;
@@ -64,7 +65,7 @@ macro_rules! tables {
     ($(
         $name:ident = $c:literal { $($($op:ident),+: fn($($arg:ty),*) $(-> $result:ty)?;)* }
     )*) => {
-        structures! {$(
+        structures! { TABLES: $(
             $name = $c {
                 size: usize;
                 $($($op),+: Option<unsafe extern "C" fn($($arg),*) $(-> $result)?>;)*
