@@ -4,6 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::rv64::{Image, ImageError};
+
 pub const TARGET: &str = "riscv64imac-unknown-none-elf";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +24,8 @@ pub enum BuildError {
     Failed(String),
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
+    #[error(transparent)]
+    Image(#[from] ImageError),
 }
 
 pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
@@ -89,17 +93,15 @@ impl Build {
         }
     }
 
-    /// Builds the firmware and returns the path of the ELF file.
-    pub fn build(self) -> Result<PathBuf, BuildError> {
+    /// Builds the firmware.
+    pub fn image(self) -> Result<Image, BuildError> {
         let mut cargo = cargo(self.name(), self.flags())?;
         cargo.current_dir(root().join("port/firmware"));
         finish(cargo)?;
-        Ok(target_folder().join(self.name()).join(TARGET).join("release/dpamatch_firmware"))
-    }
-
-    /// Builds the firmware and returns the ELF file's contents.
-    pub fn image(self) -> Result<Vec<u8>, BuildError> {
-        let path = self.build()?;
-        std::fs::read(&path).map_err(|error| BuildError::Io(path.display().to_string(), error))
+        let folder = target_folder().join(self.name()).join(TARGET);
+        let path = folder.join("release/dpamatch_firmware");
+        let elf = std::fs::read(&path);
+        let elf = elf.map_err(|error| BuildError::Io(path.display().to_string(), error))?;
+        Ok(Image::from_elf(&elf)?)
     }
 }

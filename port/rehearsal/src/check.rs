@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -11,8 +12,8 @@ use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
 use crate::job::{Ends, Job, OUT, STREAM, WARM_UP};
-use crate::kit;
-use crate::rv64::{Image, Setup};
+use crate::rv64::{Image, Outcome, Setup};
+use crate::{kit, rv64};
 
 /// Harts of the card's side, each with at least one handler.
 const HARTS: [usize; 4] = [1, 4, 8, 32];
@@ -52,39 +53,62 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     jobs
 }
 
+/// What runs gave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Verdict {
+    pub runs: u64,
     /// Outcomes equal to the oracle's.
     pub outcomes: usize,
-    pub runs: usize,
-    pub wrong: Vec<String>,
+    /// Number of each run with other outcomes or without an end, and its fault.
+    pub wrong: BTreeMap<u64, String>,
+    /// Complete runs that came to a weakened ordering.
+    pub came_by: u64,
+    /// Instructions of the longest complete run, over all harts.
+    pub longest: u64,
+    /// Stores that waited.
+    pub delayed: u64,
+    /// Loads that returned an old version.
+    pub stale: u64,
+    /// Deferred loads.
+    pub late: u64,
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for wrong in &self.wrong {
-            writeln!(f, "{wrong}")?;
+        for (number, wrong) in &self.wrong {
+            writeln!(f, "{number}: {wrong}")?;
         }
-        let right = self.runs - self.wrong.len();
+        let right = self.runs - self.wrong.len() as u64;
         write!(f, "{right} of {} runs give the oracle's outcomes", self.runs)?;
         write!(f, " ({} outcomes)", self.outcomes)
     }
 }
 
 impl Verdict {
-    fn note(&mut self, job: &Job, difference: Option<String>) {
+    fn note(&mut self, number: u64, job: &Job, difference: Option<String>) {
         self.runs += 1;
         match difference {
             None => self.outcomes += job.expected.len() / dpa_model::Outcome::RECORD_BYTES,
             Some(difference) => {
-                self.wrong.push(format!("{} ({}): {difference}", job.name, job.arguments));
+                let fault = format!("{} ({}): {difference}", job.name, job.arguments);
+                self.wrong.insert(number, fault);
             }
+        }
+    }
+
+    fn add(&mut self, outcome: &Outcome) {
+        self.delayed += outcome.delayed;
+        self.stale += outcome.stale;
+        self.late += outcome.late;
+        if outcome.end.is_ok() {
+            self.came_by += u64::from(said(&outcome.console, "weakened:") != Some(0));
+            self.longest = self.longest.max(outcome.retired.iter().sum());
         }
     }
 }
 
 /// Runs a job in the interpreter. Returns the difference to the oracle or the failure, if any.
-pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, crate::rv64::Outcome) {
+pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, Outcome) {
     let setup = Setup {
         harts: job.harts,
         memory: 128 << 20,
@@ -92,7 +116,7 @@ pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, cra
         files: BTreeMap::from([(STREAM.to_owned(), job.stream.clone())]),
         ..setup
     };
-    let outcome = crate::rv64::run(image, &setup);
+    let outcome = rv64::run(image, &setup);
     let difference = match outcome.end {
         Ok(0) => job.difference(outcome.files.get(OUT)),
         Ok(code) => Some(format!("exit code {code}: {}", outcome.console.trim_end())),
@@ -101,29 +125,38 @@ pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, cra
     (difference, outcome)
 }
 
-/// Runs all jobs in the interpreter, one per processor at a time.
-pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(BTreeMap::new());
-    on_all_processors(|| {
-        let next = || Some(next.fetch_add(1, Ordering::Relaxed));
-        let indexes = std::iter::from_fn(|| next().filter(|&index| index < jobs.len()));
-        for index in indexes {
-            let job = &jobs[index];
-            let difference = interpret(image, job, Setup::default()).0;
-            done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, difference);
+/// Runs the jobs with these numbers in the interpreter, one per processor at a time, until `enough`
+/// of them are wrong.
+pub fn in_interpreter(
+    image: &Image,
+    numbers: Range<u64>,
+    enough: usize,
+    job: impl Fn(u64) -> (Job, Setup) + Sync,
+) -> Verdict {
+    let next = AtomicU64::new(numbers.start);
+    let verdict = Mutex::new(Verdict::default());
+    let locked = || verdict.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= numbers.end || locked().wrong.len() >= enough {
+            return;
         }
-    });
-    let mut verdict = Verdict::default();
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.into_iter().for_each(|(index, difference)| verdict.note(&jobs[index], difference));
-    verdict
+        let (job, setup) = job(number);
+        let (difference, outcome) = interpret(image, &job, setup);
+        let mut verdict = locked();
+        verdict.note(number, &job, difference);
+        verdict.add(&outcome);
+    };
+    let threads = thread::available_parallelism().map_or(1, Into::into);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    verdict.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` on a thread for each processor.
-pub(crate) fn on_all_processors(work: impl Fn() + Sync) {
-    let threads = thread::available_parallelism().map_or(1, Into::into);
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(&work))));
+/// Runs all of [`jobs`].
+pub fn all(image: &Image, jobs: &[Job]) -> Verdict {
+    in_interpreter(image, 0..jobs.len() as u64, usize::MAX, |number| {
+        (jobs[number as usize].clone(), Setup::default())
+    })
 }
 
 /// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.
@@ -141,9 +174,9 @@ pub fn on_emulator(host: &Path, folder: &Path) -> std::io::Result<Verdict> {
     let streams = (0..4).map(|seed| Job::stream(PROFILES[seed as usize], seed, 700));
     let jobs: Vec<Job> = workloads.chain(streams).collect();
     let mut verdict = Verdict::default();
-    for (number, job) in jobs.iter().enumerate() {
-        let ran = kit::run(host, job, KIT[number % KIT.len()], folder)?;
-        verdict.note(job, ran.err());
+    for ((number, job), options) in (0..).zip(&jobs).zip(KIT.iter().cycle()) {
+        let ran = kit::run(host, job, options, folder)?;
+        verdict.note(number, job, ran.err());
     }
     Ok(verdict)
 }

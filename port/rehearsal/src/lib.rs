@@ -5,7 +5,6 @@
 
 pub mod build;
 pub mod check;
-pub mod choice;
 pub mod job;
 pub mod kit;
 pub mod phases;

@@ -8,9 +8,8 @@ use std::time::Instant;
 use clap::Parser;
 
 use dpamatch_port::build::{Build, BuildError, root};
-use dpamatch_port::choice::Choice;
 use dpamatch_port::report::STACK_MOST;
-use dpamatch_port::rv64::Image;
+use dpamatch_port::weak::Choice;
 use dpamatch_port::{check, kit, report, steps, vectors, weak};
 
 /// The card's side as firmware of a RISC-V machine, and as a DPA program.
@@ -49,7 +48,7 @@ fn main() -> ExitCode {
         Task::Check => run_check(),
         Task::Report { options } => run_report(&options.join(" ")),
         Task::Steps { write } => run_steps(write),
-        Task::Weak(choice) => run_weak(&choice),
+        Task::Weak(choice) => weak::run(&choice).map_err(Into::into),
         Task::Kit => run_kit(),
         Task::Vectors { folder } => run_vectors(&folder),
     };
@@ -71,23 +70,6 @@ fn main() -> ExitCode {
 }
 
 type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
-
-fn image(build: Build) -> std::result::Result<Image, Box<dyn std::error::Error>> {
-    Ok(Image::from_elf(&build.image()?)?)
-}
-
-fn run_weak(choice: &Choice) -> Result {
-    let (places, kinds) = (choice.places(), choice.kinds());
-    let mut say = |line: &str| println!("{line}");
-    let mut good = true;
-    if choice.shipped() {
-        good &= weak::shipped(&image(Build::Plain)?, &kinds, choice.seeds(), &mut say);
-    }
-    if !places.is_empty() {
-        good &= weak::weakened(&image(Build::Faults)?, &places, &kinds, choice.seeds(), &mut say);
-    }
-    Ok(good)
-}
 
 fn run_kit() -> Result {
     let mut good = true;
@@ -111,9 +93,9 @@ fn run_kit() -> Result {
 }
 
 fn run_report(options: &str) -> Result {
-    let marked = image(Build::Marks)?;
+    let marked = Build::Marks.image()?;
     if options.is_empty() {
-        print!("{}", report::report(&marked, &image(Build::Plain)?)?);
+        print!("{}", report::report(&marked, &Build::Plain.image()?)?);
     } else {
         print!("{}", report::by_phase(&marked, options)?);
     }
@@ -127,7 +109,7 @@ fn run_vectors(folder: &Path) -> Result {
 }
 
 fn run_steps(write: bool) -> Result {
-    let text = steps::text(&steps::steps(&image(Build::Marks)?)?);
+    let text = steps::text(&steps::steps(&Build::Marks.image()?)?);
     if write {
         std::fs::write(root().join(steps::FILE), text)?;
     } else {
@@ -137,9 +119,9 @@ fn run_steps(write: bool) -> Result {
 }
 
 fn run_check() -> Result {
-    let image = image(Build::Plain)?;
+    let image = Build::Plain.image()?;
     let started = Instant::now();
-    let verdict = check::in_interpreter(&image, &check::jobs(8, 4000, 8));
+    let verdict = check::all(&image, &check::jobs(8, 4000, 8));
     println!("interpreter: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
     let stack = report::stack_for_setting_up(&image);
     println!("stack for setting up: {stack} bytes, {STACK_MOST} allowed");

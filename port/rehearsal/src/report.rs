@@ -10,18 +10,6 @@ use crate::phases::{Phase, marks};
 
 const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
 const ACCESSES_AT: usize = 32;
-const OPTIONS_AT: [usize; 3] = [1, 8, 32];
-/// Non-default options, with the workloads that they affect.
-const OPTIONS: [(&str, &[PaperWorkload]); 8] = [
-    ("", PaperWorkload::ALL),
-    ("domains=paper", PaperWorkload::ALL),
-    ("domains=paper barrier=bitmap", PaperWorkload::ALL),
-    ("removal=eager", PaperWorkload::ALL),
-    ("removal=deferred", PaperWorkload::ALL),
-    ("early=1", PaperWorkload::ALL),
-    ("fast=literal", &[PaperWorkload::FastPath]),
-    ("fast=prefix", &[PaperWorkload::FastPath]),
-];
 /// Counted windows. Each has as many messages as the widest block.
 const WINDOWS: usize = 8;
 const WINDOW: usize = 256;
@@ -127,7 +115,6 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     text += &accesses;
     line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
     text += &stack_rows;
-    options(&mut text, marked)?;
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
     head(&mut text, &format!("{:<16}", ""), &HANDLERS);
     for &workload in PaperWorkload::ALL {
@@ -151,23 +138,6 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     );
     line(&mut text, &difference);
     Ok(text)
-}
-
-/// The message path with each option.
-fn options(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
-    line(text, "\nMessage path by option.");
-    for &workload in PaperWorkload::ALL {
-        head(text, &format!("\n{:<30}", workload.name()), &OPTIONS_AT);
-        for (option, _) in OPTIONS.iter().filter(|(_, of)| of.contains(&workload)) {
-            let path = |&handlers: &usize| {
-                Ok(message_path(&count(marked, &job(workload, handlers, handlers, option))?))
-            };
-            let paths: Vec<f64> = OPTIONS_AT.iter().map(path).collect::<Result<_, NotCounted>>()?;
-            let name = if option.is_empty() { "as built" } else { option };
-            row(text, &format!("{name:<30}"), paths);
-        }
-    }
-    Ok(())
 }
 
 fn line(text: &mut String, line: &str) {

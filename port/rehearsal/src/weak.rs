@@ -1,14 +1,12 @@
 //! `weak`: the firmware in weak memory, unmodified and with one ordering weakened.
 
-use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 
-use crate::check::{interpret, on_all_processors};
+use crate::build::{Build, BuildError};
+use crate::check::{Verdict, in_interpreter};
 use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::rv64::{Image, Setup, WeakOptions};
@@ -66,36 +64,56 @@ impl Kind {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
-    pub runs: u64,
-    /// Runs with outcomes other than the oracle's, or without an end.
-    pub wrong: u64,
-    /// The wrong run with the lowest seed, and its fault.
-    pub first: Option<(u64, String)>,
-    /// Complete runs that came to the weakened ordering.
-    pub came_by: u64,
-    /// Instructions of the longest completed run, over all harts.
-    pub longest: u64,
-    /// Stores that waited.
-    pub delayed: u64,
-    /// Loads that returned an old version.
-    pub stale: u64,
-    /// Deferred loads.
-    pub late: u64,
+/// Which runs to make.
+#[derive(Clone, PartialEq, Eq, Debug, clap::Args)]
+pub struct Choice {
+    /// Number of seeds
+    #[arg(default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// The first of them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first_seed: u64,
+    /// A line of `cargo xtask orderings --list`, which is weakened; `shipped`: the orderings as
+    /// they are; or a kind of run: NC, WC-FP, WC-SP, streams
+    #[arg(value_name = "PLACE", value_parser = known_word)]
+    words: Vec<String>,
 }
 
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>5} of {:>5} wrong", self.wrong, self.runs)?;
-        match &self.first {
-            Some((seed, difference)) => {
-                let short: String =
-                    difference.lines().next().unwrap_or_default().chars().take(60).collect();
-                write!(f, "; seed {seed}: {short}")
-            }
-            None => Ok(()),
-        }
+fn known_word(word: &str) -> Result<String, String> {
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    let is_place = match word.split([':', '=']).collect::<Vec<_>>()[..] {
+        [_, line, column, _] => is_number(line) && is_number(column),
+        _ => false,
+    };
+    let is_kind = Kind::ALL.iter().any(|kind| kind.name() == word);
+    let known = is_place || is_kind || word == "shipped";
+    known.then(|| word.to_owned()).ok_or_else(|| "no ordering".to_owned())
+}
+
+impl Choice {
+    /// The seeds to run.
+    pub fn seeds(&self) -> Range<u64> {
+        self.first_seed..self.first_seed.saturating_add(self.seeds)
+    }
+
+    /// The orderings to weaken.
+    pub fn places(&self) -> Vec<&str> {
+        self.words.iter().map(String::as_str).filter(|word| word.contains('=')).collect()
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|one| one == word)
+    }
+
+    /// Whether to run the orderings as they are: if asked, or if none is to be weakened.
+    pub fn shipped(&self) -> bool {
+        self.has("shipped") || self.places().is_empty()
+    }
+
+    /// The kinds of run: all, if none is chosen.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let any = Kind::ALL.iter().any(|kind| self.has(kind.name()));
+        Kind::ALL.into_iter().filter(|kind| !any || self.has(kind.name())).collect()
     }
 }
 
@@ -106,93 +124,86 @@ pub fn runs(
     kind: Kind,
     weaken: Option<&str>,
     seeds: Range<u64>,
-    enough: u64,
-) -> Tally {
-    let next = AtomicU64::new(seeds.start);
-    let tally = Mutex::new(Tally::default());
-    let tallied = || tally.lock().unwrap_or_else(PoisonError::into_inner);
-    let work = || loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= seeds.end || tallied().wrong >= enough {
-            return;
-        }
-        let setup = Setup {
-            marks: marks(),
-            weak: Some(WeakOptions::of_seed(seed)),
-            limit: LIMIT,
-            ..Setup::default()
-        };
-        let (difference, outcome) = interpret(image, &kind.job(seed, weaken), setup);
-        let mut tally = tallied();
-        tally.runs += 1;
-        tally.delayed += outcome.delayed;
-        tally.stale += outcome.stale;
-        tally.late += outcome.late;
-        let unreached = outcome.console.lines().any(|line| line == "weakened: 0");
-        if outcome.end.is_ok() {
-            tally.came_by += u64::from(!unreached);
-            tally.longest = tally.longest.max(outcome.retired.iter().sum());
-        }
-        if let Some(difference) = difference {
-            tally.wrong += 1;
-            if tally.first.as_ref().is_none_or(|first| seed < first.0) {
-                tally.first = Some((seed, difference));
-            }
-        }
-    };
-    on_all_processors(work);
-    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
+    enough: usize,
+) -> Verdict {
+    in_interpreter(image, seeds, enough, |seed| {
+        let weak = Some(WeakOptions::of_seed(seed));
+        (kind.job(seed, weaken), Setup { marks: marks(), weak, limit: LIMIT, ..Setup::default() })
+    })
 }
 
-/// Runs the shipped orderings; returns whether all outcomes are the oracle's.
-pub fn shipped(
-    image: &Image,
-    kinds: &[Kind],
-    seeds: Range<u64>,
-    mut each: impl FnMut(&str),
-) -> bool {
+/// Runs the chosen orderings. Returns whether the shipped ones never had a wrong run, and each
+/// weakened one had one.
+pub fn run(choice: &Choice) -> Result<bool, BuildError> {
     let mut good = true;
-    for &kind in kinds {
-        let tally = runs(image, kind, None, seeds.clone(), 1);
-        each(&format!(
-            "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version, {} \
-             were put off, at most {} instructions",
-            "as shipped",
-            kind.name(),
-            tally.delayed,
-            tally.stale,
-            tally.late,
-            tally.longest
-        ));
-        good &= tally.wrong == 0;
+    if choice.shipped() {
+        let image = Build::Plain.image()?;
+        for kind in choice.kinds() {
+            let verdict = runs(&image, kind, None, choice.seeds(), 1);
+            println!(
+                "{:<8} {verdict}; {} stores waited, {} loads returned an old version, {} were put \
+                 off, at most {} instructions",
+                kind.name(),
+                verdict.delayed,
+                verdict.stale,
+                verdict.late,
+                verdict.longest
+            );
+            good &= verdict.wrong.is_empty();
+        }
     }
-    good
-}
-
-/// Runs each weakened ordering with all seeds of each kind. Returns whether every ordering had a
-/// wrong run.
-pub fn weakened(
-    image: &Image,
-    places: &[String],
-    kinds: &[Kind],
-    seeds: Range<u64>,
-    mut each: impl FnMut(&str),
-) -> bool {
-    let mut good = true;
-    for place in places {
-        let tallies = kinds
-            .iter()
-            .map(|&kind| (kind, runs(image, kind, Some(place), seeds.clone(), u64::MAX)));
-        let tallies: Vec<(Kind, Tally)> = tallies.collect();
-        let rate = |&(kind, ref tally): &(Kind, Tally)| {
-            let never = if tally.wrong + tally.came_by == 0 { " (never reached)" } else { "" };
-            format!("{} {}/{}{never}", kind.name(), tally.wrong, tally.runs)
-        };
-        let rates: Vec<String> = tallies.iter().map(rate).collect();
-        let caught = tallies.iter().any(|(_, tally)| tally.wrong > 0);
-        let verdict = if caught { "caught" } else { "NOT CAUGHT" };
-        each(&format!("{place:<36}{verdict}: {}", rates.join(", ")));
+    if choice.places().is_empty() {
+        return Ok(good);
+    }
+    let image = Build::Faults.image()?;
+    for place in choice.places() {
+        let (mut caught, mut rates) = (false, Vec::new());
+        for kind in choice.kinds() {
+            let verdict = runs(&image, kind, Some(place), choice.seeds(), usize::MAX);
+            let wrong = verdict.wrong.len();
+            let never = if wrong == 0 && verdict.came_by == 0 { " (never reached)" } else { "" };
+            rates.push(format!("{} {wrong}/{}{never}", kind.name(), verdict.runs));
+            caught |= wrong > 0;
+        }
+        let said = if caught { "caught" } else { "NOT CAUGHT" };
+        println!("{place:<36}{said}: {}", rates.join(", "));
         good &= caught;
     }
-    good
+    Ok(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        choice: Choice,
+    }
+
+    fn read(line: &str) -> Result<Choice, String> {
+        let words = std::iter::once("weak").chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.choice).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn places_and_kinds_are_chosen() {
+        const PLACE: &str = "region.rs:170:54=Relaxed";
+        for (line, seeds, shipped, places, kinds) in [
+            ("", 0..1000, true, 0, 4),
+            ("7 --first-seed 40", 40..47, true, 0, 4),
+            (&format!("5 {PLACE} streams WC-FP"), 0..5, false, 1, 2),
+            (&format!("5 --first-seed 1 {PLACE} shipped"), 1..6, true, 1, 4),
+        ] {
+            let choice = read(line).expect(line);
+            assert_eq!((choice.seeds(), choice.shipped()), (seeds, shipped), "{line}");
+            assert_eq!((choice.places(), choice.kinds().len()), (vec![PLACE; places], kinds));
+        }
+        for word in ["0", "-1", "5 Headed", "5 region.rs:170=Relaxed", "5 region.rs:x:1=Relaxed"] {
+            let error = read(word).expect_err("no such choice");
+            assert!(error.contains(word.trim_start_matches("5 ")), "{error}");
+        }
+    }
 }
