@@ -72,14 +72,14 @@ pub(crate) fn value<T>(call: &str, none: T, work: impl FnOnce() -> Result<T, Ref
 pub(crate) struct Given<T>(*mut T);
 
 impl<T> Given<T> {
-    pub(crate) fn is_null(&self) -> bool {
-        self.0.is_null()
+    pub(crate) fn pointer(&self) -> *mut T {
+        self.0
     }
 }
 
 /// Writes a call's result where the host wants it.
 pub(crate) fn put<T>(place: Given<T>, found: T) -> Result<(), Refusal> {
-    if place.is_null() {
+    if place.0.is_null() {
         return Err("no place for the result".into());
     }
     // SAFETY: not null, and so good for a `T`. It may lie in other memory of the host's.

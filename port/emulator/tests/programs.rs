@@ -59,7 +59,7 @@ fn a_call_has_its_result_and_a_crash_ends_the_process_only() {
     let errors = text(&output.stderr);
     assert!(errors.contains("(crash), activation 1: bad access to 0x40"), "{errors}");
     if Command::new("addr2line").arg("--version").output().is_ok() {
-        assert!(errors.contains("device.c:14"), "{errors}");
+        assert!(errors.contains("device.c:12"), "{errors}");
     }
 }
 
@@ -83,22 +83,36 @@ fn file(frames: &[Vec<u8>]) -> Vec<u8> {
     [head, frames.iter().flat_map(entry).collect()].concat()
 }
 
+/// A file of the test that runs.
+fn place(name: &str) -> PathBuf {
+    prefix().join(format!("{}.{name}", std::thread::current().name().unwrap_or_default()))
+}
+
+/// The wire with frames to play and a file for answers.
+fn wire(wire: &str, frames: &[Vec<u8>]) -> String {
+    let [input, output] = ["in", "out"].map(place);
+    std::fs::write(&input, file(frames)).expect("a file of frames");
+    format!("{wire},in={},out={}", input.display(), output.display())
+}
+
+/// Plays frames to a program. Answers what it said and sent.
+fn play(command: &mut Command, options: &str, frames: &[Vec<u8>]) -> (String, String, Vec<u8>) {
+    let ran = run(command.env("DPA_WIRE", wire(options, frames)));
+    (text(&ran.stdout), text(&ran.stderr), std::fs::read(place("out")).expect("answers"))
+}
+
 #[test]
 fn every_frame_is_counted_and_answered() {
     let program = build("examples", "counter");
     for (seed, count) in [(0, 1), (0, 9), (0, 500), (7, 500)] {
         let frames: Vec<_> = (0..count).map(|number| frame(number, false)).collect();
-        let (input, output) = (prefix().join("in.pcap"), prefix().join("out.pcap"));
-        std::fs::write(&input, file(&frames)).expect("a file of frames");
         let mut command = Command::new(&program);
-        let wire = format!("pcap:in={},out={}", input.display(), output.display());
-        command.arg(count.to_string()).env("DPA_WIRE", wire).env("DPA_SEED", seed.to_string());
-        let ran = run(&mut command);
+        command.arg(count.to_string()).env("DPA_SEED", seed.to_string());
+        let (said, errors, sent) = play(&mut command, "pcap:", &frames);
         let bytes: usize = frames.iter().map(Vec::len).sum();
-        assert_eq!(text(&ran.stdout), format!("{count} frames, {bytes} bytes\n"));
+        assert_eq!(said, format!("{count} frames, {bytes} bytes\n"));
         let answers: Vec<_> = (0..count).map(|number| frame(number, true)).collect();
-        assert!(std::fs::read(&output).expect("answers") == file(&answers), "{count} answers");
-        let errors = text(&ran.stderr);
+        assert!(sent == file(&answers), "{count} answers");
         let refused = "dpa: flexio_rq_create: no place for the result\n\
                        dpa: flexio_cq_destroy: work queues complete here\n";
         assert_eq!(errors, refused);
@@ -109,7 +123,6 @@ fn every_frame_is_counted_and_answered() {
 #[test]
 fn a_table_answers_as_a_map_does() {
     let program = build("examples", "keyvalue");
-    let [input, output] = ["requests.pcap", "replies.pcap"].map(|name| prefix().join(name));
     let (mut requests, mut replies, mut map) = (Vec::new(), Vec::new(), HashMap::new());
     for number in 0..400_u64 {
         let drawn = number.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(23);
@@ -138,14 +151,9 @@ fn a_table_answers_as_a_map_does() {
         replies.push(reply);
     }
     assert!((0..4).all(|answer| replies.iter().any(|reply| reply[15] == answer)));
-    std::fs::write(&input, file(&requests)).expect("a file of requests");
-    let wire = format!("pcap:in={},out={}", input.display(), output.display());
-    let ran = run(Command::new(&program).arg("400").env("DPA_WIRE", wire));
-    assert_eq!(
-        (text(&ran.stdout), text(&ran.stderr)),
-        ("400 requests, 16 keys\n".into(), "".into())
-    );
-    assert!(std::fs::read(&output).expect("replies") == file(&replies));
+    let (said, errors, sent) = play(Command::new(&program).arg("400"), "pcap:", &requests);
+    assert_eq!((said.as_str(), errors.as_str()), ("400 requests, 16 keys\n", ""));
+    assert!(sent == file(&replies));
 }
 
 /// The line of the faulty program that an error names.
@@ -213,28 +221,24 @@ fn each_error_of_a_program_becomes_a_line() {
 #[test]
 fn a_reflector_sends_each_answer_back() {
     let program = build("examples", "counter");
-    let input = prefix().join("one.pcap");
-    std::fs::write(&input, file(&[frame(3, false)])).expect("a file");
-    let (output, least) = (prefix().join("back.pcap"), 40);
+    let (one, least) = ([frame(3, false)], 40);
     for wire in ["reflect", "loop"] {
-        let options =
-            format!("{wire}:in={},out={},rules=1,handlers=1", input.display(), output.display());
-        let ran = run(Command::new(&program).arg(least.to_string()).env("DPA_WIRE", options));
-        let said = text(&ran.stdout);
+        let mut command = Command::new(&program);
+        let options = format!("{wire}:rules=1,handlers=1");
+        let (said, _, answers) = play(command.arg(least.to_string()), &options, &one);
         let numbers: Vec<usize> =
             said.split(|letter: char| !letter.is_ascii_digit()).flat_map(str::parse).collect();
         let [frames, bytes] = numbers[..] else { panic!("{said}") };
         assert!(frames >= least && bytes >= frames * 63, "{said}");
         // A reflector undoes the program's swap.
-        let answers = std::fs::read(&output).expect("answers");
         let swapped = (0..answers.len() / (16 + 63)).map(|at| wire == "reflect" || at % 2 == 0);
         let right: Vec<_> = swapped.map(|swapped| frame(3, swapped)).collect();
         assert!(right.len() >= least && answers == file(&right), "{wire}");
     }
     // One handler runs: no frame comes before two do.
-    let wire = format!("pcap:in={},handlers=2", input.display());
     let mut waits = Command::new(&program);
-    let mut waits = waits.arg("1").env("DPA_WIRE", wire).spawn().expect("the program");
+    waits.arg("1").env("DPA_WIRE", wire("pcap:handlers=2", &one));
+    let mut waits = waits.spawn().expect("the program");
     std::thread::sleep(std::time::Duration::from_millis(500));
     assert!(waits.try_wait().is_ok_and(|ended| ended.is_none()), "a frame came");
     waits.kill().and_then(|()| waits.wait()).expect("its end");
@@ -242,54 +246,38 @@ fn a_reflector_sends_each_answer_back() {
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
-/// Name and number of the events of each phase in a timeline, and the names of its threads.
-fn timeline(file: &Path) -> (Vec<(String, usize)>, Vec<String>) {
+/// The number of each kind of event in a timeline, and the names of its threads.
+fn timeline(file: &Path) -> (HashMap<String, usize>, Vec<String>) {
     let bytes = std::fs::read(file).expect("a timeline");
     let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).expect("an array");
-    let times: Vec<_> = events.iter().map(|event| event["ts"].as_f64().expect("a time")).collect();
-    assert!(times.is_sorted(), "{times:?}");
-    let mut found = std::collections::BTreeMap::new();
-    let mut threads = Vec::new();
+    assert!(events.is_sorted_by_key(|event| event["ts"].as_f64()), "{events:?}");
+    let (mut found, mut threads) = (HashMap::new(), Vec::new());
     for event in &events {
         let [phase, name] = ["ph", "name"].map(|member| event[member].as_str().expect("a text"));
-        if phase == "M" {
-            threads.push(event["args"]["name"].as_str().expect("a text").to_owned());
-        }
+        threads.extend(event["args"]["name"].as_str().map(String::from));
         let kind = name.split(' ').next().unwrap_or(name);
         *found.entry(format!("{phase} {kind}")).or_insert(0) += 1;
     }
-    (found.into_iter().collect(), threads)
+    (found, threads)
 }
 
 #[test]
 fn a_timeline_has_each_activation_doorbell_and_completion() {
-    let [input, trace] = ["nine.pcap", "trace.json"].map(|name| prefix().join(name));
+    let trace = place("json");
     run(Command::new(build("examples", "hello")).arg("crash").env("DPA_TRACE", &trace));
-    let calls =
-        |count| [("B activation", count), ("E activation", count), ("M thread_name", count)];
-    let text_of = |events: &[(&str, usize)]| -> Vec<(String, usize)> {
-        events.iter().map(|&(name, count)| (name.to_owned(), count)).collect()
-    };
     // A call after the crash does not begin.
-    let threads = ["add", "crash"].map(String::from).to_vec();
-    assert_eq!(timeline(&trace), (text_of(&calls(2)), threads));
+    let kinds = ["B activation", "E activation", "M thread_name"];
+    let calls = (kinds.map(|kind| (kind.to_owned(), 2)).into(), vec!["add".into(), "crash".into()]);
+    assert_eq!(timeline(&trace), calls);
     let frames: Vec<_> = (0..9).map(|number| frame(number, false)).collect();
-    std::fs::write(&input, file(&frames)).expect("a file of frames");
-    let wire = format!("pcap:in={}", input.display());
     let mut counter = Command::new(build("examples", "counter"));
-    run(counter.arg("9").env("DPA_WIRE", wire).env("DPA_TRACE", &trace));
-    let (events, threads) = timeline(&trace);
-    let count = |name: &str| events.iter().find(|(found, _)| found == name).map(|found| found.1);
-    assert_eq!((count("i ring"), count("i completion")), (Some(9), Some(9)), "{events:?}");
-    assert_eq!(count("B activation"), count("E activation"), "{events:?}");
+    play(counter.arg("9").env("DPA_TRACE", &trace), "pcap:", &frames);
+    let (found, threads) = timeline(&trace);
+    assert_eq!([found["i ring"], found["i completion"]], [9, 9], "{found:?}");
     assert_eq!(threads.iter().filter(|name| *name == "count").count(), 1);
     // An activation of the handler arms its queue; a call does not.
-    let activations = count("B activation").unwrap_or(0);
-    assert_eq!(
-        count("i arm").map(|arms| arms + threads.len() - 1),
-        Some(activations),
-        "{events:?}"
-    );
+    let activations = found["i arm"] + threads.len() - 1;
+    assert_eq!([found["B activation"], found["E activation"]], [activations; 2], "{found:?}");
     let output = run(Command::new(build("examples", "hello")).env("DPA_TRACE", "/"));
     assert!(text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "), "{}", text(&output.stderr));
 }
@@ -298,27 +286,23 @@ fn a_timeline_has_each_activation_doorbell_and_completion() {
 #[test]
 fn two_programs_answer_each_other() {
     let program = build("examples", "counter");
-    let [socket, input] = ["link", "three.pcap"].map(|name| prefix().join(name));
-    let frames = [1, 2, 3].map(|number| frame(number, false));
-    std::fs::write(&input, file(&frames)).expect("a file of frames");
+    let [socket, other] = ["link", "other"].map(place);
     // A socket that a program left there when it ended.
     let _ = std::fs::remove_file(&socket);
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket"));
-    let [one, other] = ["one.pcap", "other.pcap"].map(|name| prefix().join(name));
-    let wire = |out: &Path| format!("link:path={},out={}", socket.display(), out.display());
+    let link = format!("link:path={}", socket.display());
     let mut second = Command::new(&program);
-    let mut second =
-        second.arg("1000000").env("DPA_WIRE", wire(&other)).spawn().expect("a program");
+    second.arg("1000000").env("DPA_WIRE", format!("{link},out={}", other.display()));
+    let mut second = second.spawn().expect("a program");
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let mut first = Command::new(&program);
-    let input = format!("{},in={}", wire(&one), input.display());
-    let said = text(&run(first.arg("50").env("DPA_WIRE", input)).stdout);
+    let frames = [1, 2, 3].map(|number| frame(number, false));
+    let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
     let count: usize = said.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
     assert!(count >= 50, "{said}");
-    for (out, swapped) in [(one, true), (other, false)] {
+    for (sent, swapped) in [(sent, true), (std::fs::read(other).expect("answers"), false)] {
         let right: Vec<_> = (0..45).map(|at| frame(1 + at % 3, swapped)).collect();
-        assert!(std::fs::read(out).expect("answers").starts_with(&file(&right)));
+        assert!(sent.starts_with(&file(&right)));
     }
     let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
@@ -328,16 +312,13 @@ fn two_programs_answer_each_other() {
 #[test]
 fn a_handler_and_a_loop_by_hand_are_timed() {
     let program = build("examples", "rates");
-    let input = prefix().join("repeats.pcap");
-    std::fs::write(&input, file(&[frame(1, false), frame(2, false)])).expect("a file");
-    let output = prefix().join("timed.pcap");
-    let wire = format!("pcap:in={},out={},repeat=1", input.display(), output.display());
-    let ran = run(Command::new(&program).args(["300", "4", "1"]).env("DPA_WIRE", wire));
-    let said = text(&ran.stdout);
+    let frames = [frame(1, false), frame(2, false)];
+    let mut command = Command::new(&program);
+    let command = command.args(["300", "4", "1"]);
+    let (said, errors, answers) = play(command, "pcap:repeat=1", &frames);
     let times: Vec<f64> = said.split_whitespace().flat_map(str::parse).collect();
     assert!(times.len() == 2 && times.iter().all(|&time| time > 0.0), "{said}");
-    assert_eq!(text(&ran.stderr), "");
-    let answers = std::fs::read(&output).expect("answers");
+    assert_eq!(errors, "");
     // The handler goes on while the loop begins.
     let right: Vec<_> = (0..300).map(|at| frame(1 + at % 2, true)).collect();
     assert!(answers.starts_with(&file(&right)), "answers in the file's order");

@@ -2,19 +2,16 @@
 #include "common.h"
 #include "../queues/device.h"
 
-__dpa_rpc__ uint64_t frames(uint64_t argument);
 __dpa_rpc__ uint64_t frames(uint64_t argument)
 {
 	return __atomic_load_n(&((struct counter *)argument)->frames, __ATOMIC_ACQUIRE);
 }
 
-__dpa_rpc__ uint64_t bytes(uint64_t argument);
 __dpa_rpc__ uint64_t bytes(uint64_t argument)
 {
 	return ((struct counter *)argument)->bytes;
 }
 
-__dpa_global__ void count(uint64_t argument);
 __dpa_global__ void count(uint64_t argument)
 {
 	struct counter *counter = (struct counter *)argument;

@@ -2,13 +2,11 @@
 #include "common.h"
 #include "../queues/device.h"
 
-__dpa_rpc__ uint64_t requests(uint64_t argument);
 __dpa_rpc__ uint64_t requests(uint64_t argument)
 {
 	return __atomic_load_n(&((struct keyvalue *)argument)->requests, __ATOMIC_ACQUIRE);
 }
 
-__dpa_rpc__ uint64_t keys(uint64_t argument);
 __dpa_rpc__ uint64_t keys(uint64_t argument)
 {
 	return ((struct keyvalue *)argument)->keys;
@@ -52,7 +50,6 @@ static enum answer answer(struct keyvalue *keyvalue, struct request *request, ui
 	}
 }
 
-__dpa_global__ void serve(uint64_t argument);
 __dpa_global__ void serve(uint64_t argument)
 {
 	struct keyvalue *keyvalue = (struct keyvalue *)argument;

@@ -20,7 +20,6 @@ static void answer(struct rates *rates)
 	}
 }
 
-__dpa_global__ void as_handler(uint64_t argument);
 __dpa_global__ void as_handler(uint64_t argument)
 {
 	answer((struct rates *)argument);
@@ -28,7 +27,6 @@ __dpa_global__ void as_handler(uint64_t argument)
 }
 
 /* The same by hand, without activations. */
-__dpa_rpc__ uint64_t by_hand(uint64_t argument);
 __dpa_rpc__ uint64_t by_hand(uint64_t argument)
 {
 	struct rates *rates = (struct rates *)argument;
@@ -38,14 +36,12 @@ __dpa_rpc__ uint64_t by_hand(uint64_t argument)
 	return rates->took;
 }
 
-__dpa_rpc__ uint64_t new_round(uint64_t argument);
 __dpa_rpc__ uint64_t new_round(uint64_t argument)
 {
 	((struct rates *)argument)->frames = ((struct rates *)argument)->took = 0;
 	return 0;
 }
 
-__dpa_rpc__ uint64_t took(uint64_t argument);
 __dpa_rpc__ uint64_t took(uint64_t argument)
 {
 	return __atomic_load_n(&((struct rates *)argument)->took, __ATOMIC_ACQUIRE);

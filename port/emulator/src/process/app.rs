@@ -17,30 +17,30 @@ pub(crate) struct App {
 
 #[repr(C)]
 struct AppAttributes {
-    name: *const c_char,
+    name: Text,
     bytes: *const u8,
     length: usize,
-    signature: *const c_char,
+    signature: Text,
 }
 
 #[repr(C)]
 struct Selection {
-    name: *const c_char,
+    name: Text,
     model: u32,
     context: *const c_void,
 }
 
-/// A text of the host.
-///
-/// # Safety
-///
-/// `text` is null or ends with 0.
-unsafe fn text<'a>(text: *const c_char) -> Result<&'a CStr, Refusal> {
-    if text.is_null() {
+/// A text as C passes it: null, or one that ends with 0.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Text(*const c_char);
+
+fn text<'a>(text: Text) -> Result<&'a CStr, Refusal> {
+    if text.0.is_null() {
         return Err("no name".into());
     }
-    // SAFETY: not null, and the caller's promise.
-    let text = unsafe { CStr::from_ptr(text) };
+    // SAFETY: not null, and so a text, which the host keeps during the call.
+    let text = unsafe { CStr::from_ptr(text.0) };
     if text.to_bytes().len() > NAME_BYTES {
         return Err(format!("a name of more than {NAME_BYTES} bytes").into());
     }
@@ -66,11 +66,11 @@ pub(crate) fn stub(stub: *const c_void) -> Result<(Arc<App>, String), Refusal> {
 /// What the constructors that dpacc makes call.
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_register(
-    name: *const c_char,
+    name: Text,
     image: *const u8,
     length: usize,
     count: usize,
-    names: *const *const c_char,
+    names: *const Text,
     stubs: *const *const c_void,
     app: Given<Handle>,
 ) {
@@ -84,8 +84,7 @@ extern "C" fn dpa_emulator_register(
         let (number, made) = add(name, bytes)?;
         let mut objects = machine().objects();
         for (&name, &stub) in names.iter().zip(stubs) {
-            // SAFETY: as above.
-            let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+            let name = text(name)?.to_string_lossy().into_owned();
             objects.stubs.insert(stub as usize, (Arc::clone(&made), name));
         }
         put(app, Kind::App.handle(number))
@@ -96,8 +95,7 @@ extern "C" fn dpa_emulator_register(
 extern "C" fn flexio_app_create(attr: Given<AppAttributes>, app: Given<Handle>) -> i32 {
     host("flexio_app_create", || {
         let attr = attributes(attr)?;
-        // SAFETY: as above, for the name.
-        let name = unsafe { text(attr.name)? };
+        let name = text(attr.name)?;
         if attr.bytes.is_null() {
             return Err("no device part".into());
         }
@@ -121,8 +119,7 @@ destroyers! { flexio_app_destroy: App => destroy; }
 extern "C" fn flexio_app_get(attr: Given<Selection>, app: Given<Handle>) -> i32 {
     host("flexio_app_get", || {
         let attr = attributes(attr)?;
-        // SAFETY: as above, for the name.
-        let name = unsafe { text(attr.name)? };
+        let name = text(attr.name)?;
         let objects = machine().objects();
         let found = objects.apps.iter().find(|(_, app)| app.name.as_c_str() == name);
         let (number, _) = found.ok_or_else(|| format!("no program {}", name.to_string_lossy()))?;
@@ -155,11 +152,10 @@ extern "C" fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) ->
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: Given<Handle>) -> i32 {
+extern "C" fn flexio_func_register(app: Handle, name: Text, stub: Given<Handle>) -> i32 {
     host("flexio_func_register", || {
         let app = find(app)?;
-        // SAFETY: the API's contract: a text.
-        let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+        let name = text(name)?.to_string_lossy().into_owned();
         let mut objects = machine().objects();
         objects.functions += 1;
         let made = Kind::Function.handle(objects.functions);
@@ -171,16 +167,15 @@ extern "C" fn flexio_func_register(app: Handle, name: *const c_char, stub: Given
 #[unsafe(no_mangle)]
 extern "C" fn flexio_func_pup_register(
     app: Handle,
-    name: *const c_char,
-    _pack_name: *const c_char,
+    name: Text,
+    _pack_name: Text,
     stub: *const c_void,
     _bytes: usize,
     _pack: *const c_void,
 ) -> i32 {
     host("flexio_func_pup_register", || {
         let app = find(app)?;
-        // SAFETY: the API's contract: a text.
-        let name = unsafe { text(name)? }.to_string_lossy().into_owned();
+        let name = text(name)?.to_string_lossy().into_owned();
         machine().objects().stubs.insert(stub as usize, (app, name));
         Ok(())
     })

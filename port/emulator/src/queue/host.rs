@@ -150,7 +150,7 @@ fn create(
 
 /// Adds a work queue that the caller's attributes describe.
 fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
-    if queue.is_null() {
+    if queue.pointer().is_null() {
         return Err("no place for the result".into());
     }
     let mut guard = machine().nic();

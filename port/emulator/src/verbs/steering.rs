@@ -2,7 +2,7 @@
 
 use crate::handle::Kind;
 use crate::machine::machine;
-use crate::status::{Refusal, value};
+use crate::status::{Given, Refusal, given, value};
 use std::ffi::{c_int, c_void};
 
 /// Bytes of a key, and tables that a frame passes at most.
@@ -127,24 +127,17 @@ fn make<T>(thing: T) -> *mut T {
     Box::into_raw(Box::new(thing))
 }
 
-/// # Safety
-///
-/// `thing` is null or what `make` made.
-unsafe fn look<'a, T>(thing: *const T) -> Result<&'a T, Refusal> {
-    // SAFETY: the caller's promise.
-    unsafe { thing.as_ref() }.ok_or_else(|| "a null pointer".into())
+fn look<'a, T>(thing: Given<T>) -> Result<&'a T, Refusal> {
+    given(thing).ok_or_else(|| "a null pointer".into())
 }
 
-/// # Safety
-///
-/// `parameters` is null or a length and that many bytes.
-unsafe fn bytes(parameters: *const u64) -> Result<[u8; KEY], Refusal> {
-    // SAFETY: the caller's promise.
-    let length = *unsafe { look(parameters)? } as usize;
+/// A length, and that many bytes of a key.
+fn bytes(parameters: Given<u64>) -> Result<[u8; KEY], Refusal> {
+    let length = *look(parameters)? as usize;
     let mut key = [0; KEY];
-    // SAFETY: as above.
-    let found =
-        unsafe { std::slice::from_raw_parts(parameters.add(1).cast::<u8>(), length.min(KEY)) };
+    let begin = parameters.pointer().wrapping_add(1).cast::<u8>();
+    // SAFETY: as many bytes follow the length, by the API's contract.
+    let found = unsafe { std::slice::from_raw_parts(begin, length.min(KEY)) };
     key[..found.len()].copy_from_slice(found);
     Ok(key)
 }
@@ -161,10 +154,9 @@ extern "C" fn mlx5dv_dr_domain_create(context: *const c_void, kind: u32) -> *mut
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_table_create(domain: *const Domain, level: u32) -> *mut Table {
+extern "C" fn mlx5dv_dr_table_create(domain: Given<Domain>, level: u32) -> *mut Table {
     value("mlx5dv_dr_table_create", std::ptr::null_mut(), || {
-        // SAFETY: a domain of the host's.
-        let direction = unsafe { look(domain)? }.direction;
+        let direction = look(domain)?.direction;
         let mut nic = machine().nic();
         nic.steering.numbers += 1;
         Ok(make(Table { direction, level, number: nic.steering.numbers }))
@@ -173,14 +165,13 @@ extern "C" fn mlx5dv_dr_table_create(domain: *const Domain, level: u32) -> *mut 
 
 #[unsafe(no_mangle)]
 extern "C" fn mlx5dv_dr_matcher_create(
-    table: *const Table,
+    table: Given<Table>,
     priority: u16,
     criteria: u8,
-    mask: *const u64,
+    mask: Given<u64>,
 ) -> *mut Matcher {
     value("mlx5dv_dr_matcher_create", std::ptr::null_mut(), || {
-        // SAFETY: a table and parameters of the host's.
-        let (table, mask) = unsafe { (look(table)?, bytes(mask)?) };
+        let (table, mask) = (look(table)?, bytes(mask)?);
         if criteria > 1 {
             return Err(format!("criteria {criteria:#x}: only outer headers are emulated").into());
         }
@@ -197,10 +188,9 @@ extern "C" fn mlx5dv_dr_action_create_dest_devx_tir(tir: *const c_void) -> *mut 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_action_create_dest_table(table: *const Table) -> *mut Action {
+extern "C" fn mlx5dv_dr_action_create_dest_table(table: Given<Table>) -> *mut Action {
     value("mlx5dv_dr_action_create_dest_table", std::ptr::null_mut(), || {
-        // SAFETY: a table of the host's.
-        Ok(make(Action::Table(unsafe { look(table)? }.number)))
+        Ok(make(Action::Table(look(table)?.number)))
     })
 }
 
@@ -214,19 +204,17 @@ extern "C" fn mlx5dv_dr_action_create_dest_vport(
 
 #[unsafe(no_mangle)]
 extern "C" fn mlx5dv_dr_rule_create(
-    matcher: *const Matcher,
-    wanted: *const u64,
+    matcher: Given<Matcher>,
+    wanted: Given<u64>,
     count: usize,
-    actions: *const *const Action,
+    actions: Given<Given<Action>>,
 ) -> *mut u32 {
     value("mlx5dv_dr_rule_create", std::ptr::null_mut(), || {
-        // SAFETY: a matcher and parameters of the host's.
-        let (matcher, wanted) = unsafe { (look(matcher)?, bytes(wanted)?) };
+        let (matcher, wanted) = (look(matcher)?, bytes(wanted)?);
         if count != 1 {
             return Err(format!("{count} actions: one is emulated").into());
         }
-        // SAFETY: one action, as the host says.
-        let action = *unsafe { look(*look(actions)?)? };
+        let action = *look(*look(actions)?)?;
         let mut nic = machine().nic();
         if let Action::Queue(queue) = action {
             nic.wqs.get_mut(queue).ok_or_else(|| Kind::Tir.gone())?.rules += 1;

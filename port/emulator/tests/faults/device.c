@@ -186,7 +186,6 @@ CALL(wake)
 }
 
 /* A handler that waits for one word, then for one of two, and returns without a reschedule. */
-__dpa_global__ void waits(uint64_t argument);
 __dpa_global__ void waits(uint64_t argument)
 {
 	volatile uint32_t *go = &((struct shared *)argument)->go;
