@@ -182,7 +182,7 @@ fn whole(found: &Comparison) -> serde_json::Value {
     };
     let [before, after] = found.alone;
     let more = serde_json::json!({
-        "verdicts": Verdict::ALL.map(count).into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        "verdicts": Verdict::ALL.iter().copied().map(count).collect::<std::collections::BTreeMap<_, _>>(),
         "worse_beyond_threshold": found.changes.iter().filter(|change| change.beyond).count(),
         "rows_only_before": before,
         "rows_only_after": after,

@@ -2,19 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dpamatch_vocabulary::choices;
+
 use super::contention::{Torus, contention_s, link_bytes};
 use super::message_list::Message;
 use super::profile::{Place, Profile, Protocol};
 use super::queue::{bound_s, steps_s, third_s};
 use super::transfer::{max_rate_s, node_aware_s, postal_s};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum QueueTerm {
-    /// gamma n^2.
-    Bound,
-    /// gamma n^2 / 3.
-    Third,
-    Steps,
+choices! {
+    /// How the search of the queue is priced.
+    pub enum QueueTerm, by default Steps {
+        /// gamma n^2.
+        Bound = "bound",
+        /// gamma n^2 / 3.
+        Third = "third",
+        /// gamma per step times the steps of the engine.
+        Steps = "steps",
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

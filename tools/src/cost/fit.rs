@@ -20,6 +20,7 @@
 
 use std::io::BufRead;
 
+use dpamatch_vocabulary::choices;
 use serde::{Deserialize, Serialize};
 
 use super::least_squares::{Estimate, Solution, solve};
@@ -91,14 +92,16 @@ pub fn read_csv(input: impl BufRead) -> Result<Vec<Run>, InputError> {
     Ok(runs)
 }
 
-/// The factor of gamma.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Search {
-    /// Counted steps: gamma is a time per step.
-    Steps,
-    /// n^2 in the worst order: gamma is that of the bound.
-    Square,
+choices! {
+    /// The factor of gamma, which is a time per step, or that of the bound.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Search, by default Steps {
+        /// The column steps.
+        Steps = "steps",
+        /// n^2 of the runs in the worst order.
+        Square = "square",
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]

@@ -1,5 +1,7 @@
 //! The messages of a sparse matrix product with rows distributed over processes.
 
+use dpamatch_vocabulary::choices;
+
 use super::message_list::Message;
 use super::sparse::Pattern;
 
@@ -48,13 +50,15 @@ impl Partition {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Product {
-    /// Matrix times vector: 8 bytes for each vector element of another process.
-    Vector,
-    /// Matrix times itself: a whole row of the right matrix for each column of the left, with 12
-    /// bytes per entry and 4 for their number.
-    Matrix,
+choices! {
+    /// A product: of the vector, 8 bytes for each element of another process; of the matrix, a whole
+    /// row for each column of the left one, with 12 bytes per entry and 4 for their number.
+    pub enum Product, by default Vector {
+        /// Matrix times vector.
+        Vector = "vector",
+        /// Matrix times itself.
+        Matrix = "matrix",
+    }
 }
 
 /// The messages by which processes fetch remote operands: one per pair, ordered by receiver and

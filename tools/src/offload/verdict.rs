@@ -2,28 +2,22 @@
 
 use std::fmt;
 
+use dpamatch_vocabulary::choices;
 use serde::Serialize;
 
 use super::{Demand, Host, Range, Service};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The run ends earlier for every value in the cost ranges.
-    Yes,
-    /// The run ends later for every value in the cost ranges.
-    No,
-    /// The difference is too small, or the ranges do not decide.
-    Indifferent,
-}
-
-impl Answer {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::Indifferent => "indifferent",
-        }
+choices! {
+    /// Whether offloading pays.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Answer, by default Indifferent {
+        /// The run ends earlier for every value in the cost ranges.
+        Yes = "yes",
+        /// The run ends later for every value in the cost ranges.
+        No = "no",
+        /// The difference is too small, or the ranges do not decide.
+        Indifferent = "indifferent",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dpamatch_vocabulary::choices;
 use serde_json::{Map, Value};
 
 use super::direction::Better;
@@ -16,31 +17,20 @@ pub struct Rule {
     pub threshold: f64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Verdict {
-    Worse,
-    /// Differs, without a better direction.
-    Changed,
-    Better,
-    /// Measured too few times.
-    Unclear,
-    /// Equal, or the interval contains equality.
-    NoChange,
-}
-
-impl Verdict {
-    /// All verdicts, the most urgent first.
-    pub const ALL: [Self; 5] =
-        [Self::Worse, Self::Changed, Self::Better, Self::Unclear, Self::NoChange];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::Changed => "changed",
-            Self::Better => "better",
-            Self::Unclear => "unclear",
-            Self::NoChange => "no change",
-        }
+choices! {
+    /// What became of a figure, the most urgent first.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Verdict, by default NoChange {
+        /// Differs, in the worse direction.
+        Worse = "worse",
+        /// Differs, without a better direction.
+        Changed = "changed",
+        /// Differs, in the better direction.
+        Better = "better",
+        /// Measured too few times.
+        Unclear = "unclear",
+        /// Equal, or the interval contains equality.
+        NoChange = "no change",
     }
 }
 

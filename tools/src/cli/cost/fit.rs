@@ -5,6 +5,7 @@ use anyhow::Context;
 use dpamatch_tools::cost::fit::{Search, fit, read_csv};
 use dpamatch_tools::cost::{Estimate, Profile};
 
+use super::super::input::{choice, default};
 use super::{BadInput, bad_line, file_or_stdin};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -16,28 +17,17 @@ pub(super) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Data for the fit of gamma
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = SearchArg::Steps)]
-    search: SearchArg,
+    #[arg(long, value_parser = choice::<Search>(), value_name = "WHAT", default_value = default::<Search>())]
+    search: Search,
     /// Write the profile with the fitted parameters into this file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum SearchArg {
-    /// The column steps
-    Steps,
-    /// n^2 of the runs in the worst order
-    Square,
-}
-
 pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
     let (name, input) = file_or_stdin(&args.file)?;
     let runs = read_csv(input).map_err(|error| bad_line(&name, &error))?;
-    let search = match args.search {
-        SearchArg::Steps => Search::Steps,
-        SearchArg::Square => Search::Square,
-    };
+    let search = args.search;
     let fit = fit(&runs, profile, search).map_err(|error| BadInput(format!("{name}: {error}")))?;
     let title = format!(
         "{} runs, {} degrees of freedom, root mean square of the relative errors {:.4}; 95 % confidence.",

@@ -10,6 +10,7 @@ use dpamatch_tools::cost::{
 use dpamatch_tools::trace::OpenOptions;
 
 use super::super::engines;
+use super::super::input::{choice, default};
 use super::super::nic_args::NicArgs;
 use super::super::trace::{CollectivesArgs, bad_input, open};
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, not_counted, us};
@@ -33,8 +34,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "ORDER")]
     posting: Option<PostingArg>,
     /// Term of queue search that is part of the total
-    #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
-    queue: TermArg,
+    #[arg(long, value_parser = choice::<QueueTerm>(), value_name = "TERM", default_value = default::<QueueTerm>())]
+    queue: QueueTerm,
     /// The total of a phase
     #[arg(long, value_enum, value_name = "OF", default_value_t = TotalArg::Slowest)]
     total: TotalArg,
@@ -54,16 +55,6 @@ pub(super) struct Args {
     collectives: CollectivesArgs,
     #[command(flatten)]
     nic: NicArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum TermArg {
-    /// gamma n^2
-    Bound,
-    /// gamma n^2 / 3
-    Third,
-    /// gamma per step times the steps of the engine
-    Steps,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -108,11 +99,6 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     }
     let entry = engines::one(&args.engine)?;
     let (name, list) = args.list()?;
-    let term = match args.queue {
-        TermArg::Bound => QueueTerm::Bound,
-        TermArg::Third => QueueTerm::Third,
-        TermArg::Steps => QueueTerm::Steps,
-    };
     let options = args.nic.options(args.bins);
     let posting =
         args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
@@ -139,8 +125,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
             steps_by_rank(entry, &options, &phase.messages, posting).map_err(not_counted)?;
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
         let total = match args.total {
-            TotalArg::Slowest => cost.split(term),
-            TotalArg::Sum => cost.sum(term),
+            TotalArg::Slowest => cost.split(args.queue),
+            TotalArg::Sum => cost.sum(args.queue),
         };
         sum.then(&total);
         all += phase.messages.len();

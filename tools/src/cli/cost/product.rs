@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::EngineOptions;
 use dpamatch_tools::cost::matrix_market::read;
@@ -13,6 +12,7 @@ use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
 use super::super::engines;
+use super::super::input::choice;
 use super::{BadInput, PostingArg, bad_line, file_or_stdin, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -34,8 +34,8 @@ pub(super) struct Spread {
     #[arg(long, value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(super) processes: u32,
     /// The product
-    #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',', default_values_t = [ProductArg::Vector, ProductArg::Matrix])]
-    pub(super) product: Vec<ProductArg>,
+    #[arg(long, value_parser = choice::<Product>(), value_name = "WHAT,..", value_delimiter = ',', default_value = "vector,matrix")]
+    pub(super) product: Vec<Product>,
     /// Engines that count the steps
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "list,bins", value_parser = engines::any(&["all"]))]
     engine: Vec<String>,
@@ -48,23 +48,6 @@ pub(super) struct Spread {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum ProductArg {
-    /// Matrix times vector
-    Vector,
-    /// Matrix times itself
-    Matrix,
-}
-
-impl ProductArg {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Vector => "vector",
-            Self::Matrix => "matrix",
-        }
-    }
 }
 
 /// The cost of a product, by each way of counting the search.
@@ -88,12 +71,8 @@ impl Spread {
         label: &str,
         pattern: &Pattern,
         partition: &Partition,
-        product: ProductArg,
+        product: Product,
     ) -> anyhow::Result<ProductCost> {
-        let product = match product {
-            ProductArg::Vector => Product::Vector,
-            ProductArg::Matrix => Product::Matrix,
-        };
         let messages = messages(pattern, partition, product);
         let options = EngineOptions { bins: self.bins, threads: false, ..EngineOptions::default() };
         let bound = PhaseCost::of(profile, partition.processes(), &messages, None, None);
@@ -199,7 +178,7 @@ pub(super) fn run(
     }
     let partition = Partition::even(pattern.rows, spread.processes);
     let cost =
-        |&product: &ProductArg| spread.cost(profile, product.name(), &pattern, &partition, product);
+        |&product: &Product| spread.cost(profile, product.name(), &pattern, &partition, product);
     let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = out {
         folder(path)?;

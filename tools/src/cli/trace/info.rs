@@ -88,7 +88,7 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     }
     let total = sum.calls.total();
     let mut classes = Table::new("classes", "\nCalls by class", ["class", "calls", "%"]);
-    for class in Class::ALL {
+    for &class in Class::ALL {
         let calls = sum.calls.of_class(class);
         let share = 100.0 * calls as f64 / total.max(1) as f64;
         classes.push([class.name().into(), calls.into(), share.into()]);
@@ -117,8 +117,9 @@ fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
     };
     let formats = sum.formats.iter();
     let formats = formats.map(|(format, ranks)| json!({ "format": format, "ranks": ranks }));
-    let classes = Class::ALL
-        .map(|class| json!({ "class": class.name(), "calls": sum.calls.of_class(class) }));
+    let class =
+        |&class: &Class| json!({ "class": class.name(), "calls": sum.calls.of_class(class) });
+    let classes = Class::ALL.iter().map(class);
     json!({
         "processes": processes,
         "hostname": hostname,
@@ -127,7 +128,7 @@ fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
         "ranks": trace.ranks().iter().map(|rank| rank.get()).collect::<Vec<_>>(),
         "formats": formats.collect::<Vec<_>>(),
         "calls": sum.calls.total(),
-        "by_class": classes,
+        "by_class": classes.collect::<Vec<_>>(),
         "by_function": counts(&sum.calls),
         "called": (sum.footers > 0).then(|| counts(&sum.called)),
         "left_out": (sum.footers > 0).then(|| counts(&sum.ignored)),

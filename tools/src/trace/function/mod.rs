@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use dpamatch_vocabulary::choices;
+
 mod field;
 mod recipe;
 mod table;
@@ -9,34 +11,21 @@ mod table;
 pub use field::Field;
 pub(super) use recipe::Recipe;
 
-/// The class of a function for call shares (paper, Figure 6; O32).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Class {
-    /// Sends a message or posts a receive, or both. This includes starting a persistent request,
-    /// but not creating one.
-    P2p,
-    /// Moves data among all processes of a communicator, or synchronises them.
-    Collective,
-    /// Accesses another process's window, or opens, closes or synchronises one.
-    OneSided,
-    /// Completes requests or looks for messages: wait, test and probe families.
-    Progress,
-    /// Everything else: communicators, datatypes, files, time.
-    Other,
-}
-
-impl Class {
-    pub const ALL: [Self; 5] =
-        [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P2p => "p2p",
-            Self::Collective => "collective",
-            Self::OneSided => "one-sided",
-            Self::Progress => "progress",
-            Self::Other => "other",
-        }
+choices! {
+    /// The class of a function for call shares (paper, Figure 6; O32).
+    #[derive(Hash, PartialOrd, Ord)]
+    pub enum Class, by default Other {
+        /// Sends a message or posts a receive, or both. This includes starting a persistent
+        /// request, but not creating one.
+        P2p = "p2p",
+        /// Moves data among all processes of a communicator, or synchronises them.
+        Collective = "collective",
+        /// Accesses another process's window, or opens, closes or synchronises one.
+        OneSided = "one-sided",
+        /// Completes requests or looks for messages: wait, test and probe families.
+        Progress = "progress",
+        /// Everything else: communicators, datatypes, files, time.
+        Other = "other",
     }
 }
 
