@@ -11,6 +11,7 @@ use super::stats::Requests;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint, Sink};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
+use crate::matcher::Carried;
 use crate::wire::{
     Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
     scatter,
@@ -28,6 +29,14 @@ pub(crate) const CROWD: usize = 1024;
 
 /// Callers accepted in one poll.
 const ACCEPTS_MAX: usize = 64;
+
+/// A record of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming {
+    pub(super) connection: usize,
+    pub(super) record: Record,
+    pub(super) bytes: Bytes,
+}
 
 /// What a poll found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -267,17 +276,14 @@ impl Endpoint {
     #[inline(never)]
     fn read_any(&mut self, common: &mut Common, index: usize) -> Option<()> {
         let link = &mut self.connections[index].link;
-        let handled = if let Some(record) = link.next_short() {
-            let outside = Bytes { start: std::ptr::null(), length: 0 };
-            self.arrive(common, index, record, outside)
-        } else {
-            match link.next() {
-                Ok(None) => return None,
-                Ok(Some((record, bytes))) => self.handle(common, index, record, bytes),
-                Err(error) => {
-                    self.lose(common, index, error);
-                    return None;
-                }
+        let handled = match link.next() {
+            Ok(None) => return None,
+            Ok(Some((record, bytes))) => {
+                self.handle(common, Incoming { connection: index, record, bytes })
+            }
+            Err(error) => {
+                self.lose(common, index, error);
+                return None;
             }
         };
         if handled.is_none() {
@@ -297,15 +303,10 @@ impl Endpoint {
 
     /// Handles one record. `None`: it breaks the rules.
     #[inline(never)]
-    fn handle(
-        &mut self,
-        common: &mut Common,
-        connection: usize,
-        record: Record,
-        bytes: Bytes,
-    ) -> Option<()> {
+    fn handle(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
+        let Incoming { connection, record, .. } = incoming;
         match record.kind {
-            Kind::Eager | Kind::Rendezvous => self.arrive(common, connection, record, bytes)?,
+            Kind::Eager | Kind::Rendezvous => self.arrive(common, incoming)?,
             Kind::Fin => self.finished(common, connection, &record)?,
             Kind::Pull => {
                 let sending = usize::try_from(record.cookie).ok()?;
@@ -319,25 +320,23 @@ impl Endpoint {
                 let source = Source::Sending { sending };
                 self.pushes.push_back(Push { connection, token, source, sent: 0, length });
             }
-            Kind::Data => self.piece(common, connection, record, bytes)?,
-            Kind::Write | Kind::WriteLong | Kind::Read => {
-                self.remote(common, connection, record, bytes)?;
-            }
+            Kind::Data => self.piece(common, incoming)?,
+            Kind::Write | Kind::WriteLong | Kind::Read => self.remote(common, incoming)?,
             // Read by the link.
             Kind::Wrap | Kind::Long => return None,
         }
         Some(())
     }
 
+    /// The message of a record that came after so many others. `None`: it breaks the rules.
     #[inline(always)]
-    fn arrive(
-        &mut self,
-        common: &mut Common,
-        connection: usize,
-        record: Record,
-        bytes: Bytes,
-    ) -> Option<()> {
-        let peer = self.connections[connection].peer;
+    pub(super) fn message(
+        &self,
+        incoming: Incoming,
+        carried: Carried,
+        number: u64,
+    ) -> Option<Arrived> {
+        let Incoming { connection, record, bytes } = incoming;
         let (length, body) = if record.kind == Kind::Rendezvous {
             let [length, address, _] = record.body;
             (usize::try_from(length).ok()?, Body::Remote { address })
@@ -352,24 +351,31 @@ impl Endpoint {
         if matches!(body, Body::Remote { .. }) && !waits {
             return None;
         }
-        let tagged = record.flags & flag::TAGGED != 0;
-        let by_rule = if tagged { self.carried(record.tag, peer).ok() } else { None };
-        let has_rule = by_rule.is_some();
-        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
-        let in_link = matches!(body, Body::InLink(_));
-        let message = Arrived {
+        Some(Arrived {
             connection,
-            peer,
-            tagged,
+            peer: self.connections[connection].peer,
+            tagged: record.flags & flag::TAGGED != 0,
             carried,
             data: (record.flags & flag::DATA != 0).then_some(record.data),
             length,
             body,
             cookie: waits.then_some(record.cookie),
-            number: self.messages_ever,
+            number,
             waiting: true,
             since_ms: 0,
-        };
+        })
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
+        let Incoming { connection, record, .. } = incoming;
+        let peer = self.connections[connection].peer;
+        let tagged = record.flags & flag::TAGGED != 0;
+        let by_rule = if tagged { self.carried(record.tag, peer).ok() } else { None };
+        let has_rule = by_rule.is_some();
+        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
+        let message = self.message(incoming, carried, self.messages_ever)?;
+        let in_link = matches!(message.body, Body::InLink(_));
         self.messages_ever += 1;
         let key = self.messages.insert(message);
         if in_link {
@@ -408,13 +414,8 @@ impl Endpoint {
     }
 
     /// Takes a piece of data that this side requested.
-    fn piece(
-        &mut self,
-        common: &mut Common,
-        connection: usize,
-        record: Record,
-        bytes: Bytes,
-    ) -> Option<()> {
+    fn piece(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
+        let Incoming { connection, record, bytes } = incoming;
         let key = usize::try_from(record.cookie).ok()?;
         let transfer = self.transfers.get_mut(key)?;
         let fits = bytes.length <= transfer.wanted - transfer.got;

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::connections::OUTSTANDING_MAX;
+use super::progress::Incoming;
 use super::tables::{Buffers, Sending, Source, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
@@ -12,7 +13,7 @@ use crate::bindings::{
     FI_RMA, FI_WRITE, IoVec,
 };
 use crate::endpoint::tables::Push;
-use crate::wire::{Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, scatter};
+use crate::wire::{EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, scatter};
 
 /// Registered memory. A transfer refers to the registration itself, which ends when the program
 /// closes it. By then the key may name other memory.
@@ -133,13 +134,8 @@ impl Endpoint {
     }
 
     /// Handles a peer's read or write. `None`: the record breaks the rules.
-    pub(super) fn remote(
-        &mut self,
-        common: &mut Common,
-        connection: usize,
-        record: Record,
-        bytes: Bytes,
-    ) -> Option<()> {
+    pub(super) fn remote(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
+        let Incoming { connection, record, bytes } = incoming;
         if self.connections[connection].moving >= OUTSTANDING_MAX {
             return None;
         }

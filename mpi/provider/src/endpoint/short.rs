@@ -11,7 +11,8 @@ use dpamatch_vocabulary::Envelope;
 
 use super::connections::Connection;
 use super::log::{Entry, Log};
-use super::tables::{Arrived, Body, Buffers, Post, rank_of};
+use super::progress::Incoming;
+use super::tables::{Buffers, Post, rank_of};
 use super::usage::Usage;
 use super::{Common, Completion, Endpoint, From, Sink};
 use crate::bindings::{CqTaggedEntry, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
@@ -102,25 +103,10 @@ impl Endpoint {
             let buffer = match post.buffers {
                 Buffers::One(buffer) if length <= buffer.iov_len => buffer.iov_base,
                 _ => {
-                    let (lines, outside, body) =
-                        (message.lines(), message.outside(), message.body());
-                    let message = Arrived {
-                        connection: index,
-                        peer,
-                        tagged: true,
-                        carried: carried(),
-                        data,
-                        length,
-                        body: match outside.length {
-                            0 => Body::Inline(body),
-                            _ => Body::InLink(outside),
-                        },
-                        cookie: None,
-                        number: number(),
-                        waiting: true,
-                        since_ms: 0,
-                    };
-                    odd = Some((key as usize, message));
+                    let (record, bytes, lines) =
+                        (message.record(), message.outside(), message.lines());
+                    let incoming = Incoming { connection: index, record, bytes };
+                    odd = Some((key as usize, incoming, carried()));
                     ring.pass(lines);
                     break;
                 }
@@ -157,20 +143,28 @@ impl Endpoint {
         self.messages_ever += taken;
         self.count_left(taken);
         self.totals.received += taken - u64::from(odd.is_some());
-        if let Some((recv, message)) = odd {
+        if let Some((recv, incoming, carried)) = odd {
             // Its completion goes to the queue, and so do later ones.
             sink.close();
-            self.deliver_odd(common, recv, message);
+            self.deliver_odd(common, recv, incoming, carried);
         }
         taken
     }
 
-    /// Delivers a matched message that does not fit, or goes to several buffers.
+    /// Delivers the message that came last, which does not fit or goes to several buffers.
     #[cold]
     #[inline(never)]
-    fn deliver_odd(&mut self, common: &mut Common, recv: usize, message: Arrived) {
-        let msg = self.messages.insert(message);
-        self.deliver(common, recv, msg);
+    fn deliver_odd(
+        &mut self,
+        common: &mut Common,
+        recv: usize,
+        incoming: Incoming,
+        carried: Carried,
+    ) {
+        if let Some(message) = self.message(incoming, carried, self.messages_ever - 1) {
+            let msg = self.messages.insert(message);
+            self.deliver(common, recv, msg);
+        }
     }
 }
 

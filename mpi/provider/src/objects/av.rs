@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::{Object, common_ops, eq, fid};
+use super::{Object, common_ops, eq, fid, put_text};
 use crate::bindings::*;
 use crate::endpoint::Vector;
 use crate::wire::Address;
@@ -165,12 +165,7 @@ unsafe extern "C" fn straddr(
             Some(address) => format!("dpamatch://{:032x}", address.identity),
             None => "no address of dpamatch".to_owned(),
         };
-        let room = *length;
-        if room > 0 {
-            let count = text.len().min(room - 1);
-            buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), count);
-            buffer.add(count).write(0);
-        }
+        put_text(text.as_bytes(), buffer, *length);
         *length = text.len() + 1;
     }
     buffer

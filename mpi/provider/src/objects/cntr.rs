@@ -62,38 +62,32 @@ unsafe fn look<R>(counter: *mut FidCntr, inside: impl FnOnce(&mut Counter) -> R)
     })
 }
 
-unsafe extern "C" fn read(counter: *mut FidCntr) -> u64 {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.value) }
+/// Operations that read a number of the counter, and operations that change one.
+macro_rules! numbers {
+    ($($read:ident, $add:ident, $set:ident: $number:ident;)*) => {$(
+        unsafe extern "C" fn $read(counter: *mut FidCntr) -> u64 {
+            // SAFETY: see `objects`.
+            unsafe { look(counter, |counter| counter.$number) }
+        }
+
+        unsafe extern "C" fn $add(counter: *mut FidCntr, value: u64) -> c_int {
+            let add = |counter: &mut Counter| counter.$number = counter.$number.wrapping_add(value);
+            // SAFETY: see `objects`.
+            unsafe { look(counter, add) };
+            0
+        }
+
+        unsafe extern "C" fn $set(counter: *mut FidCntr, value: u64) -> c_int {
+            // SAFETY: see `objects`.
+            unsafe { look(counter, |counter| counter.$number = value) };
+            0
+        }
+    )*};
 }
 
-unsafe extern "C" fn readerr(counter: *mut FidCntr) -> u64 {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.errors) }
-}
-
-unsafe extern "C" fn add(counter: *mut FidCntr, value: u64) -> c_int {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.value = counter.value.wrapping_add(value)) };
-    0
-}
-
-unsafe extern "C" fn set(counter: *mut FidCntr, value: u64) -> c_int {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.value = value) };
-    0
-}
-
-unsafe extern "C" fn adderr(counter: *mut FidCntr, value: u64) -> c_int {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.errors = counter.errors.wrapping_add(value)) };
-    0
-}
-
-unsafe extern "C" fn seterr(counter: *mut FidCntr, value: u64) -> c_int {
-    // SAFETY: see `objects`.
-    unsafe { look(counter, |counter| counter.errors = value) };
-    0
+numbers! {
+    read, add, set: value;
+    readerr, adderr, seterr: errors;
 }
 
 unsafe extern "C" fn wait(counter: *mut FidCntr, threshold: u64, timeout: c_int) -> c_int {

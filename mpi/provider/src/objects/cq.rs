@@ -1,14 +1,14 @@
 //! Completion queues. Reading one makes progress for the endpoints that are bound to it.
 
 use std::collections::VecDeque;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 
-use super::{Object, common_ops, eq::deadline, error_text, fid};
+use super::{Object, common_ops, eq::deadline, fid, strerror};
 use crate::bindings::*;
 use crate::endpoint::{Common, Endpoint, Found, Queue, Sink, State};
 
@@ -307,15 +307,4 @@ unsafe extern "C" fn signal(queue: *mut FidCq) -> c_int {
     unsafe { Object::<FidCq>::of(queue) }
         .enter(|state, index| state.common.queues[index].signalled = true);
     0
-}
-
-unsafe extern "C" fn strerror(
-    _: *mut FidCq,
-    error: c_int,
-    _: *const c_void,
-    buffer: *mut c_char,
-    length: usize,
-) -> *const c_char {
-    // SAFETY: the program's buffer.
-    unsafe { error_text(error, buffer, length) }
 }

@@ -1,11 +1,11 @@
 //! Event queues: events of address vectors and of the program itself.
 
 use std::collections::VecDeque;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{common_ops, error_text, fid};
+use super::{common_ops, fid, strerror};
 use crate::bindings::*;
 
 /// The queued events in order, each with its bytes.
@@ -164,15 +164,4 @@ unsafe extern "C" fn sread(
 pub(super) fn deadline(timeout: c_int) -> Option<Instant> {
     let timeout = u64::try_from(timeout).ok()?;
     Some(Instant::now() + Duration::from_millis(timeout))
-}
-
-unsafe extern "C" fn strerror(
-    _: *mut FidEq,
-    error: c_int,
-    _: *const c_void,
-    buffer: *mut c_char,
-    length: usize,
-) -> *const c_char {
-    // SAFETY: the program's buffer.
-    unsafe { error_text(error, buffer, length) }
 }

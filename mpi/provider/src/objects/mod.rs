@@ -114,11 +114,14 @@ const fn common_ops(close: unsafe extern "C" fn(*mut Fid) -> c_int) -> Ops {
     }
 }
 
-/// The text of an error number.
-///
-/// # Safety
-/// `buffer` has `length` bytes, or is null.
-unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const c_char {
+/// The text of an error number of a queue. The buffer has `length` bytes, or is null.
+unsafe extern "C" fn strerror<Queue>(
+    _: *mut Queue,
+    error: c_int,
+    _: *const c_void,
+    buffer: *mut c_char,
+    length: usize,
+) -> *const c_char {
     let text: &std::ffi::CStr = match error {
         FI_ETRUNC => c"message longer than the receive's buffer",
         FI_ECANCELED => c"receive cancelled",
@@ -127,16 +130,26 @@ unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const
         FI_EACCES => c"memory not registered for this access",
         _ => c"error",
     };
-    if !buffer.is_null() && length > 0 {
-        let bytes = text.to_bytes();
-        let count = bytes.len().min(length - 1);
+    if !buffer.is_null() {
+        // SAFETY: the program's buffer.
+        unsafe { put_text(text.to_bytes(), buffer, length) };
+    }
+    text.as_ptr()
+}
+
+/// Puts as much of a text into the buffer as fits before a zero.
+///
+/// # Safety
+/// The buffer has `length` bytes.
+unsafe fn put_text(text: &[u8], buffer: *mut c_char, length: usize) {
+    if length > 0 {
+        let count = text.len().min(length - 1);
         // SAFETY: `count` bytes and the zero after them fit in the buffer.
         unsafe {
-            buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), count);
+            buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), count);
             buffer.add(count).write(0);
         }
     }
-    text.as_ptr()
 }
 
 /// Enters a domain.

@@ -304,16 +304,6 @@ impl Link {
         matches!(self, Self::Shm(link) if !link.ready() && !link.ended)
     }
 
-    /// The next record if it is short and in shared memory: the common case of
-    /// [`next`](Self::next), inlined into the caller.
-    #[inline(always)]
-    pub(crate) fn next_short(&mut self) -> Option<Record> {
-        match self {
-            Self::Shm(link) => link.into.next_short(),
-            Self::Tcp(_) => None,
-        }
-    }
-
     /// The ring of a connection in shared memory.
     #[inline(always)]
     pub(crate) fn ring(&mut self) -> Option<&mut RingReceiver> {

@@ -338,30 +338,18 @@ impl RingReceiver {
         self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
     }
 
-    /// The next record, not passed yet, if it is a message with its payload in the head.
-    #[inline(always)]
-    fn peek_short(&self) -> Option<Short<'_>> {
-        self.peek(0xff, Kind::Eager as u64, INLINE)
-    }
-
-    /// Works like `peek_short`, for tagged messages of any length in the ring for whose end the
-    /// sender does not wait.
+    /// The next record, not passed yet, if it is a tagged message with its data in this ring for
+    /// whose end the sender does not wait.
     #[inline(always)]
     pub(crate) fn peek_plain(&self) -> Option<Short<'_>> {
-        let flags = u64::from(flag::TAGGED | flag::ACK) << 8;
-        self.peek(flags | 0xff, u64::from(flag::TAGGED) << 8 | Kind::Eager as u64, EAGER_MAX)
-    }
-
-    /// The next record if it has up to `most` bytes, and these bits in its first word.
-    #[inline(always)]
-    fn peek(&self, mask: u64, bits: u64, most: usize) -> Option<Short<'_>> {
         let [stamp, first, tag, ..] = self.place.words(self.head);
         if stamp.load(Ordering::Acquire) != self.head + 1 {
             return None;
         }
         let first = first.load(Ordering::Relaxed);
         let (flags, bytes) = ((first >> 8) as u8, (first >> 32) as usize);
-        if first & mask != bits || bytes > most {
+        let plain = u64::from(flag::TAGGED) << 8 | Kind::Eager as u64;
+        if first & (u64::from(flag::ACK) << 8 | plain | 0xff) != plain || bytes > EAGER_MAX {
             return None;
         }
         if bytes > INLINE && lines_of(bytes) > self.place.rest(self.head) {
@@ -371,21 +359,12 @@ impl RingReceiver {
         Some(Short { flags, bytes, tag, line, ring: PhantomData })
     }
 
-    /// Passes the record of that many lines that `peek_short` or [`peek_plain`](Self::peek_plain)
-    /// gave.
+    /// Passes the record of that many lines that [`peek_plain`](Self::peek_plain) gave.
     #[inline(always)]
     pub(crate) fn pass(&mut self, lines: u64) {
         self.head += lines;
         // The sender has written it or will soon: prefetch it while this one is handled.
         prefetch(self.place.line(self.head + 1));
-    }
-
-    /// The next record if it is a message with its payload in the head.
-    #[inline(always)]
-    pub(super) fn next_short(&mut self) -> Option<Record> {
-        let record = self.peek_short()?.record();
-        self.pass(1);
-        Some(record)
     }
 
     /// The next record; its payload lies in the ring until [`release`](Self::release).

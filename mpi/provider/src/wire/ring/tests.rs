@@ -65,13 +65,17 @@ fn either_way(
     unsafe { sender.put(record, &list(payload), 0) }
 }
 
-/// Takes the next record, by the shorter path if `wanted` and possible. Both paths give the same
-/// record.
+/// Takes the next record, as a message that is read where it lies if `wanted` and possible. Both
+/// ways give the same record.
 fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Bytes)>, Broken> {
     let mut twin = RingReceiver { place: receiver.place, head: receiver.head, released: 0 };
-    if wanted && let Some(record) = receiver.next_short() {
-        let (same, bytes) = twin.next().expect("sound").expect("a record");
-        assert_eq!((record, 0, receiver.head), (same, bytes.length, twin.head));
+    let plain = receiver.peek_plain().filter(|_| wanted);
+    if let Some((record, bytes, lines)) =
+        plain.map(|plain| (plain.record(), plain.outside(), plain.lines()))
+    {
+        receiver.pass(lines);
+        let (same, other) = twin.next().expect("sound").expect("a record");
+        assert_eq!((record, bytes.length, receiver.head), (same, other.length, twin.head));
         return Ok(Some((record, bytes)));
     }
     assert_eq!(receiver.head, twin.head, "nothing was taken");
