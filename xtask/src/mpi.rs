@@ -231,16 +231,9 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
         let what = format!("exchange, {processes} processes");
         table.add(what, library.name, || job(processes).checked());
     }
-    for option in [
-        "HANDLERS=1",
-        "HANDLERS=256",
-        "WORKERS=1",
-        "FAST_PATH=off",
-        "RECEIVES=4",
-        "COMMUNICATORS=1",
-        "READ_PEERS=off",
-        "RING_LINES=512",
-    ] {
+    let options = "HANDLERS=1 HANDLERS=256 WORKERS=1 FAST_PATH=off RECEIVES=4 COMMUNICATORS=1 \
+                   READ_PEERS=off RING_LINES=512";
+    for option in options.split(' ') {
         table.add(format!("exchange, {option}"), library.name, || job(3).option(option).checked());
     }
     for engine in tools.engines()? {

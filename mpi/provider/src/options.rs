@@ -1,7 +1,6 @@
 //! The environment's options: the command line's names in capitals with the prefix `DPAMATCH_`.
 
 use std::env;
-use std::fmt;
 use std::path::PathBuf;
 
 use dpa_model::{NicConfig, Options};
@@ -36,24 +35,11 @@ pub(crate) struct ProviderOptions {
     pub(crate) keep_off: Vec<String>,
 }
 
-/// A variable with an invalid value.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct BadOption {
-    name: &'static str,
-    value: String,
-    expected: String,
-}
-
-impl fmt::Display for BadOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DPAMATCH_{}={}: expected {}", self.name, self.value, self.expected)
-    }
-}
-
 /// Reads variables and keeps the first with an invalid value.
 struct Source<'a> {
     look: &'a dyn Fn(&str) -> Option<String>,
-    bad: Option<BadOption>,
+    /// What is wrong with it.
+    bad: Option<String>,
 }
 
 impl Source<'_> {
@@ -69,7 +55,8 @@ impl Source<'_> {
         match parse(&value) {
             Ok(parsed) => parsed,
             Err(expected) => {
-                self.bad.get_or_insert(BadOption { name, value, expected });
+                let message = || format!("DPAMATCH_{name}={value}: expected {expected}");
+                self.bad.get_or_insert_with(message);
                 otherwise
             }
         }
@@ -210,7 +197,7 @@ impl ProviderOptions {
             }),
         };
         if let Some(bad) = source.bad {
-            return Err(bad.to_string());
+            return Err(bad);
         }
         nic.validate().map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
