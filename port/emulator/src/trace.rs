@@ -23,6 +23,11 @@ static TIMELINE: LazyLock<Option<Mutex<Timeline>>> = LazyLock::new(|| {
     made.map_err(|error| crate::check::line(format_args!("DPA_TRACE: {path}: {error}"))).ok()
 });
 
+#[inline]
+fn is_on() -> bool {
+    TIMELINE.is_some()
+}
+
 /// Adds an event: a phase of the format, the process and the track, a name, and more members.
 fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: Arguments<'_>) {
     let Some(timeline) = &*TIMELINE else { return };
@@ -50,7 +55,11 @@ fn track(unit: &Unit) -> (u32, u32) {
 }
 
 /// A thread begins an activation.
+#[inline]
 pub(crate) fn begins(unit: &Unit) {
+    if !is_on() {
+        return;
+    }
     if unit.activations() == 1 {
         let special = |letter: char| letter.is_control() || "\"\\".contains(letter);
         let name = unit.name.replace(special, "_");
@@ -61,20 +70,28 @@ pub(crate) fn begins(unit: &Unit) {
 }
 
 /// The thread's activation is over.
+#[inline]
 pub(crate) fn ends(unit: &Unit) {
-    event('E', track(unit), format_args!("activation {}", unit.activations()), format_args!(""));
+    if is_on() {
+        let name = format_args!("activation {}", unit.activations());
+        event('E', track(unit), name, format_args!(""));
+    }
 }
 
 /// A thread rings, arms or wakes a queue.
+#[inline]
 pub(crate) fn doorbell(unit: Option<&Unit>, what: &str, number: u32, index: u32) {
-    if let Some(unit) = unit {
+    if let Some(unit) = unit.filter(|_| is_on()) {
         let more = format_args!(",\"s\":\"t\",\"args\":{{\"index\":{index}}}");
         event('i', track(unit), format_args!("{what} {number:#x}"), more);
     }
 }
 
 /// The NIC writes a completion.
+#[inline]
 pub(crate) fn completion(cqn: u32, opcode: u8, bytes: u32) {
-    let more = format_args!(",\"s\":\"t\",\"args\":{{\"opcode\":{opcode},\"bytes\":{bytes}}}");
-    event('i', (NIC, cqn), format_args!("completion of queue {cqn:#x}"), more);
+    if is_on() {
+        let more = format_args!(",\"s\":\"t\",\"args\":{{\"opcode\":{opcode},\"bytes\":{bytes}}}");
+        event('i', (NIC, cqn), format_args!("completion of queue {cqn:#x}"), more);
+    }
 }
