@@ -31,6 +31,7 @@ mod run;
 mod sites;
 pub mod stats;
 mod tables;
+mod timeline;
 mod times;
 mod truth;
 
@@ -56,5 +57,6 @@ pub use report::{CommReport, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
 pub use tables::{by_rank, shown, tables};
+pub use timeline::{TimelineError, timeline};
 pub use times::{CallTime, Spent};
 pub use truth::Truth;

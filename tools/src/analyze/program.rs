@@ -245,7 +245,9 @@ pub struct Program {
     pub calls: Counts,
     /// Wall time in calls, by function and by number of the call site in `sites`.
     pub spent: HashMap<(u16, Option<u32>), Spent, Fast>,
-    /// Wall time from the first call's entry to the last return; 0 if unknown.
+    /// Entry of the first call on the node's clock, if the trace has wall times.
+    pub began_ns: Option<i64>,
+    /// Wall time from there to the last return; 0 if unknown.
     pub run_ns: u64,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,

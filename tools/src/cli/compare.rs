@@ -8,12 +8,12 @@ use dpamatch::engine::{ArrayLife, BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, winners};
 use dpamatch_tools::table::Table;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::document::{self, Save};
 use super::input::choice;
 use super::interrupt::Early;
+use super::progress::percent;
 use super::table::Wide;
 use super::{BadInput, engines, output};
 
@@ -204,10 +204,7 @@ fn run_all(
     early: &Early,
 ) -> anyhow::Result<Vec<(Experiment, Report)>> {
     const STEPS: f64 = 1000.0;
-    let bar = ProgressBar::new((experiments.len() as f64 * STEPS) as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
-        bar.set_style(style);
-    }
+    let bar = percent((experiments.len() as f64 * STEPS) as usize);
     let mut reports = Vec::new();
     for (i, &experiment) in experiments.iter().enumerate() {
         let mut progress = |part: f64, what: &str| {

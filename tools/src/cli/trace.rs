@@ -16,6 +16,7 @@ use super::{BadInput, output};
 mod check;
 mod dump;
 mod info;
+mod timeline;
 
 /// Inspect traces of MPI calls.
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,7 @@ enum Command {
     Info(info::Args),
     Check(check::Args),
     Dump(dump::Args),
+    Timeline(timeline::Args),
 }
 
 /// The trace, and how to read it.
@@ -51,6 +53,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
         Command::Dump(args) => dump::run(args),
+        Command::Timeline(args) => timeline::run(args),
     }
 }
 

@@ -45,8 +45,6 @@ pub(super) struct Collector<'a> {
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
-    /// Entry of the first call.
-    began_ns: Option<i64>,
     /// Whether the arguments of collective calls are kept.
     keeps_collectives: bool,
 }
@@ -103,7 +101,6 @@ impl<'a> Collector<'a> {
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
-            began_ns: None,
             keeps_collectives: false,
         }
     }
@@ -193,7 +190,7 @@ impl<'a> Collector<'a> {
 
     fn time(&mut self, call: &Call<'_>) {
         let Some(Span { entry_ns, return_ns }) = call.wall else { return };
-        let began_ns = *self.began_ns.get_or_insert(entry_ns);
+        let began_ns = *self.program.began_ns.get_or_insert(entry_ns);
         let since = |start: i64| u64::try_from(return_ns.saturating_sub(start)).unwrap_or(0);
         let ns = since(entry_ns);
         self.program.run_ns = self.program.run_ns.max(since(began_ns));
