@@ -158,7 +158,7 @@ impl Endpoint {
     /// software fallback, which may wait for it.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
-        !self.logs && self.software.is_quiet()
+        !self.logs & self.software.is_quiet()
     }
 
     /// Handles the NIC's reports. Returns whether there were any.

@@ -413,7 +413,9 @@ impl HostPort {
         let message = *message;
         let buffer = requests.end_held(request)?;
         *results_head += 1;
-        self.note_read();
+        if *results_head % RELEASE_EVERY == 0 {
+            self.release();
+        }
         Some((buffer, message))
     }
 

@@ -64,23 +64,6 @@ impl Requests {
         selector: Option<Selector>,
         buffer: Vec<u8>,
     ) -> (RequestId, HostAddress, u32) {
-        let held = self.holds;
-        self.lend(comm, selector, buffer, held)
-    }
-
-    /// A new request without a buffer.
-    pub(super) fn ask(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
-        self.lend(comm, selector, Vec::new(), false).0
-    }
-
-    #[inline(always)]
-    fn lend(
-        &mut self,
-        comm: CommId,
-        selector: Option<Selector>,
-        buffer: Vec<u8>,
-        held: bool,
-    ) -> (RequestId, HostAddress, u32) {
         if self.free == NIL {
             self.grow();
         }
@@ -89,9 +72,17 @@ impl Requests {
         self.free = slot.next;
         let lent = LentBuffer::new(buffer);
         let (start, capacity) = (lent.start.as_ptr(), lent.capacity());
-        (slot.lent, slot.held, slot.comm, slot.selector) = (Some(lent), held, comm, selector);
+        (slot.lent, slot.held) = (Some(lent), self.holds);
+        (slot.comm, slot.selector) = (comm, selector);
         let request = RequestId(u64::from(slot.generation) << 32 | u64::from(index));
         (request, HostAddress::new(start), capacity)
+    }
+
+    /// A new request without a buffer.
+    pub(super) fn ask(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
+        let (request, ..) = self.receive(comm, selector, Vec::new());
+        self.slots[request.slot()].held = false;
+        request
     }
 
     /// Adds a free slot.
@@ -110,6 +101,12 @@ impl Requests {
         });
     }
 
+    /// The slot of a request, unless another has it now.
+    #[inline(always)]
+    fn slot_of(&mut self, request: RequestId) -> Option<&mut Slot> {
+        self.slots.get_mut(request.slot()).filter(|slot| slot.generation == request.generation())
+    }
+
     pub(super) fn live(&self, request: RequestId) -> Option<&Slot> {
         let slot = self.slots.get(request.slot())?;
         let lives = slot.generation == request.generation() && slot.lent.is_some() && !slot.ended;
@@ -125,10 +122,8 @@ impl Requests {
     /// request has this name.
     #[inline(always)]
     pub(super) fn keep(&mut self, request: RequestId) -> bool {
-        let Some(slot) = self.slots.get_mut(request.slot()) else { return false };
-        if slot.generation != request.generation() || slot.lent.is_none() {
-            return false;
-        }
+        let slot = self.slot_of(request).filter(|slot| slot.lent.is_some());
+        let Some(slot) = slot else { return false };
         debug_assert!(!slot.ended, "a receive ended twice (S18)");
         slot.ended = true;
         if fault!(KeptSlotFreed) {
@@ -154,10 +149,7 @@ impl Requests {
     /// The buffer of a receive that has just ended on the NIC. Frees its slot, even if it was held.
     #[inline(always)]
     pub(super) fn end_held(&mut self, request: RequestId) -> Option<Vec<u8>> {
-        let slot = self.slots.get(request.slot())?;
-        if slot.generation != request.generation() {
-            return None;
-        }
+        self.slot_of(request)?;
         // SAFETY: the NIC reported its end, see `end`.
         unsafe { self.leave(request.slot()) }
     }
@@ -186,10 +178,7 @@ impl Requests {
     /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
     #[inline(always)]
     pub(super) fn end(&mut self, request: RequestId) -> Vec<u8> {
-        let Some(slot) = self.slots.get_mut(request.slot()) else { return Vec::new() };
-        if slot.generation != request.generation() {
-            return Vec::new();
-        }
+        let Some(slot) = self.slot_of(request) else { return Vec::new() };
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
         if !slot.held {
