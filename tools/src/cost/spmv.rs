@@ -51,8 +51,8 @@ impl Partition {
 }
 
 choices! {
-    /// A product: of the vector, 8 bytes for each element of another process; of the matrix, a whole
-    /// row for each column of the left one, with 12 bytes per entry and 4 for their number.
+    /// A product: of the vector, 8 bytes for each element of another process; of the matrix, a
+    /// whole row for each column of the left one, with 12 bytes per entry and 4 for their number.
     pub enum Product, by default Vector {
         /// Matrix times vector.
         Vector = "vector",

@@ -9,8 +9,8 @@ use super::{BadInput, TraceArgs, bad_input, bar, output};
 
 /// Write calls and messages as a timeline for Perfetto or Chrome
 ///
-/// Each rank has a track with its calls. A flow leads from the call that sends a message to the call
-/// that completes its receive. Clocks of different nodes are unrelated. Open the file at
+/// Each rank has a track with its calls. A flow leads from the call that sends a message to the
+/// call that completes its receive. Clocks of different nodes are unrelated. Open the file at
 /// ui.perfetto.dev.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
