@@ -79,38 +79,6 @@ fn nothing_leaks() {
     }
 }
 
-/// A communicator's number is reused after the NIC forwarded messages of it to software.
-#[test]
-fn a_number_that_is_used_again_comes_back_from_software() {
-    let _dog = watchdog::on("an endpoint: a number that is used again comes back from software");
-    let mut endpoint = Endpoint::new(&EndpointConfig {
-        nic: NicConfig { receives: 1, ..exact() },
-        ..EndpointConfig::default()
-    })
-    .expect("a NIC can be built");
-    for round in 0..5 {
-        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        assert!(comm.is_offloaded());
-        endpoint.progress();
-        endpoint.progress();
-        let mut peer = endpoint.sender(&comm, Rank::default());
-        let before = endpoint.counts().0.boundary.arrivals_forwarded;
-        endpoint.send(&mut peer, tag(0), b"on the NIC").expect("sent");
-        let received = endpoint.recv(&comm, SourceSel::Any, tag(0), vec![0; 10]);
-        assert_eq!(received.expect("received").bytes(), b"on the NIC");
-        assert_eq!(endpoint.counts().0.boundary.arrivals_forwarded, before, "round {round}");
-        // Then to software, and freed there.
-        let requests = [(); 2].map(|()| {
-            endpoint.post_recv(&comm, SourceSel::Any, tag(0), vec![0; 4]).expect("posted")
-        });
-        requests.iter().for_each(|request| endpoint.cancel(request).expect("asked"));
-        assert!(endpoint.wait_all(requests).iter().all(Result::is_err));
-        drop(peer);
-        endpoint.free_comm(comm).expect("nothing is left");
-    }
-    assert_eq!(endpoint.counts().0.boundary.fallback_receives, 5);
-}
-
 fn only(host: &mut HostPort) -> Event {
     let event = host.poll().expect("an event");
     assert!(host.poll().is_none());
@@ -136,24 +104,6 @@ fn create_remembers_what_was_sent_on() {
     host.post(comm, any, vec![0; 8], 0).expect("room");
     let event = executed(&mut leader, &mut host);
     assert!(matches!(event, Event::PostForwarded { .. }), "the host has its message: {event:?}");
-}
-
-/// After a matched probe took its last message, software offers the communicator back.
-#[test]
-fn a_matched_probe_can_end_a_fallback() {
-    let _dog = watchdog::on("an endpoint: a matched probe can end a fallback");
-    let (mut endpoint, world) =
-        open(NicConfig { unexpected: 1, unexpected_buffers: 1, ..exact() }, Drive::Caller);
-    let mut peer = endpoint.sender(&world, Rank::default());
-    for number in 1..=2 {
-        endpoint.send(&mut peer, tag(number), b"any").expect("sent");
-    }
-    endpoint.probe(&world, SourceSel::Any, tag(2)).expect("in software");
-    assert_eq!(endpoint.counts().1.arrivals, 1);
-    let matched = endpoint.mprobe(&world, SourceSel::Any, tag(2)).expect("there");
-    while endpoint.progress() {}
-    assert_eq!(endpoint.counts().0.boundary.resumed, 1);
-    assert_eq!(endpoint.mrecv(matched, vec![0; 3]).expect("received").bytes(), b"any");
 }
 
 #[test]

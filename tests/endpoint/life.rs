@@ -67,23 +67,6 @@ fn senders_wait_in_their_own_threads() {
     });
 }
 
-#[test]
-fn a_communicator_is_freed_when_nothing_is_left() {
-    on_all_sizes(|endpoint| {
-        let comm = world(endpoint);
-        endpoint.sender(&comm, rank(0)).try_send(tag(0), b"left").expect("sent");
-        let Err(FreeError::Busy { comm, reason }) = endpoint.free_comm(comm) else {
-            panic!("a message is left")
-        };
-        assert_eq!(reason, BusyReason::Messages);
-        let received = endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received");
-        assert_eq!(received.buffer, b"left");
-        let id = comm.id();
-        endpoint.free_comm(comm).expect("nothing is left");
-        assert_eq!(world(endpoint).id(), id, "the number is used again");
-    });
-}
-
 /// A message may wait for room for ever: then freeing gives up.
 #[test]
 fn a_communicator_whose_messages_find_no_room_is_not_freed() {

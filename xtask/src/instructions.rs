@@ -200,34 +200,3 @@ fn collected(output: &str) -> Option<u64> {
     let line = output.lines().find_map(|line| line.split_once("Collected :"))?;
     line.1.trim().parse().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rows_are_read() {
-        assert_eq!((rows(false).count(), rows(true).count()), (25, 7));
-        assert_eq!(rows(false).nth(3), Some((["nic", "NC"], ["8", "128", "8"])));
-        assert_eq!(rows(true).nth(3), Some((["ucx", "WC"], ["same-tag", "128", "8"])));
-    }
-
-    #[test]
-    fn the_count_is_read() {
-        assert_eq!(collected("==7== x\n==7== Collected : 1234\n"), Some(1234));
-        assert_eq!(collected("==7== nothing"), None);
-    }
-
-    #[test]
-    fn what_a_message_takes_is_the_difference_of_two_runs() {
-        // 7 instructions per message and 900 of set-up: 100 and 300 windows of 100.
-        let count = |windows: u32, part: Option<&str>| match part {
-            None => Ok(900 + 700 * u64::from(windows)),
-            Some(_) => Ok(900),
-        };
-        assert_eq!(per_message(100, None, count).ok(), Some(7.0));
-        assert_eq!(per_message(100, Some(ROUND), count).ok(), Some(0.0), "it may be compiled in");
-        let told = per_message(100, Some("no_such"), count);
-        assert!(matches!(told, Err(Failure::Task(told)) if told.ends_with("functions no_such")));
-    }
-}

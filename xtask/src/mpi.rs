@@ -321,31 +321,3 @@ fn no_files() -> Result<String, String> {
         Err(format!("left in /dev/shm: {}", left.join(", ")))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_are_those_of_the_words() {
-        let parse = |line: &str| {
-            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            Options::parse(&words)
-        };
-        let usual = parse("").ok().expect("no option is needed");
-        assert!(!usual.suites && !usual.dev && usual.only.is_none() && usual.rates.is_none());
-        assert!(!usual.instructions && usual.lines.is_none());
-        let all = "--suites --dev --only osu --lines 3-40 --rates 9 --instructions";
-        let all = parse(all).ok().expect("good");
-        assert!(all.suites && all.dev && all.instructions);
-        assert_eq!(
-            (all.only.as_deref(), all.lines, all.rates),
-            (Some("osu"), Some(3..=40), Some(9))
-        );
-        for line in ["--rates 0", "--rates 1001", "--rates", "--lines 3", "--lines a-b", "--suite"]
-        {
-            assert!(matches!(parse(line), Err(Failure::Usage(_))), "{line}");
-        }
-        assert!(parse("--rates 1").is_ok() && parse("--rates 1000").is_ok());
-    }
-}

@@ -189,36 +189,3 @@ pub(crate) fn reason(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
     lines.next().unwrap_or("ended without a message").trim().to_owned()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_read() {
-        let table = "# comment\n\nA block::one\nB survives: a: reason\n\
-                     C block::two | alone block::three\nD x::y | alone cannot: why\n";
-        let killed = |file: &str, test: &str| Fate::Killed { file: file.into(), test: test.into() };
-        let mutant = |fault: &str, crew, fate| Mutant { fault: fault.into(), crew, fate };
-        let expected = vec![
-            mutant("A", None, killed("block", "one")),
-            mutant("B", None, Fate::Survives("a: reason".into())),
-            mutant("C", Some("shared"), killed("block", "two")),
-            mutant("C", Some("alone"), killed("block", "three")),
-            mutant("D", Some("shared"), killed("x", "y")),
-            mutant("D", Some("alone"), Fate::Cannot("why".into())),
-        ];
-        assert_eq!(parse(table), Ok(expected));
-        assert!(parse("A\n").is_err());
-        assert!(parse("A block\n").expect_err("no test").starts_with("loom_tests/mutants.txt:1:"));
-        assert!(parse("# nothing\n").is_err());
-    }
-
-    #[test]
-    fn the_reason_is_the_first_panic_message() {
-        let output =
-            "running 1 test\n\nthread 'a' (1) panicked at x.rs:1:2:\nit broke\nnote: more\n";
-        assert_eq!(reason(output), "it broke");
-        assert_eq!(reason("signal: 6"), "ended without a message");
-    }
-}

@@ -217,23 +217,6 @@ fn weakenings_in(file: &str, text: &str) -> Result<Vec<Weakening>, String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_ordering_of_a_source_is_found_with_its_place_and_reason() {
-        let text = "// weak!(Release)\na.load(weak!(Acquire)); b.swap(1, weak!(AcqRel));\n\
-                    \u{20} c.store(1, weak!(\n    Release,\n    \"an (odd) reason, here\"));\n";
-        let found = weakenings_in("x/y.rs", text).expect("orderings");
-        let told: Vec<_> = found.iter().map(|one| (one.to_string(), one.why.as_deref())).collect();
-        let expected = [
-            ("x/y.rs:2:8=Relaxed", None),
-            ("x/y.rs:2:35=Acquire", None),
-            ("x/y.rs:2:35=Release", None),
-            ("x/y.rs:3:14=Relaxed", Some("an (odd) reason, here")),
-        ];
-        assert_eq!(told, expected.map(|(place, why)| (place.to_owned(), why)));
-        let error = weakenings_in("y.rs", "\nweak!(SeqCst)").expect_err("stronger than any");
-        assert_eq!(error, "y.rs:2: `SeqCst` cannot be weakened");
-    }
-
     /// The card's sources, whose places the models number alike.
     #[test]
     fn the_card_has_orderings_in_different_places() {

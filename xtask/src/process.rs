@@ -41,28 +41,6 @@ fn ticks(stat: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::env;
-
-    /// The test program itself is the only child that surely exists; it lists its tests on standard
-    /// output.
-    #[test]
-    fn streams_and_status_are_kept() {
-        let program = env::current_exe().expect("the path of this test program");
-        let listed = run(Command::new(&program).args(["--list", "streams_and_status_are_kept"]))
-            .expect("it starts");
-        assert!(listed.status.success());
-        assert!(
-            listed.stdout.contains("process::tests::streams_and_status_are_kept: test"),
-            "{}",
-            listed.stdout
-        );
-        assert_eq!(listed.stdout, listed.output, "nothing was said on standard error");
-
-        let refused = run(Command::new(&program).arg("--no-such-option")).expect("it starts");
-        assert!(!refused.status.success());
-        assert!(refused.output.contains("no-such-option"), "{}", refused.output);
-        assert!(!refused.stdout.contains("no-such-option"), "standard error is kept apart");
-    }
 
     #[test]
     fn the_time_of_children_is_read_behind_the_name() {
@@ -72,10 +50,5 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert!(children_time().is_some());
         }
-    }
-
-    #[test]
-    fn a_missing_program_is_an_error() {
-        assert!(run(&mut Command::new("dpamatch-no-such-program")).is_err());
     }
 }

@@ -336,38 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn links_are_found_and_rebased() {
-        let text =
-            "[a\nb](x.md#y) `c` ![p](figures/p.svg)\n```\n[no](z.md)\n```\n[s](../src/s.rs)\n";
-        let found: Vec<_> = links(text).iter().map(|link| (link.words, link.target)).collect();
-        assert_eq!(found, [("a\nb", "x.md#y"), ("p", "figures/p.svg"), ("s", "../src/s.rs")]);
-        let book =
-            Book { pages: vec!["docs/x.md".into(), "README.md".into()], summary: String::new() };
-        assert_eq!(
-            book.rebased("docs/page.md", text),
-            "[a\nb](../docs/x.md#y) `c` ![p](figures/p.svg)\n```\n[no](z.md)\n```\ns\n"
-        );
-        let home = "[r](../README.md#two) [w](https://example.org) [t](#here)";
-        let there = "[r](../index.md#two) [w](https://example.org) t";
-        assert_eq!(book.rebased("docs/page.md", home), there);
-        assert_eq!(resolve("docs/a.md", "../../x"), None);
-        assert_eq!(resolve("mpi/capi/README.md", "../../docs/x.md#a"), Some("docs/x.md".into()));
-    }
-
-    #[test]
     fn headings_have_the_anchors_of_browsers() {
         let text = "# A b\n```\n# no\n```\n## `bins` and 4D, at once\n";
         let anchors: Vec<_> = anchors(text).into_iter().collect();
         assert_eq!(anchors, [("a-b".into(), 1), ("bins-and-4d-at-once".into(), 5)]);
-    }
-
-    #[test]
-    fn commands_are_read_from_the_help() {
-        let help = "About.\n\nUsage: x\n\nCommands:\n  bench  Measure\n         more\n  \
-                    help   This\n\nTraces:\n  run    Run\n\nOptions:\n  quiet  no\n";
-        assert_eq!(names(help), ["bench", "run"]);
-        let page = commands(&|words| Ok(format!("{}\n  gen  x\n", words.join(" "))));
-        let page = page.expect("a page");
-        assert!(page.contains("\n## dpamatch gen\n\n```text\ngen --help\n"), "{page}");
     }
 }

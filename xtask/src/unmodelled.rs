@@ -159,48 +159,6 @@ fn function_at(source: &str, line: usize) -> Option<String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_function_ran_if_one_of_its_instances_did() {
-        let folder =
-            std::env::temp_dir().join(format!("dpamatch-unmodelled-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("a.rs");
-        let source = "fn one<T>() {}\npub(crate) unsafe fn two() {\n    let f = |x: fn ()| x();\n}\n\
-                      impl A {\n    fn two(&self) {}\n    const fn three() {}\n}\n";
-        fs::write(&path, source).expect("written");
-        // Both instances of `one` and one `two` ran; the closure never did.
-        let lcov = format!(
-            "SF:{0}\nFN:1,_a\nFN:1,_b\nFN:2,_c\nFN:3,_d\nFN:6,_e\nFN:7,_f\nFNDA:0,_a\nFNDA:5,_b\n\
-             FNDA:2,_c\nFNDA:0,_d\nFNDA:0,_e\nFNDA:1,_f\nDA:1,5\nend_of_record\n\
-             SF:/elsewhere/b.rs\nFN:1,_g\nFNDA:0,_g\nend_of_record\n",
-            path.display()
-        );
-        let (functions, never) =
-            never_run(&lcov, &folder).unwrap_or_else(|_| panic!("it is there"));
-        assert_eq!(functions, 3);
-        assert_eq!(never, [("a.rs".to_owned(), "two".to_owned())].into());
-        fs::remove_dir_all(folder).expect("removed");
-    }
-
-    #[test]
-    fn reasons_stand_above_their_functions() {
-        let place = |file: &str, name: &str| (file.to_owned(), name.to_owned());
-        let text = "# why\n\nA reason.\n    a.rs x y\n    b.rs *\nAnother.\n    a.rs z\n";
-        let expected = vec![
-            (
-                "A reason.".to_owned(),
-                vec![place("a.rs", "x"), place("a.rs", "y"), place("b.rs", "*")],
-            ),
-            ("Another.".to_owned(), vec![place("a.rs", "z")]),
-        ];
-        assert_eq!(reasons(text), Ok(expected));
-        let error = reasons("\n    a.rs x\n").expect_err("no reason");
-        assert_eq!(error, "loom_tests/unmodelled.txt:2: no reason stands above");
-        assert!(covers(&place("b.rs", "*"), &place("b.rs", "q")));
-        assert!(!covers(&place("b.rs", "*"), &place("a.rs", "q")));
-        assert!(!covers(&place("a.rs", "x"), &place("a.rs", "xx")));
-    }
-
     /// A name that is gone would hide nothing and explain nothing.
     #[test]
     fn the_list_names_functions_of_the_card() {

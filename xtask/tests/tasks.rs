@@ -1,5 +1,5 @@
 //! Whole tasks with fake programs: a shell script stands for cargo, valgrind, MPI's launcher and
-//! all others. Each file of `tests/tasks` has a command line, files of a small repository, the
+//! all others. Each file of `tests/tasks` has command lines, files of a small repository, the
 //! script's answers, and what the task must print and call, with arguments, environment and folder.
 //!
 //! To write the expectations anew: `DPAMATCH_WRITE=1 cargo test -p xtask --test tasks`.
@@ -90,22 +90,25 @@ impl Case {
         }
         let log = root.join("calls");
         fs::write(&log, "").expect("written");
-        let mut task = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        task.args(self.section("run").split_whitespace()).current_dir(&root).env_clear();
-        task.env("PATH", format!("{}:/usr/bin:/bin", root.join("bin").display()));
-        task.env("CARGO", root.join("bin/cargo")).env("CARGO_MANIFEST_DIR", root.join("xtask"));
-        task.env("CARGO_TARGET_DIR", root.join("target")).env("HOME", &root).env("LOG", &log);
-        let ended = task.env("MPI_VENVS", root.join("venvs")).output().expect("it starts");
-        let (out, errors) = (ended.stdout, ended.stderr);
-        let [out, errors] = [out, errors].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
-        let help = errors.find("\n\ncargo xtask <task>").unwrap_or(errors.len());
-        let mut text = format!("exit {}\n", ended.status.code().expect("no signal"));
-        let _ = write!(text, "{out}{}\n-- calls\n", errors[..help].trim_end());
-        let text = text.replace(&root.display().to_string(), "ROOT");
+        let mut text = String::new();
+        for line in self.section("run").lines() {
+            let mut task = Command::new(env!("CARGO_BIN_EXE_xtask"));
+            task.args(line.split_whitespace()).current_dir(&root).env_clear();
+            task.env("PATH", format!("{}:/usr/bin:/bin", root.join("bin").display()));
+            task.env("CARGO", root.join("bin/cargo")).env("CARGO_MANIFEST_DIR", root.join("xtask"));
+            task.env("CARGO_TARGET_DIR", root.join("target")).env("HOME", &root).env("LOG", &log);
+            let ended = task.env("MPI_VENVS", root.join("venvs")).output().expect("it starts");
+            let (out, errors) = (ended.stdout, ended.stderr);
+            let [out, errors] = [out, errors].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
+            let help = errors.find("\n\ncargo xtask <task>").unwrap_or(errors.len());
+            let _ = writeln!(text, "exit {}", ended.status.code().expect("no signal"));
+            let _ = writeln!(text, "{out}{}", errors[..help].trim_end());
+        }
+        text += "-- calls\n";
+        let mut text = text.replace(&root.display().to_string(), "ROOT");
         let calls = fs::read_to_string(&log).expect("the calls");
         let calls = calls.replace(&root.display().to_string(), "ROOT");
         let calls: Vec<_> = calls.split("call ").skip(1).map(call).collect();
-        let mut text = text;
         for equal in calls.chunk_by(|one, next| one == next) {
             let times =
                 if equal.len() > 1 { format!("{} times ", equal.len()) } else { String::new() };
@@ -126,7 +129,7 @@ impl Case {
     }
 }
 
-/// The text with `T s` for times in seconds and `PID` for the number of a process.
+/// The text with `T s` for times in seconds.
 fn without_times(text: &str) -> String {
     let mut parts = text.split(" s").peekable();
     let mut all = String::new();

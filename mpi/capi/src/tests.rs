@@ -195,29 +195,6 @@ fn what_is_given_up_ends_as_it_says() {
     free(sender);
 }
 
-#[test]
-fn a_message_is_received_on_its_own_endpoint() {
-    let (world, other) = (World::new(), World::new());
-    let sender = world.sender(1);
-    let mut sent = issend(sender, 0, b"abc");
-    let (mut message, _) = world.take();
-    let (mut buffer, mut request) = ([0; 3], null_mut());
-    let to: *mut c_void = buffer.as_mut_ptr().cast();
-    let (place, answer) = (&raw mut message, &raw mut request);
-    let receive = |endpoint| call!(dpamatch_imrecv(endpoint, place, to, 3, answer));
-    assert_eq!(receive(other.endpoint), DPAMATCH_ERR_ARGUMENT);
-    let mut done = true;
-    assert_eq!(call!(dpamatch_send_test(&raw mut sent, &raw mut done)), DPAMATCH_OK);
-    assert!(!done && !sent.is_null(), "nobody has it yet");
-    assert_eq!(receive(world.endpoint), DPAMATCH_OK);
-    assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"abc"));
-    while !done {
-        assert_eq!(call!(dpamatch_send_test(&raw mut sent, &raw mut done)), DPAMATCH_OK);
-    }
-    assert!(sent.is_null());
-    free(sender);
-}
-
 /// A call that panics leaves the endpoint usable, like any failed call.
 #[test]
 fn a_panic_spoils_its_own_call_only() {

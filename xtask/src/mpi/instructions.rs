@@ -123,16 +123,3 @@ fn by_column(profile: &str) -> [u64; COLUMNS.len()] {
     }
     sums
 }
-
-#[cfg(test)]
-mod tests {
-    use super::by_column;
-
-    #[test]
-    fn costs_are_added_by_object_without_those_of_calls() {
-        let profile = "events: Ir\nob=(1) /x/libmpi.so.12\nfn=(1) a\n12 3\n+1 5\n\
-                       cob=(2) /y/libdpamatch_fi.so\ncfn=(2) b\ncalls=1 0\n* 70\n-4 11\n\
-                       ob=(2)\nfn=(2)\n0 70\nob=(3) /bin/rate\n* 100\nob=(1)\n7 1000\n";
-        assert_eq!(by_column(profile), [70, 1019, 100]);
-    }
-}

@@ -191,34 +191,3 @@ fn cell(values: &[f64]) -> String {
     let digits = if median >= 100.0 { 0 } else { 2 };
     format!("{median:>12.digits$}{mark}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_found_in_what_the_programs_print() {
-        let line = "rate: in-order 245 ns, reverse 220 ns, any-source 1630 ns a message, ping-pong \
-                    0.47 us, 64-KiB 6.25 us, 1-MiB 91.5 us";
-        assert_eq!(of_rate(line), [245.0, 220.0, 1630.0, 0.47, 6.25, 91.5].map(Some));
-        assert_eq!(of_rate("nothing"), [None; 6]);
-        let table = "# Size MB/s Messages/s\n1 2.68 2675226.28\n8 28.85 3606192.51\n";
-        assert_eq!((of_osu(table, 2), of_osu(table, 3)), (Some(3_606_192.51), None));
-        assert_eq!(cell(&[2.1, 1.0, 2.0, 2.0, 3.0]), "        2.00 ");
-        assert_eq!(cell(&[2.6, 1.0, 2.0, 2.0, 3.0]), "        2.00~");
-        assert_eq!(cell(&[]).trim(), "-");
-        assert_eq!(
-            ["99.96", "100"],
-            [99.96, 100.4].map(|value| cell(&[value]).trim().to_owned())[..]
-        );
-    }
-
-    #[test]
-    fn only_numbers_of_one_round_are_divided() {
-        let round = |value: Option<f64>| [value; COLUMNS.len()];
-        let one = [round(Some(6.0)), round(None), round(Some(8.0))];
-        let other = [round(Some(3.0)), round(Some(1.0)), round(Some(2.0))];
-        assert_eq!(times_as_long(&one, &other, 0), [2.0, 4.0]);
-        assert_eq!(times_as_long(&one, &other, MESSAGES_A_SECOND), [0.5, 0.25]);
-    }
-}

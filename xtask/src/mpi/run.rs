@@ -202,17 +202,3 @@ fn total_of(json: &str, words: &str) -> u64 {
     let wanted = pairs.filter(|(name, _)| name.contains(words));
     wanted.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::total_of;
-
-    #[test]
-    fn numbers_are_summed_by_name() {
-        let json =
-            "{\n \"received\": 3,\"received_late\":9, \"a_depth_sum\": 5,\"b_depth_sum\": 6}";
-        assert_eq!(total_of(json, "\"received\""), 3);
-        assert_eq!(total_of(json, "depth_sum"), 11);
-        assert_eq!(total_of(json, "absent"), 0);
-    }
-}

@@ -414,19 +414,7 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Ending, ListLine, failures, file, has_main};
-
-    #[test]
-    fn a_test_passes_only_when_it_says_so_and_ends_well() {
-        let ended =
-            |success, output: &str| Ending::of(Ok(Ended { success, output: output.into() }));
-        assert_eq!(ended(true, " No Errors\n"), Ending::Passes);
-        assert_eq!(ended(false, " No Errors\n"), Ending::Fails);
-        assert_eq!(ended(true, "Found 3 errors"), Ending::Fails);
-        assert_eq!(Ending::of(Err("no end after 180 s".to_owned())), Ending::Late);
-        let text = "./a: error while loading shared libraries: libmpi.so.12: cannot open";
-        assert_eq!(ended(false, text), Ending::NotStarted);
-    }
+    use super::{failures, file, has_main};
 
     #[test]
     fn a_program_begins_in_main() {
@@ -443,19 +431,5 @@ mod tests {
         assert_eq!(names, ["test_a (test_p2p.TestP2P)", "test_b (x)"]);
         assert_eq!(names.map(file), [Some("test_p2p"), None]);
         assert!(failures("Ran 2 tests\nOK").is_empty());
-    }
-
-    #[test]
-    fn a_line_is_taken_apart() {
-        let line =
-            ListLine::parse("icsend 4 arg=-randomize=1 env=A=b xfail=ticket0").expect("a test");
-        assert_eq!((line.name, line.processes, line.may_fail), ("icsend", 4, true));
-        assert_eq!((line.arguments, line.environment), (vec!["-randomize=1"], vec!["A=b"]));
-        let line =
-            ListLine::parse("coll_large 4 arg=-coll=all timeLimit=300 mem=80").expect("a test");
-        assert!((line.memory - 80.0).abs() < 1e-9);
-        assert_eq!(ListLine::parse("probenull").map(|line| line.processes), Some(1));
-        assert!(ListLine::parse("# nothing").is_none() && ListLine::parse("").is_none());
-        assert!(ListLine::parse("@conditional@test 2").is_none());
     }
 }
