@@ -1,6 +1,5 @@
 //! Endpoints of this process, and of two processes, through the tables that C calls.
 
-mod both_ways;
 mod files;
 mod messages;
 mod model;

@@ -2,13 +2,27 @@
 //! message, and a message the oldest receive, whose bits agree wherever the receive's mask does not
 //! say "ignore". Each completion is compared, with its data.
 
+use std::fmt::Write as _;
 use std::ptr::null_mut;
 
-use super::both_ways::Random;
+use dpamatch::registry::{self, EngineOptions};
+use dpamatch::stream::Reader;
+
+use super::files::Folder;
 use super::side::{Done, Side, call, pattern};
 use crate::bindings::*;
 use crate::options::ProviderOptions;
 use crate::wire::{EAGER_MAX, LONG_MAX};
+
+/// Numbers of a seed.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % bound
+    }
+}
 
 const MPICH: u64 = 0x00c0_0000_0000_0000;
 const ANY_TAG: u64 = 0x7fff_ffff;
@@ -301,11 +315,34 @@ fn bits_of(random: &mut Random, masks: u64) -> (u64, u64) {
     }
 }
 
+/// The oracle's results for a log.
+fn oracle(events: &str) -> String {
+    let mut events = Reader::new(events.as_bytes()).map(|event| event.expect("an event"));
+    let entry = registry::find("oracle").expect("it is registered");
+    let mut oracle = entry.build(&EngineOptions::default()).expect("it needs no options");
+    let mut results = String::new();
+    oracle
+        .run(&mut events, &mut |outcome| {
+            let _ = writeln!(results, "{outcome}");
+        })
+        .expect("the oracle runs");
+    results
+}
+
 #[test]
 fn completions_are_those_of_a_list() {
+    let (mut short, mut software) = (0, 0);
     for seed in 0..48_u64 {
         let (masks, size) = (seed % 4, seed / 4 % 4);
+        let folder = Folder::new("model");
+        let logs = seed % 5 < 2 && masks < 2;
         let (mut model, to) = Model::new(|options| {
+            options.log = logs.then(|| folder.0.clone());
+            options.stats = Some(folder.0.clone());
+            options.matching.nic.options.log_order = logs;
+            if seed % 8 == 7 {
+                options.keep_off = vec!["user 8".to_owned()];
+            }
             options.short_path = seed % 3 > 0;
             let nic = &mut options.matching.nic;
             match size {
@@ -358,5 +395,23 @@ fn completions_are_those_of_a_list() {
             }
             model.settle();
         }
+        drop(model);
+        let stats = folder.only(".json", "matcher_");
+        // Where all bits are compared, there are no such numbers.
+        let of = |name: &str| {
+            let rest = stats.split_once(&format!("\"matcher_{name}\": "));
+            let rest = rest.map_or("0", |(_, rest)| rest);
+            rest.split(&[',', '\n'][..]).next().and_then(|n| n.parse().ok()).expect("a number")
+        };
+        let [posts, messages, matches]: [u64; 3] =
+            ["short_posts", "short_messages", "software_matches"].map(of);
+        assert!(seed % 3 > 0 || posts + messages == 0, "seed {seed}");
+        (short, software) = (short + posts.min(messages), software + matches);
+        if logs {
+            let events = folder.only(".events", if masks == 0 { "bits 00c" } else { "post" });
+            let results = folder.only(".results", "matched");
+            assert_eq!(results, oracle(&events), "seed {seed}");
+        }
     }
+    assert!(short > 300 && software > 50, "{short} were short, software matched {software}");
 }

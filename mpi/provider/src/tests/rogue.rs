@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
-use super::both_ways::Random;
+use super::model::Random;
 use super::regions::register;
 use super::side::{Side, pair, pattern};
 use crate::bindings::*;
