@@ -118,7 +118,7 @@ pub(crate) const STEPS: &[Step] = &[
         for_either_row: true,
         // Selected through the workspace: for the package alone, dependencies have fewer features
         // and would be rebuilt.
-        args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench trace -- --test",
+        args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench nic --bench trace -- --test",
         judge: |finished| counts::benches(&finished.stdout),
         ..PLAIN
     },
@@ -279,8 +279,9 @@ mod tests {
 
     #[test]
     fn every_bench_is_run() {
-        let manifest = include_str!("../../../tools/Cargo.toml");
-        let benches = manifest.split("[[bench]]").skip(1).map(|bench| {
+        let manifests =
+            [include_str!("../../../Cargo.toml"), include_str!("../../../tools/Cargo.toml")];
+        let benches = manifests.iter().flat_map(|it| it.split("[[bench]]").skip(1)).map(|bench| {
             let (_, name) = bench.split_once("name = \"").expect("a bench has a name");
             name.split_once('"').expect("the name ends").0
         });
