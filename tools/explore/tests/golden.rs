@@ -24,6 +24,8 @@ fn everything() -> Vec<Operation> {
     operations.extend([arrive(25, 0, 3, 4), arrive(24, 1, 6, 8), arrive(23, 1, 5, 9)]);
     operations.extend([post(34, 1, 6, any), post(33, 0, any, 4), post(32, 0, 3, any)]);
     operations.extend([arrive(22, 0, 3, 2), arrive(21, 0, 4, 2), arrive(20, 0, 3, 9)]);
+    let most = i32::MAX.unsigned_abs();
+    operations.extend([post(31, 1, most, most), arrive(19, 1, most, most)]);
     operations
 }
 
@@ -118,6 +120,8 @@ fn schedules(out: &mut String) -> std::fmt::Result {
     for (bound, most) in [(0, 99), (1, 40), (1, 5000), (0, 2), (0, 3)] {
         let setup = small(forced());
         writeln!(out, "\n# Every schedule up to {bound}, at most {most}")?;
+        counted(out, &every(&setup, &expected(&setup), bound, most))?;
+        let setup = small(sequence());
         counted(out, &every(&setup, &expected(&setup), bound, most))?;
     }
     writeln!(out, "\n# Turns")?;

@@ -115,7 +115,7 @@ impl Sequence {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Envelope, MsgId, ProbeId, RecvId, Selector, SourceSel, TagSel};
+    use dpamatch_vocabulary::{Envelope, MsgId, ProbeId, Selector, SourceSel, TagSel};
 
     use super::*;
 
@@ -132,16 +132,5 @@ mod tests {
         let comms = sequence.operations().iter().filter_map(Operation::comm);
         let comms: Vec<u32> = comms.map(|comm| comm.0).collect();
         assert_eq!((comms, sequence.comms(), sequence.messages()), (vec![0, 1, 0, 1], 2, 3));
-    }
-
-    #[test]
-    fn a_schedule_begins_with_the_first_event() {
-        let cancel = Operation::Cancel { recv: RecvId(0) };
-        let sequence = Sequence::new(vec![cancel, arrive(0), arrive(0)]).at(vec![5, 7, 9]);
-        let schedule = sequence.schedule();
-        assert_eq!((schedule.commands, schedule.arrivals), (vec![0], vec![2000, 4000]));
-        assert_eq!(schedule.bytes, [8, 8]);
-        let at_once = sequence.at_once().schedule();
-        assert!(at_once.arrivals.is_empty() && at_once.commands.is_empty());
     }
 }

@@ -175,5 +175,6 @@ mod tests {
     fn patterns_are_sorted_and_without_doubles() {
         let pattern = Pattern::new(2, 3, vec![(1, 2), (0, 1), (1, 2), (1, 0)]);
         assert_eq!(pattern.entries(), [(0, 1), (1, 0), (1, 2)]);
+        assert_eq!((pattern.rows, pattern.columns), (2, 3));
     }
 }
