@@ -385,22 +385,6 @@ mod tests {
     use crate::HANDLERS_MAX;
 
     #[test]
-    fn what_is_published_gives_number_and_slices() {
-        let block = Block::new(8, 8, Barrier::Lanes, Domains::Paper);
-        let read = |block: &Block| {
-            let published = block.published();
-            (published.number(), published.slices())
-        };
-        assert_eq!(read(&block), (0, 0));
-        block.publish(BlockInfo { number: 1, slices: 5, ..BlockInfo::default() });
-        assert_eq!(read(&block), (1, 5));
-        block.publish(BlockInfo { number: 2, slices: 7, ..BlockInfo::default() });
-        assert_eq!(read(&block), (2, 7));
-        // SAFETY: no other thread knows the block.
-        assert_eq!(unsafe { block.info() }.slices, 7);
-    }
-
-    #[test]
     fn every_handler_is_found_in_its_slice() {
         for count in [1, 2, 5, 16, 31, HANDLERS_MAX] {
             for slices in 1..=count {

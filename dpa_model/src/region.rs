@@ -475,12 +475,6 @@ mod tests {
         assert_ne!(key, next);
     }
 
-    #[test]
-    fn a_region_gives_its_buffer_back_however_it_ended() {
-        assert_eq!(Ended::Read(vec![1, 2]).into_buffer(), [1, 2]);
-        assert_eq!(Ended::Unread(vec![3]).into_buffer(), [3]);
-    }
-
     impl Regions {
         fn abandon_at_once(&self) {
             let key = self.register(Vec::new()).unwrap();

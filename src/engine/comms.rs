@@ -121,26 +121,3 @@ impl<T> Comms<T> {
             + IdTable::bytes_bound(comms)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_are_counted_and_used_again() {
-        let mut comms = Comms::new();
-        assert_eq!(comms.get_mut(CommId(7)), None);
-        *comms.enter(CommId(7), || 'a') = 'b';
-        assert_eq!(*comms.enter(CommId(7), || 'c'), 'b');
-        comms.enter(CommId(u32::MAX), || 'd');
-        assert_eq!((comms.entries(CommId(7)), comms.entries(CommId(8))), (2, 0));
-        assert_eq!(comms.leave(CommId(7)), Some((&mut 'b', 1)));
-        assert_eq!(comms.leave(CommId(7)), Some((&mut 'b', 0)));
-        assert_eq!(comms.leave(CommId(9)), None);
-        assert_eq!(comms.remove(CommId(7)), Some('b'));
-        let bytes = comms.bytes();
-        assert_eq!(*comms.enter(CommId(8), || 'e'), 'e');
-        assert_eq!((comms.bytes(), comms.get_mut(CommId(7))), (bytes, None));
-        assert!(bytes as u64 <= Comms::<char>::bytes_bound(2));
-    }
-}

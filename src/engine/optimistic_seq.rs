@@ -132,30 +132,3 @@ impl Index<1, 4> for OptimisticSeq {
         self.growth.doublings
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use dpamatch_vocabulary::{SourceSel, TagSel};
-
-    use super::*;
-    use crate::engine::{Chain, Engine, MsgId};
-
-    /// A communicator costs tables of the size that its entries need, and nothing once it is freed.
-    #[test]
-    fn freed_communicators_give_their_tables_back() {
-        let mut engine = OptimisticSeqEngine::new();
-        for comm in 0..100 {
-            engine
-                .arrive(MsgId(comm.into()), Envelope { comm: CommId(comm), ..Envelope::default() });
-        }
-        // Only I0: no wildcard was used.
-        assert_eq!(engine.index().bytes(), 100 * BINS_MIN as usize * size_of::<Chain>());
-        for comm in 0..100 {
-            let any = Selector::new(SourceSel::Any, TagSel::Any);
-            assert!(!engine.free_comm(CommId(comm)));
-            assert_eq!(engine.mprobe(CommId(comm), any), Some(MsgId(comm.into())));
-            assert!(engine.free_comm(CommId(comm)));
-        }
-        assert_eq!(engine.stats().memory_bytes, 0);
-    }
-}

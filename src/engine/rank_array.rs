@@ -236,54 +236,6 @@ mod tests {
         engine.arrive(MsgId(number), envelope)
     }
 
-    /// A PRQ search costs the head and the older entries of its source, the ANY_SOURCE list
-    /// adds a.
-    #[test]
-    fn steps_are_those_of_the_formula() {
-        let (ranks, per_rank, any) = (50, 4_u32, 3);
-        let mut engine = RankArrayEngine::new(ArrayLife::default(), Some(ranks));
-        for number in 0..ranks * per_rank {
-            let selector = Selector::new(rank(number % ranks), tag(number / ranks));
-            engine.post(RecvId(number.into()), COMM, selector);
-        }
-        // The last entry of a source: its t_i compares, no others.
-        assert_eq!(
-            arrive(&mut engine, 0, 7, per_rank - 1),
-            Some(RecvId(u64::from(ranks * (per_rank - 1) + 7)))
-        );
-        assert_eq!(
-            (engine.stats().prq.attempts, engine.stats().prq.hops),
-            (u64::from(per_rank), 1)
-        );
-        // The label stops the search before younger ANY_SOURCE receives; a miss compares all.
-        for number in 0..any {
-            engine.post(
-                RecvId(1000 + u64::from(number)),
-                COMM,
-                Selector::new(SourceSel::Any, tag(99)),
-            );
-        }
-        let before = engine.stats().prq.attempts;
-        assert_eq!(arrive(&mut engine, 1, 8, 0), Some(RecvId(8)));
-        assert_eq!(engine.stats().prq.attempts - before, 1);
-        assert_eq!(arrive(&mut engine, 2, 9, 77), None);
-        assert_eq!(engine.stats().prq.attempts - before, 1 + u64::from(per_rank + any));
-    }
-
-    /// ANY_SOURCE takes the oldest message of all sources, and visits every head for it.
-    #[test]
-    fn any_source_takes_the_oldest_of_all() {
-        let mut engine = RankArrayEngine::new(ArrayLife::default(), Some(16));
-        for (number, source) in [9, 2, 5].into_iter().enumerate() {
-            arrive(&mut engine, number as u64, source, 1);
-        }
-        let hops = engine.stats().umq.hops;
-        let any = Selector::new(SourceSel::Any, TagSel::Any);
-        assert_eq!(engine.post(RecvId(0), COMM, any), Some(MsgId(0)));
-        assert_eq!(engine.stats().umq.hops - hops, 17);
-        assert_eq!(engine.post(RecvId(1), COMM, any), Some(MsgId(1)));
-    }
-
     /// With the paper's life the array goes when the queues are empty and comes again; with
     /// Open MPI's it stays until the communicator is freed.
     #[test]

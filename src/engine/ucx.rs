@@ -186,24 +186,6 @@ mod tests {
         assert!(counts.iter().all(|&count| count <= 20), "sources");
     }
 
-    /// Tags that are multiples of 1,021 share a bucket, which is then searched like a list.
-    #[test]
-    fn chosen_keys_share_a_bucket() {
-        let n = 64;
-        let mut engine = UcxEngine::new();
-        for number in 0..n {
-            engine.post(RecvId(number), COMM, exact(0, number as u32 * 1021));
-        }
-        assert_eq!(engine.stats().prq.collisions, n - 1);
-        for number in (0..n).rev() {
-            assert_eq!(
-                engine.arrive(MsgId(number), envelope(COMM, 0, number as u32 * 1021)),
-                Some(RecvId(number))
-            );
-        }
-        assert_eq!(engine.stats().prq.attempts, n * (n + 1) / 2);
-    }
-
     /// An arrival searches the wildcard queue only if it is not empty, and only up to the label of
     /// the exact candidate.
     #[test]

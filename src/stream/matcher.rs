@@ -105,25 +105,6 @@ mod tests {
     use crate::engine::Oracle;
     use crate::stream::Reader;
 
-    /// Every kind of result once, in the places that the format gives them.
-    #[test]
-    fn results_of_a_short_stream() {
-        let text = "post,10,0,*,5\nprobe,1,0,*,*\narrive,20,0,3,5\narrive,21,0,3,6\narrive,22,0,4,6\n\
-                    probe,2,0,*,6\nmprobe,3,0,4,*\nmprobe,4,1,*,*\npost,11,0,3,6\npost,12,0,3,6\npost,13,1,0,0\n\
-                    post,14,0,3,9\ncancel,12\ncancel,12\ncancel,99\narrive,23,2,0,0\narrive,24,0,0,0\n";
-        let mut events = Reader::new(text.as_bytes()).map(|event| event.expect("a good line"));
-        let mut results = Vec::new();
-        let mut oracle = Oracle::new();
-        oracle
-            .run(&mut events, &mut |outcome| results.push(outcome.to_string()))
-            .expect("an engine");
-        assert_eq!(
-            results.join(" "),
-            "probed,1,none matched,10,20 probed,2,21 mprobed,3,22 mprobed,4,none matched,11,21 cancelled,12 \
-             too-late,12 too-late,99 posted,13 posted,14 unexpected,23 unexpected,24"
-        );
-    }
-
     /// Results come while events go in: no result waits for the end of the stream.
     #[test]
     fn results_are_not_held_back() {

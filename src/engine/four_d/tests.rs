@@ -1,10 +1,10 @@
-//! The paper's numbers: spans, thresholds, the example, the memory table, the steps of the formula.
+//! The numbers of the paper: spans, the memory table, and when a list becomes a grid.
 
 use dpamatch_vocabulary::{RANK_MAX, TagSel};
 
 use super::*;
 use crate::engine::words::{rank, tag};
-use crate::engine::{Engine, ListEngine, MsgId, RecvId};
+use crate::engine::{Engine, MsgId, RecvId};
 
 const COMM: CommId = CommId(1);
 
@@ -30,21 +30,6 @@ fn spans_at_the_ends_of_the_intervals() {
     }
     assert_eq!(dimension_span(RANK_MAX + 1), 256);
     assert_eq!(dimension_span(0), 4);
-}
-
-#[test]
-fn thresholds_are_six_spans_and_two() {
-    let thresholds = [2, 3, 4, 5].map(|bits| GridThreshold::Span.entries(bits));
-    assert_eq!(thresholds, [26, 50, 98, 194]);
-}
-
-/// The decomposition of the paper's example, and the items that it skips in a full communicator.
-#[test]
-fn decomposition_of_the_example() {
-    let coordinates = Grid::new(slice_bits(1_048_576)).coordinates(80_000);
-    assert_eq!(coordinates, [2, 14, 4]);
-    let span = u64::from(dimension_span(1_048_576));
-    assert_eq!((span - 1) * (span.pow(3) + span.pow(2) + span), 1_048_544);
 }
 
 /// The paper's table of memory, cell by cell, in a real engine with one request of each rank from
@@ -101,40 +86,6 @@ fn structure_goes_with_its_entries() {
     assert!(engine.free_comm(COMM) && engine.stats().memory_bytes == 0);
 }
 
-/// Two walks of at most span steps and one array access, and the entries of one segment.
-#[test]
-fn steps_are_those_of_the_formula() {
-    let (size, per_rank) = (4096, 2);
-    let span = u64::from(dimension_span(size));
-    let mut engine = grid(size);
-    for number in 0..size * per_rank {
-        let selector = Selector::new(rank(number % size), tag(number / size));
-        engine.post(RecvId(number.into()), COMM, selector);
-    }
-    // The last entry of the last rank: all 8 planes, the array, all 8 segments; then the 16 entries
-    // of the segment.
-    assert_eq!(arrive(&mut engine, 0, 4095, 1), Some(RecvId(8191)));
-    assert_eq!((engine.stats().prq.hops, engine.stats().prq.attempts), (2 * span + 1, 2 * span));
-    // The first: one step each.
-    assert_eq!(arrive(&mut engine, 1, 0, 0), Some(RecvId(0)));
-    assert_eq!(
-        (engine.stats().prq.hops, engine.stats().prq.attempts),
-        (2 * span + 4, 2 * span + 1)
-    );
-    // Anywhere else between the two.
-    for source in (5..size).step_by(97) {
-        let before = engine.stats().prq;
-        assert_eq!(
-            arrive(&mut engine, u64::from(source) + 2, source, 1),
-            Some(RecvId(u64::from(source + size)))
-        );
-        let [plane, x, y] = Grid::new(slice_bits(size)).coordinates(source);
-        assert!(x < 8, "an array access costs one step whatever x is");
-        assert_eq!(engine.stats().prq.hops - before.hops, u64::from(plane + 1 + 1 + y + 1));
-        assert!(engine.stats().prq.attempts - before.attempts <= 2 * span);
-    }
-}
-
 /// A list up to the threshold, a grid above it until the queues are empty; the order stays.
 #[test]
 fn converts_above_the_threshold_and_back_when_empty() {
@@ -152,31 +103,4 @@ fn converts_above_the_threshold_and_back_when_empty() {
     }
     assert_eq!(engine.stats().conversions, 2);
     assert!(engine.is_empty(COMM));
-}
-
-/// With 10 pending messages of each of 512 senders, reverse search costs a list a thousand times
-/// more compares; the grid stays within its formula.
-#[test]
-fn reverse_search_is_short() {
-    let (size, pending) = (512_u32, 10);
-    let (mut grid, mut list) =
-        (FourDEngine::new(GridThreshold::default(), Some(size)), ListEngine::new());
-    let post = |engine: &mut dyn Engine| {
-        for number in 0..size * pending {
-            let selector = Selector::new(rank(number % size), tag(number / size));
-            engine.post(RecvId(number.into()), COMM, selector);
-        }
-    };
-    post(&mut grid);
-    post(&mut list);
-    for number in (0..size * pending).rev() {
-        let expected = Some(RecvId(number.into()));
-        assert_eq!(arrive(&mut grid, number.into(), number % size, number / size), expected);
-        assert_eq!(arrive(&mut list, number.into(), number % size, number / size), expected);
-    }
-    let n = u64::from(size * pending);
-    assert_eq!(list.stats().prq.attempts, n * (n + 1) / 2);
-    let stats = grid.stats().prq;
-    let span = u64::from(dimension_span(size));
-    assert!(stats.attempts + stats.hops <= n * (2 * span + 1 + span * u64::from(pending)));
 }

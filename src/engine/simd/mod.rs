@@ -145,26 +145,8 @@ mod tests {
     use dpamatch_vocabulary::{RANK_MAX, SourceSel, TAG_MAX, TagSel};
 
     use super::*;
-    use crate::engine::words::{envelope, exact, rank, tag};
+    use crate::engine::words::{rank, tag};
     use crate::engine::{Engine, MsgId, RecvId};
-
-    /// In reverse order each search of n receives costs one block for each sixteen before the hit,
-    /// and one full compare.
-    #[test]
-    fn a_reverse_search_costs_blocks() {
-        let mut engine = SimdEngine::new();
-        let n = 256_u32;
-        for number in 0..n {
-            engine.post(RecvId(u64::from(number)), CommId(0), exact(1, number));
-        }
-        for number in (0..n).rev() {
-            let found = engine.arrive(MsgId(number.into()), envelope(CommId(0), 1, number));
-            assert_eq!(found, Some(RecvId(number.into())));
-        }
-        let stats = &engine.stats().prq;
-        let blocks = u64::from(n / 16);
-        assert_eq!((stats.attempts, stats.hops), (u64::from(n), 16 * blocks * (blocks + 1) / 2));
-    }
 
     /// The full compare distinguishes unequal envelopes with equal keys.
     #[test]
