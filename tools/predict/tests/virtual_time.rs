@@ -3,13 +3,11 @@
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{self, Use, mape, points};
 use dpamatch_predict::{
-    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Sequence, Setup, band, limits,
-    predict, sdr, series, simulate,
+    FastPath, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, predict, sdr, series, simulate,
 };
 use dpamatch_vocabulary::PaperWorkload;
 
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
-const EQUAL: &Offer = &Offer::Pattern { pattern: Pattern::Equal, bytes: 8 };
 
 fn card(name: &str, overrides: &[&str]) -> Profile {
     let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
@@ -76,21 +74,6 @@ fn the_issue_demand_is_that_of_the_counted_instructions() {
     }
 }
 
-/// A rate that depends on the timing of conflicts has a wide band.
-#[test]
-fn a_band_shows_a_rate_that_jumps() {
-    let width = |fast_path, threads| {
-        let setup = Setup { fast_path, ..setup(threads, &[]) };
-        let now = rate(&setup, EQUAL);
-        let (least, most) = band(&setup, EQUAL, now).expect("a good set-up");
-        assert!(least <= now && now <= most);
-        most / least - 1.0
-    };
-    assert!(width(FastPath::Prefix, 32) < 0.05);
-    let literal = [8, 12, 15, 16, 20, 24, 25].map(|threads| width(FastPath::Literal, threads));
-    assert!(literal.iter().any(|&width| width > 0.3), "{literal:?}");
-}
-
 fn instructions(overrides: &[&str]) -> Setup {
     Setup::new(card("bluefield3-instructions", overrides), 1)
 }
@@ -109,22 +92,6 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     let results = held_out(&built_in);
     let nc = error_of(&results, Some(PaperWorkload::NoConflict));
     assert!(nc <= 5.0, "NC is off by {nc} %");
-}
-
-#[test]
-fn instructions_and_lines_are_charged_by_what_they_cost() {
-    let time = |overrides: &[&str]| 1e3 / rate(&instructions(overrides), DISTINCT);
-    let none = time(&["instructions.cpi=1e-9", "instructions.own_ns=0"]);
-    let one = time(&["instructions.cpi=1", "instructions.own_ns=0"]);
-    let two = time(&["instructions.cpi=2", "instructions.own_ns=0"]);
-    let cycle = 1.0 / 1.8;
-    let instructions = (one - none) / cycle;
-    assert!((700.0..1000.0).contains(&instructions), "{instructions} instructions a message");
-    assert!((two - one - (one - none)).abs() < 1.0, "twice as many cycles");
-    let lines = (time(&["instructions.cpi=1e-9", "instructions.own_ns=10"]) - none) / 10.0;
-    assert!((25.0..45.0).contains(&lines), "{lines} lines a message");
-    let code = (time(&["instructions.code_ns=10"]) - time(&[])) / 10.0;
-    assert!((40.0..90.0).contains(&code), "{code} lines of code a message");
 }
 
 fn traced(handlers: usize, seed: u64) -> Part {
@@ -170,60 +137,6 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
     let expected = work + lines + beyond;
     let got = 1e3 / rate(&setup, DISTINCT);
     assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
-}
-
-/// The leader works for the block's messages serially, and no block begins before.
-#[test]
-fn the_leader_ends_a_block_before_the_next() {
-    let block_us = |block_end: &str| {
-        let setup = setup(32, &[block_end, "rules.overlap=never"]);
-        32.0 / rate(&Setup { removal: Removal::Lazy, ..setup }, DISTINCT)
-    };
-    let [leader, handlers] = ["rules.block_end=leader", "rules.block_end=handlers"];
-    let serial = block_us(leader) - block_us(handlers);
-    // The entry, and a line that the handler wrote, of each of the 32.
-    assert!(serial > 32.0 * 2.0 * 0.035, "{serial} us a block");
-}
-
-/// A leader that begins a block reads an entry of L2 for each message, and hands the block over.
-#[test]
-fn the_leader_begins_a_block() {
-    let block_ns = |handlers: usize, block_begin: &str| {
-        let setup = setup(handlers, &[block_begin, "rules.overlap=never"]);
-        handlers as f64 * 1000.0 / rate(&setup, DISTINCT)
-    };
-    let more = |handlers| {
-        let [leader, free] = ["rules.block_begin=leader", "rules.block_begin=handlers"];
-        block_ns(handlers, leader) - block_ns(handlers, free)
-    };
-    let alone = more(1);
-    assert!((alone - 35.0).abs() < 0.5, "{alone} ns for an entry");
-    // Handlers start later, but all but the first have the barrier before them either way.
-    let eight = more(8);
-    let entries = 8.0 * 35.0;
-    assert!((entries..entries + 2.0 * 92.9).contains(&eight), "{eight} ns for eight entries");
-}
-
-#[test]
-fn a_slow_wire_is_the_limit() {
-    let setup = setup(8, &["arrival.spacing_ns=5000"]);
-    let got = rate(&setup, DISTINCT);
-    assert!((got - 0.2).abs() < 0.002, "{got}, but a message comes every 5 us");
-    let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
-    let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
-    assert_eq!(gains[0].limit, Limit::Arrival);
-    // Each message is alone: all take equally long and end before the next arrives.
-    let (mean, longest) = now.part.latency_us();
-    assert!(mean > 0.5 && mean <= longest && longest < 5.0, "{mean}, at most {longest}");
-    assert!(longest - mean < 0.1 * mean, "{mean}, at most {longest}");
-}
-
-#[test]
-fn the_serial_hand_over_bounds_many_handlers() {
-    // Asymptote 1 / d of the published model.
-    let slow = setup(190, &["driver.window=0", "word.handover_ns=200"]);
-    let got = rate(&slow, DISTINCT);
-    assert!(got < 5.0 && got > 4.0, "{got}, with one hand-over of 0.2 us per message");
 }
 
 #[test]

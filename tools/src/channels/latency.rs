@@ -46,23 +46,3 @@ pub fn latency_ns(
     }
     sum as f64 / f64::from(rounds.max(1))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::channels::policy::PolicySpec;
-
-    fn latency(spec: PolicySpec, channel: Channel, bytes: u64) -> f64 {
-        let costs = PollCosts::default();
-        latency_ns(&mut *spec.build(&costs), &costs, channel, bytes, 2000, 1)
-    }
-
-    #[test]
-    fn taking_turns_waits_half_a_round() {
-        // A message waits for the end of the next poll: on average half a round of 780 ns.
-        let shared = latency(PolicySpec::RoundRobin, Channel::SharedMemory, 4);
-        assert!((shared - (1200.0 + 4.0 + 390.0)).abs() < 15.0, "{shared}");
-        let network = latency(PolicySpec::RoundRobin, Channel::Network, 4);
-        assert!((network - (5000.0 + 4.0 + 390.0)).abs() < 15.0, "{network}");
-    }
-}

@@ -235,20 +235,6 @@ mod tests {
     }
 
     #[test]
-    fn equal_bursts_are_found_without_an_empty_poll() {
-        for burst in [1, 2, 3, 7] {
-            let mut policy = RunLength::new(720, 60);
-            let runs = |count| {
-                (0..count).flat_map(|_| [(SharedMemory, burst), (Network, burst)]).collect()
-            };
-            polls(&mut policy, runs(30));
-            // Rule 4 polls shared memory after every third network poll in a row.
-            let in_vain = polls(&mut policy, runs(10)) - 20 * burst;
-            assert!(in_vain <= 10 * (burst / 3), "{burst}: {in_vain} empty polls");
-        }
-    }
-
-    #[test]
     fn counts_age() {
         let mut odds = Odds::default();
         (0..MEMORY).for_each(|_| odds.count(true));
@@ -285,13 +271,6 @@ mod tests {
         polls(&mut old, bursts(5, 100).collect());
         let learnt = polls(&mut old, bursts(5, 20).collect());
         assert!(learnt <= known + 2, "{learnt} polls, {known} by one who knew nothing else");
-    }
-
-    #[test]
-    fn a_long_run_is_left_only_out_of_patience() {
-        let mut policy = RunLength::new(60, 60);
-        let polls = polls(&mut policy, vec![(SharedMemory, 1024)]);
-        assert!(polls <= 1024 + 1024 / PATIENCE + 2, "{polls}");
     }
 
     #[test]

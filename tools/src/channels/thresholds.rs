@@ -78,23 +78,3 @@ pub fn overlap(costs: &PollCosts, way: Way, bytes: u64, eager_max: u64, compute_
     };
     total as f64 / compute_ns.max(1) as f64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn powers() -> Vec<u64> {
-        (0..=20).map(|power| 1 << power).collect()
-    }
-
-    /// Its bandwidth falls from 256 KiB on, and stays the best.
-    #[test]
-    fn the_kernel_module_drops_where_the_cache_is_full() {
-        let costs = PollCosts::default();
-        let rate = |way: Way, bytes: u64| bytes * 1000 / way.moving_ns(&costs, bytes);
-        assert!(rate(Way::Kernel, 256 << 10) * 5 < rate(Way::Kernel, 128 << 10) * 4);
-        for bytes in powers().into_iter().filter(|&bytes| bytes >= 4096) {
-            assert!(Way::ALL.iter().all(|&way| rate(way, bytes) <= rate(Way::Kernel, bytes)));
-        }
-    }
-}

@@ -216,47 +216,6 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_by_hand() {
-        let profile = Profile::blue_waters();
-        // Ranks 0 and 1 of node 0 send to node 1 (same router) and node 2 (one hop); rank 0 also
-        // sends to its neighbour.
-        let messages =
-            [message(0, 16, 8), message(1, 32, 8), message(0, 1, 1 << 20), message(2, 1, 8)];
-        let steps = BTreeMap::from([(1, 3)]);
-        let cost = PhaseCost::of(&profile, 48, &messages, None, Some(&steps));
-        assert_eq!(cost.ranks.iter().map(|cost| cost.rank).collect::<Vec<_>>(), [0, 1, 2, 16, 32]);
-        let close = |a: f64, b: f64| assert!((a - b).abs() <= b.abs() * 1e-12, "{a} is not {b}");
-        close(cost.ranks[0].transfer_s, 2.3e-6 + 8.0 / 1.3e9 + 1.7e-6 + 1_048_576.0 / 6.2e9);
-        // As if between nodes: two senders stay below the node limit.
-        close(cost.ranks[0].max_rate_s, 2.3e-6 + 8.0 / 1.3e9 + 3.0e-6 + 1_048_576.0 / 2.9e9);
-        close(cost.ranks[1].queue_bound_s, 8.4e-9 * 4.0);
-        close(cost.ranks[1].queue_s(QueueTerm::Steps), 16.8e-9 * 3.0);
-        assert_eq!(cost.ranks[0].queue_steps_s, None);
-        // 16 bytes between nodes, 8 of them over one link.
-        close(cost.hops, 0.5);
-        close(cost.bytes_per_process, 16.0 / 48.0);
-        close(cost.contention_s, 1.0e-10 * 2.0 * 0.125 * (16.0 / 48.0) * 16.0);
-        let split = cost.split(QueueTerm::Bound);
-        assert_eq!(split.rank, Some(0));
-        close(split.total_s(), cost.ranks[0].transfer_s + cost.contention_s);
-        let sum = cost.sum(QueueTerm::Bound);
-        close(sum.total_s(), split.transfer_s + 8.4e-9 * 4.0 + cost.contention_s);
-        assert_eq!(by_place(&profile, &messages)[0], [(1, 8), (0, 0), (1, 1 << 20)]);
-        assert_eq!(by_place(&profile, &messages)[2][0], (2, 16));
-    }
-
-    #[test]
-    fn a_full_node_is_limited_and_given_hops_replace_the_torus() {
-        let profile = Profile::blue_waters();
-        // 16 senders of 1 MiB each take 2.5450e-3 s; l(h = 2, b = 1 MiB, ppn = 16).
-        let messages: Vec<Message> =
-            (0..16).map(|rank| message(rank, 16 + rank, 1 << 20)).collect();
-        let cost = PhaseCost::of(&profile, 16, &messages, Some(2.0), None);
-        assert_eq!(format!("{:.4e}", cost.ranks[0].transfer_s), "2.5450e-3");
-        assert_eq!(cost.link_bytes, 2.0 * 8.0 * f64::from(1 << 20) * 16.0);
-    }
-
-    #[test]
     fn nothing_costs_nothing() {
         let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
         assert_eq!((cost.split(QueueTerm::Third), cost.received_max()), (Split::default(), 0));

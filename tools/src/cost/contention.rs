@@ -135,13 +135,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_of_the_published_delta() {
-        let load = link_bytes(2.0, 1e6, 16);
-        assert_eq!(load, 2.56e8);
-        assert!((contention_s(1.0e-10, load) - 2.56e-2).abs() < 1e-15);
-    }
-
-    #[test]
     fn hops_take_the_shorter_way_round() {
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
         // 8,192 processes are 512 nodes on 256 routers: a cube of 7.
@@ -169,23 +162,5 @@ mod tests {
             assert_eq!(route.len() as u32, torus.hops(from, to));
             assert_eq!(route.iter().fold(from, step), to);
         }
-    }
-
-    #[test]
-    fn one_link_of_the_line_carries_everything() {
-        // 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by the
-        // published delta.
-        let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
-        let messages = line_test(4, 16, 1_000_000, &layout);
-        assert_eq!(messages.len(), 64);
-        let loads = Torus::line(4, &layout).loads(&layout, &messages);
-        let loads: Vec<_> =
-            loads.into_iter().map(|(link, bytes)| (link.router, link.up, bytes)).collect();
-        assert_eq!(loads, [(0, true, 32_000_000), (1, true, 64_000_000), (2, true, 32_000_000)]);
-        assert!((contention_s(1.0e-10, 64e6) - 6.4e-3).abs() < 1e-15);
-        // A longer line: half of the routers' bytes meet on its middle link.
-        let loads = Torus::line(8, &layout).loads(&layout, &line_test(8, 1, 5, &layout));
-        assert_eq!(loads.values().max(), Some(&(5 * 8)));
-        assert_eq!(line_test(1, 16, 8, &layout), []);
     }
 }

@@ -120,10 +120,8 @@ impl Side {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::steps::steps;
     use dpamatch::NicConfig;
     use dpamatch::endpoint::EndpointConfig;
-    use dpamatch::registry::{EngineOptions, find};
 
     fn side(bins: usize) -> Side {
         let nic = NicConfig { bins, ..NicConfig::default() };
@@ -155,15 +153,5 @@ mod tests {
                 .message_bytes()
         });
         assert_eq!(sizes, [1_000_000, 100_000, 1000, 1]);
-    }
-
-    #[test]
-    fn the_worst_order_is_worst_for_a_list() {
-        let list = find("list").expect("the list");
-        let of = |posting| {
-            let test = HighVolumePingPong { messages: 1000, total_bytes: 1000, posting };
-            steps(list, &EngineOptions::default(), &test.events()).expect("steps")
-        };
-        assert_eq!([of(Posting::InOrder), of(Posting::Reverse)], [1000, 500_500]);
     }
 }

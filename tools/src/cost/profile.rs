@@ -280,31 +280,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_table_is_what_the_profile_holds() {
-        let profile = Profile::blue_waters();
-        // The published table, row by row: short, eager, rendezvous; socket, node, network.
-        let published = [
-            [(4.4e-7, 2.2e9), (8.3e-7, 4.8e8), (2.3e-6, 1.3e9)],
-            [(5.3e-7, 3.2e9), (1.2e-6, 9.6e8), (7.0e-6, 7.5e8)],
-            [(1.7e-6, 6.2e9), (2.5e-6, 6.2e9), (3.0e-6, 2.9e9)],
-        ];
-        for (protocol, row) in Protocol::ALL.into_iter().zip(published) {
-            for (place, (alpha, rate)) in Place::ALL.into_iter().zip(row) {
-                let link = profile.link(place, protocol);
-                assert_eq!(
-                    (link.alpha_s, link.rate_bytes_per_s),
-                    (alpha, rate),
-                    "{place:?} {protocol:?}"
-                );
-                let limited = place == Place::Network && protocol == Protocol::Rendezvous;
-                assert_eq!(link.node_rate_bytes_per_s, limited.then_some(6.6e9));
-            }
-        }
-        assert_eq!((profile.queue.gamma_s, profile.contention.delta_s_per_byte), (8.4e-9, 1.0e-10));
-        assert_eq!(profile.queue.gamma_step_s, 2.0 * profile.queue.gamma_s);
-    }
-
-    #[test]
     fn a_profile_survives_its_own_file() {
         let mut profile = Profile::blue_waters();
         assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile.clone()));

@@ -22,11 +22,6 @@ pub fn steps_reverse(messages: u64) -> u64 {
     u64::try_from(n * (n + 1) / 2).unwrap_or(u64::MAX)
 }
 
-/// Steps of one list if receives are posted in the order of arrival.
-pub fn steps_in_order(messages: u64) -> u64 {
-    messages
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,7 +39,6 @@ mod tests {
     #[test]
     fn steps_of_a_list() {
         assert_eq!((steps_reverse(0), steps_reverse(1), steps_reverse(1000)), (0, 1, 500_500));
-        assert_eq!(steps_in_order(1000), 1000);
         assert_eq!(steps_reverse(u64::MAX), u64::MAX);
     }
 }

@@ -162,7 +162,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cost::queue::{steps_in_order, steps_reverse};
+    use crate::cost::queue::steps_reverse;
     use dpamatch::registry::{ENGINES, find};
 
     fn from_one_sender(count: u32) -> Vec<Message> {
@@ -176,26 +176,6 @@ mod tests {
     }
 
     #[test]
-    fn a_list_takes_the_steps_of_the_formulas() {
-        for count in [1, 2, 100, 1000] {
-            let messages = from_one_sender(count);
-            let count = u64::from(count);
-            assert_eq!(steps_of("list", &messages, Posting::InOrder), steps_in_order(count));
-            assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(count));
-            let random = steps_of("list", &messages, Posting::Random(1));
-            assert!((steps_in_order(count)..=steps_reverse(count)).contains(&random));
-        }
-    }
-
-    #[test]
-    fn random_orders_lie_near_a_quarter_of_the_square() {
-        // Each search passes half of the receives that are still posted: n^2 / 4 on average.
-        let messages = from_one_sender(1000);
-        let random = steps_of("list", &messages, Posting::Random(7)) as f64;
-        assert!((random / 250_000.0 - 1.0).abs() < 0.1, "{random}");
-    }
-
-    #[test]
     fn each_seed_and_rank_has_an_order_of_its_own() {
         let order = |seed, dst| {
             let message = Message { dst, bytes: 8, ..Message::default() };
@@ -205,15 +185,6 @@ mod tests {
         let orders: BTreeSet<_> = all.iter().map(|&(seed, rank)| order(seed, rank)).collect();
         assert_eq!(orders.len(), all.len());
         assert_eq!(order(3, 5), order(3, 5));
-    }
-
-    #[test]
-    fn every_receiving_rank_has_its_steps() {
-        let message = |src, dst| Message { src, dst, bytes: 8, ..Message::default() };
-        let messages = [message(0, 1), message(2, 1), message(1, 0)];
-        let entry = find("list").expect("a known engine");
-        let steps = steps_by_rank(entry, &EngineOptions::default(), &messages, Posting::Reverse);
-        assert_eq!(steps.expect("steps"), BTreeMap::from([(0, 1), (1, 3)]));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 mod analyze;
 mod bench;
-mod channels;
 mod compare;
 mod cost;
 mod errors;

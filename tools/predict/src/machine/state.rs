@@ -157,11 +157,6 @@ impl Machine {
         Self { steps: Some(steps), ..self }
     }
 
-    #[cfg(test)]
-    pub(crate) fn charge_steps(&mut self, instruction: f64, own: f64, code: f64) {
-        (self.costs.instruction, self.costs.own, self.costs.code) = (instruction, own, code);
-    }
-
     pub fn record(&mut self, count: usize) {
         self.spans.clear();
         self.spans_wanted = count;

@@ -278,11 +278,11 @@ mod tests {
 
     use dpa_model_predict::virtual_time::AtomicU64;
 
-    use super::super::{Between, Costs, Layout, Rules, Steps, Work};
+    use super::super::{Costs, Layout, Rules, Work};
     use super::*;
 
     /// A machine on which only hashing costs: 7 ns.
-    fn machine(handlers: usize) -> Machine {
+    fn machine() -> Machine {
         let costs = Costs {
             cycle: 500,
             level: [0; 4],
@@ -293,7 +293,7 @@ mod tests {
             ..Costs::default()
         };
         let layout = Layout {
-            handlers,
+            handlers: 1,
             bins: 1,
             receives: 1,
             entries: 1,
@@ -311,89 +311,16 @@ mod tests {
         with_machine(|machine| machine.work(machine.costs().work.hash));
     }
 
-    fn busy(task: usize, hashes: usize) {
-        with_machine(|machine| machine.begin_slice(task));
-        (0..hashes).for_each(|_| hash());
-    }
-
-    #[test]
-    fn accesses_happen_in_the_order_of_the_clocks() {
-        let log = Rc::new(RefCell::new(Vec::new()));
-        let word = Rc::new(AtomicU64::new(0));
-        let task = |number: usize, hashes: usize| {
-            let (log, word) = (log.clone(), word.clone());
-            move || {
-                for _ in 0..3 {
-                    busy(number, hashes);
-                    let place = word.fetch_add(1, Relaxed);
-                    log.borrow_mut().push((place, number));
-                }
-            }
-        };
-        let others: Vec<Box<dyn FnOnce()>> = vec![Box::new(task(1, 2))];
-        let (machine, (), _) = run(machine(2), &Stop::default(), task(0, 5), others);
-        let order: Vec<usize> = log.borrow().iter().map(|&(_, number)| number).collect();
-        // Task 0 at 35, 70, 105 ns; task 1 at 14, 28, 42 ns.
-        assert_eq!(order, [1, 1, 0, 1, 0, 0]);
-        assert_eq!(machine.end(), 105_000);
-    }
-
-    #[test]
-    fn what_lies_between_steps_is_charged_at_the_second() {
-        let mut steps = Steps::new(2);
-        let between =
-            Between { instructions: [100.0, 10.0], own_lines: [1.5, 0.0], code_lines: 2.0 };
-        steps.set(0, 1, between);
-        let mut machine = machine(3).with_steps(steps);
-        machine.charge_steps(500.0, 35_000.0, 1000.0);
-        let task = |number| {
-            move || {
-                with_machine(|machine| {
-                    machine.begin_slice(number);
-                    [0, 1, 0].into_iter().for_each(|step| machine.step(step));
-                });
-            }
-        };
-        let others: Vec<Box<dyn FnOnce()>> = vec![Box::new(task(1)), Box::new(task(2))];
-        let (machine, (), _) = run(machine, &Stop::default(), task(0), others);
-        let clocks: Vec<_> = machine.tasks.iter().map(|task| task.clock).collect();
-        let of = |instructions: Picos| instructions * 500 + 52_500 + 2000;
-        assert_eq!(clocks, [of(100), of(110), of(120)]);
-    }
-
-    #[test]
-    fn a_sleeper_wakes_with_the_clock_of_the_store() {
-        let word = Rc::new(AtomicU64::new(0));
-        let seen = Rc::new(Cell::new(0));
-        let (setter, waiter, note) = (word.clone(), word.clone(), seen.clone());
-        let first = move || {
-            busy(0, 10);
-            setter.store(1, Relaxed);
-            busy(0, 10);
-        };
-        let wait = move || {
-            busy(1, 1);
-            while waiter.load(Relaxed) == 0 {
-                pause();
-            }
-            STAGE.with_borrow(|stage| {
-                let machine = &stage.as_ref().expect("a run is under way").machine;
-                note.set(machine.tasks[1].clock);
-            });
-        };
-        run(machine(2), &Stop::default(), first, vec![Box::new(wait) as Box<dyn FnOnce()>]);
-        assert_eq!(seen.get(), 70_000);
-    }
-
     #[test]
     fn nothing_is_charged_off_the_clock() {
         let first = || {
-            busy(0, 1);
+            with_machine(|machine| machine.begin_slice(0));
+            hash();
             off_clock(|_| (0..100).for_each(|_| hash()));
             with_machine(Machine::end_slice);
         };
         let (machine, (), _) =
-            run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+            run(machine(), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
         assert_eq!(machine.end(), 7000);
     }
 
@@ -406,6 +333,6 @@ mod tests {
                 pause();
             }
         };
-        run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+        run(machine(), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
     }
 }

@@ -233,33 +233,6 @@ fn a_sample_is_made_of_both_ends_times() {
     assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
 }
 
-/// The length of searches shows the setup: standing receives in front, and as many bins as the
-/// NIC has.
-#[test]
-fn the_baselines_search_what_the_scenario_says() {
-    let steps = |peer, scenario, bins: u32| {
-        let mut settings = settings(false);
-        settings.grow.bins = bins == 0;
-        if bins > 0 {
-            settings.nic.nic.bins = bins as usize;
-        }
-        let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
-        sample.steps_per_message.expect("a sequential engine")
-    };
-    // In reverse order each search walks the whole list: 100 + 99 + ... + 1 steps.
-    assert_eq!(steps(Peer::List, "NC", 0), 1.0);
-    assert_eq!(steps(Peer::List, "NC-REV", 0), 50.5);
-    assert_eq!(steps(Peer::List, "DEPTH-300", 0), 301.0);
-    assert_eq!(steps(Peer::List, "WDEPTH-300", 0), 301.0);
-    let bins = steps(Peer::Bins, "NC-REV", 0);
-    assert!((1.0..2.0).contains(&bins), "{bins}");
-    assert_eq!(steps(Peer::Bins, "NC-REV", 1), 50.5);
-    let deep = [0, 4096, 64, 1].map(|bins| steps(Peer::Bins, "DEPTH-2000", bins));
-    assert!(deep[0] < 2.5 && deep[1] < deep[2] && deep[2] < deep[3], "{deep:?}");
-    let nic = measure(&point(Peer::Nic { handlers: 8 }, "NC", 20, 8), &settings(false));
-    assert_eq!(nic.expect("a sample").steps_per_message, None);
-}
-
 /// Also if the refused receive follows the messages, whose buffers remain unread.
 #[test]
 fn excluded_wildcards_are_reported() {
