@@ -53,15 +53,9 @@ fn way_or_provider(way: &str) -> &str {
     if matches!(way, "ucx" | "sm") { way } else { "provider" }
 }
 
-struct TestRow {
-    what: String,
-    library: String,
-    result: Result<String, String>,
-    took: Duration,
-}
-
 struct TestTable {
-    rows: Vec<TestRow>,
+    rows: usize,
+    failed: usize,
     /// Run only rows with these words in their name and library.
     only: Option<String>,
     /// Run only these lines of each list of tests.
@@ -82,14 +76,12 @@ impl TestTable {
         }
         let begin = Instant::now();
         let result = run();
-        let row = TestRow { what, library: library.to_owned(), result, took: begin.elapsed() };
-        let (word, text) = match &row.result {
-            Ok(text) => ("ok", text),
-            Err(text) => ("FAIL", text),
-        };
-        let seconds = row.took.as_secs_f64();
-        println!("{:<34} {:<8} {word:<5} {seconds:>6.1} s  {text}", row.what, row.library);
-        self.rows.push(row);
+        let seconds = begin.elapsed().as_secs_f64();
+        self.rows += 1;
+        self.failed += usize::from(result.is_err());
+        let word = if result.is_ok() { "ok" } else { "FAIL" };
+        let text = result.unwrap_or_else(|why| why);
+        println!("{what:<34} {library:<8} {word:<5} {seconds:>6.1} s  {text}");
     }
 }
 
@@ -171,7 +163,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if instructions {
         return instructions::run(&tools, &libraries);
     }
-    let mut table = TestTable { rows: Vec::new(), only, lines };
+    let mut table = TestTable { rows: 0, failed: 0, only, lines };
     for (name, libfabric) in libfabrics(&venvs) {
         table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
     }
@@ -190,8 +182,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             suite::rows(&mut table, &tools, library, &venvs.join("src"));
         }
     }
-    let failed = table.rows.iter().filter(|row| row.result.is_err()).count();
-    println!("{} rows, {failed} failed", table.rows.len());
+    let TestTable { rows, failed, .. } = table;
+    println!("{rows} rows, {failed} failed");
     if failed > 0 { Err(Failure::Task(format!("{failed} rows failed"))) } else { Ok(()) }
 }
 

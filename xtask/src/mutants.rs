@@ -46,48 +46,38 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     mutants.retain(|mutant| args.is_empty() || args.contains(&mutant.fault));
 
-    let mut wrong = Vec::new();
-    let (mut killed, mut survived, mut impossible) = (0, 0, 0);
+    let (mut wrong, mut counts) = (Vec::new(), [0; 4]);
     for Mutant { fault, crew, fate } in &mutants {
         let started = Instant::now();
-        let verdict = match fate {
-            Fate::Killed { file, test } => {
-                model(&root, (fault, *crew), &["--test", file], &["--exact", test])?
-            }
+        let run = |cargo: &[&str], filter: &[&str]| model(&root, (fault, *crew), cargo, filter);
+        let (kind, line) = match fate {
+            Fate::Killed { file, test } => match run(&["--test", file], &["--exact", test])? {
+                Some(how) => (0, format!("killed by {file}::{test}: {how}")),
+                None => (3, format!("NOT NOTICED by {file}::{test}")),
+            },
             // No model may notice.
-            Fate::Survives(_) => model(&root, (fault, *crew), &["--tests"], &[])?,
+            Fate::Survives(why) => match run(&["--tests"], &[])? {
+                None => (1, format!("survives: {why}")),
+                Some(how) => (3, format!("KILLED, but the table says it cannot be: {how}")),
+            },
             Fate::Cannot(why) => {
-                impossible += 1;
+                counts[2] += 1;
                 println!("{:<34}           cannot exist: {why}", name(fault, *crew));
                 continue;
             }
         };
+        counts[kind] += 1;
+        if kind == 3 {
+            wrong.push(fault.as_str());
+        }
         let seconds = started.elapsed().as_secs_f64();
-        let line = match (&verdict, fate) {
-            (Some(how), Fate::Killed { file, test }) => {
-                killed += 1;
-                format!("killed by {file}::{test}: {how}")
-            }
-            (None, Fate::Survives(why)) => {
-                survived += 1;
-                format!("survives: {why}")
-            }
-            (None, Fate::Killed { file, test }) => {
-                wrong.push(fault.clone());
-                format!("NOT NOTICED by {file}::{test}")
-            }
-            (Some(how), Fate::Survives(_)) => {
-                wrong.push(fault.clone());
-                format!("KILLED, but the table says it cannot be: {how}")
-            }
-            (_, Fate::Cannot(_)) => continue,
-        };
         println!("{:<34}{seconds:>7.1} s  {line}", name(fault, *crew));
     }
+    let [killed, survived, impossible, mistakes] = counts;
     println!(
-        "{} mutants: {killed} killed, {survived} equivalent, {impossible} cannot exist alone, {} wrong",
-        mutants.len(),
-        wrong.len()
+        "{} mutants: {killed} killed, {survived} equivalent, {impossible} cannot exist alone, \
+         {mistakes} wrong",
+        mutants.len()
     );
     if wrong.is_empty() {
         Ok(())

@@ -83,8 +83,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         let started = Instant::now();
         let reached = models.iter().any(|model| model.places.contains(&one.place()));
         let (kind, mut verdict) = match (noticed(&models, one)?, &one.why) {
-            (Some(Noticed::Model(by)), None) => (0, format!("noticed by {by}")),
-            (Some(Noticed::Firmware), None) => (1, "noticed by the firmware".to_owned()),
+            (Some((kind, by)), None) => (kind, format!("noticed by {by}")),
             (None, Some(why)) => (2, format!("not noticed: {why}")),
             (None, None) => (3, "NOT NOTICED, and the source does not say why".to_owned()),
             (Some(_), Some(_)) => (3, "NOTICED, but the source says that nothing can".to_owned()),
@@ -104,22 +103,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if wrong == 0 { Ok(()) } else { Err(Failure::Task(format!("{wrong} are wrong"))) }
 }
 
-enum Noticed {
-    Model(String),
-    Firmware,
-}
-
-fn noticed(models: &[Model], one: &Weakening) -> Result<Option<Noticed>, Failure> {
+/// Who notices a weaker ordering: the place of its count, and the words.
+fn noticed(models: &[Model], one: &Weakening) -> Result<Option<(usize, String)>, Failure> {
     for model in models.iter().filter(|model| model.places.contains(&one.place())) {
         let ran = run_model(&model.program, &model.name, ("DPAMATCH_WEAKEN", &one.to_string()))?;
         if !ran.status.success() {
             let how = crate::mutants::reason(&ran.output);
-            return Ok(Some(Noticed::Model(format!("{}: {how}", model.name))));
+            return Ok(Some((0, format!("{}: {how}", model.name))));
         }
     }
     let place = one.to_string();
     let ran = rv64::run(&["weak".to_owned(), SEEDS.to_owned(), place]);
-    Ok(ran.is_ok().then_some(Noticed::Firmware))
+    Ok(ran.is_ok().then(|| (1, "the firmware".to_owned())))
 }
 
 pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
@@ -173,7 +168,7 @@ fn weakenings(folder: &Path) -> Result<Vec<Weakening>, String> {
     Ok(found)
 }
 
-pub(crate) fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -191,21 +191,6 @@ mod tests {
 
     use super::*;
 
-    fn last() -> String {
-        // SAFETY: the text lives until this thread's next call.
-        unsafe { CStr::from_ptr(dpamatch_last_error()) }.to_string_lossy().into_owned()
-    }
-
-    #[test]
-    fn a_panic_ends_as_a_code() {
-        let code = guarded(|| panic!("the cat walked {} times", 3));
-        assert_eq!(code, DPAMATCH_ERR_INTERNAL);
-        assert!(last().contains("the cat walked 3 times"), "{}", last());
-        assert_eq!(guarded(|| Err(Failure::argument("no \0 pointer"))), DPAMATCH_ERR_ARGUMENT);
-        assert_eq!(last(), "no   pointer");
-        assert_eq!(guarded(|| Ok(())), DPAMATCH_OK);
-    }
-
     #[test]
     fn each_error_has_its_code_and_each_code_its_text() {
         let mut said = String::new();

@@ -151,18 +151,3 @@ fn benchmark(job: &Job<'_>) -> Result<String, String> {
     let ours = last(job)?;
     Ok(format!("{ours}; stock: {stock}; {}", job.replay()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::all;
-
-    #[test]
-    fn programs_are_read() {
-        let all: Vec<_> = all().collect();
-        assert_eq!((all.len(), all[0].name, all[0].processes), (11, "lulesh", 8));
-        assert_eq!(all[2].arguments.trim(), "nx=12");
-        assert_eq!(all[2].answer, ["Initial Residual", "Iteration = ", "Final Resid Norm"]);
-        assert_eq!(all.iter().filter(|program| program.answer.is_empty()).count(), 5);
-        assert!(all.iter().any(|program| program.name == super::EVERY_ENGINE));
-    }
-}

@@ -411,25 +411,3 @@ impl Programs {
         compile(library, &all, output)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{failures, file, has_main};
-
-    #[test]
-    fn a_program_begins_in_main() {
-        assert!(has_main("#include <mpi.h>\nint main(int argc, char *argv[])\n{\n"));
-        assert!(!has_main("#define run coll_p_bcast\nint run(const char *arg)\n{\n"));
-    }
-
-    #[test]
-    fn failures_are_found() {
-        let output =
-            "..F\nFAIL: test_a (test_p2p.TestP2P)\nTraceback\nERROR: test_b (x)\nRan 3 tests";
-        let failed = failures(output);
-        let names = [0, 1].map(|at| &**failed.iter().nth(at).expect("two"));
-        assert_eq!(names, ["test_a (test_p2p.TestP2P)", "test_b (x)"]);
-        assert_eq!(names.map(file), [Some("test_p2p"), None]);
-        assert!(failures("Ran 2 tests\nOK").is_empty());
-    }
-}

@@ -206,28 +206,42 @@ impl Side {
     }
 }
 
-/// What was done, for the statistics.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Totals {
-    pub(crate) sent: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) rendezvous: u64,
-    pub(crate) received: u64,
-    pub(crate) received_bytes: u64,
-    pub(crate) late: u64,
-    pub(crate) peeks: u64,
-    pub(crate) empty_peeks: u64,
-    pub(crate) cancels: u64,
-    pub(crate) untagged: u64,
-    pub(crate) pulled: u64,
-    pub(crate) posted_high: u64,
-    pub(crate) unexpected_high: u64,
-    /// Peers that were let in or called on, refused, and lost.
-    pub(crate) connected: u64,
-    pub(crate) refused: u64,
-    pub(crate) lost: u64,
-    pub(crate) rebuilds: u64,
-    pub(crate) all_bits: u64,
+/// What was done, in the order of the statistics, with its names there.
+macro_rules! totals {
+    ($($field:ident = $name:literal;)*) => {
+        #[derive(Debug, Default, Clone, Copy)]
+        pub(crate) struct Totals {
+            $(pub(crate) $field: u64,)*
+        }
+
+        impl Totals {
+            fn rows(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($name, self.$field)),*]
+            }
+        }
+    };
+}
+
+totals! {
+    // Those that were let in or called on.
+    connected = "peers";
+    sent = "sent";
+    sent_bytes = "sent_bytes";
+    rendezvous = "sent_rendezvous";
+    received = "received";
+    received_bytes = "received_bytes";
+    untagged = "received_untagged";
+    late = "received_late";
+    pulled = "transfers_in_pieces";
+    peeks = "peeks";
+    empty_peeks = "peeks_empty";
+    cancels = "cancels";
+    posted_high = "posted_high";
+    unexpected_high = "unexpected_high";
+    refused = "peers_refused";
+    lost = "peers_lost";
+    rebuilds = "rule_changes";
+    all_bits = "compares_all_bits";
 }
 
 #[derive(Debug)]
@@ -450,7 +464,7 @@ impl Endpoint {
         for (_, key) in messages {
             let Arrived { carried, peer, .. } = &self.messages[key];
             // `under` has asked for all of them.
-            let Ok(carried) = self.carried(carried.bits, *peer) else { continue };
+            let Some(carried) = self.carried(carried.bits, *peer) else { continue };
             self.messages[key].carried = carried;
             self.arrive_at_matcher(key);
         }
@@ -467,10 +481,10 @@ impl Endpoint {
     ) -> Option<Rule> {
         for &(_, key) in posts {
             let post = &mut self.posts[key];
-            post.comm = rule.receive(post.bits, post.ignore).ok()?;
+            post.comm = rule.receive(post.bits, post.ignore)?;
         }
         for &(_, key) in messages {
-            rule.message(self.messages[key].carried.bits).ok()?;
+            rule.message(self.messages[key].carried.bits)?;
         }
         Some(rule)
     }

@@ -371,7 +371,7 @@ impl Endpoint {
         let Incoming { connection, record, .. } = incoming;
         let peer = self.connections[connection].peer;
         let tagged = record.flags & flag::TAGGED != 0;
-        let by_rule = if tagged { self.carried(record.tag, peer).ok() } else { None };
+        let by_rule = if tagged { self.carried(record.tag, peer) } else { None };
         let has_rule = by_rule.is_some();
         let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
         let message = self.message(incoming, carried, self.messages_ever)?;

@@ -12,7 +12,7 @@ use crate::bindings::{
     FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
     FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
 };
-use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, RuleError, Verdict};
+use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, Verdict};
 use crate::wire::{Kind, PeerId, Record};
 
 /// A receive as the program requests it.
@@ -137,8 +137,8 @@ impl Endpoint {
         }
         if !self.all_bits {
             match self.rule.receive(bits, ignore) {
-                Ok(comm) => return comm,
-                Err(_) => self.rebuild(common, None),
+                Some(comm) => return comm,
+                None => self.rebuild(common, None),
             }
         }
         CommId(0)
@@ -171,17 +171,14 @@ impl Endpoint {
         self.posted_now -= receives;
     }
 
-    /// The envelope of a message by the rule.
-    ///
-    /// # Errors
-    /// The rule does not apply.
+    /// The envelope of a message by the rule. `None`: the rule does not apply.
     #[inline(always)]
-    pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Result<Carried, RuleError> {
+    pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Option<Carried> {
         let (comm, tag) = match self.all_bits {
             true => Default::default(),
             false => self.rule.message(bits)?,
         };
-        Ok(Carried { bits, envelope: Envelope { comm, source: rank_of(peer), tag } })
+        Some(Carried { bits, envelope: Envelope { comm, source: rank_of(peer), tag } })
     }
 
     /// Gives a message to the matcher.

@@ -80,7 +80,7 @@ impl Endpoint {
         let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
         let Some(message) = ring.peek_plain() else { return 0 };
         let high = message.tag >> 31;
-        let Ok((comm, _)) = rule.message(message.tag) else { return 0 };
+        let Some((comm, _)) = rule.message(message.tag) else { return 0 };
         let Some(mut row) = nic.row(comm) else { return 0 };
         let (source, from) = (rank_of(peer), From { vector, peer });
         let notes = self.notes;

@@ -7,7 +7,7 @@ use std::path::Path;
 use dpa_model::{Footprint, NicConfig};
 
 use super::log::Log;
-use super::{Common, Endpoint};
+use super::{Common, Endpoint, Totals};
 
 /// Requests for statistics during the run: each byte that is appended to the file [`ASK`] in their
 /// folder is one. A signal would interrupt the program's own system calls.
@@ -85,41 +85,22 @@ impl Endpoint {
     }
 
     fn stats(&self, common: &Common) -> String {
-        let totals = &self.totals;
+        let posted_high = self.totals.posted_high.max(self.posted_now);
+        let totals = Totals { posted_high, ..self.totals };
+        let processes = super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0);
         let numbers = [
-            ("peers", totals.connected),
-            ("sent", totals.sent),
-            ("sent_bytes", totals.sent_bytes),
-            ("sent_rendezvous", totals.rendezvous),
-            ("received", totals.received),
-            ("received_bytes", totals.received_bytes),
-            ("received_untagged", totals.untagged),
-            ("received_late", totals.late),
-            ("transfers_in_pieces", totals.pulled),
-            ("peeks", totals.peeks),
-            ("peeks_empty", totals.empty_peeks),
-            ("cancels", totals.cancels),
-            ("posted_high", totals.posted_high.max(self.posted_now)),
-            ("unexpected_high", totals.unexpected_high),
-            ("peers_refused", totals.refused),
-            ("peers_lost", totals.lost),
-            ("rule_changes", totals.rebuilds),
-            ("compares_all_bits", totals.all_bits),
             ("nic_memory_bytes", nic_memory(common)),
             ("contexts", self.rule.contexts().1.len() as u64),
             ("pid", std::process::id().into()),
             ("requests", self.requests.seen),
-            (
-                "processes",
-                super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0).into(),
-            ),
+            ("processes", processes.into()),
         ];
         let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
         let mut text = format!("{{\n  \"engine\": \"{engine}\",\n  \"closed\": {}", self.closed);
         let mut line = |name: &str, value: u64| {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
-        numbers.into_iter().for_each(|(name, value)| line(name, value));
+        totals.rows().into_iter().chain(numbers).for_each(|(name, value)| line(name, value));
         let counters = self.matcher.counters();
         for (at, counter) in counters.iter().enumerate() {
             // Handlers and the boundary have some counters in common.

@@ -352,16 +352,14 @@ impl Usage {
     /// Counts a receive that took a message.
     pub(super) fn took(&mut self, asked: &Asked, carried: &Carried, peer: PeerId, late: bool) {
         self.matched(asked.comm, carried.envelope.comm, late);
-        if asked.selector.class() != WildcardClass::Exact {
-            self.note_taken(asked.selector, carried.bits, peer);
+        if asked.selector.class() == WildcardClass::Exact {
+            return;
         }
-    }
-
-    fn note_taken(&mut self, by: Selector, bits: u64, peer: PeerId) {
         if self.taken.len() == TAKEN_MAX {
             self.taken.pop_front();
         }
-        self.taken.push_back(Taken { by, bits, peer, at_ms: self.now_ms() });
+        let (by, bits, at_ms) = (asked.selector, carried.bits, self.now_ms());
+        self.taken.push_back(Taken { by, bits, peer, at_ms });
     }
 
     fn of(&mut self, comm: CommId) -> &mut Use {

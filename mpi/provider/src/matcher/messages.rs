@@ -65,29 +65,3 @@ impl Messages {
         Some((key, comm))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_that_waits_long_is_still_found() {
-        let mut messages = Messages::default();
-        let of = |number: u64| (MsgKey(number as u32), CommId(number as u32 % 7));
-        let all = 3 * PLACES as u64 + 5;
-        for number in 0..all {
-            messages.insert(number, of(number).0, of(number).1);
-            if number % 3 == 0 {
-                assert_eq!(messages.remove(number), Some(of(number)));
-                assert_eq!(messages.remove(number), None, "taken twice");
-            }
-        }
-        for number in (0..all).rev() {
-            let there = (number % 3 != 0).then(|| of(number));
-            assert_eq!(messages.get(number), there);
-            assert_eq!(messages.remove(number), there);
-        }
-        assert_eq!((messages.get(0), messages.old.len()), (None, 0));
-        assert!(messages.places.iter().all(|place| place.arrival == FREE.arrival));
-    }
-}

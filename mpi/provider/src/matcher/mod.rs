@@ -13,7 +13,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 pub(crate) use all_bits::AllBits;
 pub(crate) use nic::NicMatcher;
-pub(crate) use rule::{Rule, RuleError, tag_asked, tag_of};
+pub(crate) use rule::{Rule, tag_asked, tag_of};
 pub(crate) use software::SoftwareMatcher;
 
 /// A receive: its index in the endpoint's table. Reused once it has ended.

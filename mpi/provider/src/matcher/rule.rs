@@ -14,24 +14,14 @@
 //!   has a protocol bit that differs from the receives'. A library with contexts of its own for
 //!   control messages satisfies this.
 //!
-//! If a receive or message would make it inexact, the rule returns a [`RuleError`], and the
-//! endpoint changes to comparing all bits.
+//! If a receive or message would make it inexact, the rule returns `None`, and the endpoint
+//! changes to comparing all bits.
 
 use std::collections::HashMap;
 
 use dpamatch_vocabulary::{CommId, Tag, TagSel};
 
 const TAG_BITS: u64 = 0x7fff_ffff;
-
-/// The bits do not translate to communicator, tag and wildcards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RuleError {
-    /// A receive ignores bits that the rule does not know.
-    Mask,
-    /// In one communicator some receives ignore the protocol bits and others do not, or a message
-    /// has bits set that the receives compare.
-    Mixed,
-}
 
 /// The state of one communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -123,17 +113,12 @@ impl Rule {
         (high == bits >> 31 && mask == ignore).then_some(comm)
     }
 
-    /// The communicator of a receive with these bits.
-    ///
-    /// # Errors
-    /// See [`RuleError`].
-    pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Result<CommId, RuleError> {
-        if !matches!(ignore & TAG_BITS, 0 | TAG_BITS) {
-            return Err(RuleError::Mask);
-        }
-        let (high, protocol) = (ignore & !TAG_BITS, self.protocol);
-        if high != 0 && high != protocol {
-            return Err(RuleError::Mask);
+    /// The communicator of a receive with these bits. `None`: it ignores bits that the rule does
+    /// not know, or some receives of the communicator ignore the protocol bits and others do not.
+    pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Option<CommId> {
+        let (low, high, protocol) = (ignore & TAG_BITS, ignore & !TAG_BITS, self.protocol);
+        if !matches!(low, 0 | TAG_BITS) || high != 0 && high != protocol {
+            return None;
         }
         let compares = high == 0 && protocol != 0;
         let entry = self.entry(bits);
@@ -145,24 +130,21 @@ impl Rule {
         }
         let mixed = protocol != 0 && entry.comparing && (entry.ignoring || entry.marked);
         if mixed {
-            return Err(RuleError::Mixed);
+            return None;
         }
         let comm = entry.number;
         self.last = Last { high: bits >> 31, ignore, comm };
-        Ok(comm)
+        Some(comm)
     }
 
-    /// Communicator and tag of a message.
-    ///
-    /// # Errors
-    /// See [`RuleError`].
+    /// Communicator and tag of a message. `None`: it has bits set that the receives compare.
     #[inline(always)]
-    pub(crate) fn message(&mut self, bits: u64) -> Result<(CommId, Tag), RuleError> {
+    pub(crate) fn message(&mut self, bits: u64) -> Option<(CommId, Tag)> {
         let marked = bits & self.protocol != 0;
         let entry = self.entry(bits);
         entry.marked |= marked;
         let mixed = entry.comparing && entry.marked;
-        if mixed { Err(RuleError::Mixed) } else { Ok((entry.number, tag_of(bits))) }
+        if mixed { None } else { Some((entry.number, tag_of(bits))) }
     }
 
     /// The protocol bits learned, and the high 33 bits of each communicator by its number.

@@ -35,9 +35,6 @@ struct EventQueue {
     most: usize,
 }
 
-/// Peek at the event and leave it.
-const PEEK: u64 = FI_PEEK;
-
 static FID_OPS: Ops = common_ops(close);
 static OPS: OpsEq = OpsEq {
     read: Some(read),
@@ -113,7 +110,7 @@ unsafe extern "C" fn read(
         buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
     let count = bytes.len() as isize;
-    if flags & PEEK == 0 {
+    if flags & FI_PEEK == 0 {
         waiting.pop_front();
     }
     count

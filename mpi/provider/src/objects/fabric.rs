@@ -5,13 +5,6 @@ use std::ffi::{c_int, c_void};
 use super::{Object, common_ops, cq, domain, eq, fid};
 use crate::bindings::*;
 
-/// The program's fabric.
-#[repr(C)]
-#[derive(Debug)]
-struct Fabric {
-    c: FidFabric,
-}
-
 /// `fi_fabric` of this provider.
 pub(crate) unsafe extern "C" fn fabric(
     attr: *mut FabricAttr,
@@ -21,10 +14,8 @@ pub(crate) unsafe extern "C" fn fabric(
     // SAFETY: see `objects`.
     unsafe {
         let api_version = attr.as_ref().map_or(0, |attr| attr.api_version);
-        let fabric = Fabric {
-            c: FidFabric { fid: fid(FI_CLASS_FABRIC, context, &FID_OPS), ops: &OPS, api_version },
-        };
-        *out = Box::into_raw(Box::new(fabric)).cast();
+        let fid = fid(FI_CLASS_FABRIC, context, &FID_OPS);
+        *out = Box::into_raw(Box::new(FidFabric { fid, ops: &OPS, api_version }));
     }
     0
 }
@@ -41,7 +32,7 @@ static OPS: OpsFabric = OpsFabric {
 
 unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     // SAFETY: made by `fabric`.
-    drop(unsafe { Box::from_raw(fid.cast::<Fabric>()) });
+    drop(unsafe { Box::from_raw(fid.cast::<FidFabric>()) });
     0
 }
 

@@ -99,16 +99,6 @@ fn to_receive<'a>(
     Receive { iov, from, tagged, tag, ignore, context, flags: 0, completes: true }
 }
 
-/// `Some` of a reference, or `None` for null.
-macro_rules! optional {
-    () => {
-        None
-    };
-    ($value:expr) => {
-        Some($value)
-    };
-}
-
 /// A table of operations, tagged or not.
 macro_rules! operations {
     ($table:ident: $ops:ident, $msg:ident, ($($tag:ident, $ignore:ident)?)) => {

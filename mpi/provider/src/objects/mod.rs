@@ -15,6 +15,16 @@ macro_rules! refusals {
     };
 }
 
+/// `Some` of what a function takes, or `None` if it takes nothing.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
+}
+
 mod av;
 mod cntr;
 mod cq;

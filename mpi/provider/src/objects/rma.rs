@@ -99,63 +99,42 @@ unsafe extern "C" fn read(
     unsafe { begin(ep, None, remote(false, &iov, from, (address, key), context)) }
 }
 
-unsafe extern "C" fn write(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    to: FiAddr,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, None, remote(true, &iov, to, (address, key), context)) }
+/// A write and an injected write, with or without completion data.
+macro_rules! writes {
+    ($write:ident, $inject:ident $(, $data:ident)?) => {
+        unsafe extern "C" fn $write(
+            ep: *mut FidEp,
+            start: *const c_void,
+            length: usize,
+            _: *mut c_void,
+            $($data: u64,)?
+            to: FiAddr,
+            address: u64,
+            key: u64,
+            context: *mut c_void,
+        ) -> isize {
+            let iov = one(start, length);
+            let remote = remote(true, &iov, to, (address, key), context);
+            // SAFETY: see `objects`.
+            unsafe { begin(ep, None, Remote { data: optional!($($data)?), ..remote }) }
+        }
+
+        unsafe extern "C" fn $inject(
+            ep: *mut FidEp,
+            start: *const c_void,
+            length: usize,
+            $($data: u64,)?
+            to: FiAddr,
+            address: u64,
+            key: u64,
+        ) -> isize {
+            let iov = one(start, length);
+            let remote = remote(true, &iov, to, (address, key), std::ptr::null_mut());
+            // SAFETY: see `objects`.
+            unsafe { begin(ep, Some(FI_INJECT), Remote { data: optional!($($data)?), ..remote }) }
+        }
+    };
 }
 
-unsafe extern "C" fn inject(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    to: FiAddr,
-    address: u64,
-    key: u64,
-) -> isize {
-    let iov = one(start, length);
-    let remote = remote(true, &iov, to, (address, key), std::ptr::null_mut());
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, Some(FI_INJECT), remote) }
-}
-
-unsafe extern "C" fn writedata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    data: u64,
-    to: FiAddr,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    let remote = remote(true, &iov, to, (address, key), context);
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, None, Remote { data: Some(data), ..remote }) }
-}
-
-unsafe extern "C" fn injectdata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    data: u64,
-    to: FiAddr,
-    address: u64,
-    key: u64,
-) -> isize {
-    let iov = one(start, length);
-    let remote = remote(true, &iov, to, (address, key), std::ptr::null_mut());
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, Some(FI_INJECT), Remote { data: Some(data), ..remote }) }
-}
+writes!(write, inject);
+writes!(writedata, injectdata, data);

@@ -127,18 +127,6 @@ fn an_endpoint_sends_to_itself() {
     assert_eq!((contexts, &buffer), ([1, 2], b"12345678"));
 }
 
-#[test]
-fn a_message_comes_before_its_sender_is_known() {
-    let (a, b) = (Side::open(|_| ()), Side::open(|_| ()));
-    let to_b = a.insert(&b.name());
-    let mut buffer = [0; 4];
-    assert_eq!(a.send(b"soon", to_b, 9, 0), 0);
-    (0..200).for_each(|_| b.progress());
-    let to_a = b.insert(&a.name());
-    assert_eq!(b.receive(&mut buffer, to_a, (9, 0), 1), 0);
-    assert_eq!((b.wait(&[&a]).from, &buffer), (to_a, b"soon"));
-}
-
 /// More messages than the rings and the NIC hold, in order, and each as it was sent.
 #[test]
 fn a_flood_arrives_in_order() {

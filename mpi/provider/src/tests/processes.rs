@@ -61,37 +61,6 @@ fn role() -> Option<(String, Side, u64)> {
     Some((role.to_owned(), side, to))
 }
 
-#[test]
-fn messages_of_another_process() {
-    if let Some((_, side, to)) = role() {
-        let long = pattern(1, LONG);
-        side.send_now(b"short", to, 1, 0);
-        assert_eq!(side.wait(&[]).context(), 0);
-        side.send_now(&long, to, 2, 1);
-        assert_eq!(side.wait(&[]).context(), 1);
-        let mut buffer = [0; 3];
-        assert_eq!(side.receive(&mut buffer, to, (3, 0), 2), 0);
-        assert_eq!((side.wait(&[]).context(), &buffer), (2, b"end"));
-        return;
-    }
-    let side = Side::open(|_| ());
-    let Other { mut child, name, lines: _lines } =
-        other("tests::processes::messages_of_another_process", "talk", &side);
-    let from = side.insert(&name);
-    let (mut short, mut long) = ([0; 5], vec![0; LONG]);
-    assert_eq!(side.receive(&mut long, from, (2, 0), 2), 0);
-    assert_eq!(side.receive(&mut short, from, (1, 0), 1), 0);
-    assert_eq!((side.wait(&[]).context(), &short), (1, b"short"));
-    assert_eq!(side.wait(&[]).context(), 2);
-    assert!(long == pattern(1, LONG));
-    assert_eq!(side.send(b"end", from, 3, 3), 0);
-    assert_eq!(side.wait(&[]).context(), 3);
-    while child.try_wait().expect("a child").is_none() {
-        side.progress();
-    }
-    assert!(child.wait().expect("a child").success());
-}
-
 /// Messages of a killed process arrive, its other operations fail, and no call waits for ever.
 #[test]
 fn another_process_is_killed() {
@@ -128,7 +97,8 @@ fn another_process_is_killed() {
     assert!(side.send(b"x", to, 1, 0) < 0, "there is nobody to send to");
 }
 
-/// A receiver that sleeps on its queue is woken by each message.
+/// A receiver that sleeps on its queue is woken by each message. A long one is read from the other
+/// process's memory, and the answer arrives.
 #[test]
 fn a_sleeper_is_woken() {
     if let Some((_, side, to)) = role() {
@@ -136,6 +106,11 @@ fn a_sleeper_is_woken() {
             side.send_now(&number.to_ne_bytes(), to, 1, 0);
             assert_eq!(side.wait(&[]).context(), 0);
         }
+        let (long, mut buffer) = (pattern(1, LONG), [0; 3]);
+        side.send_now(&long, to, 2, 1);
+        assert_eq!(side.wait(&[]).context(), 1);
+        assert_eq!(side.receive(&mut buffer, to, (3, 0), 2), 0);
+        assert_eq!((side.wait(&[]).context(), &buffer), (2, b"end"));
         return;
     }
     let side = Side::open_as(|_| (), |_| (), FI_WAIT_FD);
@@ -147,6 +122,14 @@ fn a_sleeper_is_woken() {
         assert_eq!(side.receive(&mut buffer, from, (1, 0), number), 0);
         assert_eq!(side.sleep(60_000), number);
         assert_eq!(usize::from_ne_bytes(buffer), number);
+    }
+    let mut long = vec![0; LONG];
+    assert_eq!(side.receive(&mut long, from, (2, 0), 2), 0);
+    assert_eq!(side.sleep(60_000), 2);
+    assert!(long == pattern(1, LONG));
+    assert_eq!((side.send(b"end", from, 3, 3), side.wait(&[]).context()), (0, 3));
+    while child.try_wait().expect("a child").is_none() {
+        side.progress();
     }
     assert!(child.wait().expect("a child").success());
 }

@@ -80,8 +80,9 @@ fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
     }
 }
 
+/// Hellos that are none, with a wrong key, and without the memory file.
 #[test]
-fn a_hello_that_is_none() {
+fn hellos_that_are_refused() {
     let (a, b, to_b, _) = pair(|_| ());
     let to = address(&b);
     let mut sockets = Vec::new();
@@ -95,20 +96,13 @@ fn a_hello_that_is_none() {
     drop(call_on(&to));
     still_works(&a, &b, to_b);
     until(&b, |seen| seen.refused == 6);
-    still_works(&a, &b, to_b);
-}
-
-#[test]
-fn a_key_that_is_wrong_and_a_file_that_is_missing() {
-    let (a, b, to_b, _) = pair(|_| ());
-    let to = address(&b);
     let wrong = Address { key: to.key ^ 1, ..to };
     let _link = connect(&address(&a), &wrong, 1024).expect("the socket takes everybody");
     // The right hello without its memory file.
     let socket = call_on(&to);
     let hello = hello(&address(&a), &to, 1024);
     rustix::net::send(&socket, &hello, SendFlags::empty()).expect("a packet");
-    until(&b, |seen| seen.refused == 2);
+    until(&b, |seen| seen.refused == 8);
     still_works(&a, &b, to_b);
 }
 

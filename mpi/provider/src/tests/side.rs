@@ -78,14 +78,9 @@ impl Side {
                 change(&mut state.common.options);
                 state.common.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
             });
-            assert_eq!(
-                call!(side.domain, ops, av_open, &mut vector, &mut side.vector, null_mut()),
-                0
-            );
-            assert_eq!(
-                call!(side.domain, ops, cq_open, &mut queue, &mut side.queue, null_mut()),
-                0
-            );
+            let (domain, none) = (side.domain, null_mut());
+            assert_eq!(call!(domain, ops, av_open, &mut vector, &mut side.vector, none), 0);
+            assert_eq!(call!(domain, ops, cq_open, &mut queue, &mut side.queue, none), 0);
             assert_eq!(call!(side.domain, ops, endpoint, null_mut(), &mut side.ep, null_mut()), 0);
             objects::in_domain(side.domain, |state| moved(&mut state.endpoints[0].address));
             side.bind(side.vector.cast(), 0);
@@ -133,20 +128,9 @@ impl Side {
     }
 
     pub(super) fn send(&self, bytes: &[u8], to: u64, tag: u64, context: usize) -> isize {
+        let (start, none, context) = (bytes.as_ptr().cast(), null_mut(), context as *mut c_void);
         // SAFETY: the tests keep buffers until the completion.
-        unsafe {
-            call!(
-                self.ep,
-                tagged,
-                send,
-                bytes.as_ptr().cast(),
-                bytes.len(),
-                null_mut(),
-                to,
-                tag,
-                context as *mut c_void
-            )
-        }
+        unsafe { call!(self.ep, tagged, send, start, bytes.len(), none, to, tag, context) }
     }
 
     /// Sends, making progress as long as there is no room.
@@ -163,21 +147,10 @@ impl Side {
         (tag, ignore): (u64, u64),
         context: usize,
     ) -> isize {
+        let (start, length, none) = (buffer.as_mut_ptr().cast(), buffer.len(), null_mut());
+        let context = context as *mut c_void;
         // SAFETY: as above.
-        unsafe {
-            call!(
-                self.ep,
-                tagged,
-                recv,
-                buffer.as_mut_ptr().cast(),
-                buffer.len(),
-                null_mut(),
-                from,
-                tag,
-                ignore,
-                context as *mut c_void
-            )
-        }
+        unsafe { call!(self.ep, tagged, recv, start, length, none, from, tag, ignore, context) }
     }
 
     /// `fi_trecvmsg` with flags and without or with a buffer.
