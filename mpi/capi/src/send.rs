@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 
-use dpamatch::SendError;
 use dpamatch::endpoint::{CommSender, SendRequest as InnerRequest};
 
 use crate::code::{Failure, check_length, guarded};
@@ -240,18 +239,13 @@ pub unsafe extern "C" fn dpamatch_send_wait(
         if request.is_null() || unsafe { request.read() }.is_null() {
             return Ok(());
         }
-        let wait = |wait: &mut dyn FnMut(InnerRequest) -> Result<(), SendError>| {
-            // SAFETY: it came from a box; its place is set to null.
-            let handle = unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) };
-            wait(handle.inner).map_err(Failure::from)
-        };
+        // SAFETY: it came from a box; its place is set to null.
+        let take = || unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) }.inner;
         if endpoint.is_null() {
-            return wait(&mut |inner| inner.wait().map(drop).map_err(|(error, _)| error));
+            return take().wait().map(drop).map_err(|(error, _)| error.into());
         }
         let inside = |inside: &mut Inside| {
-            wait(&mut |inner| {
-                inside.endpoint.wait_send(inner).map(drop).map_err(|(error, _)| error)
-            })
+            inside.endpoint.wait_send(take()).map(drop).map_err(|(error, _)| error.into())
         };
         // SAFETY: the caller's promise.
         unsafe { with(endpoint, inside) }

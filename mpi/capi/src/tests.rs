@@ -525,8 +525,8 @@ fn random_calls_follow_the_oracle() {
                 let bytes = whole.bytes.min(room(recv) as u64);
                 let cut = bytes < whole.sent;
                 let code = if cut { DPAMATCH_ERR_TRUNCATED } else { DPAMATCH_OK };
-                let ended = if id % 2 == 0 { world.wait(request) } else { world.test(request) };
-                assert_eq!(ended, (code, Status { bytes, ..whole }));
+                let end = if id % 2 == 0 { world.wait(request) } else { world.test(request) };
+                assert_eq!(end, (code, Status { bytes, ..whole }));
                 if cut {
                     let said =
                         format!("the message has {} bytes, the buffer holds {bytes}", whole.sent);

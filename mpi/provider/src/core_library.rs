@@ -8,10 +8,14 @@ use crate::bindings::Info;
 /// Functions of the loaded library.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CoreLibrary {
-    dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
-    freeinfo: unsafe extern "C" fn(*mut Info),
-    version: unsafe extern "C" fn() -> u32,
+    dupinfo: DupInfo,
+    freeinfo: FreeInfo,
+    version: Version,
 }
+
+type DupInfo = unsafe extern "C" fn(*const Info) -> *mut Info;
+type FreeInfo = unsafe extern "C" fn(*mut Info);
+type Version = unsafe extern "C" fn() -> u32;
 
 fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a lookup by name in a library that is already loaded, or in all of them.
@@ -36,14 +40,9 @@ impl CoreLibrary {
         // SAFETY: in every version libfabric's functions with these names have these types.
         unsafe {
             Some(Self {
-                dupinfo: std::mem::transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(*const Info) -> *mut Info,
-                >(dupinfo),
-                freeinfo: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut Info)>(
-                    freeinfo,
-                ),
-                version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(version),
+                dupinfo: std::mem::transmute::<*mut c_void, DupInfo>(dupinfo),
+                freeinfo: std::mem::transmute::<*mut c_void, FreeInfo>(freeinfo),
+                version: std::mem::transmute::<*mut c_void, Version>(version),
             })
         }
     }

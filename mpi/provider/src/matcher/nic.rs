@@ -349,12 +349,18 @@ impl NicMatcher {
         }
     }
 
-    #[inline(never)]
-    fn step(&mut self) {
-        let worked = match &mut self.runner {
+    /// Whether a round of the caller's did anything.
+    #[inline(always)]
+    fn round(&mut self) -> bool {
+        match &mut self.runner {
             Runner::Caller(leader) | Runner::Short(leader) => leader.round(1) == Round::Worked,
             Runner::Pool(_) => false,
-        };
+        }
+    }
+
+    #[inline(never)]
+    fn step(&mut self) {
+        let worked = self.round();
         if !self.collect() && !worked {
             std::thread::yield_now();
         }
@@ -368,10 +374,7 @@ impl NicMatcher {
         }
         let mut wait = Wait::new();
         loop {
-            let worked = match &mut self.runner {
-                Runner::Caller(leader) | Runner::Short(leader) => leader.round(1) == Round::Worked,
-                Runner::Pool(_) => false,
-            };
+            let worked = self.round();
             let settled = self.port.is_settled();
             let offers = self.software.stats().offers;
             let collected = self.collect();

@@ -181,35 +181,3 @@ fn one_buffer_for_many_untagged_messages() {
     }
     assert!(b.read().is_none(), "the fourth waits for a buffer");
 }
-
-#[test]
-fn data_of_the_sender_and_sends_that_are_over_when_delivered() {
-    let (a, b, to_b, _) = pair(|_| ());
-    let iov = IoVec { iov_base: b"data".as_ptr().cast_mut().cast(), iov_len: 4 };
-    let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA;
-    for (tag, context) in [(4, 5), (5, 6), (6, 7)] {
-        let msg = MsgTagged {
-            msg_iov: &iov,
-            desc: null_mut(),
-            iov_count: 1,
-            addr: to_b,
-            tag,
-            ignore: 0,
-            context: context as *mut _,
-            data: 0x1234_5678_9abc,
-        };
-        // SAFETY: the bytes live for ever.
-        assert_eq!(unsafe { call!(a.ep, tagged, sendmsg, &msg, flags) }, 0);
-    }
-    (0..200).for_each(|_| b.progress());
-    assert!(a.read().is_none(), "not delivered yet");
-    let mut buffer = [0; 4];
-    // The second is delivered first, and then alone over.
-    assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 2), 0);
-    let done = b.wait(&[]);
-    assert_eq!((done.entry.data, &buffer), (0x1234_5678_9abc, b"data"));
-    assert_eq!(done.entry.flags, FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
-    assert_eq!(a.wait(&[&b]).context(), 6);
-    (0..200).for_each(|_| b.progress());
-    assert!(a.read().is_none(), "the others wait");
-}

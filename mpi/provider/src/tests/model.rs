@@ -178,6 +178,22 @@ impl Model {
         // SAFETY: the bytes are kept until the end.
         let code = || unsafe {
             match (sent.tagged, sent.data) {
+                (true, _) if sent.waits && sent.length <= LONG_MAX => {
+                    let iov = IoVec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: length };
+                    let msg = MsgTagged {
+                        msg_iov: &iov,
+                        desc: null_mut(),
+                        iov_count: 1,
+                        addr: to,
+                        tag: sent.bits,
+                        ignore: 0,
+                        context,
+                        data: sent.data.unwrap_or(0),
+                    };
+                    let carries = sent.data.map_or(0, |_| FI_REMOTE_CQ_DATA);
+                    let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | carries;
+                    call!(ep, tagged, sendmsg, &msg, flags)
+                }
                 (true, None) => {
                     call!(ep, tagged, send, start, length, none, to, sent.bits, context)
                 }
@@ -381,8 +397,10 @@ fn completions_are_those_of_a_list() {
             match die {
                 0..9 => model.receive(recv),
                 9..18 => {
-                    let data = (die % 2 == 0).then_some(context as u64 + 1000);
-                    let (number, waits) = (model.sent.len(), length > LONG_MAX);
+                    let data = (die % 2 == 0).then_some(context as u64 * 0x1_0000_0001);
+                    // Some short ones are over when they are delivered.
+                    let waits = length > LONG_MAX || tagged && die >= 16;
+                    let number = model.sent.len();
                     let sent = Sent { number, sender, tagged, bits, data, length, waits };
                     model.send(to[sender], sent);
                 }
