@@ -52,12 +52,6 @@ mod tests {
     }
 
     #[test]
-    fn alone_nothing_stretches() {
-        assert_eq!(stretch(1, 0.9, 1), 1.0);
-        assert_eq!(stretch(16, 0.0, 1), 1.0);
-    }
-
-    #[test]
     fn two_customers_by_hand() {
         // R(1) = s, C(1) = 1, Q(1) = s; R(2) = s (1 + s), C(2) = 1 + s^2.
         assert!((stretch(2, 0.25, 1) - 1.0625).abs() < 1e-12);
