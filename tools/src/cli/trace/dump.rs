@@ -3,7 +3,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use dpamatch::Rank;
-use dpamatch_tools::trace::{Argument, Arguments, Call, Span, Status};
+use dpamatch_tools::trace::{Argument, Arguments, Call, Op, Span, Status};
 use serde_json::{Map, Value, json};
 
 use super::super::document::{self, Lines};
@@ -12,7 +12,7 @@ use super::{BadInput, TraceArgs, bad_input, output};
 /// Print the calls of a rank, one a line
 ///
 /// A line has the call's number, the byte of its record, its wall time at entry and its length, the
-/// thread, and all arguments as recorded.
+/// thread, and all arguments as recorded, or the operation if the format keeps no arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -39,13 +39,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     let mut calls = Vec::new();
     let mut left = args.limit.unwrap_or(u64::MAX);
+    let keeps_arguments = reader.arguments().is_some();
     while left > 0 {
         left -= 1;
-        let Some(Call { sequence, offset, function, thread, cpu, wall, .. }) =
+        let Some(Call { sequence, offset, function, thread, cpu, wall, op }) =
             reader.next_call().map_err(bad)?
         else {
             break;
         };
+        let operation = (!keeps_arguments && op != Op::Other).then(|| format!("{op:?}"));
         let arguments = reader.arguments().into_iter().flat_map(Arguments::iter);
         let arguments = arguments.map(|(name, argument)| (name.to_owned(), json_of(argument)));
         if args.format == Lines::Text {
@@ -58,11 +60,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             for (name, value) in arguments.filter(|(_, value)| !value.is_null()) {
                 write!(out, " {name}={}", shown(&value))?;
             }
+            if let Some(operation) = operation {
+                write!(out, " {operation}")?;
+            }
             writeln!(out)?;
             continue;
         }
         let ns = |span: Option<Span>| span.map(|span| [span.entry_ns, span.return_ns]);
-        let line = json!({
+        let mut line = json!({
             "call": sequence,
             "byte": offset,
             "function": function.name(),
@@ -72,6 +77,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             "cpu_ns": ns(cpu),
             "arguments": arguments.collect::<Map<_, _>>(),
         });
+        if let Some(operation) = operation {
+            line["operation"] = operation.into();
+        }
         match args.format {
             Lines::Json => calls.push(line),
             _ => writeln!(out, "{line}")?,

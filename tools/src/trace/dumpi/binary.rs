@@ -11,10 +11,10 @@ use crate::trace::{
 
 use super::clock::Clock;
 use super::cursor::{Cursor, Stop};
-use super::ending::{Ending, damaged};
 use super::record::{self, Dialect, Head, Record, Times};
 use super::sections::{self, BODY, Index, MAGIC};
 use super::window::Window;
+use crate::trace::ending::{Ending, damaged};
 
 const FORMAT: &str = "DUMPI binary";
 /// Maximum record size in bytes. `MPI_Alltoallw` on a million ranks takes 20 million.

@@ -3,7 +3,7 @@
 mod binary;
 mod clock;
 mod cursor;
-mod ending;
+
 mod record;
 mod sections;
 mod text;

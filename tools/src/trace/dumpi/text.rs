@@ -14,8 +14,8 @@ use crate::trace::{
 };
 
 use super::clock::Clock;
-use super::ending::{Ending, damaged};
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
+use crate::trace::ending::{Ending, damaged};
 
 const FORMAT: &str = "DUMPI text";
 const CHUNK_BYTES: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Rank, TraceError, TraceSource};
+use super::{Rank, TraceError, TraceSource, otf2};
 
 mod archive;
 mod decompress;
@@ -20,9 +20,9 @@ pub struct OpenOptions {
 }
 
 /// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
-/// a `.tar` archive, or the file of a single rank. Files are DUMPI binary files or texts of
-/// `dumpi2ascii`, compressed with gzip, xz or zstd or not. The contents decide the format; only the
-/// rank comes from the name.
+/// a `.tar` archive, the file of a single rank, or the anchor file `.otf2` of an OTF2 archive or its
+/// folder. Other files are DUMPI binary files or texts of `dumpi2ascii`, compressed with gzip, xz or
+/// zstd or not. Their contents decide the format; only the rank comes from the name.
 ///
 /// # Errors
 /// The path cannot be read, or it has no trace or several. Opening a rank finds the errors of its
@@ -45,5 +45,8 @@ pub struct OpenOptions {
 /// }
 /// ```
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    Ok(Box::new(find::find(path, options)?))
+    Ok(match otf2::find(path)? {
+        Some(anchor) => Box::new(otf2::Archive::open(&anchor, options)?),
+        None => Box::new(find::find(path, options)?),
+    })
 }
