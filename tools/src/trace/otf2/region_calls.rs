@@ -140,7 +140,9 @@ impl Calls {
         // Score-P counts the bytes for all peers, in place for all but the own rank.
         let size = members.ranks.len().max(1) as u64;
         let each = |bytes: u64| match size - 1 {
-            others if others > 0 && bytes % size != 0 && bytes % others == 0 => bytes / others,
+            others if others > 0 && !bytes.is_multiple_of(size) && bytes.is_multiple_of(others) => {
+                bytes / others
+            }
             _ => bytes / size,
         };
         let (sent, received) = match kind {
