@@ -1,7 +1,7 @@
 //! A data-path accelerator in virtual time.
 //!
 //! The handlers of `dpa_model` run here as coroutines, one per execution unit (EU), on one system
-//! thread. Each has its own clock. Every cost on a DPA is *charged* ([`charge`]): the EU's clock
+//! thread. Each has its own clock. Every cost on a DPA is *charged* (`charge`): the EU's clock
 //! advances by the latency of the memory level that holds the line, by the hand-over of a contended
 //! word, by the instructions of a phase.
 //!
@@ -11,7 +11,7 @@
 //! last. The card's atomics call the machine around each access
 //! ([`Hooks`](dpa_model_predict::virtual_time::Hooks)).
 //!
-//! Only [`charge`] knows the steps of matching. Times are whole picoseconds, and nothing depends on
+//! Only `charge` knows the steps of matching. Times are whole picoseconds, and nothing depends on
 //! addresses or the system's clock, so equal parameters give equal runs.
 
 pub(crate) mod charge;
