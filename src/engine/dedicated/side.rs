@@ -342,3 +342,25 @@ impl<T: Copy> Side<T> {
             + self.pnp.bytes_bound(cap)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_has_room_for_each_part() {
+        let side = Side::<PostedReceive>::new(&DedicatedConfig::COL_PNP);
+        let bound = |elements, comms| side.bytes_bound(elements, comms, 0, 2);
+        // k sqrt(P) queues with k = 2 and 2^20 processes, as many that are shared, and three.
+        let (cap, queues) = (2_048, 2_048 + 2_048 + 3);
+        let fixed = 2 * queues * (size_of::<Chain>() + size_of::<u32>()) as u64
+            + Collectives::bytes_bound(cap)
+            + side.pnp.bytes_bound(cap);
+        assert_eq!(bound(0, 5), fixed);
+        // A hundred elements, of five communicators and at most a hundred classes.
+        let node = Slab::<Element<PostedReceive>, 1>::bytes_bound(100);
+        let id = size_of::<(u64, u32)>() as u64;
+        assert_eq!(bound(100, 5) - fixed, node + 4 * (5 + 100) * id);
+        assert_eq!(bound(100, 500) - fixed, node + 4 * (100 + 100) * id, "each has one");
+    }
+}
