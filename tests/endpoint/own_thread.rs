@@ -34,6 +34,8 @@ fn a_sender_does_not_wait_for_its_own_thread() {
             let Some((mut sent, SendError::OwnThread)) = sent else {
                 panic!("{drive:?}: {sent:?}")
             };
+            let back = peer.isend(Tag::default(), bytes.clone()).map(drop);
+            assert_eq!(back, Err((SendError::OwnThread, bytes.clone())));
             // Threads may have been making room.
             let counts = endpoint.counts().0;
             let tries = counts.send_queue_full + counts.send_no_bounce_buffer;

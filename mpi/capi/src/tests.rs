@@ -154,6 +154,11 @@ fn what_is_given_up_ends_as_it_says() {
     }
     assert_eq!(world.wait(kept).0, DPAMATCH_OK);
     assert_eq!(buffers, [*b"---", *b"six"]);
+    let mut long = vec![0; 70_000];
+    let (_, request) = world.post(1, 8, &mut long);
+    assert_eq!(send(sender, 8, &[9; 70_000]), DPAMATCH_OK);
+    let (code, status) = world.wait(request);
+    assert_eq!((code, status.bytes, status.sent), (DPAMATCH_OK, 70_000, 70_000));
     free(sender);
 }
 
@@ -260,6 +265,7 @@ fn refusals_say_what_is_wrong() {
     let mut sends = [issend(sender, 9, b"long"), issend(sender, 9, b"much"), null_mut()];
     let (mut message, _) = world.take();
     let (mut none_sent, mut none_taken, mut request) = (null_mut(), null_mut(), null_mut());
+    let mut nothing = null_mut();
     let (mut none_sender, mut none_comm, mut none) = (null_mut(), null_mut(), null_mut());
     assert_eq!(world.post(most, most, &mut [0]).0, DPAMATCH_OK, "the largest numbers");
     let (_, mut posted) = world.post(5, 5, &mut byte);
@@ -333,6 +339,9 @@ fn refusals_say_what_is_wrong() {
     {
         say!("no number": dpamatch_post(endpoint, comm, source, tag, bytes, 1, place));
     }
+    let (own, place_of_none) = (closed.endpoint, &raw mut nothing);
+    say!("no bytes": dpamatch_post(own, closed.comm, 0, 0, null_mut(), 0, place_of_none));
+    assert_eq!(call!(dpamatch_request_free(own, place_of_none)), DPAMATCH_OK);
     say!("no endpoint": dpamatch_post(null_mut(), comm, 0, 0, bytes, 1, place));
     say!("no communicator": dpamatch_post(endpoint, null(), 0, 0, bytes, 1, place));
     say!("another's": dpamatch_post(strange, comm, 0, 0, bytes, 1, place));
