@@ -349,7 +349,7 @@ mod tests {
     fn mortal() -> (Endpoint, mpsc::Sender<()>) {
         let (die, death) = mpsc::channel::<()>();
         let death = std::sync::Mutex::new(death);
-        let nic = NicConfig { workers: 2, command_queue: 8, ..NicConfig::default() };
+        let nic = NicConfig { workers: 2, command_queue: 16, ..NicConfig::default() };
         let start = |leader, workers| {
             let pool = Pool::start(leader, workers, move |worker| {
                 if worker == 1 {
