@@ -387,7 +387,7 @@ fn refusals_say_what_is_wrong() {
     say!("no place": dpamatch_message_free(null_mut()));
     assert!(none_comm.is_null() && none_sender.is_null() && none_sent.is_null());
     assert!(none_taken.is_null() && request.is_null() && !message.is_null());
-    // Another thread is told that the endpoint is busy, and leaves it as it was.
+    // A second thread gets the error "busy" and changes nothing.
     let (place, part, from) = (endpoint as usize, comm as usize, sender as usize);
     // SAFETY: the endpoint lives until the end of the world.
     let inside = unsafe { &*endpoint };

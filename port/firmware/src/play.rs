@@ -85,7 +85,7 @@ pub(crate) fn run(
         });
         PLAYED.store(true, Relaxed);
     }
-    // SAFETY: it comes from a box, and whoever played is done.
+    // SAFETY: the pointer comes from a box, and no hart plays the stream any longer.
     &unsafe { &*ends }.player
 }
 

@@ -18,6 +18,7 @@ mod receive;
 mod region;
 mod send;
 mod short;
+mod sockets;
 mod stats;
 mod table;
 mod tables;

@@ -3,18 +3,17 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::epoll;
-use rustix::io::Errno;
 
-use super::connections::{Connection, GONE, OUTSTANDING_MAX};
+use super::connections::{Connection, OUTSTANDING_MAX};
 use super::receive::only_bits;
+use super::sockets::Watched;
 use super::stats::Requests;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint, Sink};
-use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
+use crate::bindings::{FI_EACCES, FI_EIO, FI_READ, IoVec};
 use crate::matcher::Carried;
 use crate::wire::{
-    Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
-    scatter,
+    Bytes, EAGER_MAX, INLINE, Kind, Link, LinkError, Listener, Record, flag, scatter,
 };
 
 /// Polls of the rings between two polls of the sockets, which are system calls.
@@ -26,9 +25,6 @@ const RECORDS_MAX: u64 = 64;
 
 /// Unexpected messages from which on peers announce long messages, so that their data stay there.
 pub(crate) const CROWD: usize = 1024;
-
-/// Callers accepted in one poll.
-const ACCEPTS_MAX: usize = 64;
 
 /// A record of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -46,34 +42,6 @@ pub(crate) enum Found {
     Records(usize),
     /// Perhaps something other than records.
     Any,
-}
-
-/// What an event of the kernel is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Watched {
-    Listener,
-    Caller(usize),
-    Connection(usize),
-}
-
-impl Watched {
-    fn to_data(self) -> epoll::EventData {
-        epoll::EventData::new_u64(match self {
-            Self::Listener => 0,
-            Self::Caller(index) => 1 << 62 | index as u64,
-            Self::Connection(index) => 2 << 62 | index as u64,
-        })
-    }
-
-    fn of_data(data: epoll::EventData) -> Self {
-        let number = data.u64();
-        let index = (number & !(3 << 62)) as usize;
-        match number >> 62 {
-            0 => Self::Listener,
-            1 => Self::Caller(index),
-            _ => Self::Connection(index),
-        }
-    }
 }
 
 impl Endpoint {
@@ -328,7 +296,7 @@ impl Endpoint {
         Some(())
     }
 
-    /// The message of a record that came after so many others. `None`: it breaks the rules.
+    /// The message that a record carries; `None` if the record breaks the rules of the wire.
     #[inline(always)]
     pub(super) fn message(
         &self,
@@ -496,137 +464,6 @@ impl Endpoint {
                 self.pushes.push_back(push);
             } else if matches!(push.source, Source::Region { .. }) {
                 *moving -= 1;
-            }
-        }
-    }
-
-    /// Handles the kernel's events: callers, hellos, lost peers, bytes of streams.
-    #[inline(never)]
-    fn look_at_sockets(&mut self, common: &mut Common) {
-        let mut events: [epoll::Event; 32] = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; 32];
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
-        for event in &events[..count] {
-            match Watched::of_data(event.data) {
-                Watched::Listener => self.accept(common),
-                Watched::Caller(index) => self.greet(common, index),
-                Watched::Connection(index) => {
-                    if let Some(connection) = self.connections.get_mut(index) {
-                        connection.link.on_readable();
-                    }
-                }
-            }
-        }
-        self.connections.each_link(|link| {
-            link.flush();
-        });
-    }
-
-    fn accept(&mut self, common: &mut Common) {
-        for local in [true, false] {
-            for _ in 0..ACCEPTS_MAX {
-                if !self.callers.has_room(local) {
-                    break;
-                }
-                let accepted = self.listener.as_ref().and_then(|listener| listener.accept(local));
-                let Some(accepted) = accepted else { break };
-                self.meet(common, accepted);
-            }
-        }
-    }
-
-    /// Admits a caller if its hello is there, else gives it a place to wait.
-    fn meet(&mut self, common: &mut Common, accepted: Result<Newcomer, Errno>) {
-        let Some(listener) = &self.listener else { return };
-        let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
-        match hello {
-            Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
-            Ok((None, caller)) => match self.callers.insert(caller) {
-                Ok(index) => {
-                    if let Some(caller) = self.callers.get_mut(index) {
-                        let (data, flags) =
-                            (Watched::Caller(index).to_data(), epoll::EventFlags::IN);
-                        let _ = epoll::add(&self.epoll, caller.socket(), data, flags);
-                    }
-                }
-                Err(_) => self.totals.refused += 1,
-            },
-            Err(_) => self.totals.refused += 1,
-        }
-    }
-
-    /// Handles a waiting caller that has sent something or is gone.
-    fn greet(&mut self, common: &mut Common, index: usize) {
-        let Some(listener) = &self.listener else { return };
-        let Some(caller) = self.callers.get_mut(index) else { return };
-        let hello = caller.read(listener);
-        if hello == Ok(None) {
-            return;
-        }
-        let caller = self.callers.remove(index);
-        // The descriptor stays open in the link, under another name in the epoll set.
-        let _ = epoll::delete(&self.epoll, caller.socket());
-        match hello {
-            Ok(Some(hello)) => self.let_in(common, caller, &hello),
-            _ => self.totals.refused += 1,
-        }
-    }
-
-    fn let_in(&mut self, common: &mut Common, caller: Newcomer, hello: &Hello) {
-        match caller.enter(hello) {
-            Ok(link) => {
-                let peer = common.peers.number(&hello.from);
-                self.add_connection(peer, link);
-            }
-            Err(_) => self.totals.refused += 1,
-        }
-    }
-
-    /// Ends a connection: operations that wait for its peer fail.
-    #[inline(never)]
-    fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
-        // Payload in the link's memory would vanish with it.
-        self.settle(common);
-        self.hold_batch();
-        let peer = self.connections.remove(index).peer;
-        // A new connection may soon have its number.
-        if let Some(route) = self.routes.get_mut(peer.index())
-            && *route == Some(index)
-        {
-            *route = Some(GONE);
-        }
-        self.messages.iter_mut().filter(|message| message.connection == index).for_each(
-            |message| {
-                message.connection = GONE;
-            },
-        );
-        self.totals.lost += 1;
-        if error == LinkError::Broken {
-            crate::report(&format!("peer {} broke the rules of the wire and is cut off", peer.0));
-        }
-        self.pushes.retain(|push| push.connection != index);
-        let mine = self.sendings.iter().filter(|(_, sending)| sending.connection == index);
-        for key in mine.map(|(key, _)| key).collect::<Vec<_>>() {
-            let sending = self.sendings.remove(key);
-            let completion = Completion::new(sending.context, sending.flags).failed(FI_ECONNRESET);
-            self.end_sending(common, completion, sending.completes);
-        }
-        self.lose_transfers(common, index);
-    }
-
-    /// Fails the transfers from a lost peer.
-    pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
-        let lost = self.transfers.iter().filter(|(_, transfer)| transfer.connection == index);
-        for key in lost.map(|(key, _)| key).collect::<Vec<_>>() {
-            let transfer = self.transfers.remove(key);
-            if let Target::Receive { recv, at, receipt } = transfer.target {
-                let post = &mut self.posts[recv];
-                post.transfers -= 1;
-                let completion = self.receipt(recv, at, transfer.got, receipt);
-                self.finish_receive(common, recv, completion.failed(FI_ECONNRESET));
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use super::connections::{Connection, OUTSTANDING_MAX};
-use super::progress::Watched;
+use super::sockets::Watched;
 use super::tables::{Buffers, Sending};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
