@@ -178,7 +178,12 @@ fn fit(
         // Too slow even at the least value: the best fit there is.
         return Ok(Fit { parameter: free.name, value: least, measured, predicted: fastest });
     }
-    if try_value(profile, most)? > measured.rate {
+    let slowest = try_value(profile, most)?;
+    if slowest > measured.rate && slowest < fastest {
+        return Ok(Fit { parameter: free.name, value: most, measured, predicted: slowest });
+    }
+    if slowest >= measured.rate {
+        // The rate does not depend on the parameter.
         let predicted = try_value(profile, least)?;
         return Ok(Fit { parameter: free.name, value: least, measured, predicted });
     }

@@ -350,12 +350,22 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
                 *line = if quoted {
                     format!("{field} = \"{value}\"")
                 } else {
-                    format!("{field} = {value}")
+                    format!("{field} = {}", toml_number(value))
                 } + &comment;
             }
         }
     }
     Ok(lines.join("\n") + "\n")
+}
+
+/// TOML knows fewer forms of a number than overrides: no `.5`, no `007`.
+fn toml_number(text: &str) -> String {
+    let number = text.parse().map(|number: i64| number.to_string());
+    let number = number.or_else(|_| text.parse().map(|number: f64| format!("{number:?}")));
+    match format!("x = {text}").parse::<toml::Table>() {
+        Ok(_) => text.to_owned(),
+        Err(_) => number.unwrap_or_else(|_| text.to_owned()),
+    }
 }
 
 fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileError> {

@@ -404,7 +404,7 @@ fn fits(out: &mut String) -> std::fmt::Result {
         let mut some = measured.clone();
         some.iter_mut().for_each(|point| point.rate = rate);
         let (_, fits) = calibrate(&setup, &some).expect("a fit");
-        fits.iter().map(|fit| (fit.parameter, fit.value)).collect::<Vec<_>>()
+        fits.iter().map(|fit| (fit.parameter, fit.value, fit.predicted)).collect::<Vec<_>>()
     });
     writeln!(out, "{beyond:?}")?;
     let names = ["host.remote_read_ns", "memory.l2_ns", "word.poll_miss_ns"].map(str::to_owned);
@@ -486,4 +486,31 @@ fn fits_are_as_written_down() {
 #[test]
 fn stories_are_as_written_down() {
     check("stories.txt", stories, include_str!("golden/stories.txt"));
+}
+
+/// Overrides of any form: a profile's changed text is read as the profile with the overrides.
+#[test]
+fn changed_texts_are_read_as_the_overrides() {
+    let forms = ["7", "+7", "007", ".5", "5.", "1e1", "1E1", "5e-1", "-0", "0.25 "];
+    let bad = ["", "0x10", "1_0", "5 # 6", "1\n2", "\"5\"", "[5]", "inf", "NaN", "1e1000", "٣"];
+    for name in ["work.poll_ns", "memory.l2_bytes", "eus.usable", "rules.walk_line"] {
+        let mut taken = Vec::new();
+        for form in forms.into_iter().chain(bad) {
+            let new = [format!("{name}={form}")];
+            let Ok(profile) = Profile::read(text(NAMES[0]), &new) else {
+                assert!(override_text(text(NAMES[0]), &new).is_err(), "{new:?}");
+                continue;
+            };
+            let changed = override_text(text(NAMES[0]), &new).expect("it can be read");
+            let again = Profile::read(&changed, &[]).expect("TOML");
+            assert_eq!((&again.numbers(), again.nic), (&profile.numbers(), profile.nic), "{new:?}");
+            taken.push(form);
+        }
+        let expected = match name {
+            "work.poll_ns" => &forms[..],
+            "memory.l2_bytes" => &[],
+            _ => &forms[..3],
+        };
+        assert_eq!(taken, expected, "{name}");
+    }
 }

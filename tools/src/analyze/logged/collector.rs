@@ -69,10 +69,12 @@ impl Collector<'_> {
             .iter()
             .map(|(bits, what)| comms.number(bits & !(protocol >> 31), what))
             .collect();
-        let mut time = 0;
+        let begin = piece.begin_unix_ns.saturating_sub(self.begin_unix_ns);
+        // Times that fall would be waits below zero.
+        let last = |order: &Order| order.len().checked_sub(1).and_then(|last| order.time_ns(last));
         for &(event, told) in &piece.events {
-            time = told
-                .map_or(time, |told| told + piece.begin_unix_ns.saturating_sub(self.begin_unix_ns));
+            let told = told.map_or(0, |told| told.saturating_add(begin).min(i64::MAX as u64));
+            let time = last(&self.order).unwrap_or(0).max(told);
             let comm = match event {
                 Event::Post { comm, .. }
                 | Event::Probe { comm, .. }

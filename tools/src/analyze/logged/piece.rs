@@ -139,6 +139,9 @@ pub(super) struct Process {
     pub(super) pieces: Vec<Piece>,
 }
 
+/// A run has an entry for each rank up to the highest.
+const RANK_MAX: u32 = (1 << 24) - 1;
+
 pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
     let mut files: BTreeMap<String, BTreeMap<u32, PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(io_error(folder))? {
@@ -150,6 +153,10 @@ pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
     let mut all = Vec::new();
     for (name, pieces) in files {
         let told = name.strip_prefix("rank-").and_then(|rest| rest.split('-').next()?.parse().ok());
+        if told.is_some_and(|rank: u32| rank > RANK_MAX) {
+            let what = format!("the rank is above {RANK_MAX}");
+            return Err(LogError::Content { path: folder.join(name), what });
+        }
         let identity = name.rsplit('-').next().unwrap_or(&name).to_owned();
         let pieces: Result<Vec<_>, _> = pieces.into_values().map(Piece::read).collect();
         let pieces = pieces?;

@@ -1,5 +1,7 @@
 use super::*;
 use dpamatch::engine::Oracle;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -107,9 +109,10 @@ fn a_wait_is_one_for_all_that_came_to_posted_receives() {
 #[test]
 fn what_is_wrong_is_named() {
     let (events, results) = (("rank-0-a.0.events", "post,0,0,1,1\n"), "rank-0-a.0.results");
-    let cases: [(&[(&str, &str)], &str); 4] = [
+    let cases: [(&[(&str, &str)], &str); 5] = [
         (&[events], "rank-0-a.0.results: No such file"),
         (&[events, (results, "matched,0\n")], "no result: matched,0"),
+        (&[("rank-16777216-a.0.events", "")], "rank-16777216-a: the rank is above 16777215"),
         (&[("rank-0-a.0.events", "post,0\n"), (results, "")], "line 1"),
         (&[("rank-0-a.0.events", ""), (results, "")], "no order log with an event"),
     ];
@@ -117,4 +120,40 @@ fn what_is_wrong_is_named() {
         let error = Run::of_logs(folder(files).path()).expect_err(words).to_string();
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// Whatever the files say, there is a run or an error, and times never fall.
+#[test]
+fn changed_logs_are_read_or_refused() {
+    let mut random = ChaCha8Rng::seed_from_u64(32);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..400 {
+        let mut texts: Vec<Vec<u8>> = PIECES.iter().map(|(_, text)| (*text).into()).collect();
+        for _ in 0..random.random_range(1..4) {
+            let text = &mut texts[random.random_range(0..PIECES.len())];
+            let at = random.random_range(0..text.len());
+            let byte = b"0189abct,=*-#\n"[random.random_range(0..14)];
+            match random.random_range(0..4) {
+                0 => text.insert(at, byte),
+                1 => text[at] = byte,
+                2 => drop(text.drain(at..(at + 9).min(text.len() - 1))),
+                _ => text.splice(at..at, [b'8'; 19]).for_each(drop),
+            }
+        }
+        let texts: Vec<_> = texts.iter().map(|text| String::from_utf8_lossy(text)).collect();
+        let names = PIECES.iter().map(|(name, _)| *name);
+        let files: Vec<_> = names.zip(texts.iter().map(AsRef::as_ref)).collect();
+        let Ok(run) = Run::of_logs(folder(&files).path()) else {
+            refused += 1;
+            continue;
+        };
+        read += 1;
+        for order in run.recorded.iter().flatten() {
+            let times: Vec<_> = (0..order.len()).map(|at| order.time_ns(at)).collect();
+            assert!(times.is_sorted() && !times.contains(&None), "{times:?}");
+        }
+        let load = Load { receive_ns: vec![3, 5], delay_ns: 7, comm: None };
+        assert_eq!(run.ends(super::super::order::Network::default(), load).len(), 2);
+    }
+    assert!(read > 50 && refused > 50, "{read} read, {refused} refused");
 }
