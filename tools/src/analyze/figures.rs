@@ -1,13 +1,17 @@
 //! A report's figures, for one application or for several side by side.
 
-use super::report::{Flows, Report};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::report::{CommReport, Flows, Report};
 use super::stats::{BinStats, Searches, SizeClass, Totals};
+use super::waits::{COLUMNS as HEAT_COLUMNS, POWERS, Waits};
 use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style, cell};
 use crate::table::printable;
 use indicatif::HumanBytes;
 
-/// Columns of the heat map: each is the maximum over several columns of the depths.
-const HEAT_COLUMNS: usize = 25;
+/// Most rows of the heat map of communicators.
+const COMMUNICATORS: usize = 16;
 
 /// The figures that compare applications: file name without extension, and figure. Call shares
 /// (Figure 6; O33, O34), queue depth by number of bins (Figure 7; O34, O36), both replayed and as
@@ -25,7 +29,7 @@ pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
 }
 
 /// All figures of one application: [`over_applications`] with one report, its queues over time and
-/// by rank, expected and unexpected messages, who sends to whom, and the paths of optimistic
+/// by rank and communicator, waits, expected and unexpected messages, who sends to whom, and the paths of optimistic
 /// matching.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
@@ -33,6 +37,8 @@ pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
         ("figure-sizes", sizes(report)),
         ("figure-depth", depth(report)),
         ("figure-ranks", ranks(report)),
+        ("figure-communicators", communicators(report)),
+        ("figure-waits", waits(report)),
         ("figure-messages", messages(report)),
         ("figure-flows", flows(report)),
         ("figure-paths", paths(report)),
@@ -211,13 +217,73 @@ fn depth(report: &Report) -> Figure {
         .with(panel("Unexpected messages", |totals| &totals.depths.unexpected))
 }
 
+/// A map of queues over time, with a row for each of `of`.
+fn over_time(report: &Report, title: &str, of: &str) -> Heat {
+    let (title_x, end, unit) = time_axis(report);
+    let columns =
+        (1..=HEAT_COLUMNS).map(|column| cell(end * column as f64 / HEAT_COLUMNS as f64 / unit));
+    Heat::new(title, title_x, of, "entries at most").with_columns(columns)
+}
+
+/// The communicators with the most messages.
+fn communicators(report: &Report) -> Figure {
+    let mut comms: Vec<_> = report.communicators.iter().collect();
+    comms.sort_by_key(|comm| (Reverse(comm.stats.traffic.messages()), comm.id));
+    let panel = |title: &str, side: usize| {
+        let mut heat = over_time(report, title, "communicator");
+        for comm in comms.iter().take(COMMUNICATORS) {
+            let queue = report.waits.get(&comm.id).map(|waits| waits.queues[side]);
+            let name = format!("{}: {}", comm.id, printable(&comm.name));
+            heat = heat.with_row(name, queue.into_iter().flatten().map(f64::from));
+        }
+        heat
+    };
+    let mut figure = Figure::new("Depth of the queues by communicator")
+        .with(panel("Posted receives", 0))
+        .with(panel("Unexpected messages", 1));
+    figure.columns = 1;
+    figure
+}
+
+/// What a communicator's messages are for. Order logs name communicators by kind and number.
+fn kind<'a>(report: &Report, comm: &'a CommReport) -> &'a str {
+    match comm.name.split(' ').next() {
+        Some(kind) if report.is_of_logs() => kind,
+        _ if comm.collectives => "collective",
+        _ => "point-to-point",
+    }
+}
+
+fn waits(report: &Report) -> Figure {
+    let mut kinds = BTreeMap::<&str, Vec<&Waits>>::new();
+    for comm in &report.communicators {
+        kinds.entry(kind(report, comm)).or_default().extend(report.waits.get(&comm.id));
+    }
+    let panel = |title: &str, side: usize| {
+        let mut lines = Lines::new(
+            title,
+            Axis::log("microseconds, up to"),
+            Axis::linear("% of the kind's messages"),
+        );
+        for (kind, waits) in kinds.iter().filter(|_| report.end_ns > 0) {
+            let at = |power: usize| waits.iter().map(|it| it.waited[side][power]).sum::<u64>();
+            let all = waits.iter().flat_map(|it| it.waited.as_flattened()).sum();
+            let last = (0..POWERS).rev().find(|&power| at(power) > 0);
+            let points = (0..last.map_or(0, |last| last + 1))
+                .map(|power| ((1_u64 << power) as f64 / 1e3, percent(at(power), all)));
+            lines = lines.with(Series::line(*kind, points));
+        }
+        lines
+    };
+    Figure::new("How long receives and messages waited for each other")
+        .with(panel("Receives that were posted first", 0))
+        .with(panel("Messages that came first", 1))
+}
+
 fn ranks(report: &Report) -> Figure {
     let group = Flows::group(report.ranks.len() as u32) as usize;
-    let (title_x, end, unit) = time_axis(report);
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
-        let columns =
-            (1..=HEAT_COLUMNS).map(|column| cell(end * column as f64 / HEAT_COLUMNS as f64 / unit));
-        let mut heat = Heat::new(title, title_x, "rank", "entries at most").with_columns(columns);
+        let mut heat = over_time(report, title, "rank");
         for ranks in report.ranks.chunks(group) {
             let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
             let name = if first == last { first.to_string() } else { format!("{first}-{last}") };

@@ -34,6 +34,7 @@ mod tables;
 mod timeline;
 mod times;
 mod truth;
+mod waits;
 
 pub use advice::Advice;
 pub use collect::collect;

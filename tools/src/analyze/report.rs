@@ -1,5 +1,7 @@
 //! The complete report on a run, from which tables, files and figures are made.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use super::advice::{Advice, advise};
@@ -16,6 +18,7 @@ use super::sites::{SiteReport, sites};
 use super::stats::{CommStats, Plan, RankStats, Totals, Unmatched, walk};
 use super::times::{CallTime, times};
 use super::truth::Truth;
+use super::waits::{Waits, waits};
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::RunError;
 
@@ -106,6 +109,9 @@ pub struct Report {
     /// Who sends to whom.
     #[serde(skip)]
     pub flows: Flows,
+    /// By communicator.
+    #[serde(skip)]
+    pub waits: BTreeMap<u32, Waits>,
     /// The receive of each message at each rank, in the order of [`Run::inbound`].
     #[serde(skip)]
     pub pairs: Vec<Vec<u32>>,
@@ -187,6 +193,7 @@ impl Report {
             question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         let sites = sites(run, &orders, &pairs);
+        let waits = waits(run, &orders, &pairs, end_ns);
         drop(orders);
         let views: Vec<_> = run.views().collect();
         let unmatched =
@@ -212,6 +219,7 @@ impl Report {
             advice: Vec::new(),
             end_ns,
             flows: Flows::of(run),
+            waits,
             pairs,
         };
         report.advice = advise(&report, &question.plan);
@@ -272,7 +280,7 @@ fn source(run: &Run) -> Source {
 }
 
 fn communicators(run: &Run, ranks: &[RankStats]) -> Vec<CommReport> {
-    let mut all = std::collections::BTreeMap::<u32, CommStats>::new();
+    let mut all = BTreeMap::<u32, CommStats>::new();
     for (&id, stats) in ranks.iter().flat_map(|rank| &rank.comms) {
         all.entry(id).or_default().add(stats);
     }

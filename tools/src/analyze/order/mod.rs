@@ -111,6 +111,15 @@ impl Order {
     pub fn time_ns(&self, at: usize) -> Option<u64> {
         self.times_ns.get(at).copied()
     }
+
+    /// The part of the run's time that has the n-th event, or of the order if it has no times.
+    pub(super) fn column(&self, at: usize, columns: usize, end_ns: u64) -> usize {
+        let column = match self.time_ns(at) {
+            Some(time) => (u128::from(time) * columns as u128 / u128::from(end_ns.max(1))) as usize,
+            None => at * columns / self.len().max(1),
+        };
+        column.min(columns - 1)
+    }
 }
 
 /// SplitMix64. Orders depend on its numbers, so they must never change for a seed.

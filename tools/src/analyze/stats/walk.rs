@@ -65,11 +65,7 @@ pub(crate) fn walk(
     };
     let mut reached = 0;
     for (at, happening) in order.iter().enumerate() {
-        let column = match order.time_ns(at) {
-            Some(time) => (u128::from(time) * COLUMNS as u128 / u128::from(end_ns.max(1))) as usize,
-            None => at * COLUMNS / order.len().max(1),
-        };
-        let column = column.min(COLUMNS - 1);
+        let column = order.column(at, COLUMNS, end_ns);
         // Waiting entries count in each column that passes.
         walk.note_depths(reached, column);
         walk.happens(at, happening, order);
