@@ -11,9 +11,9 @@ use super::replay::RankView;
 use super::run::Run;
 
 /// Parts of the time, or of the order if it has no times.
-pub const COLUMNS: usize = 25;
+pub(super) const COLUMNS: usize = 25;
 /// Classes of waits. The last one also has all longer waits.
-pub const POWERS: usize = 32;
+pub(super) const POWERS: usize = 32;
 const NEVER: u64 = u64::MAX;
 
 /// First of the posted receives, then of the unexpected messages.

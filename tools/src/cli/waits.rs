@@ -12,8 +12,9 @@ use dpamatch_tools::table::Table;
 
 use super::table::{Wide, text};
 
-/// Longest wait for answers. A process answers at its next progress.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest wait for answers. A process answers at its next progress, which takes long where many
+/// share a core.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between two looks for answers.
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -126,6 +126,7 @@ fn difference(receive: &Entry, message: &Entry) -> Option<&'static str> {
     let same_source = receive.peer.is_none() || receive.peer == message.peer;
     match (same_tag, same_source, same_comm) {
         (true, true, true) => Some("fits"),
+        (false, true, true) if receive.kind == "collective" => Some("other operation"),
         (false, true, true) => Some("wrong tag"),
         // Others' parts of a collective operation may well be there first.
         (true, false, true) if receive.kind != "collective" => Some("wrong source"),
@@ -186,7 +187,7 @@ impl<'a> Joined<'a> {
 
     /// The message or receive that comes nearest to what an entry waits for, and what is wrong.
     fn nearest(&self, at: usize, wait: &Entry) -> Option<(&'a Entry, &'static str)> {
-        let order = ["wrong tag", "wrong source", "wrong communicator"];
+        let order = ["wrong tag", "other operation", "wrong source", "wrong communicator"];
         let near = |difference: Option<&'static str>| difference.filter(|it| order.contains(it));
         let found: Vec<(&Entry, &str)> = if wait.is_receive() {
             let messages = self.processes[at].entries.iter().filter(|it| it.what == "message");
@@ -319,7 +320,14 @@ impl<'a> Joined<'a> {
                     };
                     let comm = format!(" in {} {}", it.kind, it.communicator);
                     let comm = if wrong == "wrong communicator" { comm } else { String::new() };
-                    near.push(format!("{wrong}: {asks}, and {has}{comm}"));
+                    near.push(match wrong {
+                        "other operation" => format!(
+                            "{here} and {peer} may be in different collective operations of \
+                             communicator {}",
+                            wait.communicator
+                        ),
+                        _ => format!("{wrong}: {asks}, and {has}{comm}"),
+                    });
                 }
                 if let Some(it) = self.taken(at, wait) {
                     let (by, ago) = (it.what.trim_start_matches("taken "), seconds(it.age_ms));
@@ -332,13 +340,32 @@ impl<'a> Joined<'a> {
         findings.extend(near.into_iter().take(FINDINGS_MAX));
         findings.extend(self.collectives());
         findings.extend(self.cycle(&edges));
-        let answered = || self.processes.iter().filter(|it| it.state == State::Answered);
-        if findings.is_empty() && answered().count() > 0 {
-            let waits = |it: &Process<'_>| it.entries.iter().any(|entry| entry.is_wait());
-            let (all, waiting) = (answered().count(), answered().filter(|it| waits(it)).count());
-            findings.push(format!("{waiting} of {all} processes wait for a message"));
+        if findings.is_empty() {
+            findings.extend(self.counts());
         }
         findings
+    }
+
+    /// How many wait for a message, if any process answered.
+    fn counts(&self) -> Option<String> {
+        let is = |state: State| self.processes.iter().filter(move |it| it.state == state);
+        let waits = |it: &&Process<'_>| it.entries.iter().any(|entry| entry.is_wait());
+        let waiting: Vec<_> = is(State::Answered).filter(waits).collect();
+        let (answered, closed) = (is(State::Answered).count(), is(State::Closed).count());
+        let mut found = match waiting.as_slice() {
+            [one] => format!("{} waits for a message", one.name),
+            all => {
+                format!("{} of {} processes wait for a message", all.len(), self.processes.len())
+            }
+        };
+        for (count, what) in
+            [(answered - waiting.len(), "wait for none"), (closed, "have finished")]
+        {
+            if count > 0 {
+                found += &format!("; {count} {what}");
+            }
+        }
+        (answered > 0).then_some(found)
     }
 
     /// Processes that others wait for in vain.
