@@ -168,9 +168,10 @@ fn line_of(name: &str) -> usize {
 #[test]
 fn each_error_of_a_program_becomes_a_line() {
     let program = build("tests", "faults");
+    let wire = wire("pcap:burst=1", &[1, 2, 3, 4, 5].map(|number| frame(number, false)));
     let errors = |name: &str, limit: &str| {
-        let ran = run(Command::new(&program).arg(name).env("DPA_WATCHDOG_S", limit));
-        text(&ran.stderr)
+        let mut command = Command::new(&program);
+        text(&run(command.arg(name).env("DPA_WATCHDOG_S", limit).env("DPA_WIRE", &wire)).stderr)
     };
     assert_eq!(errors("all_is_well", "0"), "");
     let has_lines = Command::new("addr2line").arg("--version").output().is_ok();
@@ -206,6 +207,8 @@ fn each_error_of_a_program_becomes_a_line() {
     assert!(!has_lines || deep.contains(", at deep at "), "{deep}");
     for (name, what) in [
         ("old_index", "is armed at 1, though its record says that 2 completions are consumed"),
+        ("armed_twice", "is armed at 1 twice in this activation"),
+        ("keeps", "a frame comes and no buffer was given back"),
         ("overrun", "overruns: 4 of 4 entries wait, by its doorbell record"),
     ] {
         let errors = errors(name, "0");

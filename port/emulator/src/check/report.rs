@@ -31,6 +31,8 @@ pub(crate) enum Fault {
     Watchdog,
     Stale,
     NotWritten,
+    ArmedTwice,
+    NoBuffer,
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.

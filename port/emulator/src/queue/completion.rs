@@ -52,6 +52,8 @@ pub(crate) struct Cq {
     /// Completions written so far, 24 bits.
     pub(crate) producer: u32,
     pub(crate) armed: bool,
+    /// The thread, its activation, and the index that armed last.
+    pub(crate) armed_by: Option<(u32, u64, u32)>,
     pub(crate) always_armed: bool,
     pub(crate) overrun_ignore: bool,
     /// Only the newest completion is of interest: it is always the ring's first entry.
@@ -78,6 +80,7 @@ impl Cq {
             log_depth,
             producer: 0,
             armed: true,
+            armed_by: None,
             always_armed: false,
             overrun_ignore: false,
             collapsed: false,
@@ -119,6 +122,11 @@ impl Cq {
         let event = self.armed || self.always_armed;
         self.armed = false;
         event
+    }
+
+    /// Whether its record says that all completions are consumed.
+    pub(crate) fn is_consumed(&self) -> bool {
+        self.record.word(0) & INDEX == self.producer
     }
 
     /// The consumed completions by the record, if an index is older than they.

@@ -117,6 +117,14 @@ impl Nic {
                     );
                     device(by, Fault::OldIndex, text);
                 }
+                let arms = by.map(|unit| (unit.id, unit.activations(), index));
+                if cq.armed && arms.is_some() && cq.armed_by == arms {
+                    let text = format_args!(
+                        "completion queue {cqn:#x} is armed at {index} twice in this activation"
+                    );
+                    device(by, Fault::ArmedTwice, text);
+                }
+                cq.armed_by = arms;
                 if cq.arm(index) {
                     cq.wake();
                 }
@@ -143,11 +151,23 @@ impl Nic {
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         let Some(receiver) = wq else { return Arrival::Dropped };
         let cqn = receiver.cqn;
-        let unit = self.cqs.get(cqn).and_then(|cq| cq.unit.as_ref());
+        let cq = self.cqs.get(cqn);
+        let unit = cq.and_then(|cq| cq.unit.as_ref());
         if unit.is_some_and(|unit| unit.is_new()) {
             return Arrival::Later;
         }
-        let Some(buffer) = receiver.take() else { return Arrival::Later };
+        let Some(buffer) = receiver.take() else {
+            if let Some(unit) = unit.filter(|unit| unit.is_idle() && !receiver.broken)
+                && cq.is_some_and(|cq| cq.armed && cq.is_consumed())
+            {
+                let text = format_args!(
+                    "receive queue {number:#x}: a frame comes and no buffer was given back, though \
+                     the thread waits and has consumed all completions"
+                );
+                device(Some(unit), Fault::NoBuffer, text);
+            }
+            return Arrival::Later;
+        };
         let mut completion = buffer.completion(number);
         completion.bytes = frame.len() as u32;
         completion.opcode = format::RECEIVED;

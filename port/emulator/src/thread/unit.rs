@@ -10,7 +10,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// States. Events before `IDLE` are lost; an event while it runs is kept.
@@ -47,8 +47,6 @@ pub(crate) struct Own {
     pub(crate) spins: Cell<u32>,
     /// Accesses since it has last given others a turn for them.
     pub(crate) accesses: Cell<u32>,
-    pub(crate) activations: Cell<u64>,
-    pub(crate) reported: Cell<u32>,
     pub(crate) errno: Cell<u64>,
     pub(crate) watch: Watch,
     /// When the clock was first looked at in this activation, and the thread's turns.
@@ -66,6 +64,10 @@ pub(crate) struct Unit {
     pub(crate) local: u64,
     pub(crate) worker: usize,
     pub(crate) state: AtomicU8,
+    /// Its worker counts them.
+    pub(crate) activations: AtomicU64,
+    /// Faults that were reported. The NIC reports some from other workers.
+    reported: AtomicU32,
     pub(crate) own: Own,
 }
 
@@ -92,30 +94,40 @@ impl Unit {
             polls: std::array::from_fn(|_| Cell::new((0, 0))),
             spins: Cell::new(0),
             accesses: Cell::new(0),
-            activations: Cell::new(0),
-            reported: Cell::new(0),
             errno: Cell::new(0),
             watch: Watch::default(),
             begun: Cell::new(None),
             turns: Cell::new(0),
         };
         let state = AtomicU8::new(state::NEW);
-        let argument = AtomicU64::new(0);
-        Self { id, process, name, entry, kind, argument, local, worker, state, own }
+        let (argument, activations) = (AtomicU64::new(0), AtomicU64::new(0));
+        let reported = AtomicU32::new(0);
+        Self {
+            id,
+            process,
+            name,
+            entry,
+            kind,
+            argument,
+            local,
+            worker,
+            state,
+            activations,
+            reported,
+            own,
+        }
     }
 
     pub(crate) fn activations(&self) -> u64 {
-        self.own.activations.get()
+        self.activations.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_first(&self, fault: u8) -> bool {
-        self.own.reported.get() & 1 << fault == 0
+        self.reported.load(Ordering::Relaxed) & 1 << fault == 0
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {
-        let first = self.is_first(fault);
-        self.own.reported.set(self.own.reported.get() | 1 << fault);
-        first
+        self.reported.fetch_or(1 << fault, Ordering::Relaxed) & 1 << fault == 0
     }
 
     /// From new to running. False if it was not new.
@@ -133,6 +145,11 @@ impl Unit {
         };
         let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         before == Ok(state::IDLE)
+    }
+
+    /// Whether it waits for an event.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.load(Ordering::Acquire) == state::IDLE
     }
 
     /// Whether events are lost because the handler does not run yet.

@@ -287,7 +287,7 @@ impl Worker {
         let slot = unsafe { &mut *own.coroutine.get() };
         if slot.is_none() {
             unit.state.store(state::RUNNING, Ordering::Release);
-            own.activations.set(own.activations.get() + 1);
+            unit.activations.store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {

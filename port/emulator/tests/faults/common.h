@@ -6,9 +6,10 @@
 #define BLOCK 200
 
 struct shared {
-	uint64_t block, freed, cq_ring, cq_record, sq_ring;
+	struct queues queues;
+	uint64_t block, freed;
 	uint64_t host, other; /* regions of the host, of BLOCK bytes */
-	uint32_t cq, sq, key, host_key, other_key, window;
+	uint32_t key, host_key, other_key, window;
 	uint32_t go;
 	uint32_t bell; /* wakes a handler */
 };

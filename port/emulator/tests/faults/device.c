@@ -1,8 +1,6 @@
 /* One programming error in each function. The emulator names the line with the word ERROR. */
-#include <libflexio-dev/flexio_dev.h>
-#include <libflexio-dev/flexio_dev_queue_access.h>
-#include <dpaintrin.h>
 #include "common.h"
+#include "../../examples/queues/device.h"
 
 #define CALL(name)                                                                             \
 	__dpa_rpc__ uint64_t name(uint64_t argument);                                          \
@@ -22,9 +20,9 @@ static uint64_t open_window(uint32_t window, uint32_t key, uint64_t address)
 static void write_entry(struct shared *shared, uint32_t index)
 {
 	union flexio_dev_sqe_seg *entry =
-		(union flexio_dev_sqe_seg *)shared->sq_ring + 4 * (index % DEPTH);
+		(union flexio_dev_sqe_seg *)shared->queues.sq_ring + 4 * (index % DEPTH);
 
-	flexio_dev_swqe_seg_ctrl_set(entry, index, shared->sq, MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
+	flexio_dev_swqe_seg_ctrl_set(entry, index, shared->queues.sq, MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
 				     FLEXIO_CTRL_SEG_SEND_EN);
 	flexio_dev_swqe_seg_eth_set(entry + 1, 0, 0, 0, NULL);
 	/* ERROR no_fence is in the line below */
@@ -47,8 +45,10 @@ CALL(all_is_well)
 	__dpa_thread_window_writeback();
 	write_entry(shared, 0);
 	__dpa_thread_memory_writeback();
-	flexio_dev_qp_sq_ring_db(1, shared->sq);
-	flexio_dev_cq_arm(0, shared->cq);
+	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
+	flexio_dev_cq_arm(0, shared->queues.cq);
+	flexio_dev_msix_send(shared->queues.cq);
+	flexio_dev_cq_arm(0, shared->queues.cq);
 	__atomic_fetch_add((uint64_t *)shared->block, 1, __ATOMIC_RELAXED);
 	return __atomic_load_n((uint64_t *)shared->block, __ATOMIC_RELAXED);
 }
@@ -150,7 +150,7 @@ CALL(no_fence)
 {
 	write_entry(shared, 0);
 	__dpa_thread_window_writeback();
-	flexio_dev_qp_sq_ring_db(1, shared->sq);
+	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
 	return 0;
 }
 
@@ -159,23 +159,32 @@ CALL(no_fence_after_data)
 	write_entry(shared, 0);
 	__dpa_thread_memory_writeback();
 	*(volatile uint8_t *)(shared->block + 63) = 1; /* ERROR no_fence_after_data */
-	flexio_dev_qp_sq_ring_db(1, shared->sq);
+	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
 	return 0;
 }
 
 CALL(old_index)
 {
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->cq_record, 2);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq_record, 2);
 	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(1, shared->cq);
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->cq_record, 0);
+	flexio_dev_cq_arm(1, shared->queues.cq);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq_record, 0);
+	return 0;
+}
+
+CALL(armed_twice)
+{
+	flexio_dev_cq_arm(0, shared->queues.cq);
+	flexio_dev_msix_send(shared->queues.cq);
+	flexio_dev_cq_arm(1, shared->queues.cq);
+	flexio_dev_cq_arm(1, shared->queues.cq);
 	return 0;
 }
 
 CALL(overrun)
 {
 	for (uint32_t at = 0; at <= DEPTH; at++)
-		flexio_dev_msix_send(shared->cq);
+		flexio_dev_msix_send(shared->queues.cq);
 	return 0;
 }
 
@@ -183,6 +192,17 @@ CALL(wake)
 {
 	flexio_dev_msix_send(shared->bell);
 	return 0;
+}
+
+/* A handler that keeps the buffers of its frames. */
+__dpa_global__ void keeps(uint64_t argument)
+{
+	struct queues *queues = &((struct shared *)argument)->queues;
+	uint32_t length;
+
+	while (next_frame(queues, &length))
+		flexio_dev_dbr_cq_set_ci((uint32_t *)queues->cq_record, ++queues->index);
+	wait_for_frames(queues);
 }
 
 /* A handler that waits for one word, then for one of two, and returns without a reschedule. */

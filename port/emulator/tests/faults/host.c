@@ -7,11 +7,11 @@
 	use(all_is_well) use(past_the_block) use(across_the_end) use(freed_memory)           \
 	use(without_window) use(not_acquired) use(past_the_window) use(old_pointer)          \
 	use(not_written_back) use(stale) use(unaligned) use(deep_stack) use(no_fence)        \
-	use(no_fence_after_data) use(old_index) use(overrun)
+	use(no_fence_after_data) use(old_index) use(armed_twice) use(overrun)
 #define DECLARE(name) extern flexio_func_t name;
 #define ENTRY(name) { #name, &name },
 FUNCTIONS(DECLARE)
-extern flexio_func_t wake, waits;
+extern flexio_func_t wake, waits, keeps;
 extern struct flexio_app *faults;
 static const struct {
 	const char *name;
@@ -30,9 +30,9 @@ int main(int count, char **words)
 	static uint64_t memory[2][64];
 	struct flexio_event_handler_attr handler_attr = { .host_stub_func = waits };
 	struct flexio_event_handler *handler;
-	struct flexio_cq *cq, *sq_cq, *bell;
-	struct flexio_sq *sq;
-	struct flexio_wq_attr attr = { .log_wq_depth = LOG_DEPTH };
+	struct flexio_cq *bell;
+	struct queues_of_host queues = { 0 };
+	struct steering steering;
 	struct flexio_mkey_attr key_attr = { .len = BLOCK, .access = IBV_ACCESS_LOCAL_WRITE };
 	struct ibv_mr *first, *second;
 	struct ibv_pd *pd;
@@ -43,7 +43,8 @@ int main(int count, char **words)
 	pthread_t thread;
 
 	CHECK(count != 2 || open_process(faults));
-	pd = attr.pd = key_attr.pd = ibv_alloc_pd(context);
+	int keeps_buffers = !strcmp(words[1], "keeps");
+	pd = key_attr.pd = ibv_alloc_pd(context);
 	first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(!first || !second);
@@ -56,15 +57,9 @@ int main(int count, char **words)
 	CHECK(flexio_device_mkey_create(process, &key_attr, &mkey));
 	shared.key = flexio_mkey_get_id(mkey);
 	CHECK(flexio_event_handler_create(process, &handler_attr, &handler));
-	CHECK(make_cq(NULL, &shared.cq_ring, &shared.cq_record, &cq));
-	CHECK(make_cq(NULL, &ring, &record, &sq_cq));
+	CHECK(make_queues(keeps_buffers ? keeps : NULL, &queues, &shared.queues));
 	CHECK(make_cq(handler, &ring, &record, &bell));
-	shared.cq = flexio_cq_get_cq_num(cq);
 	shared.bell = flexio_cq_get_cq_num(bell);
-	CHECK(flexio_buf_dev_alloc(process, DEPTH * 64, &shared.sq_ring));
-	attr.wq_ring_qmem.daddr = shared.sq_ring;
-	CHECK(flexio_sq_create(process, NULL, flexio_cq_get_cq_num(sq_cq), &attr, &sq));
-	shared.sq = flexio_sq_get_wq_num(sq);
 	CHECK(flexio_buf_dev_alloc(process, BLOCK, &shared.freed));
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
 	CHECK(flexio_buf_dev_free(process, shared.freed));
@@ -74,6 +69,11 @@ int main(int count, char **words)
 	for (size_t at = 0; at < sizeof(functions) / sizeof(*functions); at++)
 		if (!strcmp(words[1], functions[at].name))
 			CHECK(flexio_process_call(process, functions[at].function, &result, argument));
+	if (keeps_buffers) {
+		CHECK(flexio_event_handler_run(queues.handler, argument));
+		CHECK(steer(queues.rq, &steering));
+		usleep(300000);
+	}
 	if (!strcmp(words[1], "waits")) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
 		usleep(1400000);
