@@ -1,7 +1,7 @@
 //! What hosts hold of opaque objects: a kind and a number in the shape of a pointer. A wrong or old
 //! handle is refused and never followed.
 
-use crate::status::{Refusal, value};
+use crate::status::{Refusal, calls};
 use std::ffi::c_void;
 
 pub(crate) type Handle = *mut c_void;
@@ -50,12 +50,9 @@ impl Kind {
 }
 
 macro_rules! numbers {
-    ($($call:ident: $kind:ident,)+) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $call(object: Handle) -> u32 {
-            value(stringify!($call), 0, || Kind::$kind.number(object))
-        }
-    )+};
+    ($($call:ident: $kind:ident,)+) => {
+        calls! {$( fn $call(object: Handle) -> u32 = 0 => { Kind::$kind.number(object) } )+}
+    };
 }
 
 numbers! {
@@ -72,16 +69,15 @@ numbers! {
 
 /// Calls that end an object by its number. A null handle is no object, which is fine.
 macro_rules! destroyers {
-    ($($call:ident: $kind:ident => $destroy:expr;)+) => {$(
-        #[unsafe(no_mangle)]
-        extern "C" fn $call(object: crate::handle::Handle) -> i32 {
-            crate::status::host(stringify!($call), || {
+    ($($call:ident: $kind:ident => $destroy:expr;)+) => {
+        $crate::status::calls! {$(
+            fn $call(object: $crate::handle::Handle) {
                 if object.is_null() {
                     return Ok(());
                 }
-                $destroy(crate::handle::Kind::$kind.number(object)?)
-            })
-        }
-    )+};
+                $destroy($crate::handle::Kind::$kind.number(object)?)
+            }
+        )+}
+    };
 }
 pub(crate) use destroyers;

@@ -97,3 +97,25 @@ pub(crate) fn given<'a, T>(attributes: Given<T>) -> Option<&'a T> {
 pub(crate) fn attributes<'a, T>(attributes: Given<T>) -> Result<&'a T, Refusal> {
     given(attributes).ok_or_else(|| "no attributes".into())
 }
+
+/// Calls of the API. Each has its name once. A call without a result answers with a status; one
+/// with a result names its value for a refusal.
+macro_rules! calls {
+    ($(
+        $(#[$about:meta])*
+        fn $call:ident($($name:ident: $kind:ty),*) $(-> $answer:ty = $none:expr =>)? $work:block
+    )+) => {$(
+        $(#[$about])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $call($($name: $kind),*) -> calls!(@answer $($answer)?) {
+            calls!(@run $call, || $work $(, $none)?)
+        }
+    )+};
+    (@answer) => { i32 };
+    (@answer $answer:ty) => { $answer };
+    (@run $call:ident, $work:expr) => { $crate::status::host(stringify!($call), $work) };
+    (@run $call:ident, $work:expr, $none:expr) => {
+        $crate::status::value(stringify!($call), $none, $work)
+    };
+}
+pub(crate) use calls;

@@ -3,7 +3,7 @@
 use super::image::refuse;
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
-use crate::status::{Given, Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, host, put};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Arc;
 
@@ -91,9 +91,8 @@ extern "C" fn dpa_emulator_register(
     });
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_create(attr: Given<AppAttributes>, app: Given<Handle>) -> i32 {
-    host("flexio_app_create", || {
+calls! {
+    fn flexio_app_create(attr: Given<AppAttributes>, app: Given<Handle>) {
         let attr = attributes(attr)?;
         let name = text(attr.name)?;
         if attr.bytes.is_null() {
@@ -104,7 +103,7 @@ extern "C" fn flexio_app_create(attr: Given<AppAttributes>, app: Given<Handle>) 
         refuse(bytes)?;
         let (number, _) = add(name, bytes)?;
         put(app, Kind::App.handle(number))
-    })
+    }
 }
 
 fn destroy(number: u32) -> Result<(), Refusal> {
@@ -115,32 +114,28 @@ fn destroy(number: u32) -> Result<(), Refusal> {
 }
 destroyers! { flexio_app_destroy: App => destroy; }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_get(attr: Given<Selection>, app: Given<Handle>) -> i32 {
-    host("flexio_app_get", || {
+calls! {
+    fn flexio_app_get(attr: Given<Selection>, app: Given<Handle>) {
         let attr = attributes(attr)?;
         let name = text(attr.name)?;
         let objects = machine().objects();
         let found = objects.apps.iter().find(|(_, app)| app.name.as_c_str() == name);
         let (number, _) = found.ok_or_else(|| format!("no program {}", name.to_string_lossy()))?;
         put(app, Kind::App.handle(number))
-    })
+    }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_get_name(app: Handle) -> *const c_char {
-    // The pointer stays good as long as the program exists: its record is shared and not moved.
-    value("flexio_app_get_name", std::ptr::null(), || Ok(find(app)?.name.as_ptr()))
-}
+calls! {
+    /// The pointer stays good as long as the program exists: its record is shared and not moved.
+    fn flexio_app_get_name(app: Handle) -> *const c_char = std::ptr::null() => {
+        Ok(find(app)?.name.as_ptr())
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_get_elf_size(app: Handle) -> usize {
-    value("flexio_app_get_elf_size", 0, || Ok(find(app)?.bytes.len()))
-}
+    fn flexio_app_get_elf_size(app: Handle) -> usize = 0 => {
+        Ok(find(app)?.bytes.len())
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) -> i32 {
-    host("flexio_app_get_elf", || {
+    fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) {
         let app = find(app)?;
         if buffer.is_null() || length < app.bytes.len() {
             return Err(format!("a buffer of {} bytes is needed", app.bytes.len()).into());
@@ -148,12 +143,9 @@ extern "C" fn flexio_app_get_elf(app: Handle, buffer: *mut u8, length: usize) ->
         // SAFETY: the host's buffer has `length` bytes, which are enough.
         unsafe { std::ptr::copy_nonoverlapping(app.bytes.as_ptr(), buffer, app.bytes.len()) };
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_func_register(app: Handle, name: Text, stub: Given<Handle>) -> i32 {
-    host("flexio_func_register", || {
+    fn flexio_func_register(app: Handle, name: Text, stub: Given<Handle>) {
         let app = find(app)?;
         let name = text(name)?.to_string_lossy().into_owned();
         let mut objects = machine().objects();
@@ -161,30 +153,22 @@ extern "C" fn flexio_func_register(app: Handle, name: Text, stub: Given<Handle>)
         let made = Kind::Function.handle(objects.functions);
         objects.stubs.insert(made as usize, (app, name));
         put(stub, made)
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_func_pup_register(
-    app: Handle,
-    name: Text,
-    _pack_name: Text,
-    stub: *const c_void,
-    _bytes: usize,
-    _pack: *const c_void,
-) -> i32 {
-    host("flexio_func_pup_register", || {
+    fn flexio_func_pup_register(
+        app: Handle, name: Text, _pack_name: Text, stub: *const c_void, _bytes: usize,
+        _pack: *const c_void
+    ) {
         let app = find(app)?;
         let name = text(name)?.to_string_lossy().into_owned();
         machine().objects().stubs.insert(stub as usize, (app, name));
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_version_set(version: u64) -> i32 {
-    host("flexio_version_set", || match version >> 32 {
-        22..=26 => Ok(()),
-        _ => Err(format!("version {version:#x} is not of the years 22 to 26").into()),
-    })
+    fn flexio_version_set(version: u64) {
+        match version >> 32 {
+            22..=26 => Ok(()),
+            _ => Err(format!("version {version:#x} is not of the years 22 to 26").into()),
+        }
+    }
 }

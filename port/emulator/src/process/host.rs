@@ -4,7 +4,7 @@ use super::message::Stream;
 use super::{Heap, Image, Process, ended};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::{machine, setting};
-use crate::status::{Given, Refusal, attributes, given, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, given, put};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -41,14 +41,10 @@ struct MemoryInfo {
     free: u64,
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_create(
-    context: *mut c_void,
-    app: Handle,
-    attr: Given<ProcessAttributes>,
-    process: Given<Handle>,
-) -> i32 {
-    host("flexio_process_create", || {
+calls! {
+    fn flexio_process_create(
+        context: *mut c_void, app: Handle, attr: Given<ProcessAttributes>, process: Given<Handle>
+    ) {
         let number = Kind::App.number(app)?;
         let app = machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())?;
         let pd = given(attr).map_or(std::ptr::null_mut(), |attr| attr.pd);
@@ -78,7 +74,7 @@ extern "C" fn flexio_process_create(
         drop(objects);
         machine().scheduler.start();
         put(process, Kind::Process.handle(made.ok_or("too many processes")?))
-    })
+    }
 }
 
 fn destroy(id: u32) -> Result<(), Refusal> {
@@ -90,93 +86,71 @@ fn destroy(id: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_get_pd(process: Handle) -> *mut c_void {
-    value("flexio_process_get_pd", std::ptr::null_mut(), || {
+calls! {
+    fn flexio_process_get_pd(process: Handle) -> *mut c_void = std::ptr::null_mut() => {
         Ok(machine().process(process)?.pd as *mut c_void)
-    })
+    }
 }
 
 /// The handle of a process's default UAR, outbox, memory: numbers of their own, without state.
-fn default_of(call: &str, kind: Kind, process: Handle) -> Handle {
-    value(call, std::ptr::null_mut(), || Ok(kind.handle(machine().process(process)?.id)))
+fn default_of(kind: Kind, process: Handle) -> Result<Handle, Refusal> {
+    Ok(kind.handle(machine().process(process)?.id))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_get_uar(process: Handle) -> Handle {
-    default_of("flexio_process_get_uar", Kind::Uar, process)
-}
+calls! {
+    fn flexio_process_get_uar(process: Handle) -> Handle = std::ptr::null_mut() => {
+        default_of(Kind::Uar, process)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_get_outbox(process: Handle) -> Handle {
-    default_of("flexio_process_get_outbox", Kind::Outbox, process)
-}
+    fn flexio_process_get_outbox(process: Handle) -> Handle = std::ptr::null_mut() => {
+        default_of(Kind::Outbox, process)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_get_dumem_id(process: Handle) -> u32 {
-    value("flexio_process_get_dumem_id", 0, || Ok(machine().process(process)?.id))
-}
+    fn flexio_process_get_dumem_id(process: Handle) -> u32 = 0 => {
+        Ok(machine().process(process)?.id)
+    }
 
-/// No token: native debuggers attach to the host's program.
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_udbg_token_get(process: Handle) -> u64 {
-    value("flexio_process_udbg_token_get", 0, || machine().process(process).map(|_| 0))
-}
+    /// No token: native debuggers attach to the host's program.
+    fn flexio_process_udbg_token_get(process: Handle) -> u64 = 0 => {
+        machine().process(process).map(|_| 0)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_mem_info_get(process: Handle, info: Given<MemoryInfo>) -> i32 {
-    host("flexio_process_mem_info_get", || {
+    fn flexio_process_mem_info_get(process: Handle, info: Given<MemoryInfo>) {
         let heap = machine().process(process)?.heap.info();
         let free = heap.bytes.saturating_sub(heap.allocated);
         let (base, size) = (heap.base, heap.bytes);
         let (requested, allocated) = (heap.requested, heap.allocated);
         put(info, MemoryInfo { base, size, requested, allocated, free })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) -> i32 {
-    host("flexio_process_error_handler_set", || {
+    fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) {
         let process = machine().process(process)?;
         let entry = crate::thread::entry(&process, stub)?;
         process.error_handler.store(entry.1, Ordering::Release);
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_err_status_get(process: Handle) -> i32 {
-    value("flexio_err_status_get", 0, || {
+    fn flexio_err_status_get(process: Handle) -> i32 = 0 => {
         Ok(match machine().process(process)?.state() {
             ended::NOT | ended::FINISHED => 0,
             code if code >= ended::USER => 2,
             _ => 1,
         })
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_err_handler_fd(process: Handle) -> c_int {
-    value("flexio_err_handler_fd", -1, || Ok(machine().process(process)?.error_event.as_raw_fd()))
-}
+    fn flexio_err_handler_fd(process: Handle) -> c_int = -1 => {
+        Ok(machine().process(process)?.error_event.as_raw_fd())
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_coredump_create(process: Handle, _path: *const c_char) -> i32 {
-    host("flexio_coredump_create", || {
+    fn flexio_coredump_create(process: Handle, _path: *const c_char) {
         machine().process(process)?;
         Err("core dumps are not emulated; a debugger sees the host's program".into())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_msg_stream_create(
-    process: Handle,
-    attr: Given<StreamAttributes>,
-    file: *mut libc::FILE,
-    thread: *mut libc::pthread_t,
-    stream: Given<Handle>,
-) -> i32 {
-    host("flexio_msg_stream_create", || {
+    fn flexio_msg_stream_create(
+        process: Handle, attr: Given<StreamAttributes>, file: *mut libc::FILE,
+        thread: *mut libc::pthread_t, stream: Given<Handle>
+    ) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if file.is_null() {
@@ -200,7 +174,7 @@ extern "C" fn flexio_msg_stream_create(
             unsafe { thread.write(libc::pthread_self()) };
         }
         put(stream, Kind::Stream.handle(number))
-    })
+    }
 }
 
 fn with_stream<T>(
@@ -215,26 +189,19 @@ fn with_stream<T>(
     Ok(work(slot.ok_or_else(|| Kind::Stream.gone())?))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_msg_stream_flush(stream: Handle) -> i32 {
-    host("flexio_msg_stream_flush", || {
+calls! {
+    fn flexio_msg_stream_flush(stream: Handle) {
         with_stream(stream, |slot| slot.iter_mut().for_each(Stream::flush))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_msg_stream_level_set(stream: Handle, level: u8) -> i32 {
-    host("flexio_msg_stream_level_set", || {
+    fn flexio_msg_stream_level_set(stream: Handle, level: u8) {
         with_stream(stream, |slot| slot.iter_mut().for_each(|stream| stream.level = level))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_msg_stream_get_id(stream: Handle) -> c_int {
-    value("flexio_msg_stream_get_id", -1, || {
+    fn flexio_msg_stream_get_id(stream: Handle) -> c_int = -1 => {
         with_stream(stream, |_| ())?;
         Ok((Kind::Stream.number(stream)? & 0xff) as c_int)
-    })
+    }
 }
 
 fn destroy_stream(number: u32) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Given, Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, put};
 use std::ffi::{c_int, c_void};
 
 /// Most bytes of one call's copy.
@@ -16,48 +16,28 @@ fn bytes(bytes: usize) -> Result<u64, Refusal> {
     Ok(bytes as u64)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: Given<u64>) -> i32 {
-    host("flexio_buf_dev_alloc", || {
+calls! {
+    fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: Given<u64>) {
         // 0 tells those who look at no status.
         put(daddr, 0)?;
         let found = machine().process(process)?.heap.allocate(bytes(length)?)?;
         put(daddr, found)
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_buf_dev_free(process: Handle, daddr: u64) -> i32 {
-    host("flexio_buf_dev_free", || {
+    fn flexio_buf_dev_free(process: Handle, daddr: u64) {
         let process = machine().process(process)?;
         if daddr == 0 { Ok(()) } else { process.heap.free(daddr) }
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_buf_dev_memset(
-    process: Handle,
-    byte: c_int,
-    length: usize,
-    daddr: u64,
-) -> i32 {
-    host("flexio_buf_dev_memset", || {
+    fn flexio_buf_dev_memset(process: Handle, byte: c_int, length: usize, daddr: u64) {
         let length = bytes(length)?;
         let place = machine().process(process)?.heap.in_block(daddr, length)?;
         // SAFETY: the block has that many bytes; device code may race, as on the card.
         unsafe { std::ptr::write_bytes(place.at(0, length), byte as u8, length as usize) };
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_host2dev_memcpy(
-    process: Handle,
-    source: *const u8,
-    length: usize,
-    daddr: u64,
-) -> i32 {
-    host("flexio_host2dev_memcpy", || {
+    fn flexio_host2dev_memcpy(process: Handle, source: *const u8, length: usize, daddr: u64) {
         let length = bytes(length)?;
         if source.is_null() {
             return Err("no source".into());
@@ -66,17 +46,9 @@ extern "C" fn flexio_host2dev_memcpy(
         // SAFETY: the API's contract: the source has that many bytes.
         unsafe { place.fill(source, length) };
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_copy_from_host(
-    process: Handle,
-    source: *const u8,
-    length: usize,
-    daddr: Given<u64>,
-) -> i32 {
-    host("flexio_copy_from_host", || {
+    fn flexio_copy_from_host(process: Handle, source: *const u8, length: usize, daddr: Given<u64>) {
         put(daddr, 0)?;
         let length = bytes(length)?;
         if source.is_null() {
@@ -87,7 +59,7 @@ extern "C" fn flexio_copy_from_host(
         // SAFETY: the API's contract: the source has that many bytes.
         unsafe { heap.place(found, length)?.fill(source, length) };
         put(daddr, found)
-    })
+    }
 }
 
 #[repr(C)]
@@ -98,13 +70,10 @@ struct MkeyAttributes {
     access: c_int,
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_device_mkey_create(
-    process: Handle,
-    attr: Given<MkeyAttributes>,
-    mkey: Given<Handle>,
-) -> i32 {
-    host("flexio_device_mkey_create", || {
+calls! {
+    fn flexio_device_mkey_create(
+        process: Handle, attr: Given<MkeyAttributes>, mkey: Given<Handle>
+    ) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.pd.is_null() {
@@ -114,23 +83,22 @@ extern "C" fn flexio_device_mkey_create(
         let made = Mkey::of_heap(process.id, place, attr.daddr, attr.length as u64, attr.access);
         let key = machine().nic().keys.add(made)?;
         put(mkey, Kind::Mkey.handle(key))
-    })
+    }
 }
 
 fn destroy_key(key: u32) -> Result<(), Refusal> {
     machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_window_create(process: Handle, pd: *mut c_void, window: Given<Handle>) -> i32 {
-    host("flexio_window_create", || {
+calls! {
+    fn flexio_window_create(process: Handle, pd: *mut c_void, window: Given<Handle>) {
         let process = machine().process(process)?;
         if pd.is_null() {
             return Err("no protection domain".into());
         }
         let made = machine().objects().windows.insert(|_| process.id);
         put(window, Kind::Window.handle(made.ok_or("too many windows")?))
-    })
+    }
 }
 
 fn destroy_window(number: u32) -> Result<(), Refusal> {
@@ -138,11 +106,9 @@ fn destroy_window(number: u32) -> Result<(), Refusal> {
 }
 
 /// UARs and outboxes are numbers: doorbells of the emulator are calls.
-fn made(call: &str, kind: Kind, process: Handle, place: Given<Handle>) -> i32 {
-    host(call, || {
-        let id = machine().process(process)?.id;
-        put(place, kind.handle(id))
-    })
+fn made(kind: Kind, process: Handle, place: Given<Handle>) -> Result<(), Refusal> {
+    let id = machine().process(process)?.id;
+    put(place, kind.handle(id))
 }
 
 destroyers! {
@@ -153,30 +119,21 @@ destroyers! {
     flexio_uar_destroy: Uar => |_| Ok(());
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_outbox_create(
-    process: Handle,
-    _attr: Given<c_void>,
-    out: Given<Handle>,
-) -> i32 {
-    made("flexio_outbox_create", Kind::Outbox, process, out)
-}
+calls! {
+    fn flexio_outbox_create(process: Handle, _attr: Given<c_void>, outbox: Given<Handle>) {
+        made(Kind::Outbox, process, outbox)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_outbox_get_uar(outbox: Handle) -> Handle {
-    let none = std::ptr::null_mut();
-    value("flexio_outbox_get_uar", none, || Ok(Kind::Uar.handle(Kind::Outbox.number(outbox)?)))
-}
+    fn flexio_outbox_get_uar(outbox: Handle) -> Handle = std::ptr::null_mut() => {
+        Ok(Kind::Uar.handle(Kind::Outbox.number(outbox)?))
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_uar_create(process: Handle, uar: Given<Handle>) -> i32 {
-    made("flexio_uar_create", Kind::Uar, process, uar)
-}
+    fn flexio_uar_create(process: Handle, uar: Given<Handle>) {
+        made(Kind::Uar, process, uar)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: Given<Handle>) -> i32 {
-    host("flexio_uar_extend", || {
+    fn flexio_uar_extend(uar: Handle, _context: *mut c_void, more: Given<Handle>) {
         Kind::Uar.number(uar)?;
         put(more, uar)
-    })
+    }
 }

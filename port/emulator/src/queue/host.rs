@@ -4,7 +4,7 @@ use super::{Cq, Pair, Receiver, Sender, Wq};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::process::{Place, Process};
-use crate::status::{Given, Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, put};
 use std::ffi::c_void;
 
 /// Largest depths, as logarithms.
@@ -73,14 +73,10 @@ fn record(process: &Process, daddr: u64) -> Result<Place, Refusal> {
     process.heap.in_block(daddr, 8)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cq_create(
-    process: Handle,
-    _context: *const c_void,
-    attr: Given<CqAttributes>,
-    cq: Given<Handle>,
-) -> i32 {
-    host("flexio_cq_create", || {
+calls! {
+    fn flexio_cq_create(
+        process: Handle, _context: *const c_void, attr: Given<CqAttributes>, cq: Given<Handle>
+    ) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.log_depth > CQ_DEPTH {
@@ -106,7 +102,7 @@ extern "C" fn flexio_cq_create(
             ..Cq::new(number, process.id, ring, record, attr.log_depth)
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
-    })
+    }
 }
 
 fn destroy_cq(number: u32) -> Result<(), Refusal> {
@@ -178,26 +174,20 @@ fn destroy(number: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_rq_create(
-    process: Handle,
-    _context: *const c_void,
-    cqn: u32,
-    attr: Given<WqAttributes>,
-    queue: Given<Handle>,
-) -> i32 {
-    host("flexio_rq_create", || create(process, cqn, attributes(attr)?, queue, false))
-}
+calls! {
+    fn flexio_rq_create(
+        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
+        queue: Given<Handle>
+    ) {
+        create(process, cqn, attributes(attr)?, queue, false)
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_sq_create(
-    process: Handle,
-    _context: *const c_void,
-    cqn: u32,
-    attr: Given<WqAttributes>,
-    queue: Given<Handle>,
-) -> i32 {
-    host("flexio_sq_create", || create(process, cqn, attributes(attr)?, queue, true))
+    fn flexio_sq_create(
+        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
+        queue: Given<Handle>
+    ) {
+        create(process, cqn, attributes(attr)?, queue, true)
+    }
 }
 
 destroyers! {
@@ -207,22 +197,18 @@ destroyers! {
     flexio_qp_destroy: Wq => destroy;
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_rq_get_tir(queue: Handle) -> Handle {
-    value("flexio_rq_get_tir", std::ptr::null_mut(), || {
+calls! {
+    fn flexio_rq_get_tir(queue: Handle) -> Handle = std::ptr::null_mut() => {
         Ok(Kind::Tir.handle(Kind::Wq.number(queue)?))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_rq_set_err_state(queue: Handle) -> i32 {
-    host("flexio_rq_set_err_state", || {
+    fn flexio_rq_set_err_state(queue: Handle) {
         let number = Kind::Wq.number(queue)?;
         let mut nic = machine().nic();
         let wq = nic.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         wq.ok_or_else(|| Kind::Wq.gone())?.broken = true;
         Ok(())
-    })
+    }
 }
 
 #[repr(C)]
@@ -250,14 +236,10 @@ struct PairAttributes {
 const RELIABLE: u8 = 0;
 const NO_RECEIVE_QUEUE: u8 = 3;
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_qp_create(
-    process: Handle,
-    _context: *const c_void,
-    attr: Given<PairAttributes>,
-    pair: Given<Handle>,
-) -> i32 {
-    host("flexio_qp_create", || {
+calls! {
+    fn flexio_qp_create(
+        process: Handle, _context: *const c_void, attr: Given<PairAttributes>, pair: Given<Handle>
+    ) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.transport != RELIABLE {
@@ -292,7 +274,7 @@ extern "C" fn flexio_qp_create(
             wq.send = Some(Sender::new(attr.sq_cqn, user_index, ring, sq));
         }
         add(wq, pair)
-    })
+    }
 }
 
 fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result<T, Refusal> {
@@ -301,19 +283,13 @@ fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result
     nic.wqs.get_mut(number).and_then(work).ok_or_else(|| Kind::Wq.gone())
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_qp_modify(
-    pair: Handle,
-    attr: Given<PairAttributes>,
-    _mask: *const c_void,
-) -> i32 {
-    host("flexio_qp_modify", || {
+calls! {
+    fn flexio_qp_modify(pair: Handle, attr: Given<PairAttributes>, _mask: *const c_void) {
         let attr = attributes(attr)?;
         with_pair(pair, |wq| Some(wq.step(attr.next_state, attr.remote)))?
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_qp_state_get(pair: Handle) -> u32 {
-    value("flexio_qp_state_get", 0, || with_pair(pair, |wq| wq.pair.map(|pair| pair.state)))
+    fn flexio_qp_state_get(pair: Handle) -> u32 = 0 => {
+        with_pair(pair, |wq| wq.pair.map(|pair| pair.state))
+    }
 }

@@ -4,7 +4,7 @@ use super::unit::{Kind as Runs, Unit};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::process::{Process, ended};
-use crate::status::{Given, Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, put};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -46,13 +46,10 @@ pub(crate) fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
     machine().objects().units.get(number).cloned().ok_or_else(|| Kind::Thread.gone())
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_create(
-    process: Handle,
-    attr: Given<Attributes>,
-    handler: Given<Handle>,
-) -> i32 {
-    host("flexio_event_handler_create", || {
+calls! {
+    fn flexio_event_handler_create(
+        process: Handle, attr: Given<Attributes>, handler: Given<Handle>
+    ) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if attr.affinity_type > 2 || attr.affinity_type == 1 && attr.affinity >= UNITS {
@@ -71,12 +68,9 @@ extern "C" fn flexio_event_handler_create(
         let unit = made.ok_or("too many threads")?;
         machine().scheduler.adopt(&unit);
         put(handler, Kind::Thread.handle(number.unwrap_or_default()))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_run(handler: Handle, argument: u64) -> i32 {
-    host("flexio_event_handler_run", || {
+    fn flexio_event_handler_run(handler: Handle, argument: u64) {
         let unit = find(handler)?;
         if unit.process.state() != ended::NOT {
             return Err(Refusal::fatal("the process has ended"));
@@ -87,7 +81,7 @@ extern "C" fn flexio_event_handler_run(handler: Handle, argument: u64) -> i32 {
         }
         machine().nic().wires.running += 1;
         Ok(())
-    })
+    }
 }
 
 fn destroy(number: u32) -> Result<(), Refusal> {
@@ -101,16 +95,14 @@ fn destroy(number: u32) -> Result<(), Refusal> {
 }
 destroyers! { flexio_event_handler_destroy: Thread => destroy; }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_get_thread(handler: Handle) -> Handle {
-    value("flexio_event_handler_get_thread", std::ptr::null_mut(), || {
+calls! {
+    fn flexio_event_handler_get_thread(handler: Handle) -> Handle = std::ptr::null_mut() => {
         Ok(Kind::Thread.handle(find(handler)?.id))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_get_id(handler: Handle) -> u32 {
-    value("flexio_event_handler_get_id", u32::MAX, || Ok(find(handler)?.id))
+    fn flexio_event_handler_get_id(handler: Handle) -> u32 = u32::MAX => {
+        Ok(find(handler)?.id)
+    }
 }
 
 #[unsafe(no_mangle)]

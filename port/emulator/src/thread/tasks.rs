@@ -4,7 +4,7 @@ use super::unit::{Kind, Unit};
 use crate::handle::{self, Handle};
 use crate::machine::machine;
 use crate::process::Process;
-use crate::status::{Given, Refusal, attributes, host, put, value};
+use crate::status::{Given, Refusal, attributes, calls, put};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,13 +61,8 @@ struct Attributes {
     state: u32,
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cmdq_create(
-    process: Handle,
-    attr: Given<Attributes>,
-    queue: Given<Handle>,
-) -> i32 {
-    host("flexio_cmdq_create", || {
+calls! {
+    fn flexio_cmdq_create(process: Handle, attr: Given<Attributes>, queue: Given<Handle>) {
         let attr = attributes(attr)?;
         let process = machine().process(process)?;
         if !(1..=WORKERS).contains(&attr.workers) || attr.batch < 1 {
@@ -97,12 +92,9 @@ extern "C" fn flexio_cmdq_create(
         }
         let number = machine().objects().tasks.insert(|_| made).ok_or("too many queues")?;
         put(queue, handle::Kind::Tasks.handle(number))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument: u64) -> i32 {
-    host("flexio_cmdq_task_add", || {
+    fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument: u64) {
         let queue = find(queue)?;
         let (_, entry) = super::entry(&queue.process, stub)?;
         let mut tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,28 +105,22 @@ extern "C" fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument:
         drop(tasks);
         queue.wake();
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cmdq_state_running(queue: Handle) -> i32 {
-    host("flexio_cmdq_state_running", || {
+    fn flexio_cmdq_state_running(queue: Handle) {
         let queue = find(queue)?;
         queue.running.store(true, Ordering::Release);
         queue.wake();
         Ok(())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn flexio_cmdq_is_empty(queue: Handle) -> c_int {
-    value("flexio_cmdq_is_empty", 0, || {
+    fn flexio_cmdq_is_empty(queue: Handle) -> c_int = 0 => {
         let queue = find(queue)?;
         let tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         // A process that has ended runs no task.
         let ended = queue.process.state() != crate::process::ended::NOT;
         Ok((ended || tasks.is_empty() && queue.busy.load(Ordering::Acquire) == 0).into())
-    })
+    }
 }
 
 fn destroy(number: u32) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Refusal, value};
+use crate::status::{Refusal, calls, value};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::LazyLock;
 
@@ -94,9 +94,8 @@ extern "C" fn ibv_get_device_name(_device: *const c_void) -> *const c_char {
     DEVICE.name.as_ptr().cast()
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn ibv_open_device(device: *const c_void) -> *mut c_void {
-    value("ibv_open_device", std::ptr::null_mut(), || {
+calls! {
+    fn ibv_open_device(device: *const c_void) -> *mut c_void = std::ptr::null_mut() => {
         if device.cast() != self::device() {
             return Err("an unknown device".into());
         }
@@ -104,12 +103,11 @@ extern "C" fn ibv_open_device(device: *const c_void) -> *mut c_void {
         let (command, event, vectors, compatible) = (-1, -1, 1, 0);
         let made = Context { device, operations, command, event, vectors, mutex, compatible };
         Ok(Box::into_raw(Box::new(made)).cast())
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn ibv_alloc_pd(context: *mut c_void) -> *mut c_void {
-    value("ibv_alloc_pd", std::ptr::null_mut(), || new_pd(context))
+    fn ibv_alloc_pd(context: *mut c_void) -> *mut c_void = std::ptr::null_mut() => {
+        new_pd(context)
+    }
 }
 
 #[unsafe(no_mangle)]

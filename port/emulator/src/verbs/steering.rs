@@ -2,7 +2,7 @@
 
 use crate::handle::Kind;
 use crate::machine::machine;
-use crate::status::{Given, Refusal, given, value};
+use crate::status::{Given, Refusal, calls, given};
 use std::ffi::{c_int, c_void};
 
 /// Bytes of a key, and tables that a frame passes at most.
@@ -142,56 +142,48 @@ fn bytes(parameters: Given<u64>) -> Result<[u8; KEY], Refusal> {
     Ok(key)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_domain_create(context: *const c_void, kind: u32) -> *mut Domain {
-    value("mlx5dv_dr_domain_create", std::ptr::null_mut(), || {
+calls! {
+    fn mlx5dv_dr_domain_create(
+        context: *const c_void, kind: u32
+    ) -> *mut Domain = std::ptr::null_mut() => {
         if context.is_null() || kind > 2 {
             return Err(format!("a domain of type {kind}").into());
         }
         let direction = if kind == 0 { Direction::Receive } else { Direction::Forward };
         Ok(make(Domain { direction }))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_table_create(domain: Given<Domain>, level: u32) -> *mut Table {
-    value("mlx5dv_dr_table_create", std::ptr::null_mut(), || {
+    fn mlx5dv_dr_table_create(
+        domain: Given<Domain>, level: u32
+    ) -> *mut Table = std::ptr::null_mut() => {
         let direction = look(domain)?.direction;
         let mut nic = machine().nic();
         nic.steering.numbers += 1;
         Ok(make(Table { direction, level, number: nic.steering.numbers }))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_matcher_create(
-    table: Given<Table>,
-    priority: u16,
-    criteria: u8,
-    mask: Given<u64>,
-) -> *mut Matcher {
-    value("mlx5dv_dr_matcher_create", std::ptr::null_mut(), || {
+    fn mlx5dv_dr_matcher_create(
+        table: Given<Table>, priority: u16, criteria: u8, mask: Given<u64>
+    ) -> *mut Matcher = std::ptr::null_mut() => {
         let (table, mask) = (look(table)?, bytes(mask)?);
         if criteria > 1 {
             return Err(format!("criteria {criteria:#x}: only outer headers are emulated").into());
         }
         let (direction, level) = (table.direction, table.level);
         Ok(make(Matcher { table: table.number, direction, level, priority, mask }))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_action_create_dest_devx_tir(tir: *const c_void) -> *mut Action {
-    value("mlx5dv_dr_action_create_dest_devx_tir", std::ptr::null_mut(), || {
+    fn mlx5dv_dr_action_create_dest_devx_tir(
+        tir: *const c_void
+    ) -> *mut Action = std::ptr::null_mut() => {
         Ok(make(Action::Queue(Kind::Tir.number(tir)?)))
-    })
-}
+    }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_action_create_dest_table(table: Given<Table>) -> *mut Action {
-    value("mlx5dv_dr_action_create_dest_table", std::ptr::null_mut(), || {
+    fn mlx5dv_dr_action_create_dest_table(
+        table: Given<Table>
+    ) -> *mut Action = std::ptr::null_mut() => {
         Ok(make(Action::Table(look(table)?.number)))
-    })
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -202,14 +194,10 @@ extern "C" fn mlx5dv_dr_action_create_dest_vport(
     make(Action::Port)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_rule_create(
-    matcher: Given<Matcher>,
-    wanted: Given<u64>,
-    count: usize,
-    actions: Given<Given<Action>>,
-) -> *mut u32 {
-    value("mlx5dv_dr_rule_create", std::ptr::null_mut(), || {
+calls! {
+    fn mlx5dv_dr_rule_create(
+        matcher: Given<Matcher>, wanted: Given<u64>, count: usize, actions: Given<Given<Action>>
+    ) -> *mut u32 = std::ptr::null_mut() => {
         let (matcher, wanted) = (look(matcher)?, bytes(wanted)?);
         if count != 1 {
             return Err(format!("{count} actions: one is emulated").into());
@@ -228,7 +216,7 @@ extern "C" fn mlx5dv_dr_rule_create(
         nic.steering.rules.push(rule);
         nic.steering.rules.sort_by_key(|rule| rule.priority);
         Ok(make(number))
-    })
+    }
 }
 
 #[unsafe(no_mangle)]
