@@ -59,7 +59,6 @@ pub(crate) struct Nic {
     pub(crate) keys: Keys,
     pub(crate) steering: Steering,
     pub(crate) wires: Wires,
-    frame: Vec<u8>,
     outgoing: Vec<u8>,
     /// Send queues whose peers had no buffer.
     stalled: Vec<u32>,
@@ -73,7 +72,6 @@ impl Nic {
             keys: Keys::new(),
             steering: Steering::default(),
             wires: Wires::new(),
-            frame: Vec::with_capacity(FRAME),
             outgoing: Vec::with_capacity(FRAME),
             stalled: Vec::new(),
         }
@@ -194,20 +192,16 @@ impl Nic {
 
     /// Takes what the wire brings. Answers how many things moved.
     pub(crate) fn pump(&mut self) -> usize {
-        let mut frame = std::mem::take(&mut self.frame);
         let mut moved = 0;
-        for _ in 0..self.wires.burst {
-            frame.clear();
-            if !self.wires.next(&mut frame) {
-                break;
-            }
+        while moved < self.wires.burst
+            && let Some(frame) = self.wires.next()
+        {
             if self.receive_frame(&frame) == Arrival::Later {
-                self.wires.keep();
+                self.wires.keep(frame);
                 break;
             }
             moved += 1;
         }
-        self.frame = frame;
         moved + usize::from(self.try_again())
     }
 }

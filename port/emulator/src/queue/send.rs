@@ -164,6 +164,9 @@ impl Nic {
 
     /// Tries entries again whose peers had no buffer. Answers whether one of them went on.
     pub(super) fn try_again(&mut self) -> bool {
+        if self.stalled.is_empty() {
+            return false;
+        }
         let stalled = std::mem::take(&mut self.stalled);
         let read = |nic: &Self, number: u32| {
             nic.wqs.get(number).and_then(|wq| wq.send.as_ref()).map(|send| send.read)

@@ -195,7 +195,7 @@ impl Worker {
         WORKER.set(Arc::as_ptr(&self));
         let (mut vain, mut turns) = (0, 0);
         loop {
-            if self.mail.swap(false, Ordering::SeqCst) {
+            if self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::SeqCst) {
                 self.read_mail();
             }
             let pause = self.next().map(|unit| self.step(unit));

@@ -40,7 +40,6 @@ pub(crate) struct Wires {
     output: Option<Writer>,
     /// The frame that no queue took, to be offered again.
     refused: Option<Vec<u8>>,
-    last: Vec<u8>,
     back: Option<Back>,
     link: Option<Link>,
     /// Frames that come at once.
@@ -90,21 +89,18 @@ impl Wires {
         wires
     }
 
-    pub(crate) fn next(&mut self, frame: &mut Vec<u8>) -> bool {
+    pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
         if self.running < self.handlers {
-            return false;
+            return None;
         }
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
-        let next = next.or_else(|| self.link.as_mut()?.next());
-        frame.extend_from_slice(next.as_deref().unwrap_or_default());
-        self.last = next.unwrap_or_default();
-        !self.last.is_empty()
+        next.or_else(|| self.link.as_mut()?.next()).filter(|frame| !frame.is_empty())
     }
 
     /// No queue took the frame: it is the next one again.
-    pub(crate) fn keep(&mut self) {
-        self.refused = Some(std::mem::take(&mut self.last));
+    pub(crate) fn keep(&mut self, frame: Vec<u8>) {
+        self.refused = Some(frame);
     }
 
     pub(crate) fn waits(&self) -> bool {
