@@ -1,6 +1,5 @@
 //! The emulated NIC as the receiver, used through the public [`Endpoint`].
 
-use std::collections::VecDeque;
 use std::mem;
 
 use dpa_model::Monitor;
@@ -20,7 +19,7 @@ pub(super) struct EndpointReceiver {
     /// Indexed by slot; empty while a receive uses the buffer.
     buffers: Vec<Vec<u8>>,
     /// Receives to wait for, with their slots, in posting order.
-    posted: VecDeque<(RecvRequest, usize)>,
+    posted: Vec<(RecvRequest, usize)>,
     standing: Vec<RecvRequest>,
     first_standing: usize,
 }
@@ -46,7 +45,7 @@ impl EndpointReceiver {
             endpoint,
             comm,
             buffers: payload::buffers(slots, size),
-            posted: VecDeque::with_capacity(slots),
+            posted: Vec::with_capacity(slots),
             standing: Vec::new(),
             first_standing,
         })
@@ -70,7 +69,7 @@ impl Receiver for EndpointReceiver {
         let request = self.endpoint.post_recv(&self.comm, selector.source, selector.tag, buffer);
         let request = request.map_err(|_| BenchError::Hint)?;
         if slot < self.first_standing {
-            self.posted.push_back((request, slot));
+            self.posted.push((request, slot));
         } else {
             self.standing.push(request);
         }
