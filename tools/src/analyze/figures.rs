@@ -29,8 +29,8 @@ pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
 }
 
 /// All figures of one application: [`over_applications`] with one report, its queues over time and
-/// by rank and communicator, waits, expected and unexpected messages, who sends to whom, and the paths of optimistic
-/// matching.
+/// by rank and communicator, waits, expected and unexpected messages, who sends to whom, and the
+/// paths of optimistic matching.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([
