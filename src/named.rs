@@ -17,6 +17,7 @@ pub const NAMES: &[&str] = &[
     "communicators",
     "unexpected",
     "unexpected-buffers",
+    "bounce-buffers",
     "eager-limit",
     "fast-path",
     "early-check",
@@ -66,6 +67,7 @@ impl EngineOptions {
                 nic.unexpected_buffers = nic.unexpected.min(usual);
             }
             "unexpected-buffers" => nic.unexpected_buffers = number(value)?,
+            "bounce-buffers" => nic.bounce_buffers = number(value)?,
             "eager-limit" => nic.eager_limit = number(value)?,
             "fast-path" => nic.options.fast_path = choice(value)?,
             "early-check" => {
@@ -113,6 +115,7 @@ mod tests {
         ("communicators", "1"),
         ("unexpected", "5"),
         ("unexpected-buffers", "4"),
+        ("bounce-buffers", "3"),
         ("eager-limit", "64"),
         ("fast-path", "prefix"),
         ("early-check", "on"),

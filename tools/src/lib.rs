@@ -34,6 +34,7 @@ pub mod channels;
 pub mod collectives;
 pub mod compare;
 pub mod cost;
+mod counted;
 pub mod figure;
 pub mod offload;
 pub mod results;
@@ -44,4 +45,5 @@ pub mod trace;
 pub mod version;
 pub mod workload;
 
+pub use counted::counted;
 pub use sequence::sequence;

@@ -1,5 +1,7 @@
 //! Advice drawn from a report, in words, with the numbers that support it.
 
+use crate::counted;
+
 use dpa_model::{Footprint, FootprintLine};
 use indicatif::HumanBytes;
 
@@ -90,10 +92,10 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     };
     let calls = calls(report).map_or_else(String::new, |calls| calls + "; ");
     let because = format!(
-        "{calls}{unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
-         {unexpected} of {} unexpected messages with {}",
-        plan.nic.receives,
-        plan.nic.unexpected,
+        "{calls}{unexpected_share:.1} % of {} unexpected; peak use {descriptors} of {}, {unexpected} of {} with {}",
+        counted(messages, "message"),
+        counted(plan.nic.receives, "descriptor"),
+        counted(plan.nic.unexpected, "unexpected message"),
         HumanBytes(unexpected_bytes)
     );
     Some(Advice { topic: "room", text, because })
@@ -123,8 +125,8 @@ fn bins(report: &Report) -> Option<Advice> {
     let worst = worst.prq.mean_max.max(worst.umq.mean_max);
     let text = if worst <= SHORT {
         format!(
-            "Any engine will do: with {fewest} bin{} a mean search takes {:.2} steps, {worst:.2} at the worst rank.",
-            plural(fewest),
+            "Any engine will do: with {} a mean search takes {:.2} steps, {worst:.2} at the worst rank.",
+            counted(fewest, "bin"),
             steps(first)
         )
     } else if places.len() == 1 {
@@ -132,18 +134,22 @@ fn bins(report: &Report) -> Option<Advice> {
             .to_owned()
     } else if enough == first {
         format!(
-            "More than {fewest} bin{} save no steps: long chains share one key or have wildcards.",
-            plural(fewest)
+            "More than {} save no steps: long chains share one key or have wildcards.",
+            counted(fewest, "bin")
         )
     } else {
         format!(
-            "Use {bins} hash bins per table: more bins save less than {:.0} % of the steps.",
+            "Use {} per table: more bins save less than {:.0} % of the steps.",
+            counted(bins, "hash bin"),
             WORTH * 100.0
         )
     };
     let numbers: Vec<_> = places
         .iter()
-        .map(|&place| format!("{} bins {:.2}", report.application.bins[place].bins, steps(place)))
+        .map(|&place| {
+            let bins = counted(report.application.bins[place].bins, "bin");
+            format!("{bins} {:.2}", steps(place))
+        })
         .collect();
     Some(Advice {
         topic: "bins",
@@ -190,10 +196,6 @@ fn engines(report: &Report) -> Option<Advice> {
     Some(Advice { topic: "engine", text, because })
 }
 
-fn plural(count: u32) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
 /// Few distinct keys alone promise nothing (O37).
 fn chains(report: &Report) -> Option<Advice> {
     let keys = &report.application.receive_keys;
@@ -208,9 +210,9 @@ fn chains(report: &Report) -> Option<Advice> {
             keys.chain_max
         ),
         because: format!(
-            "{} distinct (source, tag) in {} receives ({:.2} %); mean chain per key {:.2}",
+            "{} distinct (source, tag) in {} ({:.2} %); mean chain per key {:.2}",
             keys.unique,
-            keys.uses,
+            counted(keys.uses, "receive"),
             keys.unique_share() * 100.0,
             keys.chain_mean()
         ),
@@ -231,24 +233,31 @@ fn table(report: &Report, plan: &Plan) -> Advice {
         unexpected_buffers: buffers as usize,
         bins: bins as usize,
         communicators: needs.communicators.max(1) as usize,
+        // A sender without a buffer waits: two blocks, one to work on and one to come.
+        bounce_buffers: (2 * plan.nic.handlers).next_power_of_two().min(plan.nic.bounce_buffers),
         ..plan.nic
     };
     let footprint = Footprint::of(&config);
+    let bounce_buffers = config.bounce_buffers;
     let bounce = footprint.lines().iter().find(|line| line.what == "bounce buffers");
     Advice {
         topic: "tables",
         text: format!(
             "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} \
-             --communicators {} suffice: {} of NIC memory with {bins} bins, {} of it for bounce \
+             --bounce-buffers {bounce_buffers} --communicators {} suffice: {} of NIC memory with {}, {} of it for bounce \
              buffers; {} by the paper's formula for one communicator.",
             needs.communicators.max(1),
             HumanBytes(footprint.nic_bytes()),
+            counted(bins, "bin"),
             HumanBytes(bounce.map_or(0, FootprintLine::bytes)),
             HumanBytes(dpa_model::paper_bytes(bins, receives))
         ),
         because: format!(
-            "at most {} receives posted, {} messages unexpected ({} need a buffer), {} communicators used",
-            needs.descriptors, needs.unexpected, needs.unexpected_buffers, needs.communicators
+            "at most {} posted, {} ({} with a buffer), {} used",
+            counted(needs.descriptors, "receive"),
+            counted(needs.unexpected, "unexpected message"),
+            needs.unexpected_buffers,
+            counted(needs.communicators, "communicator")
         ),
     }
 }
@@ -267,21 +276,21 @@ fn handlers(report: &Report) -> Option<Advice> {
             .to_owned()
     } else if most >= 0.95 * f64::from(last.handlers) {
         format!(
-            "Blocks of {} handlers are full: more handlers may find work (--sweep).",
-            last.handlers
+            "Blocks of {} are full: more handlers may find work (--sweep).",
+            counted(last.handlers, "handler")
         )
     } else {
         format!(
-            "{} handlers per block suffice: larger blocks are rarely full.",
-            blocks[enough].handlers
+            "Enough per block: {}; larger blocks are rarely full.",
+            counted(blocks[enough].handlers, "handler")
         )
     };
     Some(Advice {
         topic: "handlers",
         text,
         because: format!(
-            "with {} handlers a block has {most:.2} messages; by the paper's rules {:.1} % clean, {:.1} % fast path, {:.1} % slow path ({} forced)",
-            last.handlers,
+            "with {} a block has {most:.2} messages; by the paper's rules {:.1} % clean, {:.1} % fast path, {:.1} % slow path ({} forced)",
+            counted(last.handlers, "handler"),
             last.clean as f64 * 100.0 / matched,
             last.fast as f64 * 100.0 / matched,
             last.slow as f64 * 100.0 / matched,
@@ -318,11 +327,8 @@ fn hints(report: &Report) -> Vec<Advice> {
                 .collect();
             let more = comms.len().saturating_sub(4);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!(
-                "communicator{} {}{more}",
-                if comms.len() == 1 { "" } else { "s" },
-                first.join(", ")
-            )
+            let noun = if comms.len() == 1 { "communicator" } else { "communicators" };
+            format!("{noun} {}{more}", first.join(", "))
         };
         if !safe.is_empty() {
             let receives: u64 = safe.iter().map(|comm| comm.stats.traffic.all_receives()).sum();
@@ -338,7 +344,7 @@ fn hints(report: &Report) -> Vec<Advice> {
             advice.push(Advice {
                 topic: "hints",
                 text,
-                because: format!("0 violations in {receives} receives"),
+                because: format!("0 violations in {}", counted(receives, "receive")),
             });
         }
         if !unsure.is_empty() {
@@ -349,7 +355,10 @@ fn hints(report: &Report) -> Vec<Advice> {
                     "The trace does not show whether {name} is safe on {}.",
                     names(&unsure)
                 ),
-                because: format!("{unknown} receives without a known length of message or buffer"),
+                because: format!(
+                    "without a known length of message or buffer: {}",
+                    counted(unknown, "receive")
+                ),
             });
         }
         if let Some(first) = unsafe_
@@ -362,8 +371,11 @@ fn hints(report: &Report) -> Vec<Advice> {
                 topic: "hints",
                 text: format!("Do not set {name} on {}.", names(&unsafe_)),
                 because: format!(
-                    "{count} violations, the first at rank {}, call {}, {}",
-                    first.rank, first.call, first.function
+                    "{}, the first at rank {}, call {}, {}",
+                    counted(count, "violation"),
+                    first.rank,
+                    first.call,
+                    first.function
                 ),
             });
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::report::{CommReport, Flows, Report};
 use super::stats::{BinStats, Searches, SizeClass, Totals};
 use super::waits::{COLUMNS as HEAT_COLUMNS, POWERS, Waits};
+use crate::counted;
 use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style, cell};
 use crate::table::printable;
 use indicatif::HumanBytes;
@@ -52,10 +53,6 @@ fn names(reports: &[&Report]) -> Vec<String> {
 
 fn percent(part: u64, all: u64) -> f64 {
     part as f64 * 100.0 / all.max(1) as f64
-}
-
-fn bins_name(bins: u32) -> String {
-    if bins == 1 { "1 bin".to_owned() } else { format!("{bins} bins") }
 }
 
 fn calls(reports: &[&Report]) -> Figure {
@@ -114,7 +111,7 @@ fn bins(reports: &[&Report]) -> Figure {
         let of = |value: fn(&BinStats) -> f64| {
             with_mean(sorted.iter().map(|report| value(&report.application.bins[place])).collect())
         };
-        let name = || bins_name(number.bins);
+        let name = || counted(number.bins, "bin");
         mean = mean.with(name(), of(|bins| bins.tables.depth_mean()));
         most = most.with(name(), of(|bins| f64::from(bins.tables.depth_max)));
         let depth = |report: &&Report| report.lifetime[place].depth_average;

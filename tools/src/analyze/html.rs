@@ -6,6 +6,7 @@ use indicatif::{HumanBytes, HumanCount};
 
 use super::report::Report;
 use super::tables::{ALL, by_rank, worst_ranks};
+use crate::counted;
 use crate::figure::Figure;
 use crate::table::{Cell, Table, escaped};
 
@@ -167,14 +168,17 @@ fn tiles(report: &Report) -> String {
         (
             "Longest queues",
             HumanCount(needs.descriptors).to_string(),
-            format!("posted receives; {} unexpected messages", HumanCount(needs.unexpected)),
+            format!(
+                "posted receives; {}",
+                counted(HumanCount(needs.unexpected), "unexpected message")
+            ),
         ),
     ];
     if let Some(block) = all.blocks.last() {
         tiles.push((
             "On the fast or slow path",
             share(block.fast + block.slow, block.messages),
-            format!("with {} handlers", block.handlers),
+            format!("with {}", counted(block.handlers, "handler")),
         ));
     }
     tiles.push(match &needs.fallback {

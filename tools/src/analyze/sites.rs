@@ -10,6 +10,7 @@ use super::order::{Happening, Order};
 use super::program::UNKNOWN;
 use super::replay::RankView;
 use super::run::Run;
+use crate::counted;
 use crate::trace::{Function, Site};
 
 /// A call site of receives or sends, over all ranks.
@@ -203,7 +204,8 @@ pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
              first. Post it earlier."
         ),
         because: format!(
-            "{unexpected} of its {count} messages came first, and up to {waiting_max} waited at once{waited}"
+            "{unexpected} of its {} came first, and up to {waiting_max} waited at once{waited}",
+            counted(count, "message")
         ),
     })
 }

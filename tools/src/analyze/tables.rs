@@ -3,6 +3,7 @@
 use super::report::{CommReport, Report};
 use super::stats::{Hint, Searches, Totals};
 use super::times;
+use crate::counted;
 use crate::table::{Cell, Table};
 
 pub(super) fn percent(part: u64, all: u64) -> f64 {
@@ -105,8 +106,9 @@ fn engine_notes(report: &Report) -> Table {
             ("fallback_tables", "for tables"),
         ]);
         table = table.note(format!(
-            "{name}: {messages} messages in {}: {paths}; fallbacks: {fallbacks}; {}",
-            counts(&[("blocks", "blocks")]),
+            "{name}: {} in {}: {paths}; fallbacks: {fallbacks}; {}",
+            counted(messages, "message"),
+            counted(engine.counter("blocks").unwrap_or(0), "block"),
             counts(&[("software_matches", "matched in software")]),
         ));
     }

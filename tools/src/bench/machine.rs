@@ -1,5 +1,7 @@
 //! The machine of a measurement, and the placement of its threads.
 
+use crate::counted;
+
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -72,7 +74,8 @@ fn kernel() -> Option<String> {
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cpu, processors, kernel, load, pair } = self;
-        write!(f, "{cpu}, {processors} processors, {kernel}, load {load}; {pair}")
+        let processors = counted(processors, "processor");
+        write!(f, "{cpu}, {processors}, {kernel}, load {load}; {pair}")
     }
 }
 

@@ -1,5 +1,7 @@
 //! A point: a receiver and a window.
 
+use crate::counted;
+
 use std::fmt;
 
 use dpamatch::registry::EngineEntry;
@@ -65,7 +67,7 @@ impl Peer {
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        self.handlers().map_or(Ok(()), |handlers| write!(f, " ({handlers} handlers)"))
+        self.handlers().map_or(Ok(()), |handlers| write!(f, " ({})", counted(handlers, "handler")))
     }
 }
 
@@ -81,6 +83,6 @@ pub struct Point {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { peer, scenario, window, size } = self;
-        write!(f, "{peer}, {scenario}, window {window}, {size} bytes")
+        write!(f, "{peer}, {scenario}, window {window}, {}", counted(size, "byte"))
     }
 }

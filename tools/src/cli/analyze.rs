@@ -15,6 +15,7 @@ use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
     EngineReport, OrderChoice, Question, Report, Run, by_rank, figures, html, pairs, tables,
 };
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::table::Table;
 use dpamatch_tools::trace::OpenOptions;
@@ -253,7 +254,8 @@ fn verdict(report: &Report) -> anyhow::Result<()> {
         None => Ok(()),
         Some(engine) => {
             let (engine, ranks) = (engine.name, engine.differs_at.len());
-            let what = format!("{name}: engine {engine} gives other pairs at {ranks} ranks");
+            let what =
+                format!("{name}: engine {engine} gives other pairs at {}", counted(ranks, "rank"));
             Err(WrongMatching(what).into())
         }
     }

@@ -10,6 +10,7 @@ mod warnings;
 
 use std::fs;
 use std::io::{Write, stderr};
+use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ use dpamatch_tools::bench::{
     BenchError, CALIBRATION, ClockQuality, Grow, Machine, Peer, Placed, Point, Report, Scenario,
     Settings, Summary, Ucx, WINDOW_MAX,
 };
+use dpamatch_tools::counted;
 use dpamatch_tools::table::wrapped;
 use dpamatch_tools::version::VERSION;
 use serde_json::Value;
@@ -42,9 +44,9 @@ pub(super) struct Args {
     /// Messages in a window [default: depends on the scenario]
     #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
     windows: Vec<u32>,
-    /// Bytes of a message; above the eager limit by rendezvous
-    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8")]
-    sizes: Vec<usize>,
+    /// Bytes of a message, or all: 8 bytes to 256 KiB; above the eager limit by rendezvous
+    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8", value_parser = sizes)]
+    sizes: Vec<Sizes>,
     /// Repetitions of a window in each round [default: 500, or 20000 for windows of one message]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     reps: Option<u32>,
@@ -149,7 +151,22 @@ const BINS: BinCount = match BinCount::new(2048) {
     Err(_) => panic!("in range"),
 };
 
+/// Bytes of a message, of as many messages as they are.
+#[derive(Clone, Debug)]
+struct Sizes(Vec<usize>);
+
+fn sizes(text: &str) -> Result<Sizes, ParseIntError> {
+    match text {
+        "all" => Ok(Sizes((0..6).map(|step| 8 << (3 * step)).collect())),
+        one => one.parse().map(|size| Sizes(vec![size])),
+    }
+}
+
 impl Args {
+    fn sizes(&self) -> Vec<usize> {
+        self.sizes.iter().flat_map(|Sizes(sizes)| sizes).copied().collect()
+    }
+
     fn bins(&self) -> BinCount {
         self.bins.unwrap_or(BINS)
     }
@@ -196,7 +213,7 @@ impl Args {
 
     /// Whether all arguments have their defaults.
     fn is_overview(&self) -> bool {
-        self.scenario.is_empty() && self.sweep.is_empty()
+        self.scenario.is_empty() && self.sweep.is_empty() && self.sizes().len() == 1
     }
 
     fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
@@ -215,7 +232,8 @@ impl Args {
             return Err(BadInput("--baseline ucx: --peers measures UCX itself".to_owned()));
         }
         let nic = Peer::Nic { handlers: self.nic.handlers() };
-        let mut points = Points { sizes: &self.sizes, all: Vec::new() };
+        let sizes = self.sizes();
+        let mut points = Points { sizes: &sizes, all: Vec::new() };
         let windows = |usual: &[usize]| match self.windows.as_slice() {
             [] => usual.to_vec(),
             chosen => chosen.iter().map(|&window| window as usize).collect(),
@@ -245,7 +263,8 @@ impl Args {
             return Ok(points.all);
         }
         if scenarios.is_empty() {
-            scenarios = PAPER.iter().filter_map(|name| name.parse().ok()).collect();
+            let names = if sizes.len() > 1 { &["NC"] } else { PAPER };
+            scenarios = names.iter().filter_map(|name| name.parse().ok()).collect();
         }
         for scenario in &scenarios {
             for window in windows(scenario.usual_windows()) {
@@ -353,7 +372,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         warnings::warnings(&header.machine, &report.by_placement(), done, !args.any_placement);
     if early.is_stopped() {
         let all = points.len() * args.rounds as usize;
-        told.insert(0, partial(&format!("{done} of {all} measurements")));
+        told.insert(0, partial(&format!("{done} of {}", counted(all, "measurement"))));
     }
     let header = Header { warnings: told, ..header };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
@@ -377,7 +396,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             writeln!(out, "{}", wrapped(&header.text(&report), width))?;
             for (place, part) in parts.iter().enumerate() {
                 writeln!(out, "\n{}", part.heading(&report))?;
-                let size = args.sizes.first().copied();
+                let size = args.sizes().first().copied();
                 let paper = args.is_overview() && place == 0;
                 let paper = paper.then(|| tables::paper(&part.report, PAPER_SWEEP, size));
                 let overview = tables::overview(&part.report, nic, args.is_overview());
@@ -425,7 +444,7 @@ impl Part {
 
     fn heading(&self, whole: &Report) -> String {
         let all = all_measurements(whole);
-        format!("Placement {}: {} of {all} measurements", self.name, self.measurements)
+        format!("Placement {}: {} of {}", self.name, self.measurements, counted(all, "measurement"))
     }
 }
 
@@ -492,7 +511,7 @@ impl Header {
 
     fn runner(&self) -> String {
         if self.settings.nic.threads {
-            format!("{} worker threads", self.settings.nic.nic.workers)
+            counted(self.settings.nic.nic.workers, "worker thread")
         } else {
             "the receiving thread runs the NIC".to_owned()
         }
@@ -508,20 +527,21 @@ impl Header {
             self.ucx_version().map_or(String::new(), |version| format!(", beside UCX {version}"));
         let clock = self.clock.map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
             format!(
-                "\nsingle messages: up to {} repetitions; a clock reading takes {read_ns:.0} ns, \
+                "\nsingle messages: up to {}; a clock reading takes {read_ns:.0} ns, \
                  its smallest step is {step_ns:.0} ns",
-                settings.repetitions_single
+                counted(settings.repetitions_single, "repetition")
             )
         });
         format!(
             "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\
              cache-line round trip: {hand_over}\n\
-             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s{clock}{warnings}",
-            settings.repetitions,
+             {} of up to {}, {}, seed {}; {} checked; {seconds:.1} s{clock}{warnings}",
+            counted(rounds, "round"),
+            counted(settings.repetitions, "repetition"),
             self.runner(),
             settings.seed,
-            report.checked(),
+            counted(report.checked(), "payload"),
         )
     }
 }

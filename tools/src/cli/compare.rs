@@ -32,7 +32,8 @@ pub(super) struct Args {
     /// included
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&[]))]
     engine: Vec<String>,
-    /// Job sizes of 'search', 'queues', 'applications', 'overhead' and 'patterns', 2 to 65536
+    /// Job sizes of 'search', 'queues', 'applications', 'overhead' and 'patterns', 2 to 65536;
+    /// 'any' takes the largest
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=65_536))]
     ranks: Vec<u32>,
     /// Messages of each sender in 'search'; 'any' takes the largest

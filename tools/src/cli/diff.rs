@@ -2,6 +2,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use dpamatch_tools::counted;
 use dpamatch_tools::results::{Change, Comparison, Document, Interval, Rule, Verdict, compare};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -45,7 +46,7 @@ fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
 
 /// Figures are worse by more than the threshold: exit code 1.
 #[derive(Debug, thiserror::Error)]
-#[error("{count} of {all} figures are worse by more than {threshold} %")]
+#[error("worse by more than {threshold} %: {count} of {}", counted(all, "figure"))]
 struct Worse {
     count: usize,
     all: usize,
@@ -142,12 +143,12 @@ fn title(found: &Comparison) -> String {
     let all = found.changes.len();
     let of = |verdict: Verdict| found.changes.iter().filter(|it| it.verdict == verdict).count();
     if of(Verdict::NoChange) == all {
-        return format!("No change: {all} figures compared.");
+        return format!("No change: {} compared.", counted(all, "figure"));
     }
     let parts = Verdict::ALL.iter().filter(|&&verdict| of(verdict) > 0);
     let parts: Vec<_> =
         parts.map(|&verdict| format!("{} {}", of(verdict), verdict.name())).collect();
-    format!("{all} figures compared: {}.", parts.join(", "))
+    format!("{} compared: {}.", counted(all, "figure"), parts.join(", "))
 }
 
 fn words(found: &Comparison, confidence: f64) -> Vec<String> {
@@ -157,15 +158,16 @@ fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     }
     let [before, after] = found.alone;
     if before + after > 0 {
-        words.push(format!("not compared: {before} rows only before, {after} only after"));
+        let before = counted(before, "row");
+        words.push(format!("not compared: {before} only before, {after} only after"));
     }
     let moved = |change: &&Change| change.interval.is_some() && change.verdict != Verdict::NoChange;
     let moved = found.changes.iter().filter(moved).count();
     if moved > 0 {
         let by_chance = found.with_intervals as f64 * (1.0 - confidence / 100.0);
         words.push(format!(
-            "{moved} of {} figures with intervals moved; by chance alone about {by_chance:.1} would",
-            found.with_intervals
+            "{moved} of {} with intervals moved; by chance alone about {by_chance:.1} would",
+            counted(found.with_intervals, "figure")
         ));
     }
     if found.changes.iter().any(|change| change.verdict == Verdict::Unclear) {

@@ -94,6 +94,9 @@ pub(super) struct NicSize {
     /// --unexpected if fewer]
     #[arg(long, value_name = "B", hide = true)]
     pub(super) unexpected_buffers: Option<usize>,
+    /// Messages in flight from a sender with a payload in a buffer of the eager limit; more wait
+    #[arg(long, value_name = "B", default_value_t = NicConfig::default().bounce_buffers, hide = true)]
+    bounce_buffers: usize,
     /// Largest eager message in bytes; longer ones use rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 4096, hide = true)]
     eager_limit: usize,
@@ -161,6 +164,7 @@ impl NicSize {
             unexpected_buffers: self
                 .unexpected_buffers
                 .unwrap_or_else(|| unexpected.min(defaults.unexpected_buffers)),
+            bounce_buffers: self.bounce_buffers,
             eager_limit: self.eager_limit,
             ..defaults
         }
@@ -222,6 +226,7 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("communicators", nic.communicators.into()),
         ("unexpected_messages", nic.unexpected.into()),
         ("unexpected_buffers", nic.unexpected_buffers.into()),
+        ("bounce_buffers", nic.bounce_buffers.into()),
         ("eager_limit", nic.eager_limit.into()),
         ("fast_path", format!("{:?}", nic.options.fast_path).into()),
         ("early_check", nic.options.early_check.into()),

@@ -5,6 +5,7 @@ use dpamatch::registry::EngineOptions;
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::counted;
 use dpamatch_tools::offload::{
     Advised, Answer, BUILT_IN, Card, Host, Matcher, OffloadError, Question, Range, Report,
 };
@@ -239,19 +240,22 @@ fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table
         |range: Range| format!("{:.0} ({:.0} to {:.0})", range.likely, range.low, range.high);
     table
         .note(format!(
-            "now: engine {} on {}; card: {} version {}, {} handlers, fast path {:?}, removal {:?}",
+            "now: engine {} on {}; card: {} version {}, {}, fast path {:?}, removal {:?}",
             question.engine.name,
             question.host.name,
             setup.profile.name,
             setup.profile.version,
-            setup.handlers,
+            counted(setup.handlers, "handler"),
             setup.fast_path,
             setup.removal
         ))
         .note(format!(
             "card: peak {:.3} M messages/s; at the recorded times mean latency {:.2} us, \
-             maximum {:.2} us; {} messages fell back to software",
-            even.card_rate, service.latency_us, service.longest_us, service.sent_on
+             maximum {:.2} us; {} fell back to software",
+            even.card_rate,
+            service.latency_us,
+            service.longest_us,
+            counted(service.sent_on, "message")
         ))
         .note(format!(
             "break-even: the host saves time from {} steps per message on; no message is delayed from {} steps on",
@@ -273,7 +277,7 @@ fn matchers(name: &str, report: &Report, entries: u32) -> Table {
         ("low_us", |it| it.host_us.low.into()),
         ("high_us", |it| it.host_us.high.into()),
     ];
-    let title = format!("{name}: who matches, with {entries} entries in hardware");
+    let title = format!("{name}: who matches, with {} in hardware", counted(entries, "entry"));
     let table = Table::of("matchers", title, &report.matchers).columns(&columns).keyed(1);
     table
         .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes of control, all ranks")

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Parser;
 use dpamatch_tools::analyze::{self, Report};
+use dpamatch_tools::counted;
 use dpamatch_tools::statistics::{self, StatisticsError};
 use dpamatch_tools::table::Table;
 use serde_json::json;
@@ -154,8 +155,9 @@ fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
             .to_owned(),
         (_, 0, _) => return None,
         (0, open, _) => format!(
-            "none of {open} endpoints reached MPI_Finalize; statistics are of the last request or \
-             of the beginning{logs}"
+            "none of {} reached MPI_Finalize; statistics are of the last request or of the \
+             beginning{logs}",
+            counted(open, "endpoint")
         ),
         (closed, open, _) => format!(
             "{open} of {} endpoints did not reach MPI_Finalize; their statistics are of the last \

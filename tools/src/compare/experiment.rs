@@ -4,6 +4,7 @@ use super::{
     Candidate, Case, CompareError, Sheet, applications, complexity, dedicated, measure, memory,
     senders, traffic,
 };
+use crate::counted;
 use crate::figure::Figure;
 use crate::table::Table;
 use dpamatch::registry::{EngineEntry, EngineOptions};
@@ -126,7 +127,7 @@ pub(super) fn run_cases(
     let candidates = plan.candidates();
     let count = cases.len() as f64;
     for (i, case) in cases.into_iter().enumerate() {
-        let name = format!("{} of {} ranks", case.workload.pattern, case.workload.ranks);
+        let name = format!("{} of {}", case.workload.pattern, counted(case.workload.ranks, "rank"));
         progress(i as f64 / count, &name)?;
         let measurements = measure(&candidates, &case.workload, None, plan.rounds, &name)?;
         sheet.rows.push((case, measurements));

@@ -14,7 +14,7 @@ const RANKS: [u32; 5] = [16, 64, 256, PAPER_RANKS, 2048];
 const PAPER_RANKS: u32 = 704;
 /// Published speed-ups for 10 pending, reverse: array and 4D, PRQ then UMQ.
 const PAPER: [(&str, [f64; 2]); 2] = [("PRQ", [44.0, 32.0]), ("UMQ", [31.0, 27.0])];
-/// Ranks and messages per rank of the experiment with ANY_SOURCE, and its percentages.
+/// Ranks of the experiment with ANY_SOURCE, and its percentages.
 const ANY_RANKS: u32 = 256;
 const ANY_SHARES: [u32; 7] = [0, 10, 25, 50, 75, 90, 100];
 const RATE_DEPTH: u32 = 8192;
@@ -120,24 +120,18 @@ fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figu
 /// A growing share of receives that take any source, in reverse order.
 pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let pending = plan.pending.iter().copied().max().unwrap_or(10);
+    let ranks = plan.ranks.iter().copied().max().unwrap_or(ANY_RANKS);
     let mut cases = Vec::new();
     for (queue, early) in QUEUES {
         for any in ANY_SHARES {
             let seed = plan.seed;
-            let workload = Workload {
-                ranks: ANY_RANKS,
-                pending,
-                any,
-                early,
-                seed,
-                ..Pattern::Senders.usual()
-            };
+            let workload =
+                Workload { ranks, pending, any, early, seed, ..Pattern::Senders.usual() };
             cases.push(Case { keys: vec![queue.into(), any.into()], workload });
         }
     }
     let sheet = run_cases(plan, &["queue", "any_percent"], cases, progress)?;
-    let title =
-        format!("{ANY_RANKS} ranks, {pending} pending, reverse, receives from any source: ");
+    let title = format!("{ranks} ranks, {pending} pending, reverse, receives from any source: ");
     let mut summary = vec![
         sheet
             .pivot("any-steps", title.clone() + "times fewer steps than the list", FEWER_STEPS)

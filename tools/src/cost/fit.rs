@@ -135,7 +135,7 @@ pub struct Fit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    #[error("{runs} runs are too few for {parameters} parameters and their confidence")]
+    #[error("too few runs for {parameters} parameters and their confidence: {runs}")]
     TooFew { runs: usize, parameters: usize },
 }
 

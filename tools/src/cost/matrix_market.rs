@@ -5,6 +5,8 @@
 //! `ROWS COLUMNS ENTRIES`, and one line `ROW COLUMN [VALUES]` per entry, counted from 1. A
 //! symmetric matrix stores only one triangle.
 
+use crate::counted;
+
 use std::io::BufRead;
 
 use super::lines::{InputError, Lines};
@@ -35,9 +37,10 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
     };
     let sizes: Vec<u64> = numbers(&sizes).map_err(|what| lines.fail(what))?;
     let &[rows, columns, count] = &sizes[..] else {
-        return Err(
-            lines.fail(format!("has {} numbers, ROWS COLUMNS ENTRIES are three", sizes.len()))
-        );
+        return Err(lines.fail(format!(
+            "has {}, ROWS COLUMNS ENTRIES are three",
+            counted(sizes.len(), "number")
+        )));
     };
     for (name, size) in [("rows", rows), ("columns", columns)] {
         if size > u64::from(u32::MAX) {
@@ -45,7 +48,11 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
         }
     }
     if symmetry == Symmetry::Mirrored && rows != columns {
-        return Err(lines.fail(format!("a symmetric matrix has {rows} rows and {columns} columns")));
+        return Err(lines.fail(format!(
+            "a symmetric matrix has {} and {}",
+            counted(rows, "row"),
+            counted(columns, "column")
+        )));
     }
     let mut entries = Vec::with_capacity(count.min(RESERVED_MAX) as usize);
     let mut read = 0_u64;
@@ -61,7 +68,7 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
         read += 1;
     }
     if read < count {
-        return Err(lines.fail(format!("the file ends after {read} of {count} entries")));
+        return Err(lines.fail(format!("the file ends after entry {read} of {count}")));
     }
     Ok(Pattern::new(rows as u32, columns as u32, entries))
 }
@@ -116,8 +123,8 @@ fn entry(text: &str, values: usize, rows: u64, columns: u64) -> Result<(u32, u32
     let given: Vec<&str> = words.collect();
     if given.len() != values {
         return Err(format!(
-            "has {} values after row and column, the field needs {values}",
-            given.len()
+            "has {} after row and column, the field needs {values}",
+            counted(given.len(), "value")
         ));
     }
     match given.into_iter().find(|word| word.parse::<f64>().is_err()) {

@@ -1,5 +1,7 @@
 //! Messages by phase with source and destination, read from CSV.
 
+use crate::counted;
+
 use std::io::BufRead;
 
 use csv::{DeserializeErrorKind, StringRecord};
@@ -76,7 +78,8 @@ pub fn rows<T: for<'a> Deserialize<'a>>(
     }
     while let Some(record) = lines.next_content()?.map(split) {
         if record.len() != header.len() {
-            let what = format!("has {} fields, the header has {}", record.len(), header.len());
+            let what =
+                format!("has {}, the header {}", counted(record.len(), "field"), header.len());
             return Err(lines.fail(what));
         }
         let row = record.deserialize(Some(&header)).map_err(|error| match error.kind() {

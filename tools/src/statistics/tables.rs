@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CommUse, Endpoint, Use};
+use crate::counted;
 use crate::table::{Cell, Column, Table};
 
 const MOMENTS: u64 = 16;
@@ -27,8 +28,10 @@ fn words(values: impl Iterator<Item = String>) -> String {
 fn ranks(endpoints: &[Endpoint]) -> Table {
     let engines = words(endpoints.iter().map(|endpoint| endpoint.engine.clone()));
     let libraries = words(endpoints.iter().map(|endpoint| endpoint.library.clone()));
-    let title =
-        format!("{} endpoints, matched by {engines}; library: {libraries}", endpoints.len());
+    let title = format!(
+        "{}, matched by {engines}; library: {libraries}",
+        counted(endpoints.len(), "endpoint")
+    );
     let rows = endpoints.iter().map(|endpoint| {
         let mut sum = Use::default();
         endpoint.kinds.values().for_each(|used| sum.add(used));

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::Endpoint;
+use crate::counted;
 use crate::table::{Cell, Table};
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -93,7 +94,9 @@ pub fn waits(endpoints: &[(Endpoint, State)]) -> Vec<Table> {
     let joined = Joined::new(endpoints);
     let title = match endpoints.iter().filter(|(_, state)| *state == State::Answered).count() {
         0 => "What waits: no process answered".to_owned(),
-        count => format!("What waits: {count} of {} endpoints answered", endpoints.len()),
+        count => {
+            format!("What waits: {count} of {} answered", counted(endpoints.len(), "endpoint"))
+        }
     };
     let mut findings = Table::new("findings", title, ["finding"]);
     for finding in joined.findings() {

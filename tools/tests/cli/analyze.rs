@@ -35,7 +35,7 @@ fn advice_on_tables_can_be_followed() {
     let (_, advice) = out.split_once("\n  tables: ").expect("advice");
     let (options, _) = advice.split_once(" suffice").expect("options");
     let options: Vec<&str> = options.split(' ').collect();
-    assert_eq!(options.len(), 8, "{options:?}");
+    assert_eq!(options.len(), 10, "{options:?}");
     assert!(analyze(&options.join(" ")).contains("fits the NIC"), "{options:?}");
     // Half of any of them is too little.
     for place in [1, 3, 5] {

@@ -3,6 +3,7 @@
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{End, Transfer, UNKNOWN};
 use crate::analyze::replay::RankView;
+use crate::counted;
 
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Unmatched {
@@ -104,7 +105,8 @@ pub(crate) fn explain(
         let reason = match nearest {
             _ if count > 0 => {
                 format!(
-                    "all {count} receives that accept it got other messages (the trace omits matched probes)"
+                    "other messages went to {} that accept it, to all (the trace omits matched probes)",
+                    counted(count, "receive")
                 )
             }
             Some((distance, receive)) => {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use dpamatch_tools::analyze::{Report, tables};
+use dpamatch_tools::counted;
 use dpamatch_tools::results::{Change, Comparison, Document, Rule, Verdict, compare};
 use dpamatch_tools::table::{Cell, Table};
 use serde_json::{Value, json};
@@ -95,8 +96,10 @@ impl Pair {
         let differs = |change: &&Change| all || change.verdict != Verdict::NoChange;
         let same = self.found.changes.iter().filter(|it| it.verdict == Verdict::NoChange).count();
         let title = match self.found.changes.len() - same {
-            0 => format!("{one} and {two} do not differ: {same} figures compared"),
-            count => format!("{one} and {two} differ in {count} of {} figures", count + same),
+            0 => format!("{one} and {two} do not differ: {} compared", counted(same, "figure")),
+            count => {
+                format!("{one} and {two} differ in {count} of {}", counted(count + same, "figure"))
+            }
         };
         let mut table = Table::new("differences", title, columns);
         for change in self.found.changes.iter().filter(differs) {

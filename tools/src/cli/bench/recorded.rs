@@ -7,6 +7,7 @@ use std::time::Duration;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table, wrapped};
 use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
@@ -33,7 +34,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         return Err(BadInput(format!("{}: no trace of this rank", path.display())).into());
     };
     let rank = run.programs[at].rank;
-    let size = args.sizes.first().copied().unwrap_or(8);
+    let size = args.sizes().first().copied().unwrap_or(8);
     let recorded = Recorded::new(run.view(at).events(&orders[at]), size);
     if recorded.messages() == 0 {
         return Err(BadInput(format!("{}: rank {rank} gets no messages", path.display())).into());
@@ -76,9 +77,11 @@ pub(super) struct Load<'a> {
 pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
     let Load { rank, recorded, size, rounds } = load;
     let title = format!(
-        "rank {rank}: {} messages of {size} bytes in {} events, {rounds} rounds",
-        recorded.messages(),
-        recorded.events(),
+        "rank {rank}: {} of {} in {}, {}",
+        counted(recorded.messages(), "message"),
+        counted(size, "byte"),
+        counted(recorded.events(), "event"),
+        counted(rounds, "round"),
     );
     let measured = ["rate_msgs_per_s", "rate_min_msgs_per_s", "rate_max_msgs_per_s"];
     let mut table = Table::open("rates", title)

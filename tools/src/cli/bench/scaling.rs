@@ -4,6 +4,7 @@ use std::io::Write;
 
 use dpamatch::processors;
 use dpamatch_tools::bench::{Machine, Scaled, Scaling, ScalingRow, ShareRow};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table, wrapped};
 use dpamatch_tools::version::VERSION;
 use serde_json::Map;
@@ -47,8 +48,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
     let title = format!(
-        "Shards: windows of {} messages of 8 bytes with distinct tags, {} a round, {} rounds.",
-        scaling.window, scaling.windows, scaling.rounds
+        "Shards: windows of {} of 8 bytes with distinct tags, {} a round, {}.",
+        counted(scaling.window, "message"),
+        scaling.windows,
+        counted(scaling.rounds, "round")
     );
     let columns =
         ["shards", "processors", "M messages/s", "min", "max", "per processor", "efficiency"];
@@ -90,8 +93,8 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
 /// A model for more shards than processors, from one shard's time for a share.
 fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
     let title = format!(
-        "Model: one program's window of {} messages, in equal shares for the shards.",
-        scaling.window
+        "Model: one program's window of {}, in equal shares for the shards.",
+        counted(scaling.window, "message")
     );
     let columns = ["shards", "share", "us", "min", "max", "M messages/s", "speed-up", "efficiency"];
     let mut table = Table::new("shares", title, columns)

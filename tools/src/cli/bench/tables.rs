@@ -62,8 +62,8 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
         )
 }
 
-/// Columns that a narrow table omits, in this order.
-const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "bytes", "/memcpy", "memcpy"];
+/// Columns that a narrow table omits, in this order. If all sizes are equal it has no `bytes`.
+const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "/memcpy", "memcpy", "bytes"];
 
 /// All scenarios for one number of handlers, or for all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
@@ -92,7 +92,11 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
         "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on \
          the same wire.{software}"
     );
-    let mut table = Table::open("overview", title).extra(EXTRA);
+    let mut sizes = report.rows.iter().map(|row| row.point.size);
+    let first = sizes.next();
+    let sizes_differ = sizes.any(|size| Some(size) != first);
+    let extra = &EXTRA[..EXTRA.len() - usize::from(sizes_differ)];
+    let mut table = Table::open("overview", title).extra(extra.iter().copied());
     for row in report.rows.iter().filter(shown) {
         let beside = |peer| report.beside(row, peer);
         let (none, bins, rate) = (beside(Peer::NoMatching), beside(Peer::Bins), row.rate());
@@ -116,6 +120,12 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
         ]
         .map(|(name, cell)| (name.to_owned(), cell))
         .into();
+        if sizes_differ {
+            let volume = rate.map(|rate| rate.median * row.point.size as f64 / 1e6);
+            let median = row.latencies().map(|all| all.percentile_ns(50.0));
+            let figures = [("MB/s", Cell::from(volume)), ("p50 ns", Cell::from(median))];
+            cells.splice(7..7, figures.map(|(name, cell)| (name.to_owned(), cell)));
+        }
         if any_software {
             let share = |share| Cell::from(of_paths(row, share));
             cells.push(("host recv".to_owned(), share(|paths| paths.software_posts)));

@@ -154,6 +154,15 @@ fn deep() -> Report {
     ])
 }
 
+/// The report of single messages beside one of long messages.
+fn sizes() -> Report {
+    let Report { mut rows, .. } = single();
+    let mut long = row(NIC, "NC", 100, &[2.0, 6.0, 3.0]);
+    long.point.size = 4096;
+    rows.push(long);
+    report(rows)
+}
+
 fn check(report: &Report, parts: &[Part], expected: &ExpectFile) {
     let header = header(false);
     let mut shown = format!("{}\n", header.text(report).replace(VERSION, "VERSION"));
@@ -190,7 +199,8 @@ fn a_report_stands_in_every_form() {
     all(sweep(), expect_file!["tests/sweep.txt"]);
     all(single(), expect_file!["tests/single.txt"]);
     all(deep(), expect_file!["tests/deep.txt"]);
-    assert_eq!(header(true).runner(), "1 worker threads");
+    all(sizes(), expect_file!["tests/sizes.txt"]);
+    assert_eq!(header(true).runner(), "1 worker thread");
 }
 
 /// If the placement is unknown or always changed, all rounds form one part.
@@ -280,6 +290,7 @@ fn the_points_are_those_asked_for() {
         "--scenario NC --handlers 7 --windows 2 --baseline none",
         "--scenario all --baseline none",
         "--out folder --windows 1",
+        "--sizes all --windows 1,7 --baseline none",
     ] {
         shown += &format!("bench {arguments}\n  {}\n", points(arguments).join("\n  "));
     }

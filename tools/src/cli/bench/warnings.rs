@@ -1,6 +1,7 @@
 //! Reasons to distrust the rates.
 
 use dpamatch_tools::bench::{Machine, Placed};
+use dpamatch_tools::counted;
 
 /// Load average per processor above which the machine counts as busy.
 const BUSY: f64 = 0.5;
@@ -29,8 +30,8 @@ pub(super) fn warnings(
         && load >= BUSY * processors as f64
     {
         warnings.push(format!(
-            "the machine was busy at the start, load {load:.2} on {processors} processors: rates are \
-             too low"
+            "the machine was busy at the start, load {load:.2} on {}: rates are too low",
+            counted(processors, "processor")
         ));
     }
     let stayed = |part: &&Placed| part.placement.is_some();
@@ -40,13 +41,17 @@ pub(super) fn warnings(
         warnings
             .push("the processors moved during every measurement: do not compare rates".to_owned());
     } else if looked && moved as f64 >= MOVED * all as f64 && moved > 0 {
-        warnings.push(format!("the processors moved during {moved} of {all} measurements"));
+        warnings.push(format!(
+            "the processors moved during {moved} of {}",
+            counted(all, "measurement")
+        ));
     }
     let slowed = |part: &&Placed| part.placement.is_some_and(|placement| placement.slowed);
     let slowed: usize = placed.iter().filter(slowed).map(|part| part.measurements).sum();
     if 2 * slowed > all {
         warnings.push(format!(
-            "other programs used the processors during {slowed} of {all} measurements"
+            "other programs used the processors during {slowed} of {}",
+            counted(all, "measurement")
         ));
     }
     warnings

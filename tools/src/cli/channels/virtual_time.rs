@@ -5,6 +5,7 @@ use dpamatch_tools::channels::discovery::{Bursts, Discovery, Gap, discover};
 use dpamatch_tools::channels::latency::{PUBLISHED, RATIOS, latency_ns};
 use dpamatch_tools::channels::thresholds::{Way, overlap, threshold};
 use dpamatch_tools::channels::{Channel, PolicySpec, PollCosts};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 
 use super::{Args, Interrupted, Kind, Results, What};
@@ -31,8 +32,8 @@ const NODES: [u64; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 /// An empty poll of each channel over the size of the system (Figure 1 of the paper).
 pub(super) fn overhead(costs: &PollCosts, results: &mut Results) {
     let title = format!(
-        "An empty poll of each channel over the number of nodes, {} processes on each.",
-        costs.processes_per_node
+        "An empty poll of each channel over the number of nodes, {} on each.",
+        counted(costs.processes_per_node, "process")
     );
     let rows = NODES.map(|nodes| PollCosts { nodes, ..*costs });
     type Column = (&'static str, fn(&PollCosts) -> u64);

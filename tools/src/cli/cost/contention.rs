@@ -3,6 +3,7 @@ use std::path::Path;
 use dpamatch_tools::cost::contention::{Torus, contention_s, line_test, link_bytes};
 use dpamatch_tools::cost::transfer::node_aware_s;
 use dpamatch_tools::cost::{Layout, Place, Profile};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::{BadInput, folder, us};
@@ -37,8 +38,10 @@ fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
         .saturating_mul(args.routers.into());
     if links > LINKS_MAX {
         let what = format!(
-            "{} routers of {} nodes of {} processes are too many: processes * routers must be at most {LINKS_MAX}",
-            args.routers, layout.nodes_per_router, layout.processes_per_node
+            "{} of {} of {} are too many: processes * routers must be at most {LINKS_MAX}",
+            counted(args.routers, "router"),
+            counted(layout.nodes_per_router, "node"),
+            counted(layout.processes_per_node, "process")
         );
         return Err(BadInput(what));
     }
@@ -55,13 +58,17 @@ pub(super) fn run(
     let delta = profile.contention.delta_s_per_byte;
     let torus = Torus::line(args.routers, layout);
     let title = format!(
-        "{} routers in a line, {} nodes each, {}: every process of the first half sends one message half a line further.",
-        args.routers, layout.nodes_per_router, profile.name
+        "{} in a line, {} each, {}: every process of the first half sends one message half a line further.",
+        counted(args.routers, "router"),
+        counted(layout.nodes_per_router, "node"),
+        profile.name
     );
     let mut table =
         Table::open("line", title).keyed(2).extra(["cube_contention_us", "cube_link_bytes"]);
-    let mut figure =
-        Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
+    let mut figure = {
+        let routers = counted(args.routers, "router");
+        Figure::new(format!("Contention on a line of {routers}, {}", profile.name))
+    };
     let mut all_senders: Vec<u32> =
         args.senders.iter().map(|&p| p.min(layout.processes_per_node)).collect();
     all_senders.dedup();
@@ -89,9 +96,10 @@ pub(super) fn run(
             ]);
         }
         let axes = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
-        let panel = Lines::new(format!("{senders} processes of each node send"), axes.0, axes.1)
-            .with(Series::line("moving and contention", total))
-            .with(Series::limit("moving alone", moving));
+        let panel =
+            Lines::new(format!("{} on each node", counted(senders, "sender")), axes.0, axes.1)
+                .with(Series::line("moving and contention", total))
+                .with(Series::limit("moving alone", moving));
         figure = figure.with(panel);
     }
     if let Some(path) = out {

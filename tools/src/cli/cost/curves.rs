@@ -4,6 +4,7 @@ use dpamatch_tools::cost::contention::{Torus, contention_s, line_test};
 use dpamatch_tools::cost::queue::bound_s;
 use dpamatch_tools::cost::transfer::node_aware_s;
 use dpamatch_tools::cost::{Place, Profile};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::{folder, us};
@@ -45,7 +46,7 @@ pub(super) fn run(
     counts.dedup();
     for senders in counts {
         let (x, y) = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
-        let mut panel = Lines::new(format!("{senders} senders a node"), x, y);
+        let mut panel = Lines::new(format!("{} a node", counted(senders, "sender")), x, y);
         let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
         let sizes = || POWERS.map(|power| 1_u64 << power);
         for bytes in sizes() {
@@ -61,9 +62,10 @@ pub(super) fn run(
         figure = figure.with(panel);
     }
     let title = format!(
-        "n messages of each of {most} processes a node, {} bytes of each in all, on a line of \
+        "n messages of each of {} a node, {} of each in all, on a line of \
          {ROUTERS} routers; searching is gamma n^2, and the total is the sum.",
-        args.bytes
+        counted(most, "process"),
+        counted(args.bytes, "byte")
     );
     let mut terms = Table::open("terms", title);
     let load = line_test(ROUTERS, most, args.bytes, &profile.layout);
@@ -83,7 +85,8 @@ pub(super) fn run(
         lines.iter_mut().zip(values).for_each(|((_, line), it)| line.push((n as f64, it)));
     }
     let axes = (Axis::log("messages of a process"), Axis::log("microseconds"));
-    let panel = Lines::new(format!("{} bytes in n messages", args.bytes), axes.0, axes.1);
+    let panel =
+        Lines::new(format!("{} in n messages", counted(args.bytes, "byte")), axes.0, axes.1);
     let series =
         lines.into_iter().map(|(name, line)| Series::line(name.trim_end_matches("_us"), line));
     figure = figure.with(series.fold(panel, Lines::with));

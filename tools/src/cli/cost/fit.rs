@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use dpamatch_tools::cost::fit::{Search, fit, read_csv};
 use dpamatch_tools::cost::{Estimate, Profile};
+use dpamatch_tools::counted;
 
 use super::super::input::{choice, default};
 use super::{BadInput, bad_line, file_or_stdin};
@@ -30,8 +31,10 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let search = args.search;
     let fit = fit(&runs, profile, search).map_err(|error| BadInput(format!("{name}: {error}")))?;
     let title = format!(
-        "{} runs, {} degrees of freedom, root mean square of the relative errors {:.4}; 95 % confidence.",
-        fit.runs, fit.freedom, fit.relative_error
+        "{}, degrees of freedom: {}, root mean square of the relative errors {:.4}; 95 % confidence.",
+        counted(fit.runs, "run"),
+        fit.freedom,
+        fit.relative_error
     );
     let columns = ["place", "protocol", "runs", "parameter", "value", "low", "high", "from_ppn"];
     let mut table = Table::new("parameters", title, columns).keyed(4);

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use dpamatch_tools::cost::Profile;
 use dpamatch_tools::cost::multigrid::{EDGE_MAX, poisson};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::Figure;
 
 use super::super::progress::bar;
@@ -33,8 +34,11 @@ pub(super) fn run(
     let bar = bar(levels.len() * spread.product.len(), "products");
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
-    let heading =
-        format!("Cost of products on {}^3 cells, {} processes", args.edge, spread.processes);
+    let heading = format!(
+        "Cost of products on {}^3 cells, {}",
+        args.edge,
+        counted(spread.processes, "process")
+    );
     let mut figure = Figure::new(heading);
     for &product in &spread.product {
         let mut costs = Vec::new();
@@ -49,10 +53,10 @@ pub(super) fn run(
             bar.inc(1);
         }
         let title = format!(
-            "Matrix times {} on the levels of {}^3 cells, {} processes, {} a node, {}; microseconds of the slowest process.",
+            "Matrix times {} on the levels of {}^3 cells, {}, {} a node, {}; microseconds of the slowest process.",
             product.name(),
             args.edge,
-            spread.processes,
+            counted(spread.processes, "process"),
             profile.layout.processes_per_node,
             profile.name
         );

@@ -7,6 +7,7 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{
     MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
 };
+use dpamatch_tools::counted;
 use dpamatch_tools::trace::OpenOptions;
 
 use super::super::engines;
@@ -104,9 +105,9 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
     let posting = posting.with_seed(args.seed);
     let title = format!(
-        "{name} on {}: {} ranks, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
+        "{name} on {}: {}, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
         profile.name,
-        list.ranks,
+        counted(list.ranks, "rank"),
         profile.layout.processes_per_node,
         entry.name,
         posting.name(),

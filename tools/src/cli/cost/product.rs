@@ -9,6 +9,7 @@ use dpamatch_tools::cost::sparse::Pattern;
 use dpamatch_tools::cost::spmv::{Partition, Product, messages};
 use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
 use super::super::engines;
@@ -171,8 +172,9 @@ pub(super) fn run(
     let pattern = read(input).map_err(|error| bad_line(&name, &error))?;
     if pattern.rows != pattern.columns {
         let text = format!(
-            "{name}: {} rows and {} columns; a square matrix is needed",
-            pattern.rows, pattern.columns
+            "{name}: {} and {}; a square matrix is needed",
+            counted(pattern.rows, "row"),
+            counted(pattern.columns, "column")
         );
         return Err(BadInput(text).into());
     }
@@ -188,8 +190,10 @@ pub(super) fn run(
         figure.write(path, "spmv")?;
     }
     let title = format!(
-        "{name} on {}, {} processes, {} a node; microseconds of the slowest process.",
-        profile.name, spread.processes, profile.layout.processes_per_node
+        "{name} on {}, {}, {} a node; microseconds of the slowest process.",
+        profile.name,
+        counted(spread.processes, "process"),
+        profile.layout.processes_per_node
     );
     Ok(vec![costs_table("spmv_cost", title, &costs)])
 }

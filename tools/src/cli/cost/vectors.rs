@@ -4,6 +4,7 @@ use dpamatch_tools::cost::contention::{contention_s, link_bytes};
 use dpamatch_tools::cost::queue::{bound_s, third_s};
 use dpamatch_tools::cost::transfer::{max_rate_s, postal_s};
 use dpamatch_tools::cost::{Place, Profile};
+use dpamatch_tools::counted;
 
 use super::us;
 use dpamatch_tools::table::{Cell, Table};
@@ -15,7 +16,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     let ppn = profile.layout.processes_per_node;
     let columns =
         ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
-    let title = format!("One message on {}, {ppn} processes a node.", profile.name);
+    let title = format!("One message on {}, {} a node.", profile.name, counted(ppn, "process"));
     let mut one = Table::new("one_message", title, columns).keyed(2);
     for bytes in LENGTHS {
         let protocol = profile.protocol(bytes);
@@ -32,8 +33,12 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
         queue.push([Cell::from(messages)].into_iter().chain(cells));
     }
     let columns = ["hops", "bytes_per_process", "link_bytes", "contention_us"];
-    let mut links =
-        Table::new("contention", format!("Contention, {ppn} processes a node."), columns).keyed(2);
+    let mut links = Table::new(
+        "contention",
+        format!("Contention, {} a node.", counted(ppn, "process")),
+        columns,
+    )
+    .keyed(2);
     for (hops, bytes) in [(1.0, 1e4), (2.0, 1e4), (2.0, 1e6), (4.0, 1e6)] {
         let load = link_bytes(hops, bytes, ppn);
         let seconds = contention_s(profile.contention.delta_s_per_byte, load);

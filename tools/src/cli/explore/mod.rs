@@ -1,5 +1,7 @@
 mod input;
 
+use dpamatch_tools::counted;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -229,9 +231,9 @@ impl Asked<'_> {
         let turns = &short.run.turns;
         writeln!(
             out,
-            "{} of {} schedules broke the rules; the shortest, turns {}:",
+            "{} of {} broke the rules; the shortest, turns {}:",
             report.violations,
-            report.schedules,
+            counted(report.schedules, "schedule"),
             if turns.is_empty() { "none".to_owned() } else { turns.to_string() }
         )?;
         write!(out, "{}", tell(&self.story(&short.run)))?;
@@ -309,15 +311,12 @@ fn list(format: Form) -> anyhow::Result<()> {
 
 fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()> {
     let rate = report.schedules as f64 / seconds;
-    writeln!(out, "{} schedules in {seconds:.1} s ({rate:.0} per second)", report.schedules)?;
+    let schedules = counted(report.schedules, "schedule");
+    writeln!(out, "{schedules} in {seconds:.1} s ({rate:.0} per second)")?;
     for (bound, count) in report.bounds.iter().enumerate() {
         let ended = bound + 1 == report.bounds.len();
-        match ended && report.cut_short {
-            false => writeln!(out, "{count:>10}  with at most {bound} preemptions: all there are")?,
-            true => {
-                writeln!(out, "{count:>10}  with at most {bound} preemptions: more were left out")?
-            }
-        }
+        let what = if ended && report.cut_short { "more were left out" } else { "all there are" };
+        writeln!(out, "{count:>10}  with at most {}: {what}", counted(bound, "preemption"))?;
     }
     writeln!(out, "paths, handler by handler; blocks are separated by |")?;
     let mut paths: Vec<_> = report.paths.iter().collect();

@@ -1,6 +1,7 @@
 //! What each optimisation of the algorithm contributes, alone, in pairs, and missing.
 
 use dpamatch_predict::{Barrier, Domains, FastPath, Removal, Setup, predict};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Heat, Lines, Series};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -167,7 +168,7 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
         let lines = [Chosen::NONE, Chosen::alone(DOMAINS), Chosen::USUAL.without(DOMAINS)];
         let axis = Axis::linear("equal messages, per cent");
         let panel = Lines::new(
-            format!("{handlers} handlers: rate"),
+            format!("{}: rate", counted(handlers, "handler")),
             axis,
             Axis::linear("M messages/s, virtual"),
         );
@@ -178,7 +179,7 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
         figure = figure
             .with(lines.into_iter().chain([Chosen::USUAL]).map(line).fold(panel, Lines::with));
         let mut heat = Heat::new(
-            format!("{handlers} handlers"),
+            counted(handlers, "handler"),
             "equal messages, per cent",
             "optimisation",
             "with it / without, beside the usual others",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use dpamatch_predict::{Domains, Part, Picos, Setup, predict};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
 
 use super::super::progress::bar;
@@ -71,10 +72,10 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
         let (name, workloads) = all_ranks(path, args.posts, common)?;
         let setup = common.common_setup(Like::Nic, &workloads)?;
         table.title = format!(
-            "Conflict domains in recorded programs, {} handlers, {}: all ranks, as fast as the \
+            "Conflict domains in recorded programs, {}, {}: all ranks, as fast as the \
              wire brings the messages. Waits are nanoseconds a message for other handlers of its \
              block, rates are M messages/s of virtual time.",
-            args.handlers,
+            counted(args.handlers, "handler"),
             options(&Setup { domains: Domains::Paper, ..setup })
         );
         let bar = bar(workloads.len(), "ranks");

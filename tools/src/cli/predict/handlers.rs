@@ -16,6 +16,7 @@ use super::super::BadInput;
 use super::rates::RATE;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Like, Workload, wrong};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table};
 
 /// Blocks of a window to run for a page.
@@ -119,8 +120,10 @@ pub(super) fn detail(
         Offer::Sequence(sequence) => describe(sequence),
     };
     let title = format!(
-        "{}: {handlers} handlers, {:.4} M messages/s; one row per handler; {what}.",
-        workload.name, prediction.rate
+        "{}: {}, {:.4} M messages/s; one row per handler; {what}.",
+        workload.name,
+        counted(handlers, "handler"),
+        prediction.rate
     );
     let mut tables = match workload.offer {
         Offer::Pattern { .. } => vec![],

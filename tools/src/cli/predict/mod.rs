@@ -23,6 +23,7 @@ use dpamatch_predict::{
 use super::input::{built_in_or_file, choice};
 use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
 
 /// Predict message rates on a DPA, in virtual time.
@@ -281,8 +282,11 @@ fn options(setup: &Setup) -> String {
         words += ", domains keyed";
     }
     format!(
-        "{} (version {}; {words}; {receives} receives, {bins} bins)",
-        profile.name, profile.version
+        "{} (version {}; {words}; {}, {})",
+        profile.name,
+        profile.version,
+        counted(receives, "receive"),
+        counted(bins, "bin")
     )
 }
 

@@ -1,6 +1,7 @@
 //! Rates by number of handlers.
 
 use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
+use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::BadInput;
@@ -71,10 +72,11 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
             format!("{name}: {}", describe(sequence))
         }
         _ if setup.profile.driver.window == 0 => {
-            format!("an endless stream, messages of {} bytes", args.bytes)
+            format!("an endless stream, messages of {}", counted(args.bytes, "byte"))
         }
         _ => {
-            format!("windows of {}, messages of {} bytes", setup.profile.driver.window, args.bytes)
+            let (window, bytes) = (setup.profile.driver.window, counted(args.bytes, "byte"));
+            format!("windows of {window}, messages of {bytes}")
         }
     };
     let title =

@@ -1,5 +1,6 @@
 //! A rank's recorded posts and arrivals as the workload.
 
+use std::array;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -7,6 +8,7 @@ use dpamatch::Rank;
 use dpamatch_predict::{Offer, Sequence};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::counted;
 use dpamatch_tools::sequence;
 use dpamatch_tools::trace::OpenOptions;
 use dpamatch_vocabulary::Operation;
@@ -168,6 +170,7 @@ pub(super) fn describe(sequence: &Sequence) -> String {
     }
     let when =
         if sequence.is_timed() { "at their times" } else { "as fast as the wire brings them" };
-    let [messages, posts, probes, cancels] = counts;
-    format!("{messages} messages {when}, {posts} posts, {probes} probes, {cancels} cancels")
+    let nouns = ["message", "post", "probe", "cancel"];
+    let [messages, posts, probes, cancels] = array::from_fn(|at| counted(counts[at], nouns[at]));
+    format!("{messages} {when}, {posts}, {probes}, {cancels}")
 }

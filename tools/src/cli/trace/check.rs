@@ -1,6 +1,7 @@
 use std::io::Write;
 
 use dpamatch::Rank;
+use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
 use dpamatch_tools::trace::{Counts, Tally, TraceError};
 use serde_json::json;
@@ -42,7 +43,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         // The first error becomes the command's message; the others have been printed.
         Some(error) => Err(bad_input(error, !args.trace.salvage)),
         None if wrong > 0 => {
-            Err(BadInput(format!("the calls of {wrong} ranks contradict their footers")).into())
+            Err(BadInput(format!("calls contradict the footers at {}", counted(wrong, "rank")))
+                .into())
         }
         None => Ok(()),
     }
@@ -67,7 +69,7 @@ fn verdict(result: &Result<Tally, TraceError>) -> String {
         (Some(_), differences) => differences
             .iter()
             .map(|(function, promised, records)| {
-                format!("{function}: {records} records, footer {promised}")
+                format!("{function}: {}, footer {promised}", counted(records, "record"))
             })
             .collect::<Vec<_>>()
             .join("; "),
@@ -97,7 +99,8 @@ fn text(
     }
     write!(out, "{}", table.text(width))?;
     let good = ranks.iter().filter(|(_, result)| is_good(result)).count();
-    writeln!(out, "{} calls; {good} of {} ranks are consistent", all.total(), ranks.len())?;
+    let (calls, ranks) = (counted(all.total(), "call"), counted(ranks.len(), "rank"));
+    writeln!(out, "{calls}; consistent: {good} of {ranks}")?;
     Ok(())
 }
 

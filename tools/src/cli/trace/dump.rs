@@ -3,6 +3,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use dpamatch::Rank;
+use dpamatch_tools::counted;
 use dpamatch_tools::trace::{Argument, Arguments, Call, Op, Span, Status};
 use serde_json::{Map, Value, json};
 
@@ -91,7 +92,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     out.flush()?;
     if let Some(salvage) = reader.salvage() {
-        eprintln!("note: salvaged {} calls: {}", salvage.calls, salvage.error);
+        eprintln!("note: salvaged {}: {}", counted(salvage.calls, "call"), salvage.error);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use dpamatch::Rank;
+use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table};
 use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
@@ -71,17 +72,19 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     match (processes, ranks) {
         (_, []) => writeln!(out, "no ranks")?,
         (None, [one]) => writeln!(out, "rank {}", one.get())?,
-        (Some(processes), _) => writeln!(out, "{} of {processes} ranks", ranks.len())?,
-        (None, _) => writeln!(out, "{} ranks", ranks.len())?,
+        (Some(processes), _) => {
+            writeln!(out, "{} of {}", ranks.len(), counted(processes, "rank"))?;
+        }
+        (None, _) => writeln!(out, "{}", counted(ranks.len(), "rank"))?,
     }
     for (format, ranks) in &sum.formats {
-        writeln!(out, "{format}: {ranks} rank{}", if *ranks == 1 { "" } else { "s" })?;
+        writeln!(out, "{format}: {}", counted(ranks, "rank"))?;
     }
     if let Some(hostname) = hostname {
         writeln!(out, "recorded on {hostname}")?;
     }
     if let Some(start_s) = start_s {
-        writeln!(out, "started {start_s} seconds after 1970")?;
+        writeln!(out, "started {}", date(*start_s))?;
     }
     for (rank, message) in &sum.salvaged {
         writeln!(out, "rank {} salvaged: {message}", rank.get())?;
@@ -104,7 +107,7 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
         functions.push([function.name().into(), calls.into(), Cell::from(ignored)]);
     }
     let tables = [classes, functions].map(|table| table.text(usize::MAX));
-    writeln!(out, "{}\n{total} calls", tables.concat())?;
+    writeln!(out, "{}\n{}", tables.concat(), counted(total, "call"))?;
     Ok(())
 }
 
@@ -136,4 +139,40 @@ fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
             .map(|(rank, message)| json!({ "rank": rank.get(), "message": message }))
             .collect::<Vec<_>>(),
     })
+}
+
+/// The UTC date and time that many seconds after 1970.
+fn date(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March, so that a leap day is a year's last; 400 years have 146,097 days.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // Of five months from March or August on each has 30.6 days.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let [hour, minute, second] = [second / 3600, second / 60 % 60, second % 60];
+    let year = 400 * era + year + next;
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn seconds_are_dates() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (951_782_399, "2000-02-28 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (951_868_800, "2000-03-01 00:00:00 UTC"),
+            (1_795_247_922, "2026-11-21 07:58:42 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(date(seconds), expected);
+        }
+    }
 }

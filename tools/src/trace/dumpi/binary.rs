@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::counted;
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::region::Region;
@@ -124,8 +125,8 @@ impl BinaryReader {
                         }
                         Record::End => {
                             let what = format!(
-                                "the calls end {} bytes before their section",
-                                self.window.left()
+                                "the calls end {} before their section",
+                                counted(self.window.left(), "byte")
                             );
                             return Err(self.error(TraceErrorKind::Damaged(what), offset));
                         }
@@ -143,7 +144,7 @@ impl BinaryReader {
             Stop::Fault(what) => Err(self.error(TraceErrorKind::Damaged(what), offset)),
             Stop::Short(needed) if needed > self.window.left() => {
                 let left = self.window.left();
-                let what = format!("a record needs at least {needed} bytes, {left} are left");
+                let what = format!("a record needs at least {needed} bytes, with {left} left");
                 Err(self.error(TraceErrorKind::Truncated(what), offset))
             }
             Stop::Short(needed) if needed > RECORD_BYTES_MAX => {

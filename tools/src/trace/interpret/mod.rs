@@ -1,6 +1,8 @@
 //! Converts arguments to operations. Both DUMPI readers use it, so they agree on the meaning of
 //! calls.
 
+use crate::counted;
+
 use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::arguments::Arguments;
@@ -186,7 +188,7 @@ fn tag_sel(recorded: i64, source: Source) -> Result<TagSel, Fault> {
 fn payload(count: i64, datatype: i64, matters: bool) -> Result<Payload, Fault> {
     let count = match u64::try_from(count) {
         Ok(count) => count,
-        Err(_) if matters => return Err(format!("a message of {count} elements")),
+        Err(_) if matters => return Err(format!("a message of {}", counted(count, "element"))),
         Err(_) => 0,
     };
     Ok(Payload { count, datatype: Datatype(datatype as u32) })
@@ -233,7 +235,11 @@ fn completion(args: &Arguments, kind: CompletionKind) -> Result<Completion<'_>, 
         _ if complete == 0 => &[],
         statuses if statuses.is_empty() || statuses.len() == complete => statuses,
         statuses => {
-            return Err(format!("{} statuses of {complete} complete requests", statuses.len()));
+            return Err(format!(
+                "{} of {}",
+                counted(statuses.len(), "status"),
+                counted(complete, "complete request")
+            ));
         }
     };
     Ok(Completion { kind, requests, done, statuses })
@@ -246,7 +252,10 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
     }
     let (requests, positions) = (args.requests().len(), args.numbers(3));
     if usize::try_from(outcount) != Ok(positions.len()) {
-        return Err(format!("{outcount} requests are complete, {} are listed", positions.len()));
+        return Err(format!(
+            "{outcount} complete, but {} listed",
+            counted(positions.len(), "request")
+        ));
     }
     let within =
         |position: &&i32| usize::try_from(**position).is_ok_and(|position| position < requests);

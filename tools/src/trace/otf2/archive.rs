@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::counted;
 use crate::trace::region::Region;
 use crate::trace::{
     OpenOptions, Rank, RankReader, RunInfo, TraceError, TraceErrorKind, TraceSource,
@@ -45,7 +46,11 @@ impl Archive {
         let wild = "OTF2 keeps no wildcards: each receive names the source and tag of its message";
         let mut notices = vec![wild.to_owned()];
         if ranks.len() != processes {
-            notices.push(format!("the run had {processes} ranks; {} have events", ranks.len()));
+            notices.push(format!(
+                "the archive has events of {} of {}",
+                ranks.len(),
+                counted(processes, "rank")
+            ));
         }
         let run = RunInfo { processes: Some(processes as u32), notices, ..RunInfo::default() };
         Ok(Self { run, ranks, folder, anchor, definitions, salvage: options.salvage })

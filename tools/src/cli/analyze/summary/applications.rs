@@ -1,6 +1,7 @@
 //! Several applications side by side.
 
 use dpamatch_tools::analyze::Report;
+use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table};
 
 use crate::cli::table::text;
@@ -69,7 +70,7 @@ fn side_by_side(
     let mut row = |name: &str, calls: [Cell; 3], depths: &[(u32, Cell, Cell)]| {
         let calls = shares.iter().map(|share| (*share).to_owned()).zip(calls);
         let depths = depths.iter().flat_map(|(bins, mean, most)| {
-            [(format!("{bins} bins"), mean.clone()), (format!("max of {bins}"), most.clone())]
+            [(counted(bins, "bin"), mean.clone()), (format!("max of {bins}"), most.clone())]
         });
         table.row([("application".to_owned(), name.into())].into_iter().chain(calls).chain(depths));
     };

@@ -2,6 +2,7 @@
 
 use dpamatch_tools::analyze::stats::Traffic;
 use dpamatch_tools::analyze::{Expanded, OrderChoice, Report, shown};
+use dpamatch_tools::counted;
 use dpamatch_tools::table::wrapped;
 use indicatif::HumanBytes;
 
@@ -53,21 +54,21 @@ fn order(report: &Report) -> String {
 
 fn header(report: &Report) -> String {
     if report.order == OrderChoice::Recorded {
-        let (ranks, processes) = (report.ranks.len(), report.processes);
+        let (ranks, processes) = (report.ranks.len(), counted(report.processes, "rank"));
         let order = order(report);
-        return format!("{}: {ranks} of {processes} ranks\norder: {order}", report.name);
+        return format!("{}: {ranks} of {processes}\norder: {order}", report.name);
     }
     let shares = &report.application.shares;
     let [p2p, collective, one_sided] = shares.percent();
     format!(
-        "{}: {} of {}{} ranks, {} calls in {}\n\
+        "{}: {} of {}{}, {} in {}\n\
          calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
          order: {}{}",
         report.name,
         report.ranks.len(),
         if report.processes_guessed { "at least " } else { "" },
-        report.processes,
-        report.source.calls,
+        counted(report.processes, "rank"),
+        counted(report.source.calls, "call"),
         HumanBytes(report.source.bytes),
         shares.p2p,
         shares.collective,
@@ -83,7 +84,8 @@ fn collectives(report: &Report) -> String {
     let Some(Expanded { library, calls, messages, .. }) = report.source.expanded else {
         return String::new();
     };
-    format!("\ncollective operations: {messages} messages in {calls} calls, as sent by {library}")
+    let (messages, calls) = (counted(messages, "message"), counted(calls, "call"));
+    format!("\ncollective operations: {messages} in {calls}, as sent by {library}")
 }
 
 fn traffic(report: &Report) -> String {
@@ -116,18 +118,24 @@ fn traffic(report: &Report) -> String {
     let (left, messages_left) =
         (report.application.traffic.receives_left, report.application.traffic.messages_left);
     format!(
-        "{sends} sends of {}; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
-         {probes} probes, {cancelled} cancels, {to_null} with MPI_PROC_NULL\n\
-         messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
-         {} distinct (source, tag) pairs in {} receives ({:.2} %), at most {} pending per pair; at most {} tags per rank, largest tag {}\n\
+        "{} of {}; {}: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
+         {}, {}, {to_null} with MPI_PROC_NULL\n\
+         messages: {expected} expected, {unexpected} unexpected ({}); left: {}, {}\n\
+         {} in {} ({:.2} %), at most {} pending per pair; at most {} per rank, largest tag {}\n\
          sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
+        counted(sends, "send"),
         HumanBytes(bytes_sent),
+        counted(all, "receive"),
+        counted(probes, "probe"),
+        counted(cancelled, "cancel"),
         percent(unexpected, expected + unexpected),
-        keys.unique,
-        keys.uses,
+        counted(left, "receive"),
+        counted(messages_left, "message"),
+        counted(keys.unique, "distinct (source, tag) pair"),
+        counted(keys.uses, "receive"),
         keys.unique_share() * 100.0,
         keys.chain_max,
-        report.application.tags,
+        counted(report.application.tags, "tag"),
         report.application.tag_max,
         sequences.count,
         sequences.mean(),
@@ -149,10 +157,10 @@ fn needs(report: &Report) -> String {
         ),
     };
     format!(
-        "high water: {} descriptors, {} unexpected messages with {}, {} communicators: {fallback}",
-        needs.descriptors,
-        needs.unexpected,
+        "high water: {}, {} with {}, {}: {fallback}",
+        counted(needs.descriptors, "descriptor"),
+        counted(needs.unexpected, "unexpected message"),
         HumanBytes(needs.unexpected_bytes),
-        needs.communicators
+        counted(needs.communicators, "communicator")
     )
 }
