@@ -201,7 +201,8 @@ const char *dpamatch_last_error(void);
  separated by spaces or commas; null or empty for the defaults. The names are handlers, workers,
  slice-min, receives, bins, communicators, unexpected, unexpected-buffers, bounce-buffers,
  eager-limit, fast-path, early-check, removal, domains, hashes. With workers=0, the default, the
- NIC runs only inside the calls with this endpoint; otherwise it has that many threads of its own.
+ NIC runs only inside the calls with this endpoint; otherwise it has that many threads of its
+ own.
 
  Errors: ARGUMENT, OPTION, SYSTEM.
 
