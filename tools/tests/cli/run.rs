@@ -62,17 +62,7 @@ fn what_waits_is_shown() {
     let folder = TempDir::new().expect("a folder");
     let out = folder.path().to_str().expect("text");
     let mut command = Command::new(DPAMATCH);
-    command.args([
-        "run",
-        "--provider",
-        "tests/run",
-        "--limit",
-        "4",
-        "--format",
-        "json",
-        "--out",
-        out,
-    ]);
+    command.args("run --provider tests/run --limit 8 --format json --out".split(' ')).arg(out);
     command.args(["--", "tests/run/program.sh", "hang"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
