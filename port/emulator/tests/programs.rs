@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -25,15 +25,21 @@ fn prefix() -> &'static Path {
     })
 }
 
+/// Builds a program, once for all tests.
 fn build(place: &str, name: &str) -> PathBuf {
+    static BUILT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let prefix = prefix();
+    let program = prefix.join(name);
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if built.contains(&program) {
+        return program;
+    }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name);
     let archive = prefix.join(format!("{name}.a"));
     let mut dpacc = Command::new(prefix.join("bin/dpacc"));
     dpacc.arg(folder.join("device.c")).arg("-o").arg(&archive);
     dpacc.arg(format!("--app-name={name}"));
     run(dpacc.args(["-hostcc=cc", "-mcpu=nv-dpa-bf3", "--devicecc-options=-Wall,-Wextra,-Werror"]));
-    let program = prefix.join(name);
     let mut cc = Command::new("cc");
     cc.args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"]).arg(prefix.join("include"));
     // The project's own part of verbs, on machines with rdma-core's headers, too.
@@ -41,6 +47,7 @@ fn build(place: &str, name: &str) -> PathBuf {
     cc.arg(folder.join("host.c")).arg(&archive).arg("-L").arg(prefix.join("lib"));
     cc.args(["-lflexio", "-libverbs", "-lmlx5", "-o"]).arg(&program);
     run(cc.arg(format!("-Wl,-rpath,{}", prefix.join("lib").display())));
+    built.push(program.clone());
     program
 }
 
@@ -301,14 +308,49 @@ fn two_programs_answer_each_other() {
     let frames = [1, 2, 3].map(|number| frame(number, false));
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
+    went_to_and_fro(&said, &sent, &other);
+    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
+    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
+}
+
+/// 50 frames or more went from one program to the other and back.
+fn went_to_and_fro(said: &str, sent: &[u8], other: &Path) {
     let count: usize = said.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
     assert!(count >= 50, "{said}");
-    for (sent, swapped) in [(sent, true), (std::fs::read(other).expect("answers"), false)] {
+    let answers = std::fs::read(other).expect("answers");
+    for (sent, swapped) in [(sent, true), (&answers, false)] {
         let right: Vec<_> = (0..45).map(|at| frame(1 + at % 3, swapped)).collect();
         assert!(sent.starts_with(&file(&right)));
     }
-    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
-    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
+}
+
+/// The same at both ends of a veth pair, in a network of the test's own.
+#[test]
+fn two_programs_answer_each_other_through_interfaces() {
+    const PAIR: &str = "ip link add v0 type veth peer name v1 && \
+        ip link set v0 addrgenmode none up && ip link set v1 addrgenmode none up";
+    let apart = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-rn", "sh", "-c", script]);
+        command
+    };
+    if !apart(PAIR).output().is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: this user makes no network (unshare -rn, ip)");
+    }
+    let program = build("examples", "counter");
+    let other = place("other");
+    let script = format!(
+        "{PAIR} && {{ DPA_WIRE=packet:interface=v1,out={} \"$0\" 1000000 & }} && sleep 0.3 && \
+         \"$0\" 50; status=$?; kill $!; exit $status",
+        other.display()
+    );
+    let frames = [1, 2, 3].map(|number| frame(number, false));
+    let (said, _, sent) = play(apart(&script).arg(&program), "packet:interface=v0", &frames);
+    went_to_and_fro(&said, &sent, &other);
+    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "packet:interface=no"));
+    let lines = "dpa: DPA_WIRE: no: No such device (os error 19)\n\
+                 dpa: DPA_WIRE=packet:interface=no: no interface, which needs interface=NAME\n";
+    assert!(text(&ran.stderr).starts_with(lines), "{}", text(&ran.stderr));
 }
 
 /// Both sides of a comparison answer as many frames, from a file that repeats.

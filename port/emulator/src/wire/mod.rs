@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `pcap` | only from a file |
 //! | `link` | from another program with the same `path=FILE`, a socket, which gets what this sends |
+//! | `packet` | from the interface `interface=NAME`, which gets what this sends |
 //! | `loop`, `reflect` | what the device part sends comes back, as it is or with addresses swapped |
 //!
 //! | option | meaning |
@@ -16,9 +17,11 @@
 //! | `handlers=N` | no frame comes before N handlers run |
 
 mod link;
+mod packet;
 mod pcap;
 
 use link::Link;
+use packet::Packet;
 use pcap::{Reader, Writer};
 use std::collections::VecDeque;
 
@@ -42,6 +45,7 @@ pub(crate) struct Wires {
     refused: Option<Vec<u8>>,
     back: Option<Back>,
     link: Option<Link>,
+    packet: Option<Packet>,
     /// Frames that come at once.
     pub(crate) burst: usize,
     /// Rules that receive, without which no frame comes.
@@ -57,7 +61,7 @@ impl Wires {
         let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
         let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
         match kind {
-            "pcap" | "link" => {}
+            "pcap" | "link" | "packet" => {}
             "loop" => wires.back = Some(Back::default()),
             "reflect" => wires.back = Some(Back { swaps: true, ..Back::default() }),
             _ => {
@@ -72,6 +76,9 @@ impl Wires {
                 Some(("in", path)) => Reader::open(path).map(|made| wires.input = Some(made)),
                 Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
                 Some(("path", path)) => Link::open(path).map(|made| wires.link = Some(made)),
+                Some(("interface", name)) => {
+                    Packet::open(name).map(|made| wires.packet = Some(made))
+                }
                 Some(("rules", count)) => number(count).map(|count| wires.rules = count),
                 Some(("handlers", count)) => number(count).map(|count| wires.handlers = count),
                 Some(("burst", count)) => number(count).map(|count| wires.burst = count.max(1)),
@@ -85,6 +92,10 @@ impl Wires {
         if kind == "link" && wires.link.is_none() {
             crate::check::line(format_args!("DPA_WIRE={text}: no link, which needs path=FILE"));
         }
+        if kind == "packet" && wires.packet.is_none() {
+            let why = "no interface, which needs interface=NAME";
+            crate::check::line(format_args!("DPA_WIRE={text}: {why}"));
+        }
         wires.input.iter_mut().for_each(|reader| reader.repeats = repeats);
         wires
     }
@@ -95,7 +106,8 @@ impl Wires {
         }
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
-        next.or_else(|| self.link.as_mut()?.next()).filter(|frame| !frame.is_empty())
+        let next = next.or_else(|| self.link.as_mut()?.next());
+        next.or_else(|| self.packet.as_mut()?.next()).filter(|frame| !frame.is_empty())
     }
 
     /// No queue took the frame: it is the next one again.
@@ -105,7 +117,7 @@ impl Wires {
 
     pub(crate) fn waits(&self) -> bool {
         let link = self.link.as_ref().is_some_and(Link::is_open);
-        link || self.refused.is_some() || self.running < self.handlers
+        link || self.packet.is_some() || self.refused.is_some() || self.running < self.handlers
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {
@@ -113,6 +125,7 @@ impl Wires {
             output.write(frame);
         }
         self.link.iter_mut().for_each(|link| link.send(frame));
+        self.packet.iter_mut().for_each(|packet| packet.send(frame));
         if let Some(back) = &mut self.back
             && back.frames.len() < BACK
         {
