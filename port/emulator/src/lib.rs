@@ -31,7 +31,7 @@
 //!   the top. Polls in vain, locks and fences yield, so handlers that spin share a worker.
 //! - [`queue`]: the NIC behind one lock. Entries have the formats of the hardware.
 //! - [`verbs`]: the calls of libibverbs and mlx5dv that host parts use, and steering rules.
-//! - [`wire`]: where frames come from and go to: files, or back.
+//! - [`wire`]: where frames come from and go to: files, other programs, interfaces, or back.
 //! - [`check`]: the lines that say what a program did wrong.
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
