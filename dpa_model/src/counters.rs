@@ -158,7 +158,7 @@ counters! {
         /// Posts sent on to software matching.
         posts_forwarded,
         /// Messages put in the unexpected store.
-        unexpected,
+        arrivals_stored,
         /// Messages sent on to software matching.
         arrivals_forwarded,
         /// Receives cancelled.

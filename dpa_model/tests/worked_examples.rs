@@ -124,7 +124,7 @@ fn x3_too_few_receives_leave_messages_in_arrival_order() {
     let (got, counts) = block(Options::default(), &[exact(0, 7); 2], &EQUAL);
     assert_eq!(got, [Some(0), Some(1), None, None]);
     assert_eq!(paths(&counts), [1, 1, 2, 0, 2]);
-    assert_eq!(counts.boundary.unexpected, 2);
+    assert_eq!(counts.boundary.arrivals_stored, 2);
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Boundary {
     #[inline(always)]
     pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
-        counters.unexpected.add(stored as u64);
+        counters.arrivals_stored.add(stored as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
     }

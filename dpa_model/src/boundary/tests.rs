@@ -30,7 +30,7 @@ fn messages_without_a_receive_are_counted_once() {
         nic.leader.round(1);
     }
     let counts = nic.leader.monitor().counts().boundary;
-    assert_eq!((counts.unexpected, counts.posts, counts.posts_late), (6, 3, 3));
+    assert_eq!((counts.arrivals_stored, counts.posts, counts.posts_late), (6, 3, 3));
     assert_eq!((counts.unexpected_high, counts.unexpected_bytes_high), (5, 40));
     assert_eq!((counts.posts_admitted, counts.blocks), (0, 3));
 }

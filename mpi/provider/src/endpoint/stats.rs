@@ -101,12 +101,8 @@ impl Endpoint {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
         totals.rows().into_iter().chain(numbers).for_each(|(name, value)| line(name, value));
-        let counters = self.matcher.counters();
-        for (at, counter) in counters.iter().enumerate() {
-            // Handlers and the boundary have some counters in common.
-            if counters[..at].iter().all(|before| before.name != counter.name) {
-                line(&format!("matcher_{}", counter.name), counter.value);
-            }
+        for counter in self.matcher.counters() {
+            line(&format!("matcher_{}", counter.name), counter.value);
         }
         if let Some(usage) = &self.usage {
             let (protocol, contexts) = self.rule.contexts();

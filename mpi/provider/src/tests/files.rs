@@ -225,7 +225,14 @@ fn each_number_of_the_statistics_is_exact() {
             let named = name.strip_prefix("matcher_").is_none_or(|name| matched.contains(&name));
             named && value.parse().is_ok_and(|value: u64| value > 0) && name != "pid"
         });
-        told.collect::<Vec<_>>().join(", ")
+        let told: Vec<_> = told.collect();
+        let mut names: Vec<_> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
+        names.retain(|name| name.starts_with("matcher_"));
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "two counters have one name: {text}");
+        told.join(", ")
     };
     let nic = NicConfig { bins: 256, ..ProviderOptions::of_nothing().matching.nic };
     let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());

@@ -201,3 +201,33 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_row_are_told_by_their_ends() {
+        let facts = |names: &[u64]| -> Vec<Fact> {
+            let fact = |&name| Fact { noun: "receive", name, rest: ["waits", "wait"] };
+            names.iter().map(fact).collect()
+        };
+        let cases: [(&[u64], &str); 9] = [
+            (&[4], "receive 4 waits"),
+            (&[4, 5], "receives 4 and 5 wait"),
+            (&[4, 5, 6], "receives 4 to 6 wait"),
+            (&[4, 5, 7], "receives 4, 5 and 7 wait"),
+            (&[6, 5, 4], "receives 6, 5 and 4 wait"),
+            (&[u64::MAX, 0, 1], "receives 18446744073709551615, 0 and 1 wait"),
+            (&[9, 2, 3, 4, 5, 6], "receives 9, 2, 3, 4, 5 and 6 wait"),
+            (&[9, 2, 3, 4, 5, 6, 7], "7 receives wait"),
+            (&[2, 3, 4, 5, 6, 7, 8], "receives 2 to 8 wait"),
+        ];
+        for (names, expected) in cases {
+            assert_eq!(sentence(&facts(names)), expected);
+        }
+        let mut mixed = facts(&[4, 5]);
+        mixed[1].noun = "message";
+        assert_eq!(sentence(&mixed), "receive 4 waits; message 5 waits");
+    }
+}

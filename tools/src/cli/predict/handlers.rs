@@ -157,7 +157,7 @@ fn came_to(name: &str, part: &Part) -> Table {
         mean.into(),
         longest.into(),
         part.matches.len().into(),
-        boundary("unexpected").into(),
+        boundary("arrivals_stored").into(),
         (boundary("arrivals_forwarded") + boundary("posts_forwarded")).into(),
         boundary("blocks").into(),
         boundary("conflict_blocks").into(),
