@@ -7,7 +7,7 @@ use std::ptr::{from_ref, null, null_mut};
 use std::thread;
 
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
-use dpamatch::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch::{CommId, Envelope, Hints, Offload, Rank, Selector, SourceSel, Tag, TagSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -130,7 +130,7 @@ fn free(mut sender: *mut Sender) {
 
 #[test]
 fn what_is_given_up_ends_as_it_says() {
-    let world = World::new();
+    let mut world = World::new();
     let sender = world.sender(1);
     // Dropping a message that a probe took ends its sender's wait.
     let mut sent = issend(sender, 6, b"one");
@@ -160,6 +160,26 @@ fn what_is_given_up_ends_as_it_says() {
     let (code, status) = world.wait(request);
     assert_eq!((code, status.bytes, status.sent), (DPAMATCH_OK, 70_000, 70_000));
     free(sender);
+    // Nothing waits for the result of the released receive.
+    let code = call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm));
+    assert_eq!((code, world.comm.is_null()), (DPAMATCH_OK, true));
+}
+
+#[test]
+fn each_hint_sets_its_own_field() {
+    for hints in 0..16 {
+        let world = World::with_hints(hints);
+        // SAFETY: both are alive.
+        let made = unsafe { crate::communicator::of(world.comm, world.endpoint) };
+        let has = |bit| hints / bit % 2 == 1;
+        let expected = Hints {
+            no_any_source: has(1),
+            no_any_tag: has(2),
+            allow_overtaking: has(4),
+            offload: if has(8) { Offload::Never } else { Offload::IfItFits },
+        };
+        assert_eq!(made.expect("one of its own").hints(), expected, "hints {hints}");
+    }
 }
 
 /// A call that panics leaves the endpoint usable, like any failed call.
