@@ -107,21 +107,21 @@ mod tests {
 
     /// For each name, a value other than the default, and what it sets.
     const OTHERS: &[(&str, &str, &str)] = &[
-        ("handlers", "8", "?"),
-        ("workers", "2", "?"),
-        ("slice-min", "3", "?"),
-        ("receives", "7", "?"),
-        ("bins", "64", "?"),
-        ("communicators", "1", "?"),
-        ("unexpected", "5", "?"),
-        ("unexpected-buffers", "4", "?"),
-        ("bounce-buffers", "3", "?"),
-        ("eager-limit", "64", "?"),
-        ("fast-path", "prefix", "?"),
-        ("early-check", "on", "?"),
-        ("removal", "eager", "?"),
-        ("domains", "paper", "?"),
-        ("hashes", "absent", "?"),
+        ("handlers", "8", "handlers: 8,"),
+        ("workers", "2", "workers: 2,"),
+        ("slice-min", "3", "slice_min: 3,"),
+        ("receives", "7", "receives: 7,"),
+        ("bins", "64", "64, bins: 64,"),
+        ("communicators", "1", "communicators: 1,"),
+        ("unexpected", "5", "unexpected: 5, unexpected_buffers: 5,"),
+        ("unexpected-buffers", "4", "unexpected_buffers: 4,"),
+        ("bounce-buffers", "3", "bounce_buffers: 3,"),
+        ("eager-limit", "64", "eager_limit: 64,"),
+        ("fast-path", "prefix", "fast_path: Prefix,"),
+        ("early-check", "on", "early_check: true,"),
+        ("removal", "eager", "removal: Eager,"),
+        ("domains", "paper", "domains: Paper,"),
+        ("hashes", "absent", "sender_hashes: false,"),
     ];
 
     #[test]
