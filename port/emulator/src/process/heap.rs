@@ -21,12 +21,14 @@ pub(crate) struct Heap {
     pub(crate) generation: AtomicU64,
 }
 
-/// What an API call says of a heap.
+/// What the API says of a heap.
+#[repr(C)]
 pub(crate) struct HeapInfo {
-    pub(crate) base: u64,
-    pub(crate) bytes: u64,
-    pub(crate) requested: u64,
-    pub(crate) allocated: u64,
+    base: u64,
+    size: u64,
+    requested: u64,
+    allocated: u64,
+    free: u64,
 }
 
 impl Heap {
@@ -121,7 +123,8 @@ impl Heap {
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let requested = blocks.values().sum();
         let allocated = blocks.values().map(|bytes| bytes.next_multiple_of(ALIGN)).sum();
-        HeapInfo { base: self.base, bytes: self.bytes, requested, allocated }
+        let (base, size, free) = (self.base, self.bytes, self.bytes.saturating_sub(allocated));
+        HeapInfo { base, size, requested, allocated, free }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The host's calls on processes and message streams.
 
 use super::message::Stream;
-use super::{Heap, Image, Process, ended};
+use super::{Heap, HeapInfo, Image, Process, ended};
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::{machine, setting};
 use crate::status::{Given, Refusal, attributes, calls, given, put};
@@ -30,15 +30,6 @@ struct StreamAttributes {
     level: u8,
     name: *const c_char,
     affinity: [u32; 2],
-}
-
-#[repr(C)]
-struct MemoryInfo {
-    base: u64,
-    size: u64,
-    requested: u64,
-    allocated: u64,
-    free: u64,
 }
 
 calls! {
@@ -115,12 +106,8 @@ calls! {
         machine().process(process).map(|_| 0)
     }
 
-    fn flexio_process_mem_info_get(process: Handle, info: Given<MemoryInfo>) {
-        let heap = machine().process(process)?.heap.info();
-        let free = heap.bytes.saturating_sub(heap.allocated);
-        let (base, size) = (heap.base, heap.bytes);
-        let (requested, allocated) = (heap.requested, heap.allocated);
-        put(info, MemoryInfo { base, size, requested, allocated, free })
+    fn flexio_process_mem_info_get(process: Handle, info: Given<HeapInfo>) {
+        put(info, machine().process(process)?.heap.info())
     }
 
     fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) {

@@ -8,7 +8,7 @@ mod memory;
 mod message;
 
 pub(crate) use app::{App, stub};
-pub(crate) use heap::{Heap, Place};
+pub(crate) use heap::{Heap, HeapInfo, Place};
 pub(crate) use image::Image;
 
 use message::Stream;

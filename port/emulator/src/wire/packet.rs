@@ -6,6 +6,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// Bytes of the longest frame.
 const FRAME: usize = 1 << 14;
 
+fn set<T>(socket: &OwnedFd, option: i32, value: &T) -> bool {
+    let (value, bytes) = (std::ptr::from_ref(value).cast(), size_of::<T>() as u32);
+    // SAFETY: the value has that many bytes and outlives the call.
+    unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, value, bytes) == 0 }
+}
+
 pub(crate) struct Packet {
     socket: OwnedFd,
     /// Where the next frame lands.
@@ -44,19 +50,8 @@ impl Packet {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        let one = 1_i32;
-        let set = |option, value: *const libc::c_void, bytes: usize| {
-            // SAFETY: the value has that many bytes and outlives the call.
-            unsafe {
-                libc::setsockopt(descriptor, libc::SOL_PACKET, option, value, bytes as u32) == 0
-            }
-        };
-        let is_set =
-            set(
-                libc::PACKET_ADD_MEMBERSHIP,
-                (&raw const all).cast(),
-                size_of::<libc::packet_mreq>(),
-            ) && set(libc::PACKET_IGNORE_OUTGOING, (&raw const one).cast(), size_of::<i32>());
+        let is_set = set(&socket, libc::PACKET_ADD_MEMBERSHIP, &all)
+            && set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32);
         // SAFETY: an address of that length, which outlives the call.
         if !is_set || unsafe { libc::bind(descriptor, (&raw const address).cast(), length) } < 0 {
             return Err(failed());
