@@ -92,10 +92,13 @@ impl Endpoint {
     #[inline(always)]
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
-        let kept = if self.requests.any_ended() { self.take_message(&request) } else { None };
+        if self.requests.any_ended()
+            && let Some((buffer, message)) = self.take_message(&request)
+        {
+            return received(buffer, &message);
+        }
         // No closure: a call would store the message in parts, and loading them as a whole stalls.
-        let taken = if kept.is_some() { kept } else { self.take_next(&request) };
-        match taken {
+        match self.take_next(&request) {
             Some((buffer, message)) => received(buffer, &message),
             // The index stays in a register; the handle would not.
             None => self.wait_longer(request.index),
