@@ -30,9 +30,7 @@ impl Paths {
             ("send_no_bounce_buffer", counts.send_no_bounce_buffer),
             ("regions_added", counts.regions_added),
         ];
-        // Both have a row `unexpected`; the boundary's names get a prefix.
-        let boundary = counts.boundary.rows().map(|(name, count)| (boundary_name(name), count));
-        for (name, count) in counts.handlers.rows().chain(boundary).chain(queues) {
+        for (name, count) in counts.handlers.rows().chain(counts.boundary.rows()).chain(queues) {
             *sums.entry(name).or_default() += count;
         }
     }
@@ -64,8 +62,4 @@ impl Paths {
             assert_eq!(self.taken(path), 0, "{model}: the path `{path}` was taken");
         }
     }
-}
-
-fn boundary_name(name: &'static str) -> &'static str {
-    if name == "unexpected" { "stored" } else { name }
 }

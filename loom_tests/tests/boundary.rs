@@ -58,7 +58,7 @@ fn a_post_meets_an_arrival() {
 
 #[test]
 fn two_posts_meet_two_arrivals() {
-    let expected = ["posts_late", "clean", "stored"];
+    let expected = ["posts_late", "clean", "arrivals_stored"];
     model("boundary/posts against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
@@ -152,7 +152,7 @@ fn fallback_keeps_the_order() {
 fn a_post_during_a_block_waits_for_its_end() {
     // Two workers run a block whose second message walks the whole chain, while the host posts the
     // receive that it looks for.
-    let expected = ["posts_late", "stored", "shared_blocks"];
+    let expected = ["posts_late", "arrivals_stored", "shared_blocks"];
     model("boundary/post during a block", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));
         let first = post_one(&mut parts.host, selector(Some(0), Some(7)));
@@ -229,7 +229,7 @@ fn a_fallback_ends_while_messages_arrive() {
 fn probes_meet_arrivals() {
     // A matched probe, then a receive, against two messages. The receive must not get the probe's
     // message, and the rest stays in order.
-    let expected = ["probe found", "probe missed", "posts_late", "clean", "stored"];
+    let expected = ["probe found", "probe missed", "posts_late", "clean", "arrivals_stored"];
     model("boundary/probes against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(2));
         let any = selector(None, Some(7));
@@ -296,7 +296,7 @@ fn a_full_store_pushes_back() {
 fn a_command_that_waits_for_the_host_holds_the_messages_back() {
     // The completion ring is full. One thread posts, sends, then reads the ring. Whenever the NIC
     // finds room again, the receive must not find the message unexpected.
-    let (expected, never) = (["ring_full", "clean"], ["posts_late", "stored"]);
+    let (expected, never) = (["ring_full", "clean"], ["posts_late", "arrivals_stored"]);
     model("boundary/post, then send, full ring", 2, None, &expected, &never, |rotation, paths| {
         let mut parts = build(NicConfig { completion_ring: 2, ..config(4) });
         assert!(parts.host.poll().is_none());
@@ -400,7 +400,7 @@ fn longer_messages_in_a_row() {
 fn longer_messages(name: &str, log_order: bool) {
     // One bounce buffer, one unexpected buffer, two results: each is used again while the other
     // side may still read it.
-    let expected = ["stored", "arrivals_forwarded", "send_no_bounce_buffer"];
+    let expected = ["arrivals_stored", "arrivals_forwarded", "send_no_bounce_buffer"];
     model(name, 3, Some(2), &expected, &[], move |rotation, paths| {
         let NicConfig { options, .. } = config(1);
         let mut parts = build_as(NicConfig {
