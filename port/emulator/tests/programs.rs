@@ -324,7 +324,7 @@ fn went_to_and_fro(said: &str, sent: &[u8], other: &Path) {
     }
 }
 
-/// The same at both ends of a veth pair, in a network of the test's own.
+/// Two programs exchange frames over a veth pair. The test makes it in its own network namespace.
 #[test]
 fn two_programs_answer_each_other_through_interfaces() {
     const PAIR: &str = "ip link add v0 type veth peer name v1 && \

@@ -383,7 +383,7 @@ fn rows_and_single_operations_agree() {
         ("admitted", seen.posts_admitted),
         ("collisions", seen.collisions),
         ("posts forwarded", seen.posts_forwarded),
-        ("arrivals_stored", seen.arrivals_stored),
+        ("arrivals stored", seen.arrivals_stored),
         ("arrivals forwarded", seen.arrivals_forwarded),
         ("cancelled", seen.cancelled),
         ("no receive", seen.fallback_receives),

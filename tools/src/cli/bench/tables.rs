@@ -62,7 +62,7 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
         )
 }
 
-/// Columns that a narrow table omits, in this order. If all sizes are equal it has no `bytes`.
+/// Columns that a narrow table omits, in this order; `bytes` only if all sizes are equal.
 const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "/memcpy", "memcpy", "bytes"];
 
 /// All scenarios for one number of handlers, or for all.
