@@ -94,7 +94,7 @@ pub fn check_seed(seed: u64) -> Result<(), String> {
     let calls = random_calls(seed, events, profile);
     check_calls(&calls, &options).map_err(|difference| {
         format!(
-            "seed {seed} (dpamatch gen --seed {seed} --events {events} --profile {profile}): {difference}"
+            "seed {seed} (dpamatch gen --seed {seed} --events {events} --kind {profile}): {difference}"
         )
     })
 }

@@ -121,14 +121,14 @@ fn gather<P: crate::schedule::Policy + 'static>(
 /// # Examples
 /// A test printed by `dpamatch explore --test`, with a schedule of three turns:
 /// ```
-/// use dpamatch_explore::{Domains, Ending, FastPath, Setup, arrive, post, replay};
+/// use dpamatch_explore::{Domains, Ending, FastPath, Removal, Setup, arrive, post, replay};
 /// let setup = Setup {
 ///     operations: vec![post(0, 0, 0, 7), post(1, 0, None, 7), arrive(0, 0, 3, 7)],
 ///     handlers: 2,
 ///     bins: 4,
 ///     fast_path: FastPath::Sequence,
 ///     early_check: false,
-///     eager_removal: false,
+///     removal: Removal::Lazy,
 ///     domains: Domains::Paper,
 /// };
 /// let run = replay(&setup, &"0x9 1x4 0x2".parse()?);

@@ -21,7 +21,7 @@ use dpamatch_vocabulary::{
     CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag, TagSel,
 };
 
-pub use dpa_model_explore::{Domains, FastPath};
+pub use dpa_model_explore::{Domains, FastPath, Removal};
 pub use dpamatch_story::{Page, Story, Told, tell};
 pub use explore::{Report, Violation, every, explore, fault, replay, shorten};
 pub use run::{Run, Stuck};
@@ -69,8 +69,8 @@ pub struct Setup {
     pub fast_path: FastPath,
     /// Skip receives booked by a lower handler.
     pub early_check: bool,
-    /// Remove consumed receives at once, waiting for the bin's lock.
-    pub eager_removal: bool,
+    /// When consumed receives leave their chain.
+    pub removal: Removal,
     /// Which messages of a block wait for each other.
     pub domains: Domains,
 }

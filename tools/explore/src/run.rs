@@ -168,7 +168,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
         options: model::Options {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
-            removal: if setup.eager_removal { model::Removal::Eager } else { model::Removal::Lazy },
+            removal: setup.removal,
             domains: setup.domains,
             ..model::Options::default()
         },

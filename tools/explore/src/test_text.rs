@@ -35,10 +35,10 @@ fn test(
     for operation in &setup.operations {
         writeln!(out, "            {},", call(operation))?;
     }
-    let Setup { handlers, bins, fast_path, early_check, eager_removal, domains, .. } = setup;
+    let Setup { handlers, bins, fast_path, early_check, removal, domains, .. } = setup;
     writeln!(out, "        ],\n        handlers: {handlers},\n        bins: {bins},")?;
     writeln!(out, "        fast_path: FastPath::{fast_path:?},")?;
-    writeln!(out, "        early_check: {early_check},\n        eager_removal: {eager_removal},")?;
+    writeln!(out, "        early_check: {early_check},\n        removal: Removal::{removal:?},")?;
     writeln!(out, "        domains: Domains::{domains:?},")?;
     let Ending { matches, posted, unexpected } = expected;
     writeln!(out, "    }};\n    let expected = Ending {{\n        matches: vec!{matches:?},")?;

@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Page, Report, Run, Setup, Turns, arrive, break_rule, cancel, every,
-    explore, faults, keep_rules, post, replay, shorten, tell, test_text,
+    Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Turns, arrive, break_rule,
+    cancel, every, explore, faults, keep_rules, post, replay, shorten, tell, test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -51,7 +51,7 @@ fn setup(operations: Vec<Operation>) -> Setup {
         bins: 4,
         fast_path: FastPath::Sequence,
         early_check: false,
-        eager_removal: false,
+        removal: Removal::Lazy,
         domains: Domains::Paper,
     }
 }
@@ -85,7 +85,7 @@ fn schedules(out: &mut String) -> std::fmt::Result {
         ("off, early check", |setup| {
             (setup.fast_path, setup.early_check) = (FastPath::Off, true);
         }),
-        ("eager removal", |setup| setup.eager_removal = true),
+        ("eager removal", |setup| setup.removal = Removal::Eager),
         ("domains", |setup| setup.domains = Domains::Keyed),
         ("one bin", |setup| setup.bins = 1),
         ("two handlers", |setup| setup.handlers = 2),
@@ -137,7 +137,7 @@ fn schedules(out: &mut String) -> std::fmt::Result {
 }
 
 fn stories(out: &mut String) -> std::fmt::Result {
-    let setup = Setup { domains: Domains::Keyed, eager_removal: true, ..setup(everything()) };
+    let setup = Setup { domains: Domains::Keyed, removal: Removal::Eager, ..setup(everything()) };
     let expected = expected(&setup);
     let run = explore(&setup, &expected, 11, 1, false).last.expect("a right one");
     for block in 0..5 {

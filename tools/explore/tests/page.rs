@@ -3,8 +3,8 @@
 //! The test leaves it in cargo's test folder as `page.html`, for `tools/explore/story/browser.mjs`.
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Page, Setup, arrive, break_rule, every, explore, keep_rules, post,
-    replay, shorten, tell, test_text,
+    Domains, Ending, FastPath, Page, Removal, Setup, arrive, break_rule, every, explore,
+    keep_rules, post, replay, shorten, tell, test_text,
 };
 
 /// The rule is removed for the whole process, so this file has only one test.
@@ -22,7 +22,7 @@ fn a_broken_rule_beside_the_kept_one() {
         bins: 4,
         fast_path: FastPath::Sequence,
         early_check: false,
-        eager_removal: false,
+        removal: Removal::Lazy,
         domains: Domains::Paper,
     };
     let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };

@@ -15,7 +15,7 @@ fn this_schedule_gives_the_oracles_result() {
         bins: 1,
         fast_path: FastPath::Sequence,
         early_check: false,
-        eager_removal: false,
+        removal: Removal::Lazy,
         domains: Domains::Paper,
     };
     let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };

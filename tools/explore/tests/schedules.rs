@@ -1,8 +1,8 @@
 //! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Run, Setup, Turns, arrive, cancel, explore, fault, post, replay,
-    test_text,
+    Domains, Ending, FastPath, Removal, Run, Setup, Turns, arrive, cancel, explore, fault, post,
+    replay, test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -13,7 +13,7 @@ fn setup(operations: Vec<Operation>, handlers: usize) -> Setup {
         bins: 1,
         fast_path: FastPath::Sequence,
         early_check: false,
-        eager_removal: false,
+        removal: Removal::Lazy,
         domains: Domains::Paper,
     }
 }
@@ -121,7 +121,7 @@ fn the_last_state_of_a_story_is_the_nics() {
     for seed in 0..150 {
         let mut setup = setup(random_stream(seed), 2 + (seed as usize % 4));
         setup.bins = 1 + (seed as usize % 3);
-        setup.eager_removal = seed % 2 == 0;
+        setup.removal = [Removal::Eager, Removal::Lazy][seed as usize % 2];
         setup.domains = if seed % 4 < 2 { Domains::Paper } else { Domains::Keyed };
         let none = Ending::default();
         for schedule in 0..4 {

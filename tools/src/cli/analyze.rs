@@ -29,9 +29,15 @@ use super::table::{Format, Wide};
 use super::trace::{CollectivesArgs, load};
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
+/// An option that other commands have, whose error names the folder that has its file.
+fn see_out(name: &'static str) -> clap::Arg {
+    let see = clap::builder::UnknownArgumentValueParser::suggest_arg("--out");
+    clap::Arg::new(name).long(name).hide(true).help_heading(None::<&str>).value_parser(see)
+}
+
 /// Analyze the matching of recorded MPI programs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = include_str!("help/analyze.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")))]
+#[command(after_help = include_str!("help/analyze.txt").trim_end(), mut_arg("workers", |workers| workers.default_value("0")), arg = see_out("html"))]
 pub(super) struct Args {
     /// Traces, one after the other
     #[arg(value_name = "TRACE", required = true)]

@@ -27,11 +27,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "E", default_value_t = 2000)]
     events: u64,
     /// Kind of random stream
-    #[arg(long, value_name = "P", default_value_t = Profile::Mixed, hide_possible_values = true,
+    #[arg(long, alias = "profile", value_name = "KIND", default_value_t = Profile::Mixed, hide_possible_values = true,
           value_parser = choice::<Profile>())]
-    profile: Profile,
+    kind: Profile,
     /// The stream of this pattern, in place of a random one
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "profile"], hide_possible_values = true,
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "kind"], hide_possible_values = true,
           value_parser = choice::<Pattern>())]
     pattern: Option<Pattern>,
     #[command(flatten)]
@@ -50,8 +50,8 @@ struct Numbers {
     #[arg(long, value_name = "P", requires = "pattern")]
     pending: Option<u32>,
     /// Communicators that run the pattern at once
-    #[arg(long, value_name = "K", requires = "pattern")]
-    comms: Option<u32>,
+    #[arg(long, alias = "comms", value_name = "K", requires = "pattern")]
+    communicators: Option<u32>,
     /// Percentage of receives from any source
     #[arg(long, value_name = "PERCENT", requires = "pattern")]
     any: Option<u32>,
@@ -75,7 +75,7 @@ impl Numbers {
             ranks: self.ranks.unwrap_or(usual.ranks),
             rounds: self.rounds.unwrap_or(usual.rounds),
             pending: self.pending.unwrap_or(usual.pending),
-            comms: self.comms.unwrap_or(usual.comms),
+            comms: self.communicators.unwrap_or(usual.comms),
             any: self.any.unwrap_or(usual.any),
             early: self.early.unwrap_or(usual.early),
             order: self.order.unwrap_or(usual.order),
@@ -87,7 +87,7 @@ impl Numbers {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
-    let Args { seed, events, profile, .. } = args;
+    let Args { seed, events, kind, .. } = args;
     if let Some(pattern) = args.pattern {
         let workload = args.numbers.workload(pattern, *seed);
         let events =
@@ -96,12 +96,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             workload;
         let comment = format!(
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \
-             --comms {comms} --any {any} --early {early} --order {order} --bytes {bytes} --seed {seed}"
+             --communicators {comms} --any {any} --early {early} --order {order} --bytes {bytes} --seed {seed}"
         );
         return write(args.format, &comment, events, &mut *out);
     }
-    let comment = format!("# dpamatch gen --seed {seed} --events {events} --profile {profile}");
-    write(args.format, &comment, Generator::new(*seed, *events, *profile), &mut *out)
+    let comment = format!("# dpamatch gen --seed {seed} --events {events} --kind {kind}");
+    write(args.format, &comment, Generator::new(*seed, *events, *kind), &mut *out)
 }
 
 fn write(

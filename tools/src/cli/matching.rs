@@ -55,14 +55,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let settings = if is_nic { settings(&options) } else { Vec::new() };
     let ended = if args.format == Lines::Json {
         let mut outcomes = Vec::new();
-        let ended = run_stream(matcher.as_mut(), input, args.format, &mut outcomes)?;
+        let ended = run_stream(&name, matcher.as_mut(), input, args.format, &mut outcomes)?;
         let complete = ended.is_none();
         let results = results(&args.engine, matcher.as_ref(), &settings, complete, &outcomes)?;
         document::write(&mut *out, &document::document(&[], results))?;
         out.flush()?;
         ended
     } else {
-        run_stream(matcher.as_mut(), input, args.format, &mut *out)?
+        run_stream(&name, matcher.as_mut(), input, args.format, &mut *out)?
     };
     match ended {
         Some(error) => Err(input::unreadable(&name, error)),
@@ -75,6 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 /// results so far are printed, but not the contents of the queues, which a truncated stream does
 /// not determine.
 fn run_stream(
+    name: &str,
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,
     format: Lines,
@@ -109,9 +110,12 @@ fn run_stream(
     };
     matcher.run(&mut events, &mut sink)?;
     written?;
-    if results == 0 && format == Lines::Text && read_error.is_none() {
-        // The reference program ends its output with a line feed even without results.
-        writeln!(out)?;
+    if results == 0 && read_error.is_none() {
+        eprintln!("note: {name}: the stream is empty");
+        if format == Lines::Text {
+            // The reference program ends its output with a line feed even without results.
+            writeln!(out)?;
+        }
     }
     out.flush()?;
     Ok(read_error)

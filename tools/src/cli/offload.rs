@@ -29,11 +29,11 @@ pub(super) struct Args {
     #[arg(value_name = "TRACE", required_unless_present = "print_host")]
     traces: Vec<PathBuf>,
     /// A row for every rank
-    #[arg(long)]
-    ranks: bool,
+    #[arg(long, alias = "ranks")]
+    per_rank: bool,
     /// A row for every communicator, as if it alone were offloaded
-    #[arg(long)]
-    communicators: bool,
+    #[arg(long, alias = "communicators")]
+    per_communicator: bool,
     /// Also compare host, DPA and cards that match in hardware: a ConnectX list, Portals, ALPU
     #[arg(long)]
     hardware: bool,
@@ -117,7 +117,7 @@ impl Args {
                 },
             },
             worth: self.worth / 100.0,
-            communicators: self.communicators,
+            communicators: self.per_communicator,
             hardware: self.hardware.then_some(self.list_entries),
         })
     }
@@ -215,8 +215,8 @@ fn parts<'a>(
     let numbered = |kind: &'static str, advised: &'a [Advised]| {
         advised.iter().map(move |it| (format!("{kind} {}", it.number.unwrap_or(0)), it))
     };
-    let communicators = args.communicators.then_some(&report.communicators[..]);
-    let ranks = args.ranks.then_some(&report.ranks[..]);
+    let communicators = args.per_communicator.then_some(&report.communicators[..]);
+    let ranks = args.per_rank.then_some(&report.ranks[..]);
     std::iter::once((name.to_owned(), &report.application))
         .chain(numbered("communicator", communicators.unwrap_or_default()))
         .chain(numbered("rank", ranks.unwrap_or_default()))

@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 const HIDDEN: &str = ".dpamatch-";
 
 /// Options that name what a command writes.
-const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "chrome", "write"];
+const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "timeline", "write"];
 
 /// Tries the paths that a command will write to, before its work begins. Nothing remains.
 ///

@@ -38,7 +38,7 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct TraceArgs {
     /// Folder, archive, .meta file or rank file
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "TRACE")]
     path: PathBuf,
     /// Read the intact part of broken files
     #[arg(long)]

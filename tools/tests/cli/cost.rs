@@ -32,7 +32,7 @@ fn runs_by_the_model() -> String {
 fn runs_go_through_the_fit_into_a_profile() {
     let folder = folder("cost-fit");
     let saved = folder.join("mine.toml");
-    let line = format!("fit - --save {}", saved.to_str().expect("a plain path"));
+    let line = format!("fit - --write {}", saved.to_str().expect("a plain path"));
     let report = json(&line, &runs_by_the_model());
     let parameters = report["parameters"].as_array().expect("rows");
     let gamma = parameters.last().expect("gamma");
@@ -57,7 +57,7 @@ fn runs_go_through_the_fit_into_a_profile() {
 #[test]
 fn measured_runs_are_input_of_the_fit() {
     let line =
-        "ping-pong --engine list --sizes 20,40,80 --bytes 800 --rounds 2 --runs --format csv";
+        "ping-pong --engine list --messages 20,40,80 --bytes 800 --rounds 2 --runs --format csv";
     let runs = String::from_utf8(cost(line, "").stdout).expect("text");
     let rows: Vec<Vec<&str>> = runs.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0], ["engine", "order", "messages", "bytes", "steps", "seconds"]);
@@ -86,7 +86,7 @@ fn measured_runs_are_input_of_the_fit() {
 
 #[test]
 fn ping_pong_predicts_every_engine() {
-    let report = json("ping-pong --sizes 8,64,200 --rounds 1", "");
+    let report = json("ping-pong --messages 8,64,200 --rounds 1", "");
     let engines = report["ping_pong_fit"].as_array().expect("rows");
     assert_eq!(engines.len(), dpamatch::registry::ENGINES.len() + 1);
     assert_eq!(report["ping_pong_runs"].as_array().expect("rows").len(), engines.len() * 9);

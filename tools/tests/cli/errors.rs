@@ -32,7 +32,7 @@ fn what_is_wrong_is_said_once() {
         let (name, contents) = file_line.split_once(' ').unwrap_or((file_line, ""));
         file(name, contents.replace("\\n", "\n"));
     }
-    for command in ["predict --threads 1 --workload nc", "engines"] {
+    for command in ["predict --handlers 1 --scenario nc", "engines"] {
         let name = command.split(' ').next().expect("a word");
         file(name, run(&format!("{command} --format json")).stdout);
     }

@@ -163,7 +163,7 @@ fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
 /// Results of two cards, and rates of one bench and of one that is one per cent faster: rates of
 /// two runs may be far apart on a busy machine.
 fn documents() {
-    let quick = "predict --threads 4 --workload nc --save";
+    let quick = "predict --handlers 4 --scenario nc --save";
     let bench =
         "bench --scenario NC --windows 4 --rounds 9 --reps 3 --any-placement --baseline none";
     for line in [
@@ -200,7 +200,7 @@ fn files() {
     let run_of = |n: u32| format!("{}e-6,{n},{},{n}\n", 2 * n + n % 3, 8 * n);
     let runs: String = [5, 20, 100, 301].map(run_of).concat();
     file("runs", format!("seconds,messages,bytes,steps\n{runs}"));
-    file("mixed", run("gen --seed 7 --events 1000 --profile mixed").stdout);
+    file("mixed", run("gen --seed 7 --events 1000 --kind mixed").stdout);
     documents();
 }
 

@@ -29,7 +29,7 @@ fn library(name: &str, change: (&str, &str)) -> Option<String> {
 fn the_c_engine_gives_the_oracles_results() {
     let Some(library) = library("plugin-right", ("", "")) else { return };
     for (seed, profile) in ["wild", "coll", "comms"].iter().enumerate() {
-        let options = format!("--profile {profile} --seed {seed} --events 3000");
+        let options = format!("--kind {profile} --seed {seed} --events 3000");
         let events = command("gen", &options);
         let matched = |engine: &str| dpamatch_reads(&["match", "--engine", engine], &events.stdout);
         let results = |engine: &str| text(&matched(engine)).to_owned();

@@ -16,7 +16,7 @@ fn files() {
     file("M", "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n");
     file("S", "post,0,0,*,7\narrive,0,0,3,7\narrive,1,0,3,8\nprobe,4,0,3,8\npost,1,0,3,9\n");
     for (name, threads) in [("A", "2"), ("B", "2 --removal eager")] {
-        let line = format!("predict --workload nc --threads {threads} --save @{name}");
+        let line = format!("predict --scenario nc --handlers {threads} --save @{name}");
         assert_eq!(run(&line).status.code(), Some(0), "{line}");
     }
 }
@@ -146,7 +146,7 @@ fn saved_is_what_is_printed() {
         "bench --trace $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --rounds 1 --budget 0",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --sweep 4",
         "analyze $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --against $edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz --sweep 4",
-        "predict --threads 2 --workload nc",
+        "predict --handlers 2 --scenario nc",
         "predict handlers --handlers 2",
         "compare spans --rounds 0",
     ] {
@@ -181,7 +181,7 @@ fn the_schema_knows_the_engines() {
 
 #[test]
 fn the_schema_refuses_what_it_does_not_describe() {
-    let good = run("predict --threads 2 --workload nc --format json");
+    let good = run("predict --handlers 2 --scenario nc --format json");
     let good: Value = serde_json::from_slice(&good.stdout).expect("JSON");
     let validator = validator("");
     let refused = |pointer: &str, value: Value| {

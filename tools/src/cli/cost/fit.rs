@@ -21,8 +21,8 @@ pub(super) struct Args {
     #[arg(long, value_parser = choice::<Search>(), value_name = "WHAT", default_value = default::<Search>())]
     search: Search,
     /// Write the profile with the fitted parameters into this file
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
+    #[arg(long, alias = "save", value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         let head = ["network".into(), "all".into(), fit.runs.into()];
         row(head, "delta_s_per_byte", fit.delta_s_per_byte, Cell::None);
     }
-    if let Some(file) = &args.save {
+    if let Some(file) = &args.write {
         let mut fitted = profile.clone();
         fit.apply(&mut fitted);
         fitted.name =

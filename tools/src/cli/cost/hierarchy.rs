@@ -30,15 +30,12 @@ pub(super) fn run(
     out: Option<&Path>,
 ) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
-    let levels = poisson([args.edge; 3], spread.processes, args.coarsest as usize);
+    let levels = poisson([args.edge; 3], spread.ranks, args.coarsest as usize);
     let bar = bar(levels.len() * spread.product.len(), "products");
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
-    let heading = format!(
-        "Cost of products on {}^3 cells, {}",
-        args.edge,
-        counted(spread.processes, "process")
-    );
+    let heading =
+        format!("Cost of products on {}^3 cells, {}", args.edge, counted(spread.ranks, "process"));
     let mut figure = Figure::new(heading);
     for &product in &spread.product {
         let mut costs = Vec::new();
@@ -56,7 +53,7 @@ pub(super) fn run(
             "Matrix times {} on the levels of {}^3 cells, {}, {} a node, {}; microseconds of the slowest process.",
             product.name(),
             args.edge,
-            counted(spread.processes, "process"),
+            counted(spread.ranks, "process"),
             profile.layout.processes_per_node,
             profile.name
         );

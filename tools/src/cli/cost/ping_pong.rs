@@ -21,9 +21,9 @@ pub(super) struct Args {
           value_parser = engines::any(&["all", "endpoint"]))]
     engine: Vec<String>,
     /// Messages each way
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
+    #[arg(long, alias = "sizes", value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
           value_parser = clap::value_parser!(u32).range(1..=MESSAGES_MAX))]
-    sizes: Vec<u32>,
+    messages: Vec<u32>,
     /// Bytes each way, all messages together
     #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
     bytes: u64,
@@ -52,14 +52,14 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
         args.engine.iter().cloned().partition(|name| name == "endpoint");
     let engines = engines::chosen(&names);
     let settings = Settings {
-        sizes: args.sizes.clone(),
+        sizes: args.messages.clone(),
         total_bytes: args.bytes,
         rounds: args.rounds,
         seed: args.seed,
         options: args.nic.options(args.bins),
     };
     let kinds = engines.len() + usize::from(!endpoints.is_empty());
-    let bar = bar(kinds * args.sizes.len() * 3 * args.rounds as usize, "");
+    let bar = bar(kinds * args.messages.len() * 3 * args.rounds as usize, "");
     let measured = measure(&engines, !endpoints.is_empty(), &settings, |engine| {
         bar.inc(1);
         bar.set_message(engine.to_owned());

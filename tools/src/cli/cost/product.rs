@@ -32,8 +32,8 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct Spread {
     /// Processes that share the rows
-    #[arg(long, value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub(super) processes: u32,
+    #[arg(long, alias = "processes", value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(super) ranks: u32,
     /// The product
     #[arg(long, value_parser = choice::<Product>(), value_name = "WHAT,..", value_delimiter = ',', default_value = "vector,matrix")]
     pub(super) product: Vec<Product>,
@@ -178,7 +178,7 @@ pub(super) fn run(
         );
         return Err(BadInput(text).into());
     }
-    let partition = Partition::even(pattern.rows, spread.processes);
+    let partition = Partition::even(pattern.rows, spread.ranks);
     let cost =
         |&product: &Product| spread.cost(profile, product.name(), &pattern, &partition, product);
     let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
@@ -192,7 +192,7 @@ pub(super) fn run(
     let title = format!(
         "{name} on {}, {}, {} a node; microseconds of the slowest process.",
         profile.name,
-        counted(spread.processes, "process"),
+        counted(spread.ranks, "process"),
         profile.layout.processes_per_node
     );
     Ok(vec![costs_table("spmv_cost", title, &costs)])

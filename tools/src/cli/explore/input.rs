@@ -102,6 +102,9 @@ impl InputArgs {
             let events = read(&name, input)?;
             (name, events)
         };
+        if events.is_empty() {
+            return Err(BadInput(format!("{name}: the stream is empty")).into());
+        }
         let operations = events.iter().map(operation).collect::<Result<_, _>>()?;
         Ok(Input { name, operations, skip: 0 })
     }

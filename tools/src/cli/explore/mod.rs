@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use dpamatch_explore::{
-    BadTurns, Domains, Ending, FastPath, Page, Report, Run, Setup, Story, Turns, Violation,
-    break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
+    BadTurns, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Turns,
+    Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell,
+    test_text,
 };
 
 use serde_json::{Map, Value, json};
@@ -60,9 +61,9 @@ pub(super) struct Args {
     /// Skip receives that a lower handler booked
     #[arg(long)]
     early_check: bool,
-    /// Remove consumed receives at once, waiting for the bin's lock
-    #[arg(long)]
-    eager_removal: bool,
+    /// When consumed receives leave their chain
+    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
+    removal: Removal,
     /// Which messages of a block wait for each other
     #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = Domains::Paper.name())]
     domains: Domains,
@@ -148,7 +149,7 @@ impl Args {
             bins: self.bins as usize,
             fast_path: self.fast_path,
             early_check: self.early_check,
-            eager_removal: self.eager_removal,
+            removal: self.removal,
             domains: self.domains,
         }
     }

@@ -7,7 +7,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
-use super::{Common, Like, Threads, Workload, make, numbers, wrong};
+use super::{Common, Counts, Like, Workload, make, numbers, wrong};
 
 /// An optimisation's name, and how a set-up gets it or goes without.
 type Optimisation = (&'static str, fn(&mut Setup, bool));
@@ -83,8 +83,14 @@ fn choices() -> Vec<Chosen> {
 #[derive(Debug, clap::Args)]
 pub(super) struct AblationArgs {
     /// Numbers of handlers
-    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190")]
-    threads: Vec<Threads>,
+    #[arg(
+        long,
+        alias = "threads",
+        value_name = "N,N-M..",
+        value_delimiter = ',',
+        default_value = "8,32,190"
+    )]
+    handlers: Vec<Counts>,
     /// Shares of messages with equal source and tag, in per cent
     #[arg(long, value_name = "P,P..", value_delimiter = ',', default_value = "0,5,10,25,50,100", value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "trace")]
     equal: Vec<u32>,
@@ -114,9 +120,9 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
         }
     };
     let choices = choices();
-    let bar = bar(choices.len() * numbers(&args.threads).count(), "rows");
+    let bar = bar(choices.len() * numbers(&args.handlers).count(), "rows");
     let mut results = Vec::new();
-    for handlers in numbers(&args.threads) {
+    for handlers in numbers(&args.handlers) {
         let mut rows = Vec::new();
         for &chosen in &choices {
             let rate = |workload: &Workload| {

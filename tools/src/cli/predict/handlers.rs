@@ -28,8 +28,14 @@ pub(super) struct HandlersArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
     /// nc, wc-fp, wc-sp or mixed:P
-    #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace")]
-    workload: String,
+    #[arg(
+        long,
+        alias = "workload",
+        value_name = "NAME",
+        default_value = "nc",
+        conflicts_with = "trace"
+    )]
+    scenario: String,
     #[command(flatten)]
     spans: SpanArgs,
     /// Write a block of the run into this file as a page for a browser, step by step with its clock
@@ -45,8 +51,8 @@ pub(super) struct HandlersArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans
-    #[arg(long, value_name = "FILE")]
-    chrome: Option<PathBuf>,
+    #[arg(long, alias = "chrome", value_name = "FILE")]
+    timeline: Option<PathBuf>,
     /// Most spans in the trace
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     spans: u64,
@@ -54,11 +60,11 @@ pub(super) struct SpanArgs {
 
 impl SpanArgs {
     fn wanted(&self) -> usize {
-        if self.chrome.is_some() { self.spans as usize } else { 0 }
+        if self.timeline.is_some() { self.spans as usize } else { 0 }
     }
 
     fn write(&self, part: &Part) -> anyhow::Result<()> {
-        let Some(path) = &self.chrome else { return Ok(()) };
+        let Some(path) = &self.timeline else { return Ok(()) };
         let name = || path.display().to_string();
         let mut file = BufWriter::new(File::create(path).with_context(name)?);
         write_chrome(part, &mut file).and_then(|()| file.flush()).with_context(name)
@@ -68,7 +74,7 @@ impl SpanArgs {
 pub(super) fn run(args: &HandlersArgs, common: &Common) -> anyhow::Result<()> {
     let workload = match args.recorded.load(common)? {
         Some(recorded) => recorded,
-        None => Workload::parse(&args.workload, common.seed, 8)?,
+        None => Workload::parse(&args.scenario, common.seed, 8)?,
     };
     if let Some(path) = &args.html {
         page(&workload, args, path, common)?;

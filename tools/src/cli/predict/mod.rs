@@ -94,10 +94,10 @@ pub(super) struct Common {
     /// Skip receives that a lower handler booked
     #[arg(long, global = true)]
     early_check: bool,
-    /// Senders put no hashes into the header
-    #[arg(long, global = true)]
-    no_inline_hashes: bool,
-    /// Seed of the mixed workloads
+    /// Side that computes the hashes of a message: its sender (trust), or the NIC (absent)
+    #[arg(long, global = true, value_name = "WHO", value_parser = ["trust", "absent"], default_value = "trust")]
+    hashes: String,
+    /// Seed of the mixed scenarios
     #[arg(long, global = true, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Form of the results
@@ -139,6 +139,7 @@ const EAGER_MAX: usize = 4096;
 impl Workload {
     /// Parses `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
     fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
+        let name = name.to_ascii_lowercase();
         let paper = PaperWorkload::named(&name.to_ascii_uppercase());
         let pattern = match paper {
             Some(workload) => workload.into(),
@@ -146,14 +147,14 @@ impl Workload {
                 let percent = name.strip_prefix("mixed:").and_then(|percent| percent.parse().ok());
                 let equal = percent.filter(|&percent| percent <= 100).ok_or_else(|| {
                     BadInput(format!(
-                        "unknown workload {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
+                        "unknown scenario {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
                     ))
                 })?;
                 Pattern::Mixed { equal, seed }
             }
         };
         let offer = Offer::Pattern { pattern, bytes };
-        Ok(Self { name: name.to_owned(), offer, paper, charge_commands: false })
+        Ok(Self { name, offer, paper, charge_commands: false })
     }
 
     /// The set-up for this workload, with this number of handlers and these defaults.
@@ -181,12 +182,12 @@ impl Workload {
 
 /// `N` or `N-M`: numbers of handlers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Threads {
+struct Counts {
     first: usize,
     last: usize,
 }
 
-impl FromStr for Threads {
+impl FromStr for Counts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -201,8 +202,8 @@ impl FromStr for Threads {
     }
 }
 
-fn numbers(threads: &[Threads]) -> impl Iterator<Item = usize> {
-    threads.iter().flat_map(|threads| threads.first..=threads.last)
+fn numbers(handlers: &[Counts]) -> impl Iterator<Item = usize> {
+    handlers.iter().flat_map(|counts| counts.first..=counts.last)
 }
 
 impl Common {
@@ -244,7 +245,7 @@ impl Common {
             removal: self.removal.unwrap_or(defaults.removal),
             domains: self.domains.unwrap_or(defaults.domains),
             early_check: self.early_check,
-            inline_hashes: !self.no_inline_hashes,
+            inline_hashes: self.hashes == "trust",
             ..prototype
         };
         Ok((text, setup))

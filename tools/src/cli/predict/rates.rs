@@ -7,7 +7,7 @@ use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 use super::super::BadInput;
 use super::super::progress::bar;
 use super::recorded::{RecordedArgs, describe};
-use super::{Common, Like, Threads, Workload, make, numbers, options, wrong};
+use super::{Common, Counts, Like, Workload, make, numbers, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
@@ -15,21 +15,23 @@ pub(super) struct RatesArgs {
     /// Numbers of handlers, one per execution unit; N-M for all from N to M
     #[arg(
         long,
+        alias = "threads",
         value_name = "N,N-M..",
         value_delimiter = ',',
         default_value = "1,2,4,8,16,32,64,128,190"
     )]
-    threads: Vec<Threads>,
-    /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
+    handlers: Vec<Counts>,
+    /// Scenarios: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
     /// (P per cent equal)
     #[arg(
         long,
+        alias = "workload",
         value_name = "NAME,NAME..",
         value_delimiter = ',',
         default_value = "nc,wc-fp,wc-sp,mixed:25",
         conflicts_with = "trace"
     )]
-    workload: Vec<String>,
+    scenario: Vec<String>,
     /// Messages of a window [default: the profile's driver.window]
     #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
     window: Option<u64>,
@@ -43,7 +45,7 @@ pub(super) struct RatesArgs {
     pub(super) recorded: RecordedArgs,
 }
 
-const COLUMNS: &str = "workload, handlers, rate, us per block, fast, slow, to software %, \
+const COLUMNS: &str = "scenario, handlers, rate, us per block, fast, slow, to software %, \
     EUs busy %, limit, gain %";
 /// A million messages per second is one per microsecond.
 pub(super) const RATE: (&str, &str) = ("rate", "rate_msgs_per_us");
@@ -63,7 +65,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         Some(recorded) => vec![recorded.clone()],
         None => {
             let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
-            args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
+            args.scenario.iter().map(parse).collect::<Result<_, BadInput>>()?
         }
     };
     let setup = change(common.common_setup(Like::Nic, &workloads)?);
@@ -84,12 +86,12 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
     let mut table = Table::new("rates", title, COLUMNS.split(", ").chain(latency.iter().copied()))
         .keyed(2)
-        .named(&[RATE]);
-    let bar = bar(workloads.len() * numbers(&args.threads).count(), "predictions");
+        .named(&[("scenario", "workload"), RATE]);
+    let bar = bar(workloads.len() * numbers(&args.handlers).count(), "predictions");
     let mut lines = Vec::new();
     for workload in &workloads {
         let mut points = Vec::new();
-        for handlers in numbers(&args.threads) {
+        for handlers in numbers(&args.handlers) {
             let setup = change(workload.setup(common, Like::Nic, handlers)?);
             let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
             table.push(row(workload, &setup, &now)?);

@@ -21,7 +21,7 @@ use super::{Common, Workload};
 /// A trace in place of the synthetic workloads.
 #[derive(Debug, clap::Args)]
 #[command(
-    next_help_heading = "A recorded program in place of workloads",
+    next_help_heading = "A recorded program in place of scenarios",
     mut_arg("collectives", |it| it.requires("trace"))
 )]
 pub(super) struct RecordedArgs {

@@ -5,7 +5,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
-use super::{Common, Like, Threads, Workload, numbers, options, wrong};
+use super::{Common, Counts, Like, Workload, numbers, options, wrong};
 
 /// An assumption in words, and the set-up under it.
 type Assumption = (&'static str, fn(&mut Setup));
@@ -32,17 +32,24 @@ const ASSUMPTIONS: &[Assumption] = &[
 #[derive(Debug, clap::Args)]
 pub(super) struct WhatIfArgs {
     /// Numbers of handlers
-    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190")]
-    threads: Vec<Threads>,
-    /// Workloads: nc, wc-fp, wc-sp, mixed:P
     #[arg(
         long,
+        alias = "threads",
+        value_name = "N,N-M..",
+        value_delimiter = ',',
+        default_value = "8,32,190"
+    )]
+    handlers: Vec<Counts>,
+    /// Scenarios: nc, wc-fp, wc-sp, mixed:P
+    #[arg(
+        long,
+        alias = "workload",
         value_name = "NAME,NAME..",
         value_delimiter = ',',
         default_value = "nc,mixed:5,mixed:25,wc-fp",
         conflicts_with = "trace"
     )]
-    workload: Vec<String>,
+    scenario: Vec<String>,
     #[command(flatten)]
     recorded: RecordedArgs,
 }
@@ -52,7 +59,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         Some(recorded) => vec![recorded],
         None => {
             let parse = |name: &String| Workload::parse(name, common.seed, 8);
-            args.workload.iter().map(parse).collect::<Result<_, _>>()?
+            args.scenario.iter().map(parse).collect::<Result<_, _>>()?
         }
     };
     let base = common.common_setup(Like::Nic, &workloads)?;
@@ -66,10 +73,10 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         columns.extend([format!("{name} paper"), format!("{name} keyed")]);
     }
     let mut table = Table::new("what_if", title, columns).keyed(2);
-    let bar = bar(ASSUMPTIONS.len() * numbers(&args.threads).count(), "predictions");
+    let bar = bar(ASSUMPTIONS.len() * numbers(&args.handlers).count(), "predictions");
     // By number of handlers and workload: the rates with the paper's rule and with domains.
     let mut all = Vec::new();
-    for handlers in numbers(&args.threads) {
+    for handlers in numbers(&args.handlers) {
         let mut pairs = vec![Vec::new(); workloads.len()];
         for (name, change) in ASSUMPTIONS {
             let mut row: Vec<Cell> = vec![(*name).into(), handlers.into()];

@@ -119,6 +119,13 @@ fn in_archive(
     Ok(files)
 }
 
+fn has_traces(folder: &Path) -> bool {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|it| it.into_string().ok())
+        .any(|it| is_archive(&it) || rank_name(&it).is_some())
+}
+
 struct Candidate {
     name: String,
     place: Place,
@@ -159,7 +166,12 @@ fn choose(
     let Some(((_, folder, prefix), ranks)) = runs.pop_first() else {
         let what =
             "no trace files found (expected NAME-0000.bin or .txt, optionally .xz, .gz or .zst)";
-        return Err(unsupported(within, what.to_owned()));
+        let inside = candidates.iter().find_map(|candidate| match &candidate.place {
+            Place::File(path) if has_traces(path) => Some(path.display()),
+            _ => None,
+        });
+        let hint = inside.map_or(String::new(), |path| format!("; did you mean {path}?"));
+        return Err(unsupported(within, format!("{what}{hint}")));
     };
     if let Some((_, _, other)) = runs.keys().next() {
         let what = format!(
