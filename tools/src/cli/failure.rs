@@ -94,15 +94,4 @@ mod tests {
             assert_eq!(exit_code(&error), code, "{error:#}");
         }
     }
-
-    #[test]
-    fn a_cause_is_told_once() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("a file: {0}")]
-        struct Twice(#[from] io::Error);
-        let gone = || io::Error::other("gone");
-        assert_eq!(message(&Twice(gone()).into()), "a file: gone");
-        let error = Err::<(), _>(gone()).context("a file").expect_err("an error");
-        assert_eq!(message(&error), "a file: gone");
-    }
 }

@@ -135,21 +135,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_found_by_one_like_it() {
-        let place = tempfile::tempdir().expect("a folder");
-        fs::write(place.path().join("lulesh-27.tar"), "").expect("room");
-        let said =
-            |name: &str| format!("{:#}", file(&place.path().join(name)).expect_err("no file"));
-        let meant = place.path().join("lulesh-27.tar");
-        let wrong = said("lulsh-27.tar");
-        assert!(
-            wrong.ends_with(&format!("no such file or folder; did you mean {}?", meant.display()))
-        );
-        assert!(said("another").ends_with("another: no such file or folder"));
-        assert!(said(".").contains("is a directory"), "{}", said("."));
-    }
-
-    #[test]
     fn trouble_while_reading_is_no_bad_input() {
         let is_bad = |kind: io::ErrorKind| unusable(Path::new("x"), kind.into()).is::<BadInput>();
         assert!(is_bad(io::ErrorKind::NotFound) && is_bad(io::ErrorKind::IsADirectory));

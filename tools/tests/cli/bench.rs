@@ -5,10 +5,6 @@ use std::time::Duration;
 
 use super::*;
 
-fn bench(arguments: &str) -> Output {
-    command("bench", &format!("--reps 3 --rounds 1 --any-placement {arguments}"))
-}
-
 /// However the processors moved, every measurement stands in one part of the report.
 #[test]
 fn no_measurement_is_lost_among_the_placements() {
@@ -18,33 +14,6 @@ fn no_measurement_is_lost_among_the_placements() {
     let rounds = rows.map(|row| row["samples"].as_array().map_or(0, Vec::len));
     // The NIC, no matching and the bins, twice each.
     assert_eq!(rounds.sum::<usize>(), 6, "{report}");
-}
-
-#[test]
-fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-out");
-    let _ = std::fs::remove_dir_all(&folder);
-    let arguments = format!(
-        "--windows 1,128 --sweep 1,2 --out {}",
-        folder.to_str().expect("a path that is text")
-    );
-    text(&bench(&arguments));
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
-    assert!(read("results.csv").starts_with("placement,engine,handlers,scenario,"));
-    assert!(serde_json::from_str::<Value>(&read("results.json")).is_ok());
-    // The calibrated rate has no value if a window of 128 was not slower than one of 1, so only
-    // the panels of plain windows are sure to have all lines.
-    let figure = read("handlers.svg");
-    for line in ["NC", "WC-FP", "WC-SP", "no-matching", "bins"] {
-        assert!(figure.contains(&format!(">{line}<")), "{line}");
-    }
-    let numbers = read("handlers.csv");
-    for window in ["window 1,", "window 128,"] {
-        // Three scenarios and two limits at two numbers of handlers.
-        let of_window = numbers.lines().filter(|line| line.starts_with(window));
-        assert_eq!(of_window.count(), 5 * 2, "{window}: {numbers}");
-    }
-    std::fs::remove_dir_all(&folder).expect("the folder goes away");
 }
 
 /// What a command prints, and how it ends, if Ctrl-C comes some seconds after it can keep results.
