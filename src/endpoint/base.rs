@@ -370,6 +370,7 @@ mod tests {
         let tag = Tag::default();
         let mut peer = endpoint.sender(&comm, Default::default());
         let request = peer.issend(tag, vec![1, 2]).expect("the NIC runs");
+        let matched = endpoint.mprobe(&comm, SourceSel::Any, tag).expect("the NIC runs");
         let post = |endpoint: &mut Endpoint| {
             endpoint.post_recv(&comm, SourceSel::Any, Tag::new(5).expect("small"), vec![1])
         };
@@ -406,6 +407,8 @@ mod tests {
         };
         assert_eq!(refused.into_buffer(), [8, posted.len() as u8]);
         assert_eq!(endpoint.cancel(&posted[0]), Err(Stopped));
+        let refused = endpoint.imrecv(matched, vec![4, 3]).map_err(|error| error.into_buffer());
+        assert_eq!(refused, Err(vec![4, 3]));
         let mut persistent = endpoint.recv_init(&comm, any, tag, vec![6, 7]).expect("allowed");
         assert_eq!(persistent.start(&mut endpoint), Err(Stopped));
         assert_eq!((persistent.is_active(), persistent.buffer()), (false, &[6, 7][..]));
@@ -440,6 +443,37 @@ mod tests {
                 assert!(told, "with log: {log_order}");
                 assert!(endpoint.wait(request).is_ok());
             }
+        }
+    }
+
+    /// One call handles so many reports and no more, so that it returns.
+    #[test]
+    fn a_call_handles_so_many_reports() {
+        for log_order in [false, true] {
+            let mut config = EndpointConfig::default();
+            config.nic = NicConfig {
+                receives: 2048,
+                command_queue: 2048,
+                completion_queue: 2048,
+                completion_ring: 4096,
+                ..config.nic
+            };
+            config.nic.options.log_order = log_order;
+            let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+            let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+            let mut peer = endpoint.sender(&comm, Default::default());
+            let posted = (0..1500)
+                .map(|_| endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new()));
+            let posted: Vec<_> = posted.map(|request| request.expect("posted")).collect();
+            while endpoint.progress() {}
+            (0..1500).for_each(|_| peer.try_send(Tag::default(), b"").expect("sent"));
+            while endpoint.runner.drive() {}
+            for ended in [EVENTS_MAX, 1500] {
+                assert!(endpoint.take_in(), "with log: {log_order}");
+                let has_ended = |request: &&_| endpoint.requests.has_ended(request);
+                assert_eq!(posted.iter().filter(has_ended).count(), ended, "{log_order}");
+            }
+            assert!(!endpoint.take_in(), "with log: {log_order}");
         }
     }
 

@@ -476,15 +476,53 @@ mod tests {
         host.post(comm, any, vec![0; 4], 0).expect("room");
         let _ = leader.round(1);
         assert!(matches!(software.poll(&mut host), Some(Event::Admitted { .. })));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        host.post(comm, any, vec![0; 5], 0).expect("room");
+        let _ = leader.round(1);
+        let Some(Event::Admitted { request: second }) = software.poll(&mut host) else {
+            panic!("admitted by software")
+        };
+        host.cancel(second, 0).expect("room");
+        let _ = leader.round(1);
+        assert!(matches!(software.poll(&mut host), Some(Event::Cancelled { .. })));
         assert!(!software.free_comm(comm), "it holds a receive");
         assert_eq!((software.stats().away_ns, software.side(comm).receives), (away, 1));
         let last = RequestId::from_u64(*software.receives.keys().next().expect("the receive"));
         host.cancel(last, 0).expect("room");
         let _ = leader.round(1);
         assert!(matches!(software.poll(&mut host), Some(Event::Cancelled { .. })));
-        std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(software.free_comm(comm) && software.stats().away_ns >= away + 2_000_000);
         assert_eq!(software.side(comm).away, None);
+    }
+
+    /// Each refused offer doubles the wait for the next one, up to 1024 events; a fallback that ends
+    /// takes the wait with it.
+    #[test]
+    fn offers_grow_rarer() {
+        let config = NicConfig { receives: 1, command_queue: 4096, ..NicConfig::default() };
+        let Nic { mut leader, mut host, .. } = Nic::new(&config).expect("a NIC can be built");
+        let mut software = Software::default();
+        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        host.create(comm, 4, Hints::default(), 0).expect("room");
+        for length in [3100, 9] {
+            let (mut requests, mut offered) = (Vec::new(), Vec::new());
+            let before = software.stats();
+            while requests.len() < length {
+                let offers = software.stats().offers;
+                requests.push(host.post(comm, any, Vec::new(), 0).expect("room"));
+                settle(&mut software, &mut leader, &mut host);
+                if software.stats().offers > offers {
+                    offered.push(software.stats().posts - before.posts);
+                }
+            }
+            let rare = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072];
+            assert_eq!(offered, &rare[..if length > 9 { 13 } else { 4 }]);
+            for request in requests {
+                host.cancel(request, 0).expect("room");
+            }
+            settle(&mut software, &mut leader, &mut host);
+            assert_eq!(software.stats().resumed, before.resumed + 1);
+        }
     }
 
     /// More receives than fit in an offer stay on the host, without repeated cost.

@@ -7,9 +7,11 @@ use dpamatch::endpoint::{
     BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
     PostError, Received, RecvError, Status, Stopped,
 };
-use dpamatch::{NicConfig, SendError, SourceSel, TagSel};
+use dpamatch::engine::MsgId;
+use dpamatch::{NicConfig, Selector, SendError, SourceSel, TagSel};
+use dpamatch_vocabulary::Envelope;
 
-use super::{everywhere, on_all_sizes, open, rank, small, tag, tiny, watchdog, world};
+use super::{everywhere, logged, on_all_sizes, open, rank, small, tag, tiny, watchdog, world};
 
 #[test]
 fn sends_hand_their_buffer_back() {
@@ -18,8 +20,9 @@ fn sends_hand_their_buffer_back() {
         let mut peer = endpoint.sender(&world, rank(0));
         assert_eq!(peer.eager_limit(), 64);
         assert_eq!(endpoint.eager_limit(), 64);
-        let eager = peer.try_isend(tag(0), vec![1; 64]).expect("sent");
-        assert_eq!(eager.wait().expect("copied"), [1; 64]);
+        let mut eager = peer.try_isend(tag(0), vec![1; 64]).expect("sent");
+        assert_eq!((eager.test(), eager.test()), (Some(Ok(vec![1; 64])), None));
+        assert_eq!(eager.wait(), Ok(Vec::new()), "handed out");
         let mut exposed = peer.try_isend(tag(0), vec![2; 65]).expect("sent");
         let mut synchronous = peer.try_issend(tag(0), vec![3; 2]).expect("sent");
         peer.try_send(tag(0), &[4; 200]).expect("sent");
@@ -156,7 +159,10 @@ fn refused_pinning_is_only_reported() {
         workers
     };
     assert_eq!(of(100_000), [1, 3], "processors are taken in turn");
-    assert!(failures[0].to_string().contains("is not pinned"), "{}", failures[0]);
+    for failure in failures {
+        let text = format!("worker {} is not pinned to processor 100000: ", failure.worker);
+        assert_eq!(failure.to_string(), text + &failure.reason);
+    }
     let comm = world(&mut endpoint);
     let mut peer = endpoint.sender(&comm, rank(0));
     peer.send(tag(0), b"runs").expect("sent");
@@ -191,6 +197,11 @@ fn errors_say_what_is_wrong() {
         "the emulated NIC has stopped",
     );
     let handles = "it still has senders or persistent receives";
+    let truncated = RecvError::Truncated { received: received.clone(), sent: 5 };
+    assert_eq!(truncated.into_buffer(), [0; 3]);
+    for error in [RecvError::Cancelled, RecvError::WildcardExcluded] {
+        assert_eq!(error(vec![4, 5]).into_buffer(), [4, 5]);
+    }
     for (text, wanted) in [
         (
             RecvError::Truncated { received, sent: 5 }.to_string(),
@@ -260,4 +271,65 @@ fn an_endpoint_may_move_between_threads() {
     moves::<dpamatch::endpoint::RecvRequest>();
     moves::<dpamatch::endpoint::SendRequest>();
     moves::<PersistentRecv>();
+}
+
+/// Every kind of entry, with the names of its receive and message. What was drained stays drained.
+#[test]
+fn the_order_log_names_each_event() {
+    let _dog = watchdog::on("an endpoint: the order log names each event");
+    let (mut endpoint, world) = open(logged(small()), Drive::Caller);
+    let (mut peer, comm) = (endpoint.sender(&world, rank(4)), world.id());
+    let [five, all] = [TagSel::Tag(tag(5)), TagSel::Any].map(|tag| Selector::new(rank(4), tag));
+    assert_eq!(endpoint.iprobe(&world, rank(4), tag(5)), Ok(None));
+    let cancelled = endpoint.post_recv(&world, rank(4), TagSel::Any, vec![0]).expect("posted");
+    let first = endpoint.post_recv(&world, rank(4), tag(5), vec![0]).expect("posted");
+    endpoint.cancel(&cancelled).expect("asked");
+    assert!(endpoint.wait(cancelled).is_err());
+    endpoint.send(&mut peer, tag(5), b"a").expect("sent");
+    endpoint.wait(first).expect("received");
+    let mut log = Vec::new();
+    endpoint.drain_order_log(&mut log);
+    for number in [6, 5] {
+        endpoint.send(&mut peer, tag(number), b"b").expect("sent");
+    }
+    while endpoint.progress() {}
+    endpoint.probe(&world, rank(4), tag(5)).expect("there");
+    let matched = endpoint.mprobe(&world, rank(4), TagSel::Any).expect("there");
+    let taken = endpoint.imrecv(matched, vec![0]).expect("asked");
+    endpoint.cancel(&taken).expect("asked");
+    endpoint.wait(taken).expect("it is too late to cancel it");
+    endpoint.recv(&world, rank(4), tag(5), vec![0]).expect("received");
+    endpoint.drain_order_log(&mut log);
+    // The names of the receives that the log itself tells.
+    let mut recvs = Vec::new();
+    for entry in &log {
+        let (LogEntry::Post { recv, .. } | LogEntry::Cancel { recv, .. }) = *entry else {
+            continue;
+        };
+        if !recvs.contains(&recv) {
+            recvs.push(recv);
+        }
+    }
+    let [cancelled, first, taken, last] = recvs[..] else { panic!("four receives: {log:?}") };
+    let post = |recv, selector, matched| LogEntry::Post { recv, comm, selector, matched };
+    let cancel = |recv, cancelled| LogEntry::Cancel { recv, cancelled };
+    let probe = |selector, take, found| LogEntry::Probe { comm, selector, take, found };
+    let arrive = |msg, number, matched| {
+        let envelope = Envelope { comm, source: rank(4), tag: tag(number) };
+        LogEntry::Arrive { msg: MsgId(msg), envelope, matched }
+    };
+    let told = [
+        probe(five, false, None),
+        post(cancelled, all, None),
+        post(first, five, None),
+        cancel(cancelled, true),
+        arrive(0, 5, Some(first)),
+        arrive(1, 6, None),
+        arrive(2, 5, None),
+        probe(five, false, Some(MsgId(2))),
+        probe(all, true, Some(MsgId(1))),
+        cancel(taken, false),
+        post(last, five, Some(MsgId(2))),
+    ];
+    assert_eq!(log, told);
 }

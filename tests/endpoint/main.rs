@@ -1,6 +1,5 @@
 //! Every call of the host API, with the NIC run by the caller and by threads.
 
-mod hand_back;
 mod leaks;
 mod life;
 mod own_thread;

@@ -142,15 +142,15 @@ fn a_probe_sees_what_was_sent_before() {
     let nic = NicConfig { handlers: 1, ..small() };
     let (mut endpoint, comm) = open(nic, Drive::Caller);
     let mut peer = endpoint.sender(&comm, rank(0));
-    for number in 0..20 {
+    for number in 0..60 {
         peer.send(tag(number), b"").expect("sent");
     }
-    let status = endpoint.iprobe(&comm, rank(0), tag(19)).expect("the NIC runs");
-    assert_eq!(status.map(|status| status.tag), Some(tag(19)));
-    for number in 20..40 {
+    let status = endpoint.iprobe(&comm, rank(0), tag(59)).expect("the NIC runs");
+    assert_eq!(status.map(|status| status.tag), Some(tag(59)));
+    for number in 60..120 {
         peer.send(tag(number), b"").expect("sent");
     }
-    let matched = endpoint.improbe(&comm, rank(0), tag(39)).expect("the NIC runs");
+    let matched = endpoint.improbe(&comm, rank(0), tag(119)).expect("the NIC runs");
     assert!(matched.is_some());
 }
 
@@ -158,23 +158,25 @@ fn a_probe_sees_what_was_sent_before() {
 #[test]
 fn hashes_in_headers_may_be_wrong_or_missing() {
     let _dog = watchdog::on("an endpoint: hashes in headers");
-    let mut nic = small();
-    nic.options.inline_hashes = InlineHashes::Verify;
-    let (mut endpoint, comm) = open(nic, Drive::Caller);
-    let mut peer = endpoint.sender(&comm, rank(0));
-    let mut mismatches = |fault, inline| {
-        peer.set_hash_fault(fault);
-        peer.set_inline_hashes(inline);
-        let before = endpoint.counts().0.handlers.hash_mismatch;
-        let request = endpoint.post_recv(&comm, rank(0), tag(7), vec![0; 4]).expect("posted");
-        endpoint.send(&mut peer, tag(7), b"sent").expect("sent");
-        assert_eq!(endpoint.wait(request).expect("received").bytes(), b"sent");
-        endpoint.counts().0.handlers.hash_mismatch - before
-    };
-    assert_eq!(mismatches(0, true), 0);
-    assert_eq!(mismatches(0x5555_5555, true), 1);
-    assert_eq!(mismatches(0x5555_5555, false), 0, "the NIC computes them itself");
-    assert_eq!(mismatches(0, true), 0);
+    for (inline_hashes, wrong) in [(InlineHashes::Verify, 1), (InlineHashes::Ignore, 0)] {
+        let mut nic = small();
+        nic.options.inline_hashes = inline_hashes;
+        let (mut endpoint, comm) = open(nic, Drive::Caller);
+        let mut peer = endpoint.sender(&comm, rank(0));
+        let mut mismatches = |fault, inline| {
+            peer.set_hash_fault(fault);
+            peer.set_inline_hashes(inline);
+            let before = endpoint.counts().0.handlers.hash_mismatch;
+            let request = endpoint.post_recv(&comm, rank(0), tag(7), vec![0; 4]).expect("posted");
+            endpoint.send(&mut peer, tag(7), b"sent").expect("sent");
+            assert_eq!(endpoint.wait(request).expect("received").bytes(), b"sent");
+            endpoint.counts().0.handlers.hash_mismatch - before
+        };
+        assert_eq!(mismatches(0, true), 0);
+        assert_eq!(mismatches(0x5555_5555, true), wrong);
+        assert_eq!(mismatches(0x5555_5555, false), 0, "the NIC computes them itself");
+        assert_eq!(mismatches(0, true), 0);
+    }
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn persistent_receives_match_anew_at_each_start() {
             endpoint.send(&mut peer, tag(1), &[round; 6]).expect("sent");
             receives[2].cancel(endpoint).expect("asked");
             assert_eq!(receives[0].wait(endpoint).expect("active").expect("received").bytes, 1);
-            assert_eq!(receives[0].buffer()[..1], [round]);
+            assert_eq!((receives[0].buffer()[0], receives[0].buffer().len()), (round, 4));
             let truncated = receives[1].wait(endpoint).expect("active");
             assert!(
                 matches!(truncated, Err(RecvError::Truncated { sent: 6, .. })),
@@ -214,7 +216,18 @@ fn persistent_receives_match_anew_at_each_start() {
             assert_eq!(cancelled, Err(RecvError::Cancelled(Vec::new())));
             assert_eq!(receives[2].buffer().len(), 4);
         }
-        drop((receives, peer));
+        // Those that want the same are started in their order.
+        let mut alike = [5, 6, 7].map(|room| {
+            endpoint.recv_init(&world, rank(0), tag(9), vec![0; room]).expect("allowed")
+        });
+        PersistentRecv::start_all(&mut alike, endpoint).expect("started");
+        for byte in [3, 2, 1] {
+            endpoint.send(&mut peer, tag(9), &[byte]).expect("sent");
+        }
+        let ended = alike.each_mut().map(|receive| receive.wait(endpoint).map(|one| one.is_ok()));
+        assert_eq!(ended, [Some(true); 3]);
+        assert_eq!(alike.each_ref().map(|receive| receive.buffer()[0]), [3, 2, 1]);
+        drop((receives, alike, peer));
         endpoint.free_comm(world).expect("nothing is left");
     });
 }
@@ -222,18 +235,56 @@ fn persistent_receives_match_anew_at_each_start() {
 #[test]
 fn hints_exclude_wildcards() {
     on_all_sizes(|endpoint| {
-        let hints = Hints { no_any_source: true, ..Hints::default() };
-        let comm = endpoint.create_comm(hints).expect("the NIC runs");
-        assert_eq!(comm.hints(), hints);
-        let refused = endpoint.post_recv(&comm, SourceSel::Any, tag(0), vec![5; 3]);
-        assert_eq!(refused.map_err(PostError::into_buffer), Err(vec![5; 3]));
-        let refused = endpoint.iprobe(&comm, SourceSel::Any, TagSel::Any);
-        assert_eq!(refused, Err(RecvError::WildcardExcluded(Vec::new())));
-        assert!(endpoint.recv_init(&comm, SourceSel::Any, tag(0), Vec::new()).is_err());
-        let request = endpoint.post_recv(&comm, rank(0), TagSel::Any, vec![0; 3]).expect("allowed");
-        endpoint.send(&mut endpoint.sender(&comm, rank(0)), tag(8), b"ok").expect("sent");
-        assert_eq!(endpoint.wait(request).expect("received").bytes(), b"ok");
+        for [no_any_source, no_any_tag] in [[true, false], [false, true], [true, true]] {
+            let offload = if no_any_tag { Offload::Never } else { Offload::IfItFits };
+            let hints = Hints { no_any_source, no_any_tag, offload, ..Hints::default() };
+            let comm = endpoint.create_comm(hints).expect("the NIC runs");
+            assert_eq!(comm.hints(), hints);
+            let (sources, tags) = ([SourceSel::Any, rank(0).into()], [TagSel::Any, tag(8).into()]);
+            for (source, wanted) in sources.into_iter().flat_map(|one| tags.map(|tag| (one, tag))) {
+                let refused = no_any_source && source == SourceSel::Any
+                    || no_any_tag && wanted == TagSel::Any;
+                let receive = endpoint.recv_init(&comm, source, wanted, vec![4]);
+                assert_eq!(receive.map(drop).map_err(PostError::into_buffer).is_err(), refused);
+                if refused {
+                    let excluded = |buffer| Err(RecvError::WildcardExcluded(buffer));
+                    let posted = endpoint.post_recv(&comm, source, wanted, vec![5; 3]);
+                    assert_eq!(posted.map_err(PostError::into_buffer), Err(vec![5; 3]));
+                    let received = endpoint.recv(&comm, source, wanted, vec![6; 2]).map(drop);
+                    assert_eq!(received, excluded(vec![6; 2]));
+                    let matched = endpoint.mprobe(&comm, source, wanted).map(drop);
+                    assert_eq!(matched, excluded(Vec::new()));
+                    let probed = endpoint.iprobe(&comm, source, wanted).map(drop);
+                    assert_eq!(probed, excluded(Vec::new()));
+                    continue;
+                }
+                let request = endpoint.post_recv(&comm, source, wanted, vec![0; 3]);
+                let mut peer = endpoint.sender(&comm, rank(0));
+                endpoint.send(&mut peer, tag(8), b"ok").expect("sent");
+                let received = endpoint.wait(request.expect("allowed")).expect("received");
+                assert_eq!(received.bytes(), b"ok");
+            }
+        }
     });
+}
+
+/// The smallest number that is free comes first, whatever the order in which they became free.
+#[test]
+fn communicators_take_the_smallest_number() {
+    let (mut endpoint, _world) = open(NicConfig { communicators: 8, ..small() }, Drive::Caller);
+    let hints = |number| {
+        let offload = if number % 2 == 0 { Offload::Never } else { Offload::IfItFits };
+        Hints { offload, ..Hints::default() }
+    };
+    let mut comms: Vec<_> =
+        (0..10).map(|number| endpoint.create_comm(hints(number)).expect("it runs")).collect();
+    let ids = |comms: &[Communicator]| comms.iter().map(|comm| comm.id().0).collect::<Vec<_>>();
+    assert_eq!(ids(&comms), [8, 1, 9, 2, 10, 3, 11, 4, 12, 5]);
+    for place in [8, 7, 4, 3, 1, 0] {
+        endpoint.free_comm(comms.remove(place)).expect("nothing is on it");
+    }
+    let again = (0..8).map(|number| endpoint.create_comm(hints(number)).expect("it runs"));
+    assert_eq!(ids(&again.collect::<Vec<_>>()), [8, 1, 10, 2, 12, 4, 13, 6]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use dpamatch::endpoint::{
     BusyReason, CommSender, EndpointConfig, FreeError, RecvError, RecvRequest, ShardedCommunicator,
-    Shards,
+    Shards, Status,
 };
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
 use dpamatch::{CommId, Hints, NicConfig, Offload, Selector, SendError, SourceSel, TagSel};
@@ -46,8 +46,10 @@ struct Play {
     next_comm: u32,
     next_id: u64,
     receives: BTreeMap<RecvId, Waiting>,
-    /// Communicator, source and length of each message that no receive has taken.
-    messages: BTreeMap<MsgId, (CommId, u32, usize)>,
+    /// Communicator, source, length, tag and arrival of each message that no receive has taken.
+    messages: BTreeMap<MsgId, (CommId, u32, usize, u32, u64)>,
+    /// Messages that arrived at each shard.
+    arrived: Vec<u64>,
     /// Refused calls to free a communicator, by their reason.
     busy: [u32; 3],
 }
@@ -72,6 +74,7 @@ impl Play {
             next_id: 0,
             receives: BTreeMap::new(),
             messages: BTreeMap::new(),
+            arrived: vec![0; number],
             busy: [0; 3],
         }
     }
@@ -128,7 +131,7 @@ impl Play {
             } else if senders.keys().any(|&source| shard(source) == part) {
                 Some(BusyReason::Handles)
             } else {
-                let left = messages.any(|&(of, source, _)| of == comm && shard(source) == part);
+                let left = messages.any(|&(of, source, ..)| of == comm && shard(source) == part);
                 left.then_some(BusyReason::Messages)
             }
         })
@@ -177,7 +180,9 @@ impl Play {
             Err(error) => panic!("{error}"),
         }
         self.next_id += 1;
-        self.messages.insert(msg, (comm, source, length));
+        let arrived = &mut self.arrived[real.shard(rank(source))];
+        self.messages.insert(msg, (comm, source, length, number, *arrived));
+        *arrived += 1;
         let envelope = Envelope { comm, source: rank(source), tag: tag(number) };
         if let Some(recv) = self.oracle.arrive(msg, envelope) {
             self.matched(recv, msg);
@@ -187,7 +192,7 @@ impl Play {
     /// The shards must end this receive with this message.
     fn matched(&mut self, recv: RecvId, msg: MsgId) {
         let Waiting { mut request, room, .. } = self.receives.remove(&recv).expect("it was posted");
-        let (_, source, length) = self.messages.remove(&msg).expect("it was sent");
+        let (_, source, length, number, arrival) = self.messages.remove(&msg).expect("it was sent");
         while self.shards.progress() {}
         let ended = self.shards.test(&mut request);
         assert!(request.is_none(), "{recv:?} has not ended");
@@ -200,7 +205,9 @@ impl Play {
             other => panic!("{recv:?}: {length} bytes for {room}: {other:?}"),
         };
         assert_eq!(received.bytes(), &expected[..length.min(room)], "{recv:?}");
-        assert_eq!((received.status.source, received.buffer.len()), (rank(source), room));
+        let bytes = length.min(room);
+        let status = Status { source: rank(source), tag: tag(number), bytes, arrival };
+        assert_eq!((received.status, received.buffer.len()), (status, room));
     }
 
     fn cancel(&mut self, recv: RecvId) {
@@ -219,7 +226,9 @@ impl Play {
         if !take {
             let found = self.shards.iprobe(real, source, tag).expect("it runs");
             let expected = self.oracle.probe(comm, selector).map(|msg| self.messages[&msg]);
-            let found = found.map(|status| (comm, status.source.get(), status.bytes));
+            let found = found.map(|Status { source, tag, bytes, arrival }| {
+                (comm, source.get(), bytes, tag.get(), arrival)
+            });
             assert_eq!(found, expected);
             return;
         }
@@ -227,7 +236,7 @@ impl Play {
         let expected = self.oracle.mprobe(comm, selector);
         assert_eq!(taken.is_some(), expected.is_some());
         let (Some(taken), Some(msg)) = (taken, expected) else { return };
-        let (_, _, length) = self.messages.remove(&msg).expect("it was sent");
+        let (_, _, length, ..) = self.messages.remove(&msg).expect("it was sent");
         // Some are dropped unread.
         if self.below(4) > 0 {
             let received = self.shards.mrecv(taken, vec![0; 90]).expect("it runs");
@@ -278,7 +287,7 @@ impl Play {
         while let Some((&recv, _)) = self.receives.iter().next() {
             self.cancel(recv);
         }
-        while let Some((_, &(comm, source, _))) = self.messages.iter().next() {
+        while let Some((_, &(comm, source, ..))) = self.messages.iter().next() {
             self.probe(comm, Selector::new(rank(source), TagSel::Any), true);
         }
         // A communicator goes back by a few messages between host and NIC.

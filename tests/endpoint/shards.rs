@@ -94,12 +94,29 @@ fn results_come_in_the_order_of_the_requests() {
     assert_eq!(bytes.collect::<Vec<_>>(), [[0], [1], [2]]);
 }
 
-/// A wait on one shard drives the others, too: another shard holds up the sender.
+#[test]
+fn workers_of_all_shards_are_pinned_in_turn() {
+    let pin_to = (90_001..90_006).collect();
+    let config = EndpointConfig {
+        nic: NicConfig { workers: 2, ..tiny() },
+        drive: Drive::Threads { pin_to },
+    };
+    let mut shards = Shards::new(&config, 3).expect("small NICs");
+    let asked = shards.endpoints().iter().map(|endpoint| {
+        let mut failures = endpoint.pin_failures().to_vec();
+        failures.sort_by_key(|failure| failure.worker);
+        failures.iter().map(|failure| failure.processor - 90_000).collect::<Vec<_>>()
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), [[1, 2], [3, 4], [5, 1]]);
+}
+
+/// A wait or a test on one shard drives the others, too: another shard holds up the sender.
 #[test]
 fn who_waits_for_one_source_serves_all() {
     let _dog = watchdog::on("shards: a wait serves all");
     let nic = NicConfig { handlers: 2, completion_queue: 4, bounce_buffers: 4, ..tiny() };
-    for drive in [Drive::Caller, Drive::threads()] {
+    for (drive, tests) in [(Drive::Caller, false), (Drive::Caller, true), (Drive::threads(), true)]
+    {
         let config = EndpointConfig { nic, drive };
         let mut shards = Shards::new(&config, 2).expect("small NICs");
         let world = shards.create_comm(spread()).expect("it runs");
@@ -109,7 +126,13 @@ fn who_waits_for_one_source_serves_all() {
             odd.send(tag(1), &[99]).expect("it runs");
         });
         let request = shards.post_recv(&world, rank(1), tag(1), vec![0; 1]).expect("it runs");
-        assert_eq!(shards.wait(request).expect("it runs").bytes(), [99]);
+        let received = if tests {
+            let mut request = Some(request);
+            std::iter::from_fn(|| Some(shards.test(&mut request))).find_map(|ended| ended)
+        } else {
+            Some(shards.wait(request))
+        };
+        assert_eq!(received.expect("it ends").expect("it runs").bytes(), [99]);
         sending.join().expect("all was sent");
         for number in 0..64 {
             let request = shards.post_recv(&world, rank(0), tag(1), vec![0; 1]).expect("it runs");

@@ -51,9 +51,6 @@ pub(crate) struct Settings {
     /// Messages between two breaks, at least 1. A break receives every message and cancels every
     /// receive, so that both queues are empty and software returns its communicators to the NIC.
     pub(crate) break_every: u64,
-    /// Bits that senders flip in the hashes they send; see
-    /// [`Sender::set_hash_fault`](dpa_model::Sender::set_hash_fault).
-    pub(crate) hash_fault: u32,
     /// The NIC; the order log is always on.
     pub(crate) nic: NicConfig,
     pub(crate) drive: Drive,
@@ -74,7 +71,6 @@ impl Default for Settings {
             receives_max: 256,
             window: 256,
             break_every: 20_000,
-            hash_fault: 0,
             nic: NicConfig {
                 workers: 2,
                 slice_min: 8,
@@ -168,8 +164,7 @@ pub(crate) fn run(settings: &Settings) -> Report {
         let comms: Vec<_> = (0..settings.communicators).map(create).collect();
         for (index, lane) in lanes.iter().enumerate() {
             let rank = Rank::new(index as u32).expect("few senders");
-            let mut peers: Vec<_> = comms.iter().map(|comm| endpoint.sender(comm, rank)).collect();
-            peers.iter_mut().for_each(|peer| peer.set_hash_fault(settings.hash_fault));
+            let peers: Vec<_> = comms.iter().map(|comm| endpoint.sender(comm, rank)).collect();
             let quota = settings.messages / settings.senders as u64
                 + u64::from((index as u64) < settings.messages % settings.senders as u64);
             let mut source = Source::new(settings.seed, peers, quota);
