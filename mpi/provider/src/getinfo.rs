@@ -253,9 +253,6 @@ fn caps(asked: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A change by a number, one that is fine and one that is not, and what is said of that.
-    type Change = (fn(&mut Asked, usize), [usize; 2], Option<&'static str>);
-
     /// Hints with all attributes.
     struct Asked(Info, TxAttr, RxAttr, EpAttr, DomainAttr, FabricAttr);
 
@@ -278,53 +275,38 @@ mod tests {
             assert_eq!(refused(|asked| asked.0.caps = one), None, "{one:x}");
         }
         let other = c"tcp".as_ptr().cast_mut();
-        let changes: [Change; 20] = [
-            (|asked, to| asked.0.caps = to as u64, [0, 1 << 40], Some("capabilities")),
-            (|asked, to| asked.0.addr_format = to as u32, [0, 1], Some("address format")),
-            (|asked, to| asked.3.kind = to as c_int, [3, 2], Some("endpoint type")),
-            (|asked, to| asked.3.kind = to as c_int, [0, 1], Some("endpoint type")),
-            (|asked, to| asked.3.protocol = to as u32, [0x8000_4450, 1], Some("protocol")),
-            (|asked, to| asked.3.auth_key_size = to, [1, 9], None),
-            (|asked, to| asked.1.msg_order = to as u64, [256, 257], Some("transmit attributes")),
-            (|asked, to| asked.1.comp_order = to as u64, [0, 1], Some("transmit attributes")),
-            (|asked, to| asked.1.inject_size = to, [8192, 8193], Some("transmit attributes")),
-            (|asked, to| asked.1.iov_limit = to, [8, 9], Some("transmit attributes")),
-            (
-                |asked, to| asked.1.op_flags = to as u64,
-                [1 << 28, 1 << 30],
-                Some("transmit attributes"),
-            ),
-            (|asked, to| asked.2.msg_order = to as u64, [256, 512], Some("receive attributes")),
-            (|asked, to| asked.2.comp_order = to as u64, [0, 1], Some("receive attributes")),
-            (|asked, to| asked.2.iov_limit = to, [8, 9], Some("receive attributes")),
-            (|asked, to| asked.4.cq_data_size = to, [8, 9], Some("sizes of the domain")),
-            (|asked, to| asked.4.mr_key_size = to, [8, 9], Some("sizes of the domain")),
-            (
-                |asked, to| asked.4.caps = to as u64,
-                [1 << 51, 4],
-                Some("capabilities of the domain"),
-            ),
-            (
-                |asked, to| asked.4.control_progress = to as c_int,
-                [2, 1],
-                Some("progress without calls"),
-            ),
-            (
-                |asked, to| asked.4.data_progress = to as c_int,
-                [2, 1],
-                Some("progress without calls"),
-            ),
-            (
-                |asked, to| asked.4.name = to as *mut _,
-                [NAME.as_ptr() as usize, other as usize],
-                Some("domain name"),
-            ),
-        ];
-        for (number, (change, [fine, not], why)) in changes.into_iter().enumerate() {
-            assert_eq!(refused(|asked| change(asked, fine)), None, "change {number}");
-            assert_eq!(refused(|asked| change(asked, not)), why, "change {number}");
+        let name = NAME.as_ptr().cast_mut();
+        // An attribute, a value that is fine and one that is not, and what is said of that.
+        macro_rules! check {
+            ($($part:tt.$attribute:ident: $fine:expr, $not:expr, $why:expr;)*) => {$(
+                assert_eq!(refused(|asked| asked.$part.$attribute = $fine), None);
+                assert_eq!(refused(|asked| asked.$part.$attribute = $not), $why);
+            )*};
         }
-        assert_eq!(refused(|asked| asked.5.name = other), Some("fabric name"));
+        let (transmit, receive) = (Some("transmit attributes"), Some("receive attributes"));
+        check! {
+            0.caps: 0, 1 << 40, Some("capabilities");
+            0.addr_format: 0, 1, Some("address format");
+            3.kind: 3, 2, Some("endpoint type");
+            3.kind: 0, 1, Some("endpoint type");
+            3.protocol: 0x8000_4450, 1, Some("protocol");
+            3.auth_key_size: 1, 9, None;
+            1.msg_order: 256, 257, transmit;
+            1.comp_order: 0, 1, transmit;
+            1.inject_size: 8192, 8193, transmit;
+            1.iov_limit: 8, 9, transmit;
+            1.op_flags: 1 << 28, 1 << 30, transmit;
+            2.msg_order: 256, 512, receive;
+            2.comp_order: 0, 1, receive;
+            2.iov_limit: 8, 9, receive;
+            4.cq_data_size: 8, 9, Some("sizes of the domain");
+            4.mr_key_size: 8, 9, Some("sizes of the domain");
+            4.caps: 1 << 51, 4, Some("capabilities of the domain");
+            4.control_progress: 2, 1, Some("progress without calls");
+            4.data_progress: 2, 1, Some("progress without calls");
+            4.name: name, other, Some("domain name");
+            5.name: name, other, Some("fabric name");
+        }
         let key = refused(|asked| (asked.3.auth_key_size, asked.3.auth_key) = (1, other.cast()));
         assert_eq!(key, Some("authorization key"));
     }
