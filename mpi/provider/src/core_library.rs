@@ -83,3 +83,38 @@ pub(crate) fn c_copy_bytes(bytes: &[u8]) -> *mut c_void {
         copy
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::tests::Folder;
+
+    /// A library of that name has the functions, each with what it returns.
+    const LIBRARY: &str = "static char info[4096]; static int held;
+        void *fi_dupinfo(const void *of) { held += !of; return of ? 0 : info; }
+        void fi_freeinfo(void *old) { held -= old == info; }
+        unsigned fi_version(void) { return held + (2 << 16 | 3); }";
+
+    #[test]
+    fn the_library_that_is_loaded_is_found() {
+        assert!(CoreLibrary::find().is_none(), "the tests are not loaded by libfabric");
+        let folder = Folder::new("library");
+        let [source, library] = ["library.c", "other.so"].map(|name| folder.0.join(name));
+        std::fs::write(&source, LIBRARY).expect("a file");
+        let arguments = ["-shared", "-fPIC", "-Wl,-soname,libfabric.so.1", "-o"];
+        let built = Command::new("cc").args(arguments).args([&library, &source]).status();
+        assert!(built.expect("a C compiler").success());
+        let path = std::ffi::CString::new(library.to_str().expect("text")).expect("no null byte");
+        // SAFETY: a library without initialisers, which stays loaded.
+        assert!(!unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) }.is_null());
+        let found = CoreLibrary::find().expect("it is loaded");
+        assert_eq!(found.version(), 0x2_0003);
+        let info = found.new_info();
+        assert_eq!((info.is_null(), found.version()), (false, 0x2_0004));
+        // SAFETY: as it was given.
+        unsafe { found.free_info(info) };
+        assert_eq!(found.version(), 0x2_0003);
+    }
+}

@@ -316,6 +316,18 @@ mod tests {
         assert_eq!(tcp(&[("DPAMATCH_TCP", "on")]), TcpChoice::Outside);
     }
 
+    #[test]
+    fn a_crowded_machine_is_yielded_to_sooner() {
+        let few = std::thread::available_parallelism().map_or(1, usize::from);
+        for name in ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"] {
+            for (ranks, polls) in [(few, 16_384), (few + 1, 256)] {
+                let look = |asked: &str| (asked == name).then(|| ranks.to_string());
+                let options = ProviderOptions::read(&look).expect("good values");
+                assert_eq!(options.yield_after, polls, "{name}={ranks}");
+            }
+        }
+    }
+
     /// The page names the variables of the tables, and the code reads each of them.
     #[test]
     fn the_page_and_the_tables_name_what_is_read() {

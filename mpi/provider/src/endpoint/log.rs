@@ -226,3 +226,61 @@ pub(super) fn file_name(address: &Address) -> String {
 pub(super) fn told<const N: usize>(names: [&str; N]) -> Option<u32> {
     names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+
+    use super::*;
+    use crate::tests::Folder;
+
+    /// Both files of two segments, without their times. Lines wait until there are many.
+    #[test]
+    fn a_log_has_every_kind_of_line() {
+        let folder = Folder::new("lines");
+        let address = Address::fresh().expect("an address");
+        let mut log = Log::open(&folder.0, &address).expect("a folder");
+        let tag = |number| Tag::new(number).expect("a small tag");
+        let (comm, selector) = (CommId(3), Selector::new(SourceSel::Any, tag(6)));
+        let asked = Asked { bits: 0, ignore: 0, comm, selector };
+        let all = Asked { selector: Selector::new(Rank::default(), TagSel::Any), ..asked };
+        let envelope = Envelope { comm, source: Rank::new(7).expect("a small rank"), tag: tag(6) };
+        let carried = Carried { bits: 0, envelope };
+        let mut legend = Legend { communicators: vec![(12, "user 6".into())], peers: vec![0x77] };
+        log.explain(&legend);
+        log.write(Entry::Arrived { msg: 1, carried: &carried, bytes: 44, matched: None });
+        log.write(Entry::Probe { asked: &all, take: false, found: Some(1) });
+        log.write(Entry::Posted { recv: 2, asked: &asked, size: 55, matched: Some(1) });
+        legend.communicators.push((13, "collective 6".into()));
+        legend.peers.push(1 << 40 | 0x88);
+        log.explain(&legend);
+        log.write(Entry::Posted { recv: 4, asked: &all, size: 66, matched: None });
+        log.write(Entry::Arrived { msg: 3, carried: &carried, bytes: 0, matched: Some(4) });
+        log.write(Entry::Probe { asked: &asked, take: true, found: None });
+        log.write(Entry::Cancel { recv: 5, cancelled: true });
+        log.write(Entry::Cancel { recv: 6, cancelled: false });
+        log.end_segment(&[(8, 0), (7, 0)], &[(10, 0), (9, 0)]);
+        log.begin_segment(0xc0);
+        log.explain(&legend);
+        let path = |kind| folder.0.join(format!("{}.{kind}", file_name(&address)));
+        let read = |kind| std::fs::read_to_string(path(kind)).expect("text");
+        let waiting = |log: &Log| log.files.as_ref().map_or(0, |[Lines(_, lines), _]| lines.len());
+        let mut cancels = 0;
+        while waiting(&log) > 0 {
+            assert!(waiting(&log) < WAITING_MAX && read("1.events").is_empty());
+            log.write(Entry::Cancel { recv: 5, cancelled: true });
+            cancels += 1;
+        }
+        let shown = ["0.events", "0.results", "1.events"].map(read).join("-\n");
+        let timeless = |line: &str| {
+            let time = line.split_once(",t=");
+            match time.or(line.strip_prefix("# begin ").map(|time| ("# begin", time))) {
+                Some((before, time)) => format!("{before} TIME {}\n", time.parse::<u128>().is_ok()),
+                None => format!("{line}\n"),
+            }
+        };
+        let shown = shown.replace("cancel,5\n".repeat(cancels).as_str(), "MANY CANCELS\n");
+        let shown: String = shown.lines().map(timeless).collect();
+        assert_eq!(shown, include_str!("log.txt"));
+    }
+}

@@ -489,6 +489,8 @@ impl Usage {
 
 #[cfg(test)]
 mod tests {
+    use dpamatch_vocabulary::{Envelope, SourceSel, TagSel};
+
     use super::*;
 
     const MPICH: u64 = 0x00c0_0000_0000_0000;
@@ -515,6 +517,19 @@ mod tests {
         assert_eq!(tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0), (3, Kind::Collective));
         assert_eq!(tell(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
         assert_eq!(tell(1 << 40, 3 << 31).1, Kind::Unknown);
+    }
+
+    #[test]
+    fn the_last_messages_that_wildcards_took_are_kept() {
+        let mut usage = Usage::new();
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
+        let asked = Asked { bits: 0, ignore: 0, comm: CommId(0), selector };
+        for bits in 0..66 {
+            let carried = Carried { bits, envelope: Envelope::default() };
+            usage.took(&asked, &carried, PeerId(3), false);
+            let kept: Vec<_> = usage.taken.iter().map(|taken| taken.bits).collect();
+            assert!(kept.into_iter().eq((bits + 1).saturating_sub(64)..=bits), "after {bits}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::ptr::null_mut;
 
 use dpa_model::{Footprint, NicConfig};
+use dpamatch::registry::find;
 
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
@@ -14,10 +15,10 @@ use crate::options::ProviderOptions;
 /// The bits that every receive of MPICH ignores.
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
 
-pub(super) struct Folder(pub(super) PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("dpamatch-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
@@ -164,13 +165,14 @@ fn the_log_of_a_program_that_hangs_is_whole() {
 #[test]
 fn each_number_of_the_statistics_is_exact() {
     let folder = Folder::new("numbers");
-    let open = || {
+    let open = |engine| {
         Side::open(|options| {
             options.stats = Some(folder.0.clone());
             options.read_peers = false;
+            options.engine = engine;
         })
     };
-    let [a, b, c] = [open(), open(), open()];
+    let [a, b, c] = [None, None, find("list")].map(open);
     let [a_to_b, c_to_b] = [&a, &c].map(|side| side.insert(&b.name()));
     b.insert(&a.name());
     let user = |tag: u64| 6 << 31 | tag;
@@ -232,18 +234,87 @@ fn each_number_of_the_statistics_is_exact() {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "two counters have one name: {text}");
-        told.join(", ")
+        let pid = format!("\"pid\": {}", std::process::id());
+        assert!(text.contains("\"closed\": true") && text.contains(&pid), "{text}");
+        let engine = text.lines().find_map(|line| line.trim().strip_prefix("\"engine\": "));
+        format!("{} {}", engine.expect("an engine"), told.join(", "))
     };
     let nic = NicConfig { bins: 256, ..ProviderOptions::of_nothing().matching.nic };
+    let nic_name = "\"optimistic\",";
     let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());
     let received = "peers: 2, received: 10, received_bytes: 150448, received_untagged: 1, \
                     received_late: 5, transfers_in_pieces: 2, peeks: 5, peeks_empty: 3, \
                     cancels: 2, posted_high: 5, unexpected_high: 8, rule_changes: 1";
     let matched = "contexts: 1, matcher_messages: 12, matcher_posts: 11, matcher_posts_late: 5, \
                    matcher_posts_admitted: 6, matcher_cancelled: 2";
-    assert_eq!(numbers("\"received\": 10,"), format!("{received}, {memory}, {matched}"));
-    let sent = format!("peers: 1, sent: 11, sent_bytes: 763, {memory}");
+    assert_eq!(numbers("\"received\": 10,"), format!("{nic_name} {received}, {memory}, {matched}"));
+    let sent = format!("{nic_name} peers: 1, sent: 11, sent_bytes: 763, {memory}");
     assert_eq!(numbers("\"sent\": 11,"), sent);
-    let sent = format!("peers: 1, sent: 2, sent_bytes: 150000, sent_rendezvous: 2, {memory}");
+    let sent = "\"list\", peers: 1, sent: 2, sent_bytes: 150000, sent_rendezvous: 2";
     assert_eq!(numbers("\"sent\": 2,"), sent);
+}
+
+/// What waits, entry by entry, the oldest first, and what receives with wildcards took.
+#[test]
+fn what_waits_is_told() {
+    let folder = Folder::new("waits");
+    let (a, b, to_b, to_a) = pair(|options| options.stats = Some(folder.0.clone()));
+    let (user, collective, any_tag) = (6 << 31, 7 << 31, IGNORED | 0x7fff_ffff);
+    let (any, long) = (FI_ADDR_UNSPEC, pattern(1, 70_000));
+    let mut buffers = vec![vec![0; 100]; 320];
+    let mut buffers = buffers.iter_mut();
+    let mut post = |bits: u64, ignore: u64, from: u64, room: usize| {
+        let buffer = &mut buffers.next().expect("a buffer")[..room];
+        assert_eq!(b.receive(buffer, from, (bits, ignore), room), 0);
+    };
+    for (ignore, from, tag) in [(IGNORED, any, 1), (any_tag, to_a, 2), (any_tag, any, 3)] {
+        post(user | tag, ignore, from, 8);
+        a.send_now(b"x", to_b, user | tag, 0);
+        assert_eq!(b.wait(&[&a]).context(), 8);
+    }
+    post(user | 11, IGNORED, to_a, 33);
+    // An answer to a synchronous send.
+    post(user | 12 | 1 << 51, IGNORED, to_a, 0);
+    post(8 << 31, any_tag, any, 44);
+    a.send_now(b"five.", to_b, user | 21, 0);
+    a.send_now(b"sixth.", to_b, collective | 22, 0);
+    assert_eq!(b.send(&long, to_a, user | 31, 9), 0);
+    (0..200).for_each(|_| b.progress());
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(40));
+    pause();
+    post(user | 13, IGNORED, to_a, 55);
+    b.progress();
+    pause();
+    let ask = |bytes| {
+        fs::write(folder.0.join("ask"), bytes).expect("a request");
+        (0..300).for_each(|_| b.progress());
+        folder.only(".json", "\"received\": 3,")
+    };
+    let text = ask("?");
+    let number = |line: &str, name: &str| -> u64 {
+        let rest = line.split_once(&format!("\"{name}\": ")).expect("a number").1;
+        rest.split([' ', ',']).next().and_then(|n| n.parse().ok()).expect("a number")
+    };
+    let name = a.name();
+    let of_a = format!("{:08x}", u32::from_be_bytes([name[28], name[29], name[30], name[31]]));
+    let mut ages = Vec::new();
+    let mut told = String::new();
+    for line in text.lines().filter(|line| line.contains("\"age_ms\"")) {
+        ages.push(number(line, "age_ms"));
+        let (entry, _) = line.trim().split_once(", \"age_ms\"").expect("an age");
+        told += &format!("{}\n", entry.replace(&of_a, "a").replace('"', ""));
+    }
+    assert_eq!(told, include_str!("waits.txt"));
+    // The fourth receive came after a pause.
+    let idle = number(&text, "idle_ms");
+    assert!(idle >= 30 && idle <= ages[3], "{idle}, {ages:?}");
+    let others = ages.iter().enumerate().filter(|(at, _)| *at != 3);
+    assert!(others.clone().count() == 9 && others.clone().all(|(_, age)| *age >= ages[3] + 30));
+    for (name, count) in [("receives", 4), ("messages", 2), ("sends", 1)] {
+        assert_eq!(number(&text[text.find("waiting").expect("waits")..], name), count, "{name}");
+    }
+    (0..300).for_each(|tag| post(user | 100 + tag, IGNORED, to_a, 1));
+    let text = ask("??");
+    assert_eq!(text.matches("\"what\": \"receive\"").count(), 256 - 1, "and one answer");
+    assert!(text.contains("\"waiting\": { \"receives\": 304, "), "{text}");
 }

@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use super::regions::register;
 use super::rogue::totals;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
@@ -150,34 +151,117 @@ fn a_flood_arrives_in_order() {
     }
 }
 
+/// A buffer takes messages as long as it has as many bytes left as the program asks for, 64 unless
+/// it says otherwise.
 #[test]
 fn one_buffer_for_many_untagged_messages() {
+    for least in [64, 51, 50] {
+        let (a, b, to_b, _) = pair(|_| ());
+        let mut buffer = [0_u8; 200];
+        let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let msg = Msg {
+            msg_iov: &iov,
+            desc: null_mut(),
+            iov_count: 1,
+            addr: FI_ADDR_UNSPEC,
+            context: 7 as *mut _,
+            data: 0,
+        };
+        let (fid, value) = (b.ep.cast::<Fid>(), (&raw const least).cast());
+        // SAFETY: a number; the buffer lives until the receive is over.
+        unsafe {
+            let setopt = (*(*b.ep).ops).setopt.expect("setopt");
+            if least != 64 {
+                let (level, name) = (FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV);
+                assert_eq!(setopt(fid, level, name, value, size_of_val(&least)), 0);
+            }
+            assert_eq!(call!(b.ep, msg, recvmsg, &msg, FI_MULTI_RECV), 0);
+        }
+        for number in 0..5_u8 {
+            let bytes = [number; 50];
+            let (start, length) = (bytes.as_ptr().cast(), bytes.len());
+            // SAFETY: injected: the buffer is free at once.
+            assert_eq!(unsafe { call!(a.ep, msg, inject, start, length, to_b) }, 0);
+        }
+        let last = if least > 50_usize { 2 } else { 3 };
+        for number in 0..=last {
+            let done = b.wait(&[&a]);
+            assert_eq!((done.context(), done.entry.len), (7, 50));
+            let over = if number == last { FI_MULTI_RECV } else { 0 };
+            assert_eq!(done.entry.flags, FI_RECV | FI_MSG | over);
+            assert_eq!(done.entry.buf, buffer[50 * number..].as_mut_ptr().cast());
+            assert_eq!(buffer[50 * number..][..50], [number as u8; 50]);
+        }
+        assert!(b.read().is_none(), "the others wait for a buffer");
+    }
+}
+
+/// With selective completion an operation completes if it asks for it, or if its endpoint does and
+/// the call says nothing else.
+#[test]
+fn only_what_asks_completes() {
     let (a, b, to_b, _) = pair(|_| ());
-    let mut buffer = [0_u8; 200];
-    let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let msg = Msg {
-        msg_iov: &iov,
-        desc: null_mut(),
-        iov_count: 1,
-        addr: FI_ADDR_UNSPEC,
-        context: 7 as *mut _,
-        data: 0,
-    };
-    // SAFETY: the buffer lives until the receive is over.
-    assert_eq!(unsafe { call!(b.ep, msg, recvmsg, &msg, FI_MULTI_RECV) }, 0);
-    for number in 0..4_u8 {
-        let bytes = [number; 50];
-        let (start, length) = (bytes.as_ptr().cast(), bytes.len());
-        // SAFETY: injected: the buffer is free at once.
-        assert_eq!(unsafe { call!(a.ep, msg, inject, start, length, to_b) }, 0);
+    let (mut memory, mut buffers) = ([0; 8], [[0; 1]; 6]);
+    let (start, (_, key)) = (memory.as_ptr() as u64, register(&b, &mut memory, FI_REMOTE_WRITE));
+    let (text, none, any) = (b"x".as_ptr().cast(), null_mut(), FI_ADDR_UNSPEC);
+    for (op_flags, of_a, of_b) in
+        [(0, vec![4], vec![14]), (FI_COMPLETION, vec![2, 3, 4], vec![12, 14])]
+    {
+        for side in [&a, &b] {
+            // SAFETY: a domain of this side.
+            unsafe {
+                crate::objects::in_domain(side.domain, |state| {
+                    state.endpoints[0].tx.set(true, op_flags);
+                    state.endpoints[0].rx.set(true, op_flags);
+                });
+            }
+        }
+        assert_eq!(b.receive(&mut buffers[0], any, (2, 0), 12), 0);
+        for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
+            assert_eq!(b.receive_flagged(&mut buffers[tag], (tag as u64, 0), 10 + tag, flags), 0);
+        }
+        assert_eq!(a.send(b"x", to_b, 2, 2), 0);
+        let iov = IoVec { iov_base: b"x".as_ptr().cast_mut().cast(), iov_len: 1 };
+        // SAFETY: the text is constant, and the other buffers live until the end.
+        unsafe {
+            assert_eq!(call!(a.ep, rma, write, text, 1, none, to_b, start, key, 3 as *mut _), 0);
+            for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
+                let msg = MsgTagged {
+                    msg_iov: &iov,
+                    desc: none.cast(),
+                    iov_count: 1,
+                    addr: to_b,
+                    tag,
+                    ignore: 0,
+                    context: tag as *mut _,
+                    data: 0,
+                };
+                assert_eq!(call!(a.ep, tagged, sendmsg, &msg, flags), 0);
+            }
+        }
+        let mut seen = [Vec::new(), Vec::new()];
+        for _ in 0..300 {
+            for (side, seen) in [&a, &b].into_iter().zip(&mut seen) {
+                seen.extend(side.read().map(|done| done.context()));
+            }
+        }
+        seen.iter_mut().for_each(|contexts| contexts.sort_unstable());
+        assert_eq!(seen, [of_a, of_b], "{op_flags:x}");
+        assert_eq!(memory[0], b'x');
     }
-    // After the third fewer than 64 bytes are left, the least that the buffer must have.
-    for (number, last) in [(0, 0), (1, 0), (2, FI_MULTI_RECV)] {
-        let done = b.wait(&[&a]);
-        assert_eq!((done.context(), done.entry.len), (7, 50));
-        assert_eq!(done.entry.flags, FI_RECV | FI_MSG | last);
-        assert_eq!(done.entry.buf, buffer[50 * number..].as_mut_ptr().cast());
-        assert_eq!(buffer[50 * number..][..50], [number as u8; 50]);
+}
+
+/// A peer that is in the vector twice has its first row, and the next one when that is removed.
+#[test]
+fn a_source_is_the_first_row_of_its_peer() {
+    let (a, b, to_b, first) = pair(|_| ());
+    let second = b.insert(&a.name());
+    for (gone, row) in [(None, first), (Some(first), second), (Some(second), FI_ADDR_UNSPEC)] {
+        gone.into_iter().for_each(|row| b.remove(row));
+        let mut buffer = [0; 1];
+        assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 1), 0);
+        a.send_now(b"x", to_b, 5, 2);
+        assert_eq!(b.wait(&[&a]).from, row);
+        assert_eq!(a.wait(&[&b]).context(), 2);
     }
-    assert!(b.read().is_none(), "the fourth waits for a buffer");
 }

@@ -1,6 +1,7 @@
 //! Endpoints of this process, and of two processes, through the tables that C calls.
 
 mod files;
+pub(crate) use files::Folder;
 mod messages;
 mod model;
 mod objects;

@@ -280,10 +280,16 @@ impl Model {
     fn settle(&mut self) {
         let (mut seen, mut sent) = (Vec::new(), vec![Vec::new(); self.senders.len()]);
         for round in 0..10_000 {
-            while let Some(done) = self.receiver.read() {
-                let length = if done.entry.buf.is_null() { 0 } else { done.entry.len };
-                let sum = sum_of(&self.buffers[done.context()][..length]);
-                seen.push(Self::line(&done, sum));
+            loop {
+                let some = self.receiver.read_some(1 + seen.len() % 3);
+                if some.is_empty() {
+                    break;
+                }
+                for done in some {
+                    let length = if done.entry.buf.is_null() { 0 } else { done.entry.len };
+                    let sum = sum_of(&self.buffers[done.context()][..length]);
+                    seen.push(Self::line(&done, sum));
+                }
             }
             for (sender, sent) in self.senders.iter().zip(&mut sent) {
                 while let Some(done) = sender.read() {

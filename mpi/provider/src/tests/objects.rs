@@ -9,7 +9,7 @@ use super::regions::register;
 use super::side::{Side, call, pair};
 use crate::bindings::*;
 use crate::objects;
-use crate::wire::Address;
+use crate::wire::{Address, EAGER_MAX};
 
 /// A structure of zeros: null, or "whatever there is".
 fn zeros<T>() -> T {
@@ -43,7 +43,7 @@ fn each_call_on_an_object_returns_what_it_says() {
         queues(&mut said, &a, &b, to_b);
         counters(&mut said, (&a, &b), (to_b, to_a));
         vectors(&mut said, &a, &b);
-        endpoints(&mut said, &a);
+        endpoints(&mut said, &a, &b);
         regions(&mut said, &a);
     }
     assert_eq!(said.0, include_str!("objects.txt"));
@@ -335,7 +335,7 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
 
 /// # Safety
 /// The side is alive.
-unsafe fn endpoints(said: &mut Said, a: &Side) {
+unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (domain, ep, none) = (a.domain, a.ep, null_mut());
@@ -390,6 +390,22 @@ unsafe fn endpoints(said: &mut Said, a: &Side) {
         call!(domain, ops, av_open, &raw mut attr, &mut vector, none);
         call!(domain, ops, cntr_open, null_mut(), &mut counter, none);
         said.say("bind of a vector", call!(fid, ops, bind, vector.cast(), 0));
+        let (names, mut row) = ([b.name(), a.name()].concat(), [0; 2]);
+        call!(vector, ops, insert, names.as_ptr().cast(), 2, row.as_mut_ptr(), 0, none);
+        let (text, long) = (b"too early".as_ptr().cast(), [0_u8; EAGER_MAX + 1]);
+        said.say("send before enable", call!(bare, tagged, send, text, 9, none, row[1], 1, none));
+        let long: *const c_void = long.as_ptr().cast();
+        for row in [row[0], 70] {
+            said.say("injected", call!(ep, tagged, inject, long, EAGER_MAX + 1, row, 1));
+        }
+        // Nobody listens there; on another machine without a port.
+        let [nobody, other] = [(); 2].map(|()| Address::fresh().expect("an address"));
+        let elsewhere = Address { host: other.host + 1, ..other };
+        for name in [nobody, elsewhere] {
+            let row = a.insert(&name.to_bytes());
+            said.say("send to nobody", a.send(b"x", row, 1, 2));
+            a.remove(row);
+        }
         said.say("enable without a queue", call!(fid, ops, control, FI_ENABLE, none));
         said.say("bind of a counter", call!(fid, ops, bind, counter.cast(), FI_SEND));
         said.say("enable", call!(fid, ops, control, FI_ENABLE, none));

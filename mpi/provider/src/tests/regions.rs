@@ -5,6 +5,7 @@ use std::ptr::null_mut;
 use super::rogue::totals;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
+use crate::wire::EAGER_MAX;
 
 /// Registers a buffer; gives the region and its key.
 pub(super) fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
@@ -65,6 +66,64 @@ fn writes_and_reads_move_the_bytes() {
             let done = a.wait(&[&b]);
             assert_eq!((done.err, done.entry.flags), (0, FI_RMA | FI_READ));
             assert!(back == bytes);
+        }
+        close(region);
+    }
+}
+
+/// Writes with data, injected ones, and lists of buffers, in both directions. Only data give the
+/// other side a completion.
+#[test]
+fn writes_carry_data_and_lists_are_put_together() {
+    for read_peers in [true, false] {
+        let (a, b, to_b, to_a) = pair(|options| options.read_peers = read_peers);
+        let mut memory = vec![0_u8; 60_000];
+        let start = memory.as_ptr() as u64;
+        let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE | FI_REMOTE_READ);
+        let (none, posted) = (null_mut(), (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, to_a));
+        for (seed, length) in [(1, 11), (2, EAGER_MAX), (3, EAGER_MAX + 1)] {
+            let (bytes, data) = (pattern(seed, length), 70 + seed as u64);
+            let from = bytes.as_ptr().cast();
+            // SAFETY: the buffer lives until the completion.
+            let begun = unsafe {
+                call!(a.ep, rma, writedata, from, length, none, data, to_b, start, key, 5 as *mut _)
+            };
+            assert_eq!((begun, a.wait(&[&b]).context()), (0, 5));
+            let done = b.wait(&[&a]);
+            assert_eq!((done.entry.flags, done.from), posted);
+            assert_eq!((done.entry.len, done.entry.data), (length, data));
+            // SAFETY: injected: the buffer is free at once.
+            let injected = |length| unsafe {
+                call!(a.ep, rma, injectdata, from, length, data + 1, to_b, start + 20_000, key)
+            };
+            if length > EAGER_MAX {
+                assert_eq!(injected(length), -(FI_EMSGSIZE as isize));
+            } else {
+                assert_eq!((injected(length), b.wait(&[&a]).entry.data), (0, data + 1));
+                assert!(a.read().is_none() && memory[20_000..][..length] == bytes);
+            }
+            assert!(memory[..length] == bytes, "{length} bytes");
+            let mut parts = [vec![0; length / 3], vec![0; length - length / 3]];
+            let iov = parts
+                .each_mut()
+                .map(|part| IoVec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
+            // SAFETY: the buffers live until the completion.
+            unsafe {
+                let list = iov.as_ptr();
+                assert_eq!(
+                    call!(a.ep, rma, readv, list, &mut none.cast(), 2, to_b, start, key, none),
+                    0
+                );
+                assert_eq!(a.wait(&[&b]).entry.flags, FI_RMA | FI_READ);
+                let to = start + 40_000;
+                assert_eq!(
+                    call!(a.ep, rma, writev, list, &mut none.cast(), 2, to_b, to, key, none),
+                    0
+                );
+            }
+            assert_eq!(a.wait(&[&b]).entry.flags, FI_RMA | FI_WRITE);
+            assert!(parts.concat() == bytes && memory[40_000..][..length] == bytes);
+            assert!(b.read().is_none(), "without data there is no completion");
         }
         close(region);
     }

@@ -168,6 +168,7 @@ fn silent_callers_keep_no_peer_out() {
     let to = address(&b);
     let _silent: Vec<_> = (0..300).map(|_| call_on(&to)).collect();
     (0..1_000).for_each(|_| b.progress());
+    assert_eq!(totals(&b).refused, 300 - 96, "those of one process have 96 places");
     still_works(&a, &b, a.insert(&b.name()));
 }
 
@@ -198,6 +199,7 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     let port = to.tcp.expect("a port");
     let silent: Vec<_> = (0..300).map(|_| TcpStream::connect(port).expect("a port")).collect();
     (0..1_000).for_each(|_| b.progress());
+    assert_eq!(totals(&b).refused, 300 - 96, "those of one machine have 96 places");
     still_works(&a, &b, a.insert(&b.name()));
 
     std::thread::sleep(Duration::from_millis(1_500));

@@ -186,13 +186,21 @@ impl Side {
 
     /// The next completion, if there is one.
     pub(super) fn read(&self) -> Option<Done> {
-        let mut entry = Completion::new(null_mut(), 0).entry;
-        let mut from = 0;
-        let buffer = std::ptr::from_mut(&mut entry).cast();
-        // SAFETY: room for one entry.
-        match unsafe { call!(self.queue, ops, readfrom, buffer, 1, &mut from) } {
-            1 => Some(Done { entry, from, err: 0, olen: 0 }),
-            got if got == -(FI_EAGAIN as isize) => None,
+        self.read_some(1).pop()
+    }
+
+    /// The next completions, at most so many, or the error that comes first.
+    pub(super) fn read_some(&self, most: usize) -> Vec<Done> {
+        let mut entries = vec![Completion::new(null_mut(), 0).entry; most];
+        let mut from = vec![0; most];
+        let buffer = entries.as_mut_ptr().cast();
+        // SAFETY: room for so many entries and sources.
+        match unsafe { call!(self.queue, ops, readfrom, buffer, most, from.as_mut_ptr()) } {
+            got @ 1.. => {
+                let all = entries.into_iter().zip(from).take(got as usize);
+                all.map(|(entry, from)| Done { entry, from, err: 0, olen: 0 }).collect()
+            }
+            got if got == -(FI_EAGAIN as isize) => Vec::new(),
             got => {
                 assert_eq!(got, -(FI_EAVAIL as isize));
                 // SAFETY: zero is a valid value of every field; room for one entry.
@@ -202,7 +210,7 @@ impl Side {
                     error
                 };
                 let CqErrEntry { entry, olen, err, .. } = error;
-                Some(Done { entry, from: FI_ADDR_UNSPEC, err, olen })
+                vec![Done { entry, from: FI_ADDR_UNSPEC, err, olen }]
             }
         }
     }
