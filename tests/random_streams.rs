@@ -28,44 +28,7 @@ fn bounded(random: &mut ChaCha8Rng, most: usize) -> usize {
     random.random_range(1..=most)
 }
 
-fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
-    use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
-    let selectors = || {
-        events.iter().filter_map(|event| match event {
-            Event::Post { selector, .. }
-            | Event::Probe { selector, .. }
-            | Event::Mprobe { selector, .. } => Some(*selector),
-            _ => None,
-        })
-    };
-    Hints {
-        no_any_source: random.random()
-            && selectors().all(|Selector { source, .. }| source != SourceSel::Any),
-        no_any_tag: random.random() && selectors().all(|Selector { tag, .. }| tag != TagSel::Any),
-        allow_overtaking: false,
-        offload: pick(random, &[Offload::IfItFits, Offload::IfItFits, Offload::Never]),
-    }
-}
-
-/// Removes the wildcards, so that the hints hold.
-fn tame(events: &mut [Event]) {
-    use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
-    for event in events {
-        if let Event::Post { selector, .. }
-        | Event::Probe { selector, .. }
-        | Event::Mprobe { selector, .. } = event
-        {
-            if selector.source == SourceSel::Any {
-                selector.source = Rank::default().into();
-            }
-            if selector.tag == TagSel::Any {
-                selector.tag = TagSel::Tag(Tag::default());
-            }
-        }
-    }
-}
-
-fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
+fn options(random: &mut ChaCha8Rng) -> EngineOptions {
     let widest = pick(random, &[8, 64, HANDLERS_MAX]);
     let handlers: usize = random.random_range(1..=widest);
     let depth = handlers.next_power_of_two();
@@ -106,7 +69,10 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         nic,
         // A few only: with threads most of the time goes into passing work between them.
         threads: random.random_bool(0.125),
-        hints: hints(events, random),
+        hints: Hints {
+            offload: pick(random, &[Offload::IfItFits, Offload::IfItFits, Offload::Never]),
+            ..Hints::default()
+        },
         sender_hashes: random.random(),
         ..EngineOptions::default()
     }
@@ -116,11 +82,8 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let profile = pick(&mut random, Profile::ALL);
     let length = pick(&mut random, &[20, 100, 400]);
-    let mut events: Vec<Event> = Generator::new(seed, length, profile).collect();
-    if random.random_bool(0.2) {
-        tame(&mut events);
-    }
-    let options = options(&events, &mut random);
+    let events: Vec<Event> = Generator::new(seed, length, profile).collect();
+    let options = options(&mut random);
     let entry = find("optimistic").expect("the engine's name");
     let mut nic = entry.build(&options).map_err(|error| format!("seed {seed}: {error}"))?;
     check_stream(nic.as_mut(), &events)

@@ -446,37 +446,6 @@ mod tests {
         }
     }
 
-    /// One call handles so many reports and no more, so that it returns.
-    #[test]
-    fn a_call_handles_so_many_reports() {
-        for log_order in [false, true] {
-            let mut config = EndpointConfig::default();
-            config.nic = NicConfig {
-                receives: 2048,
-                command_queue: 2048,
-                completion_queue: 2048,
-                completion_ring: 4096,
-                ..config.nic
-            };
-            config.nic.options.log_order = log_order;
-            let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-            let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
-            let mut peer = endpoint.sender(&comm, Default::default());
-            let posted = (0..1500)
-                .map(|_| endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new()));
-            let posted: Vec<_> = posted.map(|request| request.expect("posted")).collect();
-            while endpoint.progress() {}
-            (0..1500).for_each(|_| peer.try_send(Tag::default(), b"").expect("sent"));
-            while endpoint.runner.drive() {}
-            for ended in [EVENTS_MAX, 1500] {
-                assert!(endpoint.take_in(), "with log: {log_order}");
-                let has_ended = |request: &&_| endpoint.requests.has_ended(request);
-                assert_eq!(posted.iter().filter(has_ended).count(), ended, "{log_order}");
-            }
-            assert!(!endpoint.take_in(), "with log: {log_order}");
-        }
-    }
-
     /// Freeing a communicator frees its memory in the software fallback.
     #[test]
     fn software_gives_back_what_a_communicator_had() {

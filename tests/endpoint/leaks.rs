@@ -1,9 +1,9 @@
 //! Many rounds with tables that fit exactly. A leak would soon exhaust them, and the fallback to
 //! software would hide that, so its counters must stay 0.
 
-use dpa_model::{CommId, Envelope, Event, HostPort, Leader, Nic, NicConfig, Round};
+use dpa_model::NicConfig;
 use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig};
-use dpamatch::{Hints, Rank, Selector, SourceSel, TagSel};
+use dpamatch::{Hints, Rank, SourceSel, TagSel};
 
 use super::{open, tag, watchdog};
 
@@ -77,33 +77,6 @@ fn nothing_leaks() {
         assert_eq!((software.posts, software.arrivals), (0, 0), "{software:?}");
         assert_eq!(counts.boundary.unexpected_bytes_high, 2 * 60, "{counts:?}");
     }
-}
-
-fn only(host: &mut HostPort) -> Event {
-    let event = host.poll().expect("an event");
-    assert!(host.poll().is_none());
-    event
-}
-
-fn executed(leader: &mut Leader, host: &mut HostPort) -> Event {
-    assert_eq!(leader.round(1), Round::Worked);
-    only(host)
-}
-
-/// Messages forwarded before a communicator was created are older than its later receives.
-#[test]
-fn create_remembers_what_was_sent_on() {
-    let _dog = watchdog::on("an endpoint: create remembers what was sent on");
-    let Nic { mut leader, mut host, mut sender, .. } =
-        Nic::new(&NicConfig::default()).expect("a NIC can be built");
-    let (comm, any) = (CommId(3), Selector::new(SourceSel::Any, TagSel::Any));
-    sender.try_send(Envelope { comm, ..Envelope::default() }, b"early", 0).expect("room");
-    assert!(matches!(executed(&mut leader, &mut host), Event::ArrivalForwarded { .. }));
-    host.create(comm, 4, Hints::default(), 0).expect("room");
-    assert!(matches!(executed(&mut leader, &mut host), Event::Created { offloaded: true, .. }));
-    host.post(comm, any, vec![0; 8], 0).expect("room");
-    let event = executed(&mut leader, &mut host);
-    assert!(matches!(event, Event::PostForwarded { .. }), "the host has its message: {event:?}");
 }
 
 #[test]

@@ -4,14 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dpa_model::UnexpectedFull;
 use dpamatch::endpoint::{
-    BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
-    PostError, Received, RecvError, Status, Stopped,
+    BusyReason, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PostError, Received,
+    RecvError, Status, Stopped,
 };
 use dpamatch::engine::MsgId;
 use dpamatch::{NicConfig, Selector, SendError, SourceSel, TagSel};
 use dpamatch_vocabulary::Envelope;
 
-use super::{everywhere, logged, on_all_sizes, open, rank, small, tag, tiny, watchdog, world};
+use super::{logged, on_all_sizes, open, rank, small, tag, watchdog, world};
 
 #[test]
 fn sends_hand_their_buffer_back() {
@@ -34,39 +34,6 @@ fn sends_hand_their_buffer_back() {
         assert_eq!(endpoint.wait_send(exposed).expect("read"), [2; 65]);
         assert_eq!(synchronous.test(), Some(Ok(vec![3; 2])));
         assert_eq!(synchronous.test(), None, "handed out");
-    });
-}
-
-#[test]
-fn senders_wait_in_their_own_threads() {
-    let _dog = watchdog::on("an endpoint: senders wait in their own threads");
-    let nic = NicConfig { completion_queue: 32, regions: 3, bounce_buffers: 1, ..small() };
-    everywhere(nic, |endpoint| {
-        let world = world(endpoint);
-        std::thread::scope(|scope| {
-            for source in 0..3 {
-                let mut peer = endpoint.sender(&world, rank(source));
-                scope.spawn(move || {
-                    for number in 0..100u8 {
-                        peer.send(tag(0), &[number]).expect("sent");
-                        peer.send(tag(1), &[number; 30]).expect("sent");
-                        let request = peer.isend(tag(2), vec![number; 100]).expect("sent");
-                        assert_eq!(request.wait().expect("read"), [number; 100]);
-                        peer.issend(tag(3), vec![number; 3]).expect("sent").wait().expect("read");
-                    }
-                });
-            }
-            for number in 0..100u8 {
-                for (source, wanted) in
-                    (0..3).flat_map(|source| (0..4).map(move |wanted| (source, wanted)))
-                {
-                    let received = endpoint
-                        .recv(&world, rank(source), tag(wanted), vec![0; 100])
-                        .expect("received");
-                    assert!(received.bytes().iter().all(|&byte| byte == number));
-                }
-            }
-        });
     });
 }
 
@@ -94,18 +61,6 @@ fn a_communicator_whose_messages_find_no_room_is_not_freed() {
         assert_eq!(received.bytes(), text);
     }
     endpoint.free_comm(comm).expect("nothing is left");
-}
-
-#[test]
-fn a_nic_with_threads_works_while_its_host_does_not() {
-    let _dog = watchdog::on("an endpoint: a NIC with threads works by itself");
-    assert_eq!(Drive::threads(), Drive::Threads { pin_to: Vec::new() });
-    let (endpoint, comm) = open(small(), Drive::threads());
-    let monitor = endpoint.monitor();
-    endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
-    while monitor.counts().handlers.unexpected < 1 {
-        std::thread::yield_now();
-    }
 }
 
 #[test]
@@ -173,22 +128,6 @@ fn refused_pinning_is_only_reported() {
 }
 
 #[test]
-fn the_order_log_is_empty_unless_asked_for() {
-    let _dog = watchdog::on("an endpoint: the order log is empty unless asked for");
-    for nic in [small(), tiny()] {
-        let (mut endpoint, comm) = open(nic, Drive::Caller);
-        let mut peer = endpoint.sender(&comm, rank(0));
-        for _ in 0..10 {
-            endpoint.send(&mut peer, tag(0), b"").expect("sent");
-        }
-        endpoint.probe(&comm, rank(0), tag(0)).expect("there");
-        let mut log: Vec<LogEntry> = Vec::new();
-        endpoint.drain_order_log(&mut log);
-        assert!(log.is_empty());
-    }
-}
-
-#[test]
 fn errors_say_what_is_wrong() {
     let status = Status { source: rank(0), tag: tag(0), bytes: 3, arrival: 0 };
     let received = Received { buffer: vec![0; 3], status };
@@ -226,15 +165,6 @@ fn errors_say_what_is_wrong() {
     }
 }
 
-#[test]
-#[should_panic(expected = "belongs to another endpoint")]
-fn handles_of_another_endpoint_are_not_accepted() {
-    let new = || Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
-    let (mut one, mut two) = (new(), new());
-    let comm = world(&mut one);
-    let _ = two.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
-}
-
 /// A program may catch the panic for the wrong endpoint: its receive is unchanged.
 #[test]
 fn a_persistent_receive_outlives_a_wait_on_another_endpoint() {
@@ -250,27 +180,6 @@ fn a_persistent_receive_outlives_a_wait_on_another_endpoint() {
     own.send(&mut peer, tag(1), b"abc").expect("the NIC runs");
     assert_eq!(receive.wait(&mut own).map(|ended| ended.is_ok()), Some(true));
     assert_eq!(receive.buffer(), b"abc");
-}
-
-#[test]
-fn impossible_configurations_are_refused() {
-    let _dog = watchdog::on("an endpoint: impossible configurations are refused");
-    let nic = NicConfig { handlers: 257, ..NicConfig::default() };
-    let error =
-        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("257 handlers");
-    assert_eq!(error.to_string(), "handlers is 257, must be 1 to 256");
-}
-
-#[test]
-fn an_endpoint_may_move_between_threads() {
-    let _dog = watchdog::on("an endpoint: an endpoint may move between threads");
-    fn moves<T: Send + 'static>() {}
-    moves::<Endpoint>();
-    moves::<Communicator>();
-    moves::<dpamatch::endpoint::CommSender>();
-    moves::<dpamatch::endpoint::RecvRequest>();
-    moves::<dpamatch::endpoint::SendRequest>();
-    moves::<PersistentRecv>();
 }
 
 /// Every kind of entry, with the names of its receive and message. What was drained stays drained.

@@ -71,20 +71,6 @@ fn after_the_nics_end_sender_or_host_has_the_data_but_not_both() {
     }
 }
 
-#[test]
-fn a_message_that_the_host_gives_up_was_not_received() {
-    let _dog = watchdog::on("an endpoint: a message that the host gives up was not received");
-    let mut nic = nic();
-    let mut request = send(&mut nic, 4);
-    drop(forwarded(&mut nic));
-    assert_eq!(request.test(), Some(Err((SendError::NotReceived, vec![4; 100]))));
-    let mut request = send(&mut nic, 5);
-    let data = forwarded(&mut nic);
-    drop(nic.leader);
-    drop((nic.host, data));
-    assert_eq!(request.test(), stopped(5));
-}
-
 fn endpoint(nic: NicConfig) -> (Endpoint, Communicator) {
     let nic = NicConfig { eager_limit: 64, ..nic };
     open(nic, Drive::Caller)
@@ -122,23 +108,6 @@ fn a_send_never_waits_for_a_receive() {
     }
     let added = endpoint.counts().0.regions_added;
     assert!((2 * u64::from(EACH) - 4..2048).contains(&added), "{added}");
-}
-
-#[test]
-fn a_synchronous_send_fails_when_the_endpoint_goes_away_first() {
-    let _dog =
-        watchdog::on("an endpoint: a synchronous send fails when the endpoint goes away first");
-    // First on the NIC, then in software, because the NIC holds only one unexpected message.
-    let nic = NicConfig { unexpected: 1, unexpected_buffers: 1, ..NicConfig::default() };
-    let (mut endpoint, world) = endpoint(nic);
-    let mut peer = endpoint.sender(&world, rank(0));
-    let sent = [1, 2].map(|byte| peer.try_issend(tag(0), vec![byte; 65]).expect("sent"));
-    while endpoint.progress() {}
-    assert_eq!(endpoint.counts().1.arrivals, 1);
-    drop(endpoint);
-    for (byte, request) in (1..).zip(sent) {
-        assert_eq!(request.wait(), Err((SendError::Stopped, vec![byte; 65])));
-    }
 }
 
 /// The first poll sends the command, the second lets the NIC execute it.

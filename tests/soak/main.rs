@@ -19,7 +19,6 @@ mod watchdog;
 use std::time::Duration;
 
 use dpamatch::NicConfig;
-use dpamatch::endpoint::Drive;
 
 use run::{Settings, run};
 
@@ -76,16 +75,4 @@ fn a_soak_finds_nothing() {
     ] {
         assert!(count > 0, "never happened: {what}: {report:?}");
     }
-}
-
-#[test]
-fn time_ends_a_soak() {
-    let _dog = watchdog::on("a soak of 300 ms");
-    let settings = Settings {
-        time_max: Some(Duration::from_millis(300)),
-        drive: Drive::Caller,
-        ..Settings::default()
-    };
-    let report = run(&settings);
-    assert!(report.received < settings.messages, "{report:?}");
 }

@@ -85,24 +85,6 @@ fn hints_leave_wildcards_out() {
     }
 }
 
-#[test]
-fn back_pressure_in_free_running_order() {
-    let _dog = watchdog::on("an endpoint: back pressure in free running order");
-    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
-    let nic = NicConfig {
-        unexpected: 2,
-        unexpected_buffers: 1,
-        completion_queue: 64,
-        options,
-        ..roomy()
-    };
-    let report = run(&short(nic, 77));
-    let boundary = report.counts.boundary;
-    assert!(boundary.unexpected_full > 0, "{report:?}");
-    assert_eq!((boundary.fallback_unexpected, report.software.arrivals), (0, 0), "{report:?}");
-    assert!(report.counts.send_queue_full > 0, "the senders have to wait: {report:?}");
-}
-
 /// Room for few receives and messages.
 fn scarce(unexpected_full: UnexpectedFull) -> NicConfig {
     NicConfig {

@@ -1,14 +1,9 @@
 //! The handlers in virtual time against the oracle.
 
-use std::path::PathBuf;
-
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher};
 use dpamatch_predict::{FastPath, Profile, Removal, Setup, simulate};
-use dpamatch_tools::analyze::order::OrderChoice;
-use dpamatch_tools::analyze::{Run, UNKNOWN};
 use dpamatch_tools::sequence;
-use dpamatch_tools::trace::{self, OpenOptions};
 
 #[test]
 fn virtual_time_changes_no_match() {
@@ -47,42 +42,4 @@ fn virtual_time_changes_no_match() {
 
 fn card() -> Profile {
     Profile::read(Profile::text("bluefield3").expect("built in"), &[]).expect("a good profile")
-}
-
-fn recorded(name: &str) -> PathBuf {
-    let file = format!("{name}.dumpi.tar.xz");
-    [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", name, &file].iter().collect()
-}
-
-/// In the order that the recorded pairs ask for, the handlers in virtual time give these pairs.
-#[test]
-fn recorded_programs_match_as_recorded() {
-    for (name, handlers) in
-        [("edge-4-openmpi", 3), ("edge-4-mpich", 32), ("minife-16", 8), ("lulesh-27", 100)]
-    {
-        let source = trace::open(&recorded(name), &OpenOptions::default()).expect("a trace");
-        let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
-        let card = card();
-        let mut setup =
-            Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
-        for interleaving in [OrderChoice::PostsFirst, OrderChoice::Random { seed: 5 }] {
-            for (view, order) in run.views().zip(run.guided(interleaving)) {
-                let oracle =
-                    view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
-                let stream = sequence(view.events(&order));
-                let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
-                let mut receives = vec![UNKNOWN; view.inbound.len()];
-                for &(receive, message) in &parts[0].matches {
-                    receives[message as usize] = receive as u32;
-                }
-                let rank = view.program.rank;
-                assert_eq!(receives, oracle, "{name}, rank {rank}, {interleaving:?}");
-                assert!(
-                    view.compare(&receives).is_exact(),
-                    "{name}, rank {rank}, {interleaving:?}"
-                );
-            }
-            setup.removal = Removal::Lazy;
-        }
-    }
 }

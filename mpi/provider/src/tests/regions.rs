@@ -48,40 +48,17 @@ fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, address: u64, 
     assert_eq!(got, 0);
 }
 
-#[test]
-fn writes_and_reads_move_the_bytes() {
-    for read_peers in [true, false] {
-        let (a, b, to_b, _) = pair(|options| options.read_peers = read_peers);
-        let mut memory = vec![0_u8; 200_000];
-        let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE | FI_REMOTE_READ);
-        for (seed, length) in [(1, 0), (2, 10), (3, 5_000), (4, 150_000)] {
-            let mut bytes = pattern(seed, length);
-            let address = memory[8..].as_ptr() as u64;
-            transfer(&a, true, &mut bytes, to_b, address, key);
-            let done = a.wait(&[&b]);
-            assert_eq!((done.err, done.entry.flags), (0, FI_RMA | FI_WRITE));
-            assert!(memory[8..][..length] == bytes);
-            let mut back = vec![0; length];
-            transfer(&a, false, &mut back, to_b, address, key);
-            let done = a.wait(&[&b]);
-            assert_eq!((done.err, done.entry.flags), (0, FI_RMA | FI_READ));
-            assert!(back == bytes);
-        }
-        close(region);
-    }
-}
-
 /// Writes with data, injected ones, and lists of buffers, in both directions. Only data give the
 /// other side a completion.
 #[test]
 fn writes_carry_data_and_lists_are_put_together() {
     for read_peers in [true, false] {
         let (a, b, to_b, to_a) = pair(|options| options.read_peers = read_peers);
-        let mut memory = vec![0_u8; 60_000];
+        let mut memory = vec![0_u8; 500_000];
         let start = memory.as_ptr() as u64;
         let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE | FI_REMOTE_READ);
         let (none, posted) = (null_mut(), (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, to_a));
-        for (seed, length) in [(1, 11), (2, EAGER_MAX), (3, EAGER_MAX + 1)] {
+        for (seed, length) in [(0, 0), (1, 11), (2, EAGER_MAX), (3, EAGER_MAX + 1), (4, 150_000)] {
             let (bytes, data) = (pattern(seed, length), 70 + seed as u64);
             let from = bytes.as_ptr().cast();
             // SAFETY: the buffer lives until the completion.
@@ -94,15 +71,18 @@ fn writes_carry_data_and_lists_are_put_together() {
             assert_eq!((done.entry.len, done.entry.data), (length, data));
             // SAFETY: injected: the buffer is free at once.
             let injected = |length| unsafe {
-                call!(a.ep, rma, injectdata, from, length, data + 1, to_b, start + 20_000, key)
+                call!(a.ep, rma, injectdata, from, length, data + 1, to_b, start + 160_000, key)
             };
             if length > EAGER_MAX {
                 assert_eq!(injected(length), -(FI_EMSGSIZE as isize));
             } else {
                 assert_eq!((injected(length), b.wait(&[&a]).entry.data), (0, data + 1));
-                assert!(a.read().is_none() && memory[20_000..][..length] == bytes);
+                assert!(a.read().is_none() && memory[160_000..][..length] == bytes);
             }
             assert!(memory[..length] == bytes, "{length} bytes");
+            let mut back = vec![0; length];
+            transfer(&a, false, &mut back, to_b, start, key);
+            assert_eq!((a.wait(&[&b]).entry.flags, back == bytes), (FI_RMA | FI_READ, true));
             let mut parts = [vec![0; length / 3], vec![0; length - length / 3]];
             let iov = parts
                 .each_mut()
@@ -115,14 +95,14 @@ fn writes_carry_data_and_lists_are_put_together() {
                     0
                 );
                 assert_eq!(a.wait(&[&b]).entry.flags, FI_RMA | FI_READ);
-                let to = start + 40_000;
+                let to = start + 320_000;
                 assert_eq!(
                     call!(a.ep, rma, writev, list, &mut none.cast(), 2, to_b, to, key, none),
                     0
                 );
             }
             assert_eq!(a.wait(&[&b]).entry.flags, FI_RMA | FI_WRITE);
-            assert!(parts.concat() == bytes && memory[40_000..][..length] == bytes);
+            assert!(parts.concat() == bytes && memory[320_000..][..length] == bytes);
             assert!(b.read().is_none(), "without data there is no completion");
         }
         close(region);
