@@ -77,3 +77,18 @@ fn a_message_that_needs_a_buffer_waits_for_one() {
     let counts = nic.leader.monitor().counts().boundary;
     assert_eq!((counts.fallback_unexpected, counts.arrivals_forwarded), (0, 0));
 }
+
+/// Messages forwarded before a communicator was created are older than its later receives.
+#[test]
+fn create_remembers_what_was_sent_on() {
+    let mut nic = Nic::new(&NicConfig::default()).expect("a NIC can be built");
+    nic.sender.try_send(envelope(WORLD, 0), b"early", 0).expect("room for a message");
+    nic.leader.round(1);
+    nic.host.create(WORLD, 64, Hints::default(), 0).expect("room for a command");
+    post(&mut nic, 0);
+    nic.leader.round(1);
+    let [arrival, created, posted] = [(); 3].map(|()| nic.host.poll().expect("an event"));
+    assert!(matches!(arrival, Event::ArrivalForwarded { .. }));
+    assert!(matches!(created, Event::Created { offloaded: true, .. }));
+    assert!(matches!(posted, Event::PostForwarded { .. }), "the host has its message: {posted:?}");
+}

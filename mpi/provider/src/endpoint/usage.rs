@@ -527,8 +527,8 @@ mod tests {
         for bits in 0..66 {
             let carried = Carried { bits, envelope: Envelope::default() };
             usage.took(&asked, &carried, PeerId(3), false);
-            let kept: Vec<_> = usage.taken.iter().map(|taken| taken.bits).collect();
-            assert!(kept.into_iter().eq((bits + 1).saturating_sub(64)..=bits), "after {bits}");
+            let kept = usage.taken.iter().map(|taken| taken.bits);
+            assert!(kept.eq((bits + 1).saturating_sub(64)..=bits), "after {bits}");
         }
     }
 
