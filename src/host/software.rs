@@ -495,8 +495,8 @@ mod tests {
         assert_eq!(software.side(comm).away, None);
     }
 
-    /// Each refused offer doubles the wait for the next one, up to 1024 events; a fallback that ends
-    /// takes the wait with it.
+    /// Each refused offer doubles the wait for the next one, up to 1024 events. The next fallback
+    /// begins without a wait.
     #[test]
     fn offers_grow_rarer() {
         let config = NicConfig { receives: 1, command_queue: 4096, ..NicConfig::default() };
