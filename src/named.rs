@@ -23,6 +23,7 @@ pub const NAMES: &[&str] = &[
     "early-check",
     "removal",
     "domains",
+    "barrier",
     "hashes",
 ];
 
@@ -79,6 +80,7 @@ impl EngineOptions {
             }
             "removal" => nic.options.removal = choice(value)?,
             "domains" => nic.options.domains = choice(value)?,
+            "barrier" => nic.options.barrier = choice(value)?,
             "hashes" => self.set_hashing(choice(value)?),
             _ => return Err(SetError::Unknown),
         }
@@ -121,6 +123,7 @@ mod tests {
         ("early-check", "on", "early_check: true,"),
         ("removal", "eager", "removal: Eager,"),
         ("domains", "paper", "domains: Paper,"),
+        ("barrier", "bitmap", "barrier: Bitmap,"),
         ("hashes", "absent", "sender_hashes: false,"),
     ];
 

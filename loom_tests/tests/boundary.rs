@@ -42,32 +42,59 @@ fn send(sender: std::mem::ManuallyDrop<dpa_model::Sender>, sources: &'static [u3
     })
 }
 
-#[test]
-fn a_post_meets_an_arrival() {
-    let expected = ["posts_late", "clean"];
-    model("boundary/post against arrival", 3, Some(3), &expected, &[], |rotation, paths| {
-        let parts = build(config(4));
+/// Posts of tag 7 for these sources race to the boundary against messages from these.
+fn meet(
+    name: &str,
+    bound: usize,
+    (expected, never): (&[&'static str], &[&'static str]),
+    config: NicConfig,
+    sources: &'static [Option<u32>],
+    messages: &'static [u32],
+) {
+    model(name, 3, Some(bound), expected, never, move |rotation, paths| {
+        let parts = build(config);
         let roles = vec![
-            lead_until(parts.leader, 1, 1, 1),
-            post(parts.host, &[Some(0)], false),
-            send(parts.sender, &[0]),
+            lead_until(parts.leader, 1, sources.len() as u64, messages.len() as u64),
+            post(parts.host, sources, false),
+            send(parts.sender, messages),
         ];
-        assert_eq!(run(roles, rotation).replay(paths), (0, 0), "the lost message");
+        let kept = run(roles, rotation).replay(paths);
+        assert_eq!(kept, (sources.len() - messages.len(), 0), "receives and messages left");
     });
 }
 
 #[test]
+fn a_post_meets_an_arrival() {
+    let paths: (&[_], &[_]) = (&["posts_late", "clean"], &[]);
+    meet("boundary/post against arrival", 3, paths, config(4), &[Some(0)], &[0]);
+}
+
+#[test]
 fn two_posts_meet_two_arrivals() {
-    let expected = ["posts_late", "clean", "arrivals_stored"];
-    model("boundary/posts against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
-        let parts = build(config(4));
-        let roles = vec![
-            lead_until(parts.leader, 1, 2, 2),
-            post(parts.host, &[None, Some(0)], false),
-            send(parts.sender, &[1, 0]),
-        ];
-        run(roles, rotation).replay(paths);
-    });
+    let paths: (&[_], &[_]) = (&["posts_late", "clean", "arrivals_stored"], &[]);
+    meet("boundary/posts against arrivals", 2, paths, config(4), &[None, Some(0)], &[1, 0]);
+}
+
+#[test]
+fn fallback_keeps_the_order() {
+    // One descriptor: the second post goes to the host, and so do later posts and the messages that
+    // they would match (S20).
+    let paths: (&[_], &[_]) =
+        (&["fallback_receives", "posts_forwarded", "arrivals_forwarded", "clean"], &[]);
+    meet("boundary/fallback", 2, paths, config(1), &[Some(0), Some(1), Some(0)], &[0, 0]);
+}
+
+#[test]
+fn a_full_store_pushes_back() {
+    // Room for one unexpected message and a queue of two, for three messages: senders wait, and no
+    // message is lost (S21).
+    let paths: (&[_], &[_]) = (
+        &["unexpected_full", "send_queue_full", "posts_late", "clean"],
+        &["fallback_unexpected", "arrivals_forwarded"],
+    );
+    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+    let config = NicConfig { unexpected: 1, completion_queue: 2, options, ..config(3) };
+    meet("boundary/back-pressure", 2, paths, config, &[Some(0); 3], &[0; 3]);
 }
 
 #[test]
@@ -129,22 +156,6 @@ fn a_receive_is_waited_for_at_the_ring() {
         let roles =
             vec![lead_until(parts.leader, 1, 1, 1), post_and_wait, send(parts.sender, &[0])];
         assert_eq!(run(roles, rotation).replay(paths), (0, 0));
-    });
-}
-
-#[test]
-fn fallback_keeps_the_order() {
-    // One descriptor: the second post goes to the host, and so do later posts and the messages that
-    // they would match (S20).
-    let expected = ["fallback_receives", "posts_forwarded", "arrivals_forwarded", "clean"];
-    model("boundary/fallback", 3, Some(2), &expected, &[], |rotation, paths| {
-        let parts = build(config(1));
-        let roles = vec![
-            lead_until(parts.leader, 1, 3, 2),
-            post(parts.host, &[Some(0), Some(1), Some(0)], false),
-            send(parts.sender, &[0, 0]),
-        ];
-        run(roles, rotation).replay(paths);
     });
 }
 
@@ -270,25 +281,6 @@ fn probes_meet_arrivals() {
             }
         }
         ends.replay(paths);
-    });
-}
-
-#[test]
-fn a_full_store_pushes_back() {
-    // Room for one unexpected message and a queue of two, for three messages: senders wait, and no
-    // message is lost (S21).
-    let expected = ["unexpected_full", "send_queue_full", "posts_late", "clean"];
-    let never = ["fallback_unexpected", "arrivals_forwarded"];
-    model("boundary/back-pressure", 3, Some(2), &expected, &never, |rotation, paths| {
-        let options =
-            Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
-        let parts = build(NicConfig { unexpected: 1, completion_queue: 2, options, ..config(3) });
-        let roles = vec![
-            lead_until(parts.leader, 1, 3, 3),
-            post(parts.host, &[Some(0), Some(0), Some(0)], false),
-            send(parts.sender, &[0, 0, 0]),
-        ];
-        assert_eq!(run(roles, rotation).replay(paths), (0, 0), "a message was lost");
     });
 }
 

@@ -85,22 +85,6 @@ fn completion_queue_goes_round() {
     goes_round("queues/completion queue, wrap-around", 4, alone(2), LENGTH);
 }
 
-#[test]
-fn two_senders_share_the_queue() {
-    model("queues/two senders", 3, Some(2), &["send_queue_full"], &[], |rotation, paths| {
-        let mut parts = build(alone(2));
-        let setup = post_first(&mut parts, 4);
-        let second = ManuallyDrop::new((*parts.sender).clone());
-        let roles = vec![
-            lead(parts.leader, 1, |counts| counts.handlers.messages == 4),
-            send(parts.sender, 0, 2, LENGTH),
-            send(second, 1, 2, LENGTH),
-        ];
-        let ends = finish(run(roles, rotation), parts.host, setup, paths);
-        in_order(&ends.events, 2, 2);
-    });
-}
-
 /// This many queues; further senders share the last.
 fn several(completion_queues: usize) -> NicConfig {
     NicConfig { completion_queues, ..alone(2) }
@@ -160,11 +144,9 @@ fn the_host_sees_how_far_the_nic_is() {
     });
 }
 
-#[test]
-fn each_sender_has_a_queue() {
-    let expected = ["the first sender's first", "the second sender's first"];
-    model("queues/a queue for each", 3, Some(2), &expected, &[], move |rotation, paths| {
-        let mut parts = build(several(2));
+fn two_senders(name: &str, config: NicConfig, expected: &[&'static str]) {
+    model(name, 3, Some(2), expected, &[], move |rotation, paths| {
+        let mut parts = build(config);
         let setup = post_first(&mut parts, 4);
         let second = ManuallyDrop::new((*parts.sender).clone());
         let roles = vec![
@@ -180,8 +162,20 @@ fn each_sender_has_a_queue() {
         });
         let first = first.expect("four messages");
         assert_eq!(first.arrival, 0, "arrival numbers count the messages of all queues");
-        paths.note(expected[first.envelope.source.get() as usize]);
+        paths.note(FIRST[first.envelope.source.get() as usize]);
     });
+}
+
+const FIRST: [&str; 2] = ["the first sender's first", "the second sender's first"];
+
+#[test]
+fn two_senders_share_the_queue() {
+    two_senders("queues/two senders", alone(2), &["send_queue_full", FIRST[0], FIRST[1]]);
+}
+
+#[test]
+fn each_sender_has_a_queue() {
+    two_senders("queues/a queue for each", several(2), &FIRST);
 }
 
 /// Sends a message from a new clone of an idle sender.

@@ -129,9 +129,7 @@ fn host_and_sender_race_for_the_data_after_the_nics_end() {
         let mut parts = build(tiny(1, 1, Options::default()));
         let (data, request) = forwarded(&mut parts);
         let leader = parts.leader;
-        let end = act(move || {
-            drop(ManuallyDrop::into_inner(leader));
-        });
+        let end = act(move || drop(ManuallyDrop::into_inner(leader)));
         let results = Arc::new(Mutex::new((None, None)));
         let (host, sender) = (Arc::clone(&results), Arc::clone(&results));
         let read = act(move || {
@@ -165,9 +163,7 @@ fn the_reader_frees_what_the_sender_abandons() {
                     assert!(read(data), "the sender left it to the reader");
                 }
             });
-            let abandon = act(move || {
-                drop(request);
-            });
+            let abandon = act(move || drop(request));
             run(vec![reader, abandon], rotation);
             // The only region must be free again.
             drop(forwarded(&mut parts));
@@ -202,9 +198,7 @@ fn taken_messages_are_dropped_while_the_host_polls() {
         });
         let mut roles = vec![poll];
         for message in taken {
-            roles.push(act(move || {
-                drop(message);
-            }));
+            roles.push(act(move || drop(message)));
         }
         let mut ends = run(roles, rotation);
         let (leader, host) = (&mut parts.leader, ends.host.as_mut().expect("the role ended"));
@@ -359,7 +353,7 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
             while read_one(&mut host) {}
         });
         let two = act(move || {
-            drop(other.try_send_rendezvous(envelope(SOFTWARE, 4, 7), payload(4, LENGTH), 0));
+            drop(other.try_send_rendezvous(envelope(SOFTWARE, 4, 7), payload(4, LENGTH), 0))
         });
         run(vec![one, two], rotation);
         if *all.lock().expect("no panic") {

@@ -109,9 +109,9 @@ pub(crate) unsafe fn with<R>(
 /// `options`: names and values of the command line's options for the NIC, `"handlers=8 workers=2"`,
 /// separated by spaces or commas; null or empty for the defaults. The names are handlers, workers,
 /// slice-min, receives, bins, communicators, unexpected, unexpected-buffers, bounce-buffers,
-/// eager-limit, fast-path, early-check, removal, domains, hashes. With workers=0, the default, the
-/// NIC runs only inside the calls with this endpoint; otherwise it has that many threads of its
-/// own.
+/// eager-limit, fast-path, early-check, removal, domains, barrier, hashes. With workers=0, the
+/// default, the NIC runs only inside the calls with this endpoint; otherwise it has that many
+/// threads of its own.
 ///
 /// Errors: ARGUMENT, OPTION, SYSTEM.
 ///

@@ -41,14 +41,6 @@ impl World {
         Self { endpoint, comm, _dog: watchdog::on("a call of the C interface to return") }
     }
 
-    fn with_options(options: &CStr) -> Self {
-        Self::open(options, 0)
-    }
-
-    fn with_hints(hints: u32) -> Self {
-        Self::open(c"", hints)
-    }
-
     fn new() -> Self {
         Self::open(c"", 0)
     }
@@ -168,7 +160,7 @@ fn what_is_given_up_ends_as_it_says() {
 #[test]
 fn each_hint_sets_its_own_field() {
     for hints in 0..16 {
-        let world = World::with_hints(hints);
+        let world = World::open(c"", hints);
         // SAFETY: both are alive.
         let made = unsafe { crate::communicator::of(world.comm, world.endpoint) };
         let has = |bit| hints / bit % 2 == 1;
@@ -276,9 +268,9 @@ fn counters_are_exact() {
 /// What each call says of arguments that it refuses: its name, its code and its message.
 #[test]
 fn refusals_say_what_is_wrong() {
-    let (mut world, other) = (World::with_options(c"eager-limit=8"), World::new());
+    let (mut world, other) = (World::open(c"eager-limit=8", 0), World::new());
     let (endpoint, comm, strange) = (world.endpoint, world.comm, other.endpoint);
-    let closed = World::with_hints(3);
+    let closed = World::open(c"", 3);
     let sender = world.sender(1);
     let (mut byte, mut value, mut done, most) = ([0_u8; 1], 0, true, i64::from(i32::MAX));
     let bytes: *mut c_void = byte.as_mut_ptr().cast();
@@ -368,7 +360,7 @@ fn refusals_say_what_is_wrong() {
     say!("any source": dpamatch_post(closed.endpoint, closed.comm, -1, 0, bytes, 1, place));
     say!("any tag": dpamatch_post(closed.endpoint, closed.comm, 0, -1, bytes, 1, place));
     for hints in [0, 1, 2, 4, 8, 15] {
-        let other = World::with_hints(hints);
+        let other = World::open(c"", hints);
         let _ = writeln!(said, "hints {hints}");
         for (source, tag) in [(-1, 0), (0, -1)] {
             say!("a wildcard": dpamatch_post(other.endpoint, other.comm, source, tag, bytes, 1, place));

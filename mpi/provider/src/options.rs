@@ -93,24 +93,13 @@ const OWN: &[&str] = &[
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {
-    OWN.iter().copied().chain(MATCHING.iter().map(|&(name, _)| name))
+    OWN.iter().copied().chain(MATCHING.split(' '))
 }
 
-/// The matching options: variables without `DPAMATCH_`, and the command line's names for them.
-const MATCHING: &[(&str, &str)] = &[
-    ("HANDLERS", "handlers"),
-    ("WORKERS", "workers"),
-    ("SLICE_MIN", "slice-min"),
-    ("RECEIVES", "receives"),
-    ("COMMUNICATORS", "communicators"),
-    ("UNEXPECTED", "unexpected"),
-    ("BINS", "bins"),
-    ("FAST_PATH", "fast-path"),
-    ("EARLY_CHECK", "early-check"),
-    ("REMOVAL", "removal"),
-    ("DOMAINS", "domains"),
-    ("HASHES", "hashes"),
-];
+/// The matching options: variables without `DPAMATCH_`. The command line's names for them are in
+/// lower case, with hyphens.
+const MATCHING: &str = "HANDLERS WORKERS SLICE_MIN RECEIVES COMMUNICATORS UNEXPECTED BINS \
+    FAST_PATH EARLY_CHECK REMOVAL DOMAINS BARRIER HASHES";
 
 impl ProviderOptions {
     /// Reads the environment.
@@ -138,9 +127,10 @@ impl ProviderOptions {
     fn read(look: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut source = Source { look, bad: None };
         let mut matching = EngineOptions { threads: false, ..EngineOptions::default() };
-        for &(name, option) in MATCHING {
+        for name in MATCHING.split(' ') {
+            let option = name.to_lowercase().replace('_', "-");
             source.parsed(name, (), |value| {
-                matching.set(option, value).map_err(|error| match error {
+                matching.set(&option, value).map_err(|error| match error {
                     SetError::Value { expected } => expected,
                     _ => "nothing".to_owned(),
                 })
@@ -224,7 +214,7 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
 /// see its effect.
 fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
-    let shaping = MATCHING.iter().map(|&(name, _)| name).filter(|name| !tables.contains(name));
+    let shaping = MATCHING.split(' ').filter(|name| !tables.contains(name));
     shaping.map(|name| format!("DPAMATCH_{name}")).any(|name| look(&name).is_some())
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, ValueEnum};
-use dpa_model::{Domains, FastPath, Hints, NicConfig, Options, Removal};
+use dpa_model::{Barrier, Domains, FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch::engine::BinCount;
 use dpamatch::named::NAMES;
 use dpamatch::registry::{EngineOptions, Hashing};
@@ -134,6 +134,9 @@ pub(super) struct NicArgs {
     /// Which messages of a shared block wait for each other
     #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = default::<Domains>(), hide = true)]
     domains: Domains,
+    /// How a worker that shares a block says that it has booked; without effect on keyed domains
+    #[arg(long, value_parser = choice::<Barrier>(), value_name = "HOW", default_value = default::<Barrier>(), hide = true)]
+    barrier: Barrier,
     /// Side that computes the hashes of a message
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>(), hide = true)]
     hashes: Hashing,
@@ -189,6 +192,7 @@ impl NicArgs {
                 early_check: self.early_check,
                 removal: self.removal,
                 domains: self.domains,
+                barrier: self.barrier,
                 ..Options::default()
             },
             ..self.size.config(bins)
@@ -237,6 +241,7 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("early_check", nic.options.early_check.into()),
         ("removal", format!("{:?}", nic.options.removal).into()),
         ("domains", format!("{:?}", nic.options.domains).into()),
+        ("barrier", format!("{:?}", nic.options.barrier).into()),
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),

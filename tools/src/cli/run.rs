@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Parser;
 use dpamatch_tools::analyze::{self, Report};
 use dpamatch_tools::counted;
-use dpamatch_tools::statistics::{self, StatisticsError};
+use dpamatch_tools::statistics::{self, Live, StatisticsError};
 use dpamatch_tools::table::Table;
 use serde_json::json;
 use tempfile::TempDir;
@@ -40,8 +40,11 @@ pub(super) struct Args {
     /// End the program after this time, and show what it waits for
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
+    /// Show again and again what each rank does, with a pause of this time; in place on a terminal
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    watch: Option<u64>,
     /// Only show what a running program waits for: the folder of its --out, or its statistics
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "out", "log", "limit"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "out", "log", "limit", "watch"])]
     attach: Option<PathBuf>,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
@@ -110,7 +113,11 @@ impl Args {
         #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGQUIT, Arc::clone(&asked))?;
         let mut last = Vec::new();
+        let mut watched = self.watch.map(|every| Watched::new(Duration::from_secs(every)));
         let mut look = |late: bool| {
+            if let Some(watched) = &mut watched {
+                watched.look(stats, self.wide);
+            }
             if asked.swap(false, Ordering::Relaxed) || late {
                 match waits::ask(stats) {
                     Ok(tables) => {
@@ -129,6 +136,32 @@ impl Args {
             guard::guarded(&mut command, limit, wanted, &mut look).with_context(|| program.clone())
         })?;
         Ok((status, last))
+    }
+}
+
+/// What `--watch` shows again and again.
+struct Watched {
+    every: Duration,
+    last: Instant,
+    live: Live,
+}
+
+impl Watched {
+    fn new(every: Duration) -> Self {
+        Self { every, last: Instant::now(), live: Live::default() }
+    }
+
+    fn look(&mut self, stats: &Path, wide: Wide) {
+        if self.last.elapsed() < self.every {
+            return;
+        }
+        // A file that is being written is read at the next look.
+        if let Ok(answers) = waits::answers(stats, self.every / 2) {
+            let table = self.live.table(&answers, self.last.elapsed().as_secs_f64());
+            let home = if std::io::stderr().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
+            eprintln!("{home}{}", waits::told(&[table], wide).trim());
+        }
+        self.last = Instant::now();
     }
 }
 

@@ -20,12 +20,17 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Asks every process whose statistics are in this folder, and joins the answers.
 pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
+    Ok(statistics::waits(&answers(stats, PATIENCE)?))
+}
+
+/// The statistics of all processes, asked now.
+pub(super) fn answers(stats: &Path, patience: Duration) -> anyhow::Result<Vec<(Endpoint, State)>> {
     let path = stats.join("ask");
     let name = || path.display().to_string();
     let mut file = File::options().append(true).create(true).open(&path).with_context(name)?;
     file.write_all(b"?").with_context(name)?;
     let asked = file.metadata().with_context(name)?.len();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + patience;
     loop {
         let state = |endpoint: Endpoint| {
             let state = match () {
@@ -39,7 +44,7 @@ pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
         let states: Vec<_> = statistics::read(stats)?.into_iter().map(state).collect();
         let missing = states.iter().any(|(_, state)| *state == State::Silent);
         if !missing || Instant::now() >= end {
-            return Ok(statistics::waits(&states));
+            return Ok(states);
         }
         thread::sleep(LOOK);
     }

@@ -2,6 +2,7 @@
 //!
 //! The libfabric provider writes one JSON object per endpoint when `DPAMATCH_STATS` names a folder.
 
+mod live;
 mod tables;
 mod waits;
 
@@ -12,6 +13,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use live::Live;
 pub use tables::tables;
 pub use waits::{Entry, State, Waiting, waits};
 
@@ -68,7 +70,7 @@ pub struct Depth {
     pub messages: Vec<u64>,
 }
 
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Name of its file: rank and part of the identity.
     #[serde(skip_deserializing)]

@@ -361,11 +361,14 @@ impl<'a> Joined<'a> {
                 format!("{} of {} processes wait for a message", all.len(), self.processes.len())
             }
         };
-        for (count, what) in
-            [(answered - waiting.len(), "wait for none"), (closed, "have finished")]
-        {
-            if count > 0 {
-                found += &format!("; {count} {what}");
+        for (count, one, more) in [
+            (answered - waiting.len(), "waits for none", "wait for none"),
+            (closed, "has finished", "have finished"),
+        ] {
+            match count {
+                0 => {}
+                1 => found += &format!("; 1 {one}"),
+                _ => found += &format!("; {count} {more}"),
             }
         }
         (answered > 0).then_some(found)

@@ -62,7 +62,9 @@ fn what_waits_is_shown() {
     let folder = TempDir::new().expect("a folder");
     let out = folder.path().to_str().expect("text");
     let mut command = Command::new(DPAMATCH);
-    command.args("run --provider tests/run --limit 8 --format json --out".split(' ')).arg(out);
+    command
+        .args("run --provider tests/run --watch 1 --limit 8 --format json --out".split(' '))
+        .arg(out);
     command.args(["--", "tests/run/program.sh", "hang"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -86,6 +88,12 @@ fn what_waits_is_shown() {
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(124), "{errors}");
     assert_eq!(errors.matches(silent).count(), 2, "after the key and at the limit: {errors}");
+    // Rank 0 answers at each look, and has got nothing since the last one.
+    let looks: Vec<Vec<&str>> =
+        errors.lines().map(|line| line.split_whitespace().collect()).collect();
+    for row in ["0 runs 59 0 0 1 1 0", "1 no progress 54 - - - - -"] {
+        assert!(looks.iter().any(|look| look.join(" ") == row), "no {row}: {errors}");
+    }
     assert!(errors.contains("none of 2 endpoints reached MPI_Finalize"), "{errors}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!(rows(&document, "waits").len(), 1);

@@ -118,7 +118,7 @@ pub(crate) const STEPS: &[Step] = &[
         for_either_row: true,
         // Selected through the workspace: for the package alone, dependencies have fewer features
         // and would be rebuilt.
-        args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench nic --bench trace -- --test",
+        args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench nic -- --test",
         judge: |finished| counts::benches(&finished.stdout),
         ..PLAIN
     },

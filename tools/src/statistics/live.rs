@@ -1,0 +1,95 @@
+//! What the processes of a running program do now, with rates since the last look.
+
+use std::collections::HashMap;
+
+use super::{Endpoint, State, Use};
+use crate::table::{Cell, Table};
+
+/// Messages and bytes of each endpoint at the last look.
+#[derive(Debug, Default)]
+pub struct Live {
+    before: HashMap<String, (u64, u64)>,
+}
+
+impl Live {
+    /// One row per endpoint, `seconds` after the last look. Only an answer has rates and queues.
+    pub fn table(&mut self, endpoints: &[(Endpoint, State)], seconds: f64) -> Table {
+        let rows: Vec<_> = endpoints
+            .iter()
+            .map(|(endpoint, state)| {
+                let mut sum = Use::default();
+                endpoint.kinds.values().for_each(|used| sum.add(used));
+                let before = self.before.insert(endpoint.name.clone(), (sum.messages, sum.bytes));
+                let rates = before.filter(|_| *state == State::Answered).map(|before| {
+                    let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+                    (rate(sum.messages, before.0), rate(sum.bytes, before.1))
+                });
+                (endpoint, state, sum, rates)
+            })
+            .collect();
+        let table = Table::of("live", "", rows).columns(&[
+            ("rank", |(it, ..)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
+            ("state", |(_, state, ..)| state.words().into()),
+            ("messages", |(.., sum, _)| sum.messages.into()),
+            ("messages/s", |(.., rates)| rates.map(|(messages, _)| messages.round()).into()),
+            ("MB/s", |(.., rates)| rates.map(|(_, bytes)| bytes / 1e6).into()),
+            ("posted", |(it, state, ..)| state.now(it.waiting.receives)),
+            ("unexpected", |(it, state, ..)| state.now(it.waiting.messages)),
+            ("sends", |(it, state, ..)| state.now(it.waiting.sends)),
+        ]);
+        table.keyed(1)
+    }
+}
+
+impl State {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Answered => "runs",
+            Self::Silent => "no progress",
+            Self::Closed => "finished",
+            Self::Gone => "gone",
+        }
+    }
+
+    /// Only an answer is of now.
+    fn now(self, value: u64) -> Cell {
+        if self == Self::Answered { value.into() } else { Cell::None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Waiting;
+    use super::*;
+
+    fn endpoint(rank: u32, messages: u64) -> Endpoint {
+        let used = Use { messages, bytes: messages * 3000, ..Use::default() };
+        let waiting = Waiting { receives: 3, messages: 5, sends: 7, ..Waiting::default() };
+        let kinds = [("user".to_owned(), used)].into();
+        Endpoint { name: format!("rank-{rank}-0"), kinds, waiting, ..Endpoint::default() }
+    }
+
+    #[test]
+    fn rates_are_those_since_the_last_look() {
+        let mut live = Live::default();
+        let all = |messages| [endpoint(2, messages), endpoint(4, 2 * messages)];
+        let states = |states: [State; 2], messages| {
+            all(messages).into_iter().zip(states).collect::<Vec<_>>()
+        };
+        let first = live.table(&states([State::Answered, State::Gone], 100), 9.0).csv();
+        assert_eq!(
+            first.lines().skip(1).collect::<Vec<_>>(),
+            ["2,runs,100,,,3,5,7", "4,gone,200,,,,,"]
+        );
+        let later = live.table(&states([State::Answered, State::Silent], 1100), 4.0).csv();
+        assert_eq!(
+            later.lines().skip(1).collect::<Vec<_>>(),
+            ["2,runs,1100,250,0.75,3,5,7", "4,no progress,2200,,,,,"]
+        );
+        let last = live.table(&states([State::Closed, State::Answered], 1100), 4.0).csv();
+        assert_eq!(
+            last.lines().skip(1).collect::<Vec<_>>(),
+            ["2,finished,1100,,,,,", "4,runs,2200,0,0,3,5,7"]
+        );
+    }
+}
