@@ -21,7 +21,7 @@ use dpamatch_vocabulary::{
     CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag, TagSel,
 };
 
-pub use dpa_model_explore::{Domains, FastPath, Removal};
+pub use dpa_model_explore::{Barrier, Domains, FastPath, Removal};
 pub use dpamatch_story::{Page, Story, Told, tell};
 pub use explore::{Report, Violation, every, explore, fault, replay, shorten};
 pub use run::{Run, Stuck};
@@ -73,6 +73,8 @@ pub struct Setup {
     pub removal: Removal,
     /// Which messages of a block wait for each other.
     pub domains: Domains,
+    /// How a handler says that it has booked.
+    pub barrier: Barrier,
 }
 
 /// The result of a stream, equal in every schedule.

@@ -170,6 +170,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
             early_check: setup.early_check,
             removal: setup.removal,
             domains: setup.domains,
+            barrier: setup.barrier,
             ..model::Options::default()
         },
         ..model::NicConfig::default()

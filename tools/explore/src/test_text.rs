@@ -35,11 +35,14 @@ fn test(
     for operation in &setup.operations {
         writeln!(out, "            {},", call(operation))?;
     }
-    let Setup { handlers, bins, fast_path, early_check, removal, domains, .. } = setup;
+    let Setup { handlers, bins, fast_path, early_check, removal, domains, barrier, .. } = setup;
     writeln!(out, "        ],\n        handlers: {handlers},\n        bins: {bins},")?;
     writeln!(out, "        fast_path: FastPath::{fast_path:?},")?;
     writeln!(out, "        early_check: {early_check},\n        removal: Removal::{removal:?},")?;
-    writeln!(out, "        domains: Domains::{domains:?},")?;
+    writeln!(
+        out,
+        "        domains: Domains::{domains:?},\n        barrier: Barrier::{barrier:?},"
+    )?;
     let Ending { matches, posted, unexpected } = expected;
     writeln!(out, "    }};\n    let expected = Ending {{\n        matches: vec!{matches:?},")?;
     writeln!(

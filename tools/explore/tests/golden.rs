@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Turns, arrive, break_rule,
-    cancel, every, explore, faults, keep_rules, post, replay, shorten, tell, test_text,
+    Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Turns, arrive,
+    break_rule, cancel, every, explore, faults, keep_rules, post, replay, shorten, tell, test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -53,6 +53,7 @@ fn setup(operations: Vec<Operation>) -> Setup {
         early_check: false,
         removal: Removal::Lazy,
         domains: Domains::Paper,
+        barrier: Barrier::Lanes,
     }
 }
 
@@ -76,7 +77,7 @@ fn counted(out: &mut String, report: &Report) -> std::fmt::Result {
 type Change = fn(&mut Setup);
 
 fn schedules(out: &mut String) -> std::fmt::Result {
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change); 12] = [
         ("as it is", |_| ()),
         ("off", |setup| setup.fast_path = FastPath::Off),
         ("literal", |setup| setup.fast_path = FastPath::Literal),
@@ -87,6 +88,7 @@ fn schedules(out: &mut String) -> std::fmt::Result {
         }),
         ("eager removal", |setup| setup.removal = Removal::Eager),
         ("domains", |setup| setup.domains = Domains::Keyed),
+        ("bitmap", |setup| setup.barrier = Barrier::Bitmap),
         ("one bin", |setup| setup.bins = 1),
         ("two handlers", |setup| setup.handlers = 2),
         ("seven handlers", |setup| setup.handlers = 7),

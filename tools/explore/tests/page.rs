@@ -3,7 +3,7 @@
 //! The test leaves it in cargo's test folder as `page.html`, for `tools/explore/story/browser.mjs`.
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Page, Removal, Setup, arrive, break_rule, every, explore,
+    Barrier, Domains, Ending, FastPath, Page, Removal, Setup, arrive, break_rule, every, explore,
     keep_rules, post, replay, shorten, tell, test_text,
 };
 
@@ -24,6 +24,7 @@ fn a_broken_rule_beside_the_kept_one() {
         early_check: false,
         removal: Removal::Lazy,
         domains: Domains::Paper,
+        barrier: Barrier::Lanes,
     };
     let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
     assert!(break_rule("forcing-ignored"));

@@ -17,6 +17,7 @@ fn this_schedule_gives_the_oracles_result() {
         early_check: false,
         removal: Removal::Lazy,
         domains: Domains::Paper,
+        barrier: Barrier::Lanes,
     };
     let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
     let turns = "1x40 0x3";

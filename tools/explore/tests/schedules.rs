@@ -1,8 +1,8 @@
 //! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
 use dpamatch_explore::{
-    Domains, Ending, FastPath, Removal, Run, Setup, Turns, arrive, cancel, explore, fault, post,
-    replay, test_text,
+    Barrier, Domains, Ending, FastPath, Removal, Run, Setup, Turns, arrive, cancel, explore, fault,
+    post, replay, test_text,
 };
 use dpamatch_vocabulary::Operation;
 
@@ -15,6 +15,7 @@ fn setup(operations: Vec<Operation>, handlers: usize) -> Setup {
         early_check: false,
         removal: Removal::Lazy,
         domains: Domains::Paper,
+        barrier: Barrier::Lanes,
     }
 }
 
@@ -122,6 +123,7 @@ fn the_last_state_of_a_story_is_the_nics() {
         let mut setup = setup(random_stream(seed), 2 + (seed as usize % 4));
         setup.bins = 1 + (seed as usize % 3);
         setup.removal = [Removal::Eager, Removal::Lazy][seed as usize % 2];
+        setup.barrier = [Barrier::Bitmap, Barrier::Lanes][seed as usize / 4 % 2];
         setup.domains = if seed % 4 < 2 { Domains::Paper } else { Domains::Keyed };
         let none = Ending::default();
         for schedule in 0..4 {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use dpamatch_explore::{
-    BadTurns, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Turns,
+    BadTurns, Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Turns,
     Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell,
     test_text,
 };
@@ -67,6 +67,9 @@ pub(super) struct Args {
     /// Which messages of a block wait for each other
     #[arg(long, value_parser = choice::<Domains>(), value_name = "WHICH", default_value = Domains::Paper.name())]
     domains: Domains,
+    /// How a handler says that it has booked; without effect on keyed domains
+    #[arg(long, value_parser = choice::<Barrier>(), value_name = "HOW", default_value = default::<Barrier>())]
+    barrier: Barrier,
     /// Remove a rule from the handlers and stop at the first failing schedule; `list` describes the
     /// rules
     #[arg(long, value_name = "RULE")]
@@ -151,6 +154,7 @@ impl Args {
             early_check: self.early_check,
             removal: self.removal,
             domains: self.domains,
+            barrier: self.barrier,
         }
     }
 }
