@@ -121,7 +121,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
 /// # Examples
 /// A test printed by `dpamatch explore --test`, with a schedule of three turns:
 /// ```
-/// use dpamatch_explore::{Barrier, Domains, Ending, FastPath, Removal, Setup, arrive, post, replay};
+/// use dpamatch_explore::*;
 /// let setup = Setup {
 ///     operations: vec![post(0, 0, 0, 7), post(1, 0, None, 7), arrive(0, 0, 3, 7)],
 ///     handlers: 2,
