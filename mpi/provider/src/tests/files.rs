@@ -231,7 +231,7 @@ fn what_waits_is_told() {
     for (name, count) in [("receives", 4), ("messages", 2), ("sends", 1)] {
         assert_eq!(number(&text[text.find("waiting").expect("waits")..], name), count, "{name}");
     }
-    (0..300).for_each(|tag| post(user | 100 + tag, IGNORED, to_a, 1));
+    (0..300).for_each(|tag| post(user | (100 + tag), IGNORED, to_a, 1));
     let text = ask("??");
     assert_eq!(text.matches("\"what\": \"receive\"").count(), 256 - 1, "and one answer");
     assert!(text.contains("\"waiting\": { \"receives\": 304, "), "{text}");
