@@ -25,7 +25,7 @@ const BLOCKS: usize = 32;
 pub(crate) struct Access {
     pub(crate) address: usize,
     pub(crate) bytes: usize,
-    /// The address has to be a multiple of it, which is checked up to 8.
+    /// The address has to be a multiple of it, a power of two, which is checked up to 8.
     pub(crate) align: usize,
     pub(crate) writes: bool,
     pub(crate) place: usize,
@@ -140,8 +140,15 @@ fn report(unit: &Unit, fault: Fault, place: usize, text: std::fmt::Arguments<'_>
     }
 }
 
+#[cold]
+fn wrong(unit: &Unit, fault: Fault, access: Access, why: &str) {
+    let Access { address, bytes, writes, place, .. } = access;
+    let how = if writes { "writes" } else { "reads" };
+    report(unit, fault, place, format_args!("{how} {bytes} bytes at {address:#x}{why}"));
+}
+
 /// Device code accesses memory.
-#[inline]
+#[inline(always)]
 pub(crate) fn check(unit: &Unit, access: Access) {
     let watch = &unit.own.watch;
     let (low, high) = watch.stack.get();
@@ -149,8 +156,7 @@ pub(crate) fn check(unit: &Unit, access: Access) {
         return;
     }
     let heap = &unit.process.heap;
-    let how = if access.writes { "writes" } else { "reads" };
-    let Access { address, bytes, place, .. } = access;
+    let Access { address, place, .. } = access;
     if !access.writes {
         let (last, by, count) = watch.last_read.get();
         let count = if (last, by) == (address, place) { count + 1 } else { 0 };
@@ -162,15 +168,13 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let mut host = false;
     if heap.has(address as u64) {
         if !watch.in_block(heap, access) {
-            let text = format_args!("{how} {bytes} bytes at {address:#x}, in no block of the heap");
-            report(unit, Fault::Memory, place, text);
+            wrong(unit, Fault::Memory, access, ", in no block of the heap");
         }
     } else if !access.within(&unit.process.image.range) {
-        host = host_memory(unit, access, how);
+        host = host_memory(unit, access);
     }
-    if access.align <= 8 && !address.is_multiple_of(access.align) {
-        let text = format_args!("{how} {bytes} bytes at {address:#x}, which is not aligned");
-        report(unit, Fault::Unaligned, place, text);
+    if access.align <= 8 && address & (access.align - 1) != 0 {
+        wrong(unit, Fault::Unaligned, access, ", which is not aligned");
     }
     if access.writes {
         watch.note_write(access, host);
@@ -178,7 +182,7 @@ pub(crate) fn check(unit: &Unit, access: Access) {
 }
 
 /// Whether the access lies in a window of the thread.
-fn host_memory(unit: &Unit, access: Access, how: &str) -> bool {
+fn host_memory(unit: &Unit, access: Access) -> bool {
     let watch = &unit.own.watch;
     let window = |acquired: bool| {
         let windows = watch.windows.borrow();
@@ -188,27 +192,23 @@ fn host_memory(unit: &Unit, access: Access, how: &str) -> bool {
         };
         entities.find(is_it).map(|(window, _)| window.clone())
     };
-    let Access { address, bytes, place, .. } = access;
     if let Some(window) = window(true) {
         if watch.lines.is_stale(access, &window) {
-            let text = format_args!(
-                "reads {bytes} bytes at {address:#x} of the host, which have changed since the \
-                 thread has read their line, without a window read_inv"
-            );
-            report(unit, Fault::Stale, place, text);
+            let why = " of the host, which have changed since the thread has read their line, \
+                       without a window read_inv";
+            wrong(unit, Fault::Stale, access, why);
         }
         return true;
     }
     let was_there = watch.old_windows.borrow().iter().any(|window| access.within(window));
     let why = if window(false).is_some() {
-        "of the host, for which no window pointer was acquired"
+        " of the host, for which no window pointer was acquired"
     } else if was_there {
-        "through a window that was configured anew"
+        " through a window that was configured anew"
     } else {
-        "of the host, outside of its windows"
+        " of the host, outside of its windows"
     };
-    let text = format_args!("{how} {bytes} bytes at {address:#x} {why}");
-    report(unit, Fault::HostMemory, place, text);
+    wrong(unit, Fault::HostMemory, access, why);
     false
 }
 

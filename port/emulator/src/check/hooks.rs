@@ -28,15 +28,21 @@ macro_rules! with_place {
     };)+};
 }
 
-fn access(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
+// Inlined: the compiler then knows the length and what is done.
+#[inline(always)]
+fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
     if let Some(unit) = current() {
         access::check(unit, Access { address, bytes, align, writes, place });
         accessed(unit);
     }
 }
 
+fn access(address: usize, size: (usize, usize), writes: bool, place: usize) {
+    access_here(address, size, writes, place);
+}
+
 extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, place: usize) {
-    access(address, (BYTES, BYTES), WRITES, place);
+    access_here(address, (BYTES, BYTES), WRITES, place);
 }
 
 extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, place: usize) {
