@@ -191,3 +191,16 @@ impl<W: Wire> Outgoing for Outbox<W> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[test]
+fn only_what_is_longer_than_the_eager_limit_is_lent() {
+    use dpa_model::{Nic, NicConfig};
+
+    let config = NicConfig { eager_limit: 70, ..NicConfig::default() };
+    for (size, eager) in [(69, true), (70, true), (71, false)] {
+        let window = Window::new(&"NC".parse().expect("a scenario"), 3, size, 1);
+        let outbox = Outbox::new(Nic::new(&config).expect("a NIC").sender, &window, 0);
+        assert_eq!(matches!(outbox.payloads, Payloads::Eager { .. }), eager, "{size} bytes");
+    }
+}

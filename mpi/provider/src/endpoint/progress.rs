@@ -341,7 +341,7 @@ impl Endpoint {
         let tagged = record.flags & flag::TAGGED != 0;
         let by_rule = if tagged { self.carried(record.tag, peer) } else { None };
         let has_rule = by_rule.is_some();
-        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
+        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag));
         let message = self.message(incoming, carried, self.messages_ever)?;
         let in_link = matches!(message.body, Body::InLink(_));
         self.messages_ever += 1;

@@ -468,7 +468,7 @@ impl Endpoint {
     }
 }
 
-/// The envelope of a message to which no rule applies.
-pub(super) fn only_bits(bits: u64, peer: PeerId) -> Carried {
-    Carried { bits, envelope: Envelope { source: rank_of(peer), ..Default::default() } }
+/// What a message carries to which no rule applies: it is untagged, or will be asked again.
+pub(super) fn only_bits(bits: u64) -> Carried {
+    Carried { bits, envelope: Envelope::default() }
 }

@@ -12,7 +12,8 @@ use crate::bindings::{
     FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
 };
 use crate::wire::{
-    EAGER_MAX, INLINE, Kind, LONG_MAX, Link, LinkError, PeerId, Record, connect, flag, gather,
+    Address, EAGER_MAX, INLINE, Kind, LONG_MAX, Link, LinkError, PeerId, Record, connect, flag,
+    gather,
 };
 
 #[derive(Debug)]
@@ -222,13 +223,7 @@ impl Endpoint {
             Ok(link) => Ok(self.add_connection(peer, link)),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
-                let why = match to.tcp {
-                    None if to.host != self.address.host => {
-                        "it is on another machine and has no TCP port (DPAMATCH_TCP=on)".to_owned()
-                    }
-                    _ => error.to_string(),
-                };
-                crate::report(&format!("cannot reach peer {:032x}: {why}", to.identity));
+                crate::report(&unreachable(&to, self.address.host, &error.to_string()));
                 Err(-(FI_EHOSTUNREACH as isize))
             }
         }
@@ -296,6 +291,15 @@ impl Endpoint {
     }
 }
 
+/// What is reported of a peer to which no connection can be made from this machine.
+fn unreachable(to: &Address, here: u64, error: &str) -> String {
+    let why = match to.tcp {
+        None if to.host != here => "it is on another machine and has no TCP port (DPAMATCH_TCP=on)",
+        _ => error,
+    };
+    format!("cannot reach peer {:032x}: {why}", to.identity)
+}
+
 /// The result of a send whose record was put.
 #[inline(always)]
 fn went(put: Result<bool, LinkError>) -> Result<(), isize> {
@@ -330,4 +334,18 @@ unsafe fn words(start: *const u8, length: usize) -> [u64; 3] {
         }
     }
     words
+}
+
+#[cfg(test)]
+#[test]
+fn the_reason_is_told() {
+    let fresh = Address::fresh().expect("an address");
+    let peer = Address { identity: 0xabc, host: 7, ..fresh };
+    let told = |peer: &Address, here| unreachable(peer, here, "refused");
+    let begin = format!("cannot reach peer {}abc: ", "0".repeat(29));
+    assert_eq!(told(&peer, 7), format!("{begin}refused"));
+    let far = format!("{begin}it is on another machine and has no TCP port (DPAMATCH_TCP=on)");
+    assert_eq!(told(&peer, 8), far);
+    let port = Address { tcp: "10.0.0.1:7".parse().ok(), ..peer };
+    assert_eq!(told(&port, 8), format!("{begin}refused"));
 }
