@@ -1,13 +1,11 @@
 //! Memory of the NIC's tables: the paper's formula and the real sizes (O29-O31).
 
-use core::fmt;
-
 use crate::bin::BIN_BYTES;
 use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::booking::FarBits;
 use crate::buffers::Buffers;
-use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
+use crate::config::bins_of_communicator;
 use crate::descriptor::DESCRIPTOR_BYTES;
 use crate::dropped::Dropped;
 use crate::matching::Scratch;
@@ -37,13 +35,12 @@ impl FootprintLine {
     }
 }
 
-/// The memory of a configuration, table by table. `Display` prints it.
+/// The memory of a configuration, table by table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
     lines: [FootprintLine; 19],
     bins: u64,
     receives: u64,
-    limit: u64,
 }
 
 /// The paper's formula for one communicator (O29): three tables of 20-byte bins and 64-byte
@@ -124,7 +121,6 @@ impl Footprint {
             ],
             bins: config.bins as u64,
             receives: config.receives as u64,
-            limit: config.memory_bytes,
         }
     }
 
@@ -163,43 +159,6 @@ impl Footprint {
         let bins = bins_of_communicator(self.bins as usize) as u64;
         bins.saturating_mul(BIN_BYTES as u64)
             .saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
-    }
-}
-
-impl fmt::Display for Footprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "paper's formula, one communicator: 3 x {} bins x {BIN_BYTES} + {} receives x {DESCRIPTOR_BYTES} = {} bytes ({:.1} KiB)",
-            self.bins,
-            self.receives,
-            self.paper_bytes(),
-            self.paper_bytes() as f64 / 1024.0
-        )?;
-        for (on_nic, title) in [(true, "NIC memory"), (false, "host memory")] {
-            writeln!(f, "{title}:")?;
-            for line in self.lines.iter().filter(|line| line.on_nic == on_nic) {
-                writeln!(
-                    f,
-                    "  {:<32}{:>10} x {:>5} = {:>12} bytes",
-                    line.what,
-                    line.count,
-                    line.bytes_each,
-                    line.bytes()
-                )?;
-            }
-        }
-        let total = self.nic_bytes();
-        let share = total as f64 * 100.0 / self.limit as f64;
-        writeln!(f, "NIC memory in all: {total} bytes of {} ({share:.2} %)", self.limit)?;
-        let place = match self.search_bytes() {
-            bytes if bytes <= DPA_L2_BYTES => "fits the DPA's L2 cache (1.5 MiB)",
-            bytes if bytes <= DPA_L3_BYTES => {
-                "fits the DPA's L3 cache (3 MiB), not its L2 (1.5 MiB)"
-            }
-            _ => "exceeds the DPA's L3 cache (3 MiB)",
-        };
-        write!(f, "searched by one communicator: {} bytes: {place}", self.search_bytes())
     }
 }
 
@@ -255,19 +214,6 @@ mod tests {
         let paper = Footprint::of(&NicConfig { options, ..config });
         // No key of each handler, and no candidate of each for every worker.
         assert_eq!(paper.nic_bytes(), footprint.nic_bytes() - 32 * 8 - 3 * 32 * 4);
-    }
-
-    #[test]
-    fn the_text_says_how_much_of_the_memory_it_is() {
-        let footprint = Footprint::of(&NicConfig::default());
-        let config = NicConfig { memory_bytes: 4 * footprint.nic_bytes(), ..NicConfig::default() };
-        let (footprint, limit) = (Footprint::of(&config), config.memory_bytes);
-        let line = alloc::format!(
-            "NIC memory in all: {} bytes of {limit} (25.00 %)",
-            footprint.nic_bytes()
-        );
-        let text = alloc::format!("{footprint}");
-        assert!(text.lines().any(|found| found == line), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use grid::Grid;
 pub use grid::wrapped;
 pub use html::{escaped, printable};
 
-use indicatif::HumanBytes;
+use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Map, Value, json};
 
 use crate::results::{Descriptor, Figure, better, snake_case};
@@ -76,7 +76,7 @@ impl Cell {
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Count(count) => count.to_string(),
+            Self::Count(count) => HumanCount(*count).to_string(),
             Self::Bytes(bytes) => HumanBytes(*bytes).to_string(),
             Self::Real(number) => significant(*number),
             Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),

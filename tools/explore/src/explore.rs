@@ -1,7 +1,8 @@
 //! Explores many schedules of a stream.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::run::{Run, Stuck, drive};
 use crate::schedule::{Every, Guided, Seeded, Turns, locked};
@@ -56,6 +57,18 @@ pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
     }
 }
 
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Lets [`explore`] and [`every`] end after a schedule once this flag is set.
+pub fn stop_by(flag: Arc<AtomicBool>) {
+    let _ = STOP.set(flag);
+}
+
+fn is_stopped() -> bool {
+    // Relaxed: the flag guards no other memory.
+    STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
 /// Runs `count` schedules with seeds from `first` on and compares each result with `expected`.
 /// Stops at the first violation on request.
 pub fn explore(
@@ -90,7 +103,7 @@ pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Repor
         );
         found.bounds = std::mem::take(&mut report.bounds);
         found.bounds.push(found.schedules);
-        found.cut_short = found.schedules >= left;
+        found.cut_short = found.schedules >= left || is_stopped();
         report = found;
         if report.cut_short || report.violations > 0 {
             break;
@@ -111,7 +124,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
     drive(setup, policy, move |policy, run| {
         let mut report = locked(&report);
         report.note(run, seed(policy), &expected);
-        goes_on(&report)
+        goes_on(&report) && !is_stopped()
     });
     std::mem::take(&mut *locked(&shared))
 }

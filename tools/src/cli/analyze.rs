@@ -21,7 +21,7 @@ use dpamatch_tools::table::Table;
 use dpamatch_tools::trace::OpenOptions;
 
 use super::document::{self, Save};
-use super::interrupt::{Interrupt, Interrupted};
+use super::interrupt::{Interrupt, Interrupted, partial};
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
@@ -180,9 +180,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     let mut all = Vec::new();
     let mut reports = Vec::new();
-    for path in &args.traces {
+    for (done, path) in args.traces.iter().enumerate() {
+        if args.traces.len() > 1 {
+            interrupt.hold();
+        }
+        if interrupt.check().is_err() {
+            let note = partial(&format!("{done} of {} traces", args.traces.len()));
+            match args.format {
+                Format::Table => writeln!(out, "{note}\n")?,
+                Format::Csv | Format::Json => eprintln!("note: {note}"),
+            }
+            break;
+        }
         let (run, report) = analyze(args, path)?;
-        write_files(args, (&run, &report), None, &interrupt)?;
+        if interrupt.check().is_ok() {
+            write_files(args, (&run, &report), None, &interrupt)?;
+        }
         drop(run);
         match args.format {
             Format::Table => writeln!(out, "{}\n", text(&report, args.wide))?,
@@ -201,7 +214,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let document = || document(&reports);
     args.save.write(document)?;
-    if let (Some(folder), [_, _, ..]) = (&args.out, &reports[..]) {
+    if let (Some(folder), [_, _, ..], Ok(())) = (&args.out, &reports[..], interrupt.check()) {
         let figures = figures::over_applications(&reports.iter().collect::<Vec<_>>());
         interrupt
             .shield(|wanted| {
@@ -222,7 +235,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         Format::Table => {}
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(interrupt.check()?)
 }
 
 /// Analyzes one trace of which a run has measured these tables.

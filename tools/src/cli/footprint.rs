@@ -1,11 +1,14 @@
 use std::io::Write;
 
-use dpa_model::{Footprint, FootprintLine};
+use dpa_model::{DPA_L2_BYTES, DPA_L3_BYTES, Footprint, FootprintLine, NicConfig};
 use dpamatch::engine::BinCount;
+use dpamatch_tools::table::{Cell, Table};
+use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use super::document::{self, Form};
 use super::nic_args::NicSize;
+use super::table::Wide;
 use super::{BadInput, output};
 
 /// Print the memory of an emulated NIC, table by table.
@@ -28,7 +31,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let footprint = Footprint::of(&config);
     let mut out = output::stdout();
     match args.format {
-        Form::Text => writeln!(out, "{footprint}")?,
+        Form::Text => write!(out, "{}", table(&footprint, &config).text(Wide::default().width()))?,
         Form::Json => {
             let table = |line: &FootprintLine| {
                 json!({
@@ -52,4 +55,33 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+fn table(footprint: &Footprint, config: &NicConfig) -> Table {
+    let (paper, all) = (footprint.paper_bytes(), footprint.nic_bytes());
+    let share = all as f64 * 100.0 / config.memory_bytes as f64;
+    let [bins, receives] = [config.bins, config.receives].map(|count| HumanCount(count as u64));
+    let searched = footprint.search_bytes();
+    let place = match searched {
+        bytes if bytes <= DPA_L2_BYTES => "fits the DPA's L2 cache (1.5 MiB)",
+        bytes if bytes <= DPA_L3_BYTES => "fits the DPA's L3 cache (3 MiB), not its L2 (1.5 MiB)",
+        _ => "exceeds the DPA's L3 cache (3 MiB)",
+    };
+    let [paper_size, all, limit, searched] =
+        [paper, all, config.memory_bytes, searched].map(HumanBytes);
+    let paper = HumanCount(paper);
+    Table::of("footprint", "Memory of the emulated NIC.", footprint.lines())
+        .columns(&[
+            ("memory", |it| if it.on_nic { "NIC" } else { "host" }.into()),
+            ("table", |it| it.what.into()),
+            ("entries", |it| it.count.into()),
+            ("bytes each", |it| it.bytes_each.into()),
+            ("size", |it| Cell::Bytes(it.bytes())),
+        ])
+        .note(format!(
+            "paper's formula, one communicator: 3 x {bins} bins x 20 + {receives} receives x 64 = \
+             {paper} bytes ({paper_size})"
+        ))
+        .note(format!("NIC memory in all: {all} of {limit} ({share:.2} %)"))
+        .note(format!("searched by one communicator: {searched}: {place}"))
 }

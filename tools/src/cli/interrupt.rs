@@ -1,10 +1,11 @@
 //! Ctrl-C during writes that must not remain half done, and during long measurements.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dpamatch_tools::table::Table;
+use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -46,34 +47,56 @@ impl Interrupt {
         Ok(())
     }
 
+    /// Ends the process at once no longer.
+    pub(super) fn hold(&self) {
+        // Relaxed: the flags guard no other memory.
+        self.may_end.store(false, Ordering::Relaxed);
+    }
+
+    /// # Errors
+    /// The user interrupted what is held.
+    pub(super) fn check(&self) -> Result<(), Interrupted> {
+        // Relaxed: as above.
+        if self.wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+    }
+
     /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
     /// the work then cleans up, and the command stops whatever the work returns.
     pub(super) fn shield<T>(
         &self,
         work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        // Relaxed: the flags guard no other memory.
-        self.may_end.store(false, Ordering::Relaxed);
+        self.hold();
         let result = work(&self.wanted);
         self.may_end.store(true, Ordering::Relaxed);
-        if self.wanted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { result }
+        self.check()?;
+        result
     }
 }
 
 /// The first Ctrl-C ends a measurement, whose results so far are kept; the second ends the process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Early(Arc<AtomicBool>);
 
 impl Early {
-    /// Installs the handler: once in a process, permanently.
+    /// Installs the handler, permanently, unless it is there.
     pub(super) fn catch() -> io::Result<Self> {
+        static CAUGHT: Mutex<Option<Early>> = Mutex::new(None);
+        let mut caught = CAUGHT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(early) = &*caught {
+            return Ok(early.clone());
+        }
         let wanted = Arc::default();
         for signal in [SIGINT, SIGTERM] {
             // In this order: a first signal does not yet find the flag set.
             flag::register_conditional_default(signal, Arc::clone(&wanted))?;
             flag::register(signal, Arc::clone(&wanted))?;
         }
-        Ok(Self(wanted))
+        Ok(caught.insert(Self(wanted)).clone())
+    }
+
+    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -91,6 +114,17 @@ impl Early {
         }
         tables.into_iter().for_each(|table| table.notes.push(partial(done)));
         Ok(())
+    }
+
+    /// The same by a bar of what is done. The bar goes.
+    pub(super) fn mark_by(&self, bar: &ProgressBar, table: &mut Table) -> Result<(), Interrupted> {
+        let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+        bar.finish_and_clear();
+        match self.is_stopped() && done < all {
+            true if done == 0 => Err(Interrupted),
+            true => self.mark(vec![table], &format!("{done} of {all} {}", bar.message())),
+            false => Ok(()),
+        }
     }
 
     /// How the command ends.

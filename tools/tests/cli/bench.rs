@@ -48,6 +48,10 @@ fn an_interrupt_keeps_what_is_measured() {
         ),
         ("compare spans search --rounds 100", "1 of 2 experiments"),
         ("channels --only overhead,never-worse --pairs 100000", "1 of 2 parts"),
+        ("predict --handlers 1-190 --stream", " of 760 predictions"),
+        ("cost", " of 4 parts"),
+        ("explore --example x5 --schedules 100000000", " schedules"),
+        (&format!("analyze {}", ["../tests/data/traces/lulesh-27"; 99].join(" ")), " of 99 traces"),
     ] {
         // A slow machine may not have measured anything yet.
         let mut outputs = [1, 4, 16].into_iter().map(|seconds| interrupted(words, seconds));

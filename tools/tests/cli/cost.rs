@@ -83,11 +83,3 @@ fn measured_runs_are_input_of_the_fit() {
     let value = gamma["value"].as_f64().expect("told by the runs");
     assert!((value / 1e-8 - 1.0).abs() < 1e-6, "{value}");
 }
-
-#[test]
-fn ping_pong_predicts_every_engine() {
-    let report = json("ping-pong --messages 8,64,200 --rounds 1", "");
-    let engines = report["ping_pong_fit"].as_array().expect("rows");
-    assert_eq!(engines.len(), dpamatch::registry::ENGINES.len() + 1);
-    assert_eq!(report["ping_pong_runs"].as_array().expect("rows").len(), engines.len() * 9);
-}

@@ -17,6 +17,7 @@ use dpamatch_tools::cost::steps::{Posting, StepsError};
 use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
 use super::input::{built_in_or_file, file_or_stdin};
+use super::interrupt::Early;
 use super::table::{self, Format, Wide};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
@@ -107,11 +108,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             return Ok(out.flush()?);
         }
         None => {
-            let mut tables = vectors::run(&profile);
+            let early = Early::catch()?;
             let out = common.out.as_deref();
-            tables.extend(contention::run(&defaults(), &profile, out)?);
-            tables.extend(ping_pong::run(&defaults(), out)?);
-            tables.extend(hierarchy::run(&defaults(), &profile, out)?);
+            type Part<'a> = &'a dyn Fn() -> anyhow::Result<Vec<Table>>;
+            let parts: [Part<'_>; 4] = [
+                &|| Ok(vectors::run(&profile)),
+                &|| contention::run(&defaults(), &profile, out),
+                &|| ping_pong::run(&defaults(), out),
+                &|| hierarchy::run(&defaults(), &profile, out),
+            ];
+            let mut tables = Vec::new();
+            for (done, part) in parts.iter().enumerate() {
+                if early.is_stopped() {
+                    early.mark(tables.iter_mut().collect(), &format!("{done} of 4 parts"))?;
+                    break;
+                }
+                tables.extend(part()?);
+            }
             tables
         }
     };
@@ -141,6 +154,8 @@ impl Common {
     }
 
     fn finish(&self, tables: &[Table]) -> anyhow::Result<()> {
+        // From here on it ends when all is written.
+        let early = Early::catch()?;
         if let Some(path) = &self.out {
             folder(path)?;
             for table in tables {
@@ -151,7 +166,8 @@ impl Common {
         }
         let mut out = output::stdout();
         table::write(&mut *out, tables, self.format, self.wide)?;
-        Ok(out.flush()?)
+        out.flush()?;
+        early.end()
     }
 }
 
@@ -185,6 +201,7 @@ pub(super) fn bad_line(name: &str, error: &InputError) -> BadInput {
 }
 
 fn folder(path: &Path) -> anyhow::Result<()> {
+    Early::catch()?;
     fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
 }
 

@@ -9,14 +9,15 @@ use std::time::Instant;
 use anyhow::Context;
 use dpamatch_explore::{
     BadTurns, Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Turns,
-    Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten, tell,
-    test_text,
+    Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten, stop_by,
+    tell, test_text,
 };
 
 use serde_json::{Map, Value, json};
 
 use super::document::{self, Form};
 use super::input::{choice, default, did_you_mean};
+use super::interrupt::{Early, partial};
 use super::progress::spinner;
 use super::{BadInput, output};
 use input::{Input, InputArgs};
@@ -101,6 +102,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
     let input = args.input.load(args.handlers as usize)?;
     let asked = Asked { args, expected: input.expected()?, setup: args.setup(&input), input };
+    let early = Early::catch()?;
+    stop_by(early.flag());
     let begun = Instant::now();
     let progress = spinner("schedules of the handlers");
     let report = asked.report(turns);
@@ -110,13 +113,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.format == Form::Json {
         let mut results = results(&report);
         let mut text = Vec::new();
-        let ended = asked.tell(report, seconds, &mut text);
+        let ended = asked.tell(report, seconds, &early, &mut text);
         results.insert("text".to_owned(), String::from_utf8_lossy(&text).into());
         document::write(&mut *out, &document::document(&[], results))?;
         out.flush()?;
-        return ended;
+        return ended.and_then(|()| early.end());
     }
-    asked.tell(report, seconds, &mut *out)
+    asked.tell(report, seconds, &early, &mut *out).and_then(|()| early.end())
 }
 
 /// The result of the schedules, for programs.
@@ -188,7 +191,13 @@ impl Asked<'_> {
     }
 
     /// Prints the request and judges the report.
-    fn tell(&self, report: Report, seconds: f64, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn tell(
+        &self,
+        report: Report,
+        seconds: f64,
+        early: &Early,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let args = self.args;
         if args.story.is_some() || args.turns.is_some() {
             if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
@@ -200,6 +209,9 @@ impl Asked<'_> {
             }
         } else {
             summary(&report, seconds, out)?;
+            if early.is_stopped() {
+                writeln!(out, "{}", partial(&counted(report.schedules, "schedule")))?;
+            }
         }
         out.flush()?;
         self.judge(report, out)
@@ -335,29 +347,4 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "            and {more} more combinations")?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_summary_by_hand() {
-        let told = |paths: u64| {
-            let report = Report {
-                schedules: 10 * paths,
-                paths: (0..paths).map(|path| (format!("path {path:02}"), 10)).collect(),
-                ..Report::default()
-            };
-            let mut out = Vec::new();
-            summary(&report, 4.0, &mut out).expect("room");
-            String::from_utf8(out).expect("text")
-        };
-        let few = told(20);
-        assert!(few.starts_with("200 schedules in 4.0 s (50 per second)\n"), "{few}");
-        assert!(few.ends_with("\n        10    5.0 %  path 19\n"), "{few}");
-        let many = told(23);
-        let rest = "  path 19\n            and 3 more combinations\n";
-        assert!(many.ends_with(rest) && many.lines().count() == 23, "{many}");
-    }
 }

@@ -5,6 +5,7 @@ use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Heat, Lines, Series};
 use dpamatch_tools::table::{Cell, Table};
 
+use super::super::interrupt::Early;
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
 use super::{Common, Counts, Like, Workload, make, numbers, wrong};
@@ -83,13 +84,7 @@ fn choices() -> Vec<Chosen> {
 #[derive(Debug, clap::Args)]
 pub(super) struct AblationArgs {
     /// Numbers of handlers
-    #[arg(
-        long,
-        alias = "threads",
-        value_name = "N,N-M..",
-        value_delimiter = ',',
-        default_value = "8,32,190"
-    )]
+    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Shares of messages with equal source and tag, in per cent
     #[arg(long, value_name = "P,P..", value_delimiter = ',', default_value = "0,5,10,25,50,100", value_parser = clap::value_parser!(u32).range(0..=100), conflicts_with = "trace")]
@@ -121,8 +116,9 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
     };
     let choices = choices();
     let bar = bar(choices.len() * numbers(&args.handlers).count(), "rows");
+    let early = Early::catch()?;
     let mut results = Vec::new();
-    for handlers in numbers(&args.handlers) {
+    for handlers in numbers(&args.handlers).take_while(|_| !early.is_stopped()) {
         let mut rows = Vec::new();
         for &chosen in &choices {
             let rate = |workload: &Workload| {
@@ -134,7 +130,8 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
         }
         results.push(Rates { handlers, rows });
     }
-    bar.finish_and_clear();
+    let mut note = Table::default();
+    early.mark_by(&bar, &mut note)?;
     if let Some(folder) = common.out.as_ref().filter(|_| !args.recorded.is_given()) {
         make(folder)?;
         figure(&results, &args.equal).write(folder, "ablation")?;
@@ -145,7 +142,9 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
          virtual time. Usual: the NIC's, that is all but the early check.",
         profile.name, profile.version
     );
-    common.show(&[table(title, &results, &workloads)])
+    let mut table = table(title, &results, &workloads);
+    table.notes.extend(note.notes);
+    common.show(&[table])
 }
 
 fn table(title: String, results: &[Rates], workloads: &[Workload]) -> Table {

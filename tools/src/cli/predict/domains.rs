@@ -6,6 +6,7 @@ use dpamatch_predict::{Domains, Part, Picos, Setup, predict};
 use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
 
+use super::super::interrupt::Early;
 use super::super::progress::bar;
 use super::recorded::{PostArgs, all_ranks};
 use super::{Common, Like, Workload, options, wrong};
@@ -68,7 +69,8 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
         ("rate paper", "rate_paper_msgs_per_us"),
         ("rate keyed", "rate_keyed_msgs_per_us"),
     ]);
-    for path in &args.traces {
+    let early = Early::catch()?;
+    for path in args.traces.iter().take_while(|_| !early.is_stopped()) {
         let (name, workloads) = all_ranks(path, args.posts, common)?;
         let setup = common.common_setup(Like::Nic, &workloads)?;
         table.title = format!(
@@ -81,13 +83,13 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
         let bar = bar(workloads.len(), "ranks");
         let mut sums = [Sum::default(), Sum::default()];
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for workload in &workloads {
+        for workload in workloads.iter().take_while(|_| !early.is_stopped()) {
             let rates = both(workload, args.handlers, common, &mut sums)?;
             let gain = (rates[1] / rates[0] - 1.0) * 100.0;
             (least, most) = (least.min(gain), most.max(gain));
             bar.inc(1);
         }
-        bar.finish_and_clear();
+        early.mark_by(&bar, &mut table)?;
         let [paper, keyed] = sums;
         table.push([
             name.into(),

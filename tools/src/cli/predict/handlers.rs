@@ -28,13 +28,7 @@ pub(super) struct HandlersArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
     /// nc, wc-fp, wc-sp or mixed:P
-    #[arg(
-        long,
-        alias = "workload",
-        value_name = "NAME",
-        default_value = "nc",
-        conflicts_with = "trace"
-    )]
+    #[arg(long, alias = "workload", value_name = "NAME", default_value = "nc", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: String,
     #[command(flatten)]
     spans: SpanArgs,

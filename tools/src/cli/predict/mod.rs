@@ -21,6 +21,7 @@ use dpamatch_predict::{
 };
 
 use super::input::{built_in_or_file, choice};
+use super::interrupt::Early;
 use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
 use dpamatch_tools::counted;
@@ -253,6 +254,8 @@ impl Common {
 
     /// Writes the tables to standard output, and into the folder if requested.
     pub(super) fn show(&self, tables: &[Table]) -> anyhow::Result<()> {
+        // From here on it ends when all is written.
+        let early = Early::catch()?;
         if let Some(folder) = &self.out {
             make(folder)?;
             for table in tables {
@@ -266,7 +269,8 @@ impl Common {
         }
         let mut out = output::stdout();
         write(&mut *out, tables, self.format, self.wide)?;
-        Ok(out.flush()?)
+        out.flush()?;
+        early.end()
     }
 }
 
@@ -292,6 +296,7 @@ fn options(setup: &Setup) -> String {
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {
+    Early::catch()?;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 

@@ -5,6 +5,7 @@ use dpamatch_tools::counted;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::BadInput;
+use super::super::interrupt::Early;
 use super::super::progress::bar;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Counts, Like, Workload, make, numbers, options, wrong};
@@ -13,24 +14,11 @@ use dpamatch_tools::table::{Cell, Table};
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
     /// Numbers of handlers, one per execution unit; N-M for all from N to M
-    #[arg(
-        long,
-        alias = "threads",
-        value_name = "N,N-M..",
-        value_delimiter = ',',
-        default_value = "1,2,4,8,16,32,64,128,190"
-    )]
+    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Scenarios: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
     /// (P per cent equal)
-    #[arg(
-        long,
-        alias = "workload",
-        value_name = "NAME,NAME..",
-        value_delimiter = ',',
-        default_value = "nc,wc-fp,wc-sp,mixed:25",
-        conflicts_with = "trace"
-    )]
+    #[arg(long, alias = "workload", value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,wc-fp,wc-sp,mixed:25", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     /// Messages of a window [default: the profile's driver.window]
     #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
@@ -88,10 +76,11 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         .keyed(2)
         .named(&[("scenario", "workload"), RATE]);
     let bar = bar(workloads.len() * numbers(&args.handlers).count(), "predictions");
+    let early = Early::catch()?;
     let mut lines = Vec::new();
     for workload in &workloads {
         let mut points = Vec::new();
-        for handlers in numbers(&args.handlers) {
+        for handlers in numbers(&args.handlers).take_while(|_| !early.is_stopped()) {
             let setup = change(workload.setup(common, Like::Nic, handlers)?);
             let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
             table.push(row(workload, &setup, &now)?);
@@ -100,7 +89,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         }
         lines.push(Series::line(workload.name.clone(), points));
     }
-    bar.finish_and_clear();
+    early.mark_by(&bar, &mut table)?;
     if let Some(folder) = &common.out {
         make(folder)?;
         let panel = Lines::new(

@@ -3,6 +3,7 @@
 use dpamatch_predict::{BlockBegin, BlockEnd, Domains, Overlap, Placement, Setup, predict};
 use dpamatch_tools::table::{Cell, Table};
 
+use super::super::interrupt::Early;
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
 use super::{Common, Counts, Like, Workload, numbers, options, wrong};
@@ -32,23 +33,10 @@ const ASSUMPTIONS: &[Assumption] = &[
 #[derive(Debug, clap::Args)]
 pub(super) struct WhatIfArgs {
     /// Numbers of handlers
-    #[arg(
-        long,
-        alias = "threads",
-        value_name = "N,N-M..",
-        value_delimiter = ',',
-        default_value = "8,32,190"
-    )]
+    #[arg(long, alias = "threads", value_name = "N,N-M..", value_delimiter = ',', default_value = "8,32,190", value_parser = clap::value_parser!(Counts))]
     handlers: Vec<Counts>,
     /// Scenarios: nc, wc-fp, wc-sp, mixed:P
-    #[arg(
-        long,
-        alias = "workload",
-        value_name = "NAME,NAME..",
-        value_delimiter = ',',
-        default_value = "nc,mixed:5,mixed:25,wc-fp",
-        conflicts_with = "trace"
-    )]
+    #[arg(long, alias = "workload", value_name = "NAME,NAME..", value_delimiter = ',', default_value = "nc,mixed:5,mixed:25,wc-fp", conflicts_with = "trace", value_parser = clap::value_parser!(String))]
     scenario: Vec<String>,
     #[command(flatten)]
     recorded: RecordedArgs,
@@ -74,9 +62,10 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
     }
     let mut table = Table::new("what_if", title, columns).keyed(2);
     let bar = bar(ASSUMPTIONS.len() * numbers(&args.handlers).count(), "predictions");
+    let early = Early::catch()?;
     // By number of handlers and workload: the rates with the paper's rule and with domains.
     let mut all = Vec::new();
-    for handlers in numbers(&args.handlers) {
+    for handlers in numbers(&args.handlers).take_while(|_| !early.is_stopped()) {
         let mut pairs = vec![Vec::new(); workloads.len()];
         for (name, change) in ASSUMPTIONS {
             let mut row: Vec<Cell> = vec![(*name).into(), handlers.into()];
@@ -96,7 +85,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         }
         all.push((handlers, pairs));
     }
-    bar.finish_and_clear();
+    early.mark_by(&bar, &mut table)?;
     common.show(&[table, ranges(&workloads, &all)])
 }
 
