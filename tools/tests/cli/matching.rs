@@ -22,17 +22,3 @@ fn a_broken_pipe_ends_quietly() {
         assert_eq!((output.status.code(), said(&output)), (Some(0), ""), "{line}");
     }
 }
-
-/// The first line is the command that makes the same stream, with every number.
-#[test]
-fn patterns_say_how_they_were_made() {
-    let stream = command("gen", "--pattern halo3d --ranks 512 --rounds 3 --any 10");
-    let (head, _) = text(&stream).split_once('\n').expect("a line");
-    let arguments: Vec<&str> =
-        head.strip_prefix("# dpamatch ").expect("a command").split(' ').collect();
-    assert!(arguments.ends_with(&["--seed", "1"]), "{head}");
-    assert!(dpamatch(&arguments).stdout == stream.stdout);
-    let output = dpamatch_reads(&["match", "--engine", "bins"], &stream.stdout);
-    let matched = text(&output).lines().filter(|line| line.starts_with("matched,")).count();
-    assert_eq!((matched, text(&output).lines().count()), (3 * 26 * 4, 3 * 26 * 4));
-}
