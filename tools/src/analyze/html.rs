@@ -191,7 +191,7 @@ fn tiles(report: &Report) -> String {
     if report.end_ns > 0 {
         tiles.push((
             "Length of the run",
-            format!("{:.1?}", std::time::Duration::from_nanos(report.end_ns)),
+            format!("{:.1} ms", report.end_ns as f64 / 1e6),
             "in the order of this report".to_owned(),
         ));
     }
