@@ -241,28 +241,27 @@ mod tests {
     fn differs(
         mprobe: fn(&mut ListEngine, CommId, Selector) -> Option<MsgId>,
         bound: u64,
-    ) -> Option<Difference> {
+    ) -> String {
         let engine = Box::new(Broken(ListEngine::new(), mprobe, bound));
-        check_engine(engine, random_calls(3, 2000, Profile::Mixed).into_iter()).err()
+        let calls = random_calls(3, 2000, Profile::Mixed).into_iter();
+        check_engine(engine, calls).map_or_else(|it| it.to_string(), |()| "none".to_owned())
     }
 
     #[test]
     fn differences_are_found_and_named() {
-        assert_eq!(differs(|list, comm, selector| list.mprobe(comm, selector), u64::MAX), None);
-
-        let probes = differs(|list, comm, selector| list.probe(comm, selector), u64::MAX);
-        assert!(probes.is_some(), "a matched probe that leaves the message");
-
-        let wild = differs(
-            |list, comm, _| list.mprobe(comm, Selector::new(SourceSel::Any, TagSel::Any)),
-            u64::MAX,
-        );
-        assert!(
-            wild.is_some_and(|difference| difference.call.starts_with("mprobe")),
-            "a wrong message"
-        );
-
-        let memory = differs(|list, comm, selector| list.mprobe(comm, selector), 500);
-        assert!(memory.is_some_and(|difference| difference.what.contains("above the bound 500")));
+        const ANY: Selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+        assert_eq!(differs(ListEngine::mprobe, u64::MAX), "none");
+        let leaves = differs(|list, comm, selector| list.probe(comm, selector), u64::MAX);
+        assert!(leaves.starts_with("call 112, probe,3,1,0,2147483647: result: "), "{leaves}");
+        let other = differs(|list, comm, _| list.mprobe(comm, ANY), u64::MAX);
+        assert!(other.starts_with("call 67, mprobe,2,1,*,2147483647: result: "), "{other}");
+        let memory = differs(ListEngine::mprobe, 500);
+        let above = "call 4, after it: memory 544 above the bound 500 for Load { posted: 0, ";
+        assert!(memory.starts_with(above), "{memory}");
+        // The first call is number 0.
+        let mut engine = ListEngine::new();
+        engine.post(RecvId(9), CommId(0), ANY);
+        let calls = random_calls(3, 1, Profile::Hot).into_iter();
+        assert_eq!(check_engine(Box::new(engine), calls).map_err(|it| it.number), Err(0));
     }
 }

@@ -127,3 +127,26 @@ pub fn check_calls(calls: &[Call], options: &EngineOptions) -> Result<(), String
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::Hints;
+    use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
+
+    use super::*;
+    use crate::engine::RecvId;
+
+    #[test]
+    fn a_failing_engine_is_named() {
+        let hints = Hints { no_any_source: true, ..Hints::default() };
+        let options = EngineOptions { hints, ..seed_options(1) };
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
+        let event =
+            Event::Post { recv: RecvId(0), comm: CommId(0), selector, size: None, coll: None };
+        let told = check_calls(&[Call::Event(event)], &options).expect_err("a wildcard");
+        assert_eq!(
+            told,
+            "optimistic: a receive or probe uses a wildcard that the communicator's hints exclude"
+        );
+    }
+}
