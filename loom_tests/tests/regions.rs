@@ -259,9 +259,7 @@ fn a_region_goes_from_one_sender_to_another() {
         let (data, mut request) = forwarded(&mut parts);
         assert!(read(data));
         let mut other = ManuallyDrop::new((*parts.sender).clone());
-        let take = act(move || {
-            assert_eq!(request.test(), Some(Ok(payload(5, LENGTH))));
-        });
+        let take = act(move || assert_eq!(request.test(), Some(Ok(payload(5, LENGTH)))));
         let send = act(move || {
             let sent = other.try_send_rendezvous(envelope(SOFTWARE, 1, 7), payload(6, LENGTH), 0);
             drop(sent.expect("room"));

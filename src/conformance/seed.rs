@@ -143,10 +143,7 @@ mod tests {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
         let event =
             Event::Post { recv: RecvId(0), comm: CommId(0), selector, size: None, coll: None };
-        let told = check_calls(&[Call::Event(event)], &options).expect_err("a wildcard");
-        assert_eq!(
-            told,
-            "optimistic: a receive or probe uses a wildcard that the communicator's hints exclude"
-        );
+        let told = check_calls(&[Call::Event(event)], &options).unwrap_err();
+        assert!(told.starts_with("optimistic: a receive or probe uses a wildcard"), "{told}");
     }
 }

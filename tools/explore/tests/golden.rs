@@ -83,9 +83,7 @@ fn schedules(out: &mut String) -> std::fmt::Result {
         ("literal", |setup| setup.fast_path = FastPath::Literal),
         ("prefix", |setup| setup.fast_path = FastPath::Prefix),
         ("early check", |setup| setup.early_check = true),
-        ("off, early check", |setup| {
-            (setup.fast_path, setup.early_check) = (FastPath::Off, true);
-        }),
+        ("off, early check", |setup| (setup.fast_path, setup.early_check) = (FastPath::Off, true)),
         ("eager removal", |setup| setup.removal = Removal::Eager),
         ("domains", |setup| setup.domains = Domains::Keyed),
         ("bitmap", |setup| setup.barrier = Barrier::Bitmap),

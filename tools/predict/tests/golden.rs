@@ -137,9 +137,7 @@ fn changes() -> Vec<(&'static str, Change)> {
     vec![
         ("as it is", |_| ()),
         ("off", |setup| setup.fast_path = FastPath::Off),
-        ("off, early check", |setup| {
-            (setup.fast_path, setup.early_check) = (FastPath::Off, true);
-        }),
+        ("off, early check", |setup| (setup.fast_path, setup.early_check) = (FastPath::Off, true)),
         ("literal", |setup| setup.fast_path = FastPath::Literal),
         ("sequence", |setup| setup.fast_path = FastPath::Sequence),
         ("no hashes in the header", |setup| setup.inline_hashes = false),

@@ -23,9 +23,7 @@ const ASSUMPTIONS: &[Assumption] = &[
     }),
     ("all handlers overlap", |setup| setup.profile.rules.overlap = Overlap::Always),
     ("no handler overlaps", |setup| setup.profile.rules.overlap = Overlap::Never),
-    ("handlers fill core after core", |setup| {
-        setup.profile.rules.placement = Placement::Packed;
-    }),
+    ("handlers fill core after core", |setup| setup.profile.rules.placement = Placement::Packed),
     ("a load brings two receives", |setup| setup.profile.rules.walk_line = 2),
     ("a waiting EU's demand is 0.4", |setup| setup.profile.word.poll_demand = 0.4),
 ];
