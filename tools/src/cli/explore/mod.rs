@@ -271,7 +271,10 @@ impl Asked<'_> {
 
     fn broken(&self, violation: &Violation) -> Story {
         let title = match &self.args.fault {
-            Some(rule) => format!("Without the rule: {rule}"),
+            Some(rule) => {
+                let about = faults().find(|(name, _)| name == rule).map_or("", |(_, about)| about);
+                format!("Without the rule: {rule}. {about}")
+            }
             None => "A schedule that breaks a rule".to_owned(),
         };
         let turns = violation.run.turns.to_string();
