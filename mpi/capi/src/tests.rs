@@ -41,10 +41,6 @@ impl World {
         Self { endpoint, comm, _dog: watchdog::on("a call of the C interface to return") }
     }
 
-    fn new() -> Self {
-        Self::open(c"", 0)
-    }
-
     fn sender(&self, rank: u32) -> *mut Sender {
         let mut sender = null_mut();
         let place = &raw mut sender;
@@ -122,7 +118,7 @@ fn free(mut sender: *mut Sender) {
 
 #[test]
 fn what_is_given_up_ends_as_it_says() {
-    let mut world = World::new();
+    let mut world = World::open(c"", 0);
     let sender = world.sender(1);
     // Dropping a message that a probe took ends its sender's wait.
     let mut sent = issend(sender, 6, b"one");
@@ -177,7 +173,7 @@ fn each_hint_sets_its_own_field() {
 /// A call that panics leaves the endpoint usable, like any failed call.
 #[test]
 fn a_panic_spoils_its_own_call_only() {
-    let world = World::new();
+    let world = World::open(c"", 0);
     let sender = world.sender(1);
     let mut buffer = [0; 3];
     let (_, request) = world.post(1, 2, &mut buffer);
@@ -196,7 +192,7 @@ fn a_panic_spoils_its_own_call_only() {
 /// A later endpoint may have the memory, and so the address, of an earlier one.
 #[test]
 fn a_stale_handle_is_refused_and_harms_no_later_endpoint() {
-    let (mut world, mut later) = (World::new(), World::new());
+    let (mut world, mut later) = (World::open(c"", 0), World::open(c"", 0));
     let (mut stale, sender) = (world.comm, world.sender(1));
     let mut buffer = [0; 3];
     let (_, mut stale_request) = world.post(1, 0, &mut buffer);
@@ -268,7 +264,7 @@ fn counters_are_exact() {
 /// What each call says of arguments that it refuses: its name, its code and its message.
 #[test]
 fn refusals_say_what_is_wrong() {
-    let (mut world, other) = (World::open(c"eager-limit=8", 0), World::new());
+    let (mut world, other) = (World::open(c"eager-limit=8", 0), World::open(c"", 0));
     let (endpoint, comm, strange) = (world.endpoint, world.comm, other.endpoint);
     let closed = World::open(c"", 3);
     let sender = world.sender(1);
@@ -451,7 +447,7 @@ fn room(recv: RecvId) -> usize {
 fn random_calls_follow_the_oracle() {
     for seed in 0..8 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let (world, other) = (World::new(), World::new());
+        let (world, other) = (World::open(c"", 0), World::open(c"", 0));
         let senders = [world.sender(0), world.sender(1)];
         let mut oracle = Oracle::new();
         let mut buffers = vec![[0_u8; 8]; 400];

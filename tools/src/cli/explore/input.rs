@@ -34,8 +34,8 @@ pub(super) struct InputArgs {
     /// The rank [default: the one with the most messages]
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// The block, counted from 0: up to N messages with no post between them [default: the first of
-    /// the widest]
+    /// The block, counted from 0: up to N messages with no post between them [default: the one
+    /// with the most equal messages; of these, the first of the widest]
     #[arg(long, value_name = "B", requires = "trace")]
     block: Option<usize>,
     /// Order of posts and arrivals, as for `dpamatch analyze`
@@ -129,8 +129,8 @@ impl InputArgs {
             })?;
         let events: Vec<Event> = run.view(at).events(&orders[at]).collect();
         let blocks = blocks(&events, handlers);
-        let widest = || (0..blocks.len()).max_by_key(|&at| (blocks[at].len(), usize::MAX - at));
-        let Some(number) = self.block.or_else(widest) else {
+        let most = || (0..blocks.len()).rev().max_by_key(|&at| equal(&events[blocks[at].clone()]));
+        let Some(number) = self.block.or_else(most) else {
             return Err(bad("no messages arrive".to_owned()).into());
         };
         let Some(block) = blocks.get(number) else {
@@ -142,6 +142,16 @@ impl InputArgs {
             format!("block {number} of {} of rank {rank} of {}", blocks.len(), name_of(path));
         Ok(Input::of_block(name, &events, block.clone(), handlers)?)
     }
+}
+
+/// Messages of a block that are like an earlier one, which find one receive, and all of them.
+fn equal(block: &[Event]) -> (usize, usize) {
+    let kinds = block.iter().map(|event| match event {
+        Event::Arrive { envelope, .. } => Some(*envelope),
+        _ => None,
+    });
+    let kinds: std::collections::HashSet<_> = kinds.collect();
+    (block.len() - kinds.len(), block.len())
 }
 
 /// The blocks of a rank, each of up to `handlers` consecutive messages.
