@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::tests::Folder;
 
-    /// A library of that name has the functions, each with what it returns.
+    /// C source of a stand-in for libfabric. The version counts the descriptions in use.
     const LIBRARY: &str = "static char info[4096]; static int held;
         void *fi_dupinfo(const void *of) { held += !of; return of ? 0 : info; }
         void fi_freeinfo(void *old) { held -= old == info; }

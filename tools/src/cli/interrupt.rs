@@ -116,7 +116,7 @@ impl Early {
         Ok(())
     }
 
-    /// The same by a bar of what is done. The bar goes.
+    /// Clears the bar. After an interruption, notes below the table how far the bar came.
     pub(super) fn mark_by(&self, bar: &ProgressBar, table: &mut Table) -> Result<(), Interrupted> {
         let (done, all) = (bar.position(), bar.length().unwrap_or(0));
         bar.finish_and_clear();

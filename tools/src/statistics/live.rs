@@ -17,8 +17,7 @@ impl Live {
         let rows: Vec<_> = endpoints
             .iter()
             .map(|(endpoint, state)| {
-                let mut sum = Use::default();
-                endpoint.kinds.values().for_each(|used| sum.add(used));
+                let sum = Use::sum(endpoint.kinds.values().copied());
                 let before = self.before.insert(endpoint.name.clone(), (sum.messages, sum.bytes));
                 let rates = before.filter(|_| *state == State::Answered).map(|before| {
                     let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
@@ -27,17 +26,18 @@ impl Live {
                 (endpoint, state, sum, rates)
             })
             .collect();
-        let table = Table::of("live", "", rows).columns(&[
-            ("rank", |(it, ..)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
-            ("state", |(_, state, ..)| state.words().into()),
-            ("messages", |(.., sum, _)| sum.messages.into()),
-            ("messages/s", |(.., rates)| rates.map(|(messages, _)| messages.round()).into()),
-            ("MB/s", |(.., rates)| rates.map(|(_, bytes)| bytes / 1e6).into()),
-            ("posted", |(it, state, ..)| state.now(it.waiting.receives)),
-            ("unexpected", |(it, state, ..)| state.now(it.waiting.messages)),
-            ("sends", |(it, state, ..)| state.now(it.waiting.sends)),
-        ]);
-        table.keyed(1)
+        Table::of("live", "", rows)
+            .columns(&[
+                ("rank", |(it, ..)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
+                ("state", |(_, state, ..)| state.words().into()),
+                ("messages", |(.., sum, _)| sum.messages.into()),
+                ("messages/s", |(.., rates)| rates.map(|(messages, _)| messages.round()).into()),
+                ("MB/s", |(.., rates)| rates.map(|(_, bytes)| bytes / 1e6).into()),
+                ("posted", |(it, state, ..)| state.now(it.waiting.receives)),
+                ("unexpected", |(it, state, ..)| state.now(it.waiting.messages)),
+                ("sends", |(it, state, ..)| state.now(it.waiting.sends)),
+            ])
+            .keyed(1)
     }
 }
 
@@ -51,7 +51,6 @@ impl State {
         }
     }
 
-    /// Only an answer is of now.
     fn now(self, value: u64) -> Cell {
         if self == Self::Answered { value.into() } else { Cell::None }
     }

@@ -44,6 +44,12 @@ impl Use {
         }
     }
 
+    fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let mut sum = Self::default();
+        all.for_each(|used| sum.add(&used));
+        sum
+    }
+
     pub fn wildcards(&self) -> u64 {
         self.posts_any_source + self.posts_any_tag + self.posts_any
     }

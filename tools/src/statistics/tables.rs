@@ -32,11 +32,7 @@ fn ranks(endpoints: &[Endpoint]) -> Table {
         "{}, matched by {engines}; library: {libraries}",
         counted(endpoints.len(), "endpoint")
     );
-    let rows = endpoints.iter().map(|endpoint| {
-        let mut sum = Use::default();
-        endpoint.kinds.values().for_each(|used| sum.add(used));
-        (endpoint, sum)
-    });
+    let rows = endpoints.iter().map(|it| (it, Use::sum(it.kinds.values().copied())));
     let table = Table::of("ranks", title, rows).columns(&[
         ("rank", |(it, _)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
         ("messages", |(_, sum)| sum.messages.into()),
@@ -85,8 +81,7 @@ fn kinds(endpoints: &[Endpoint]) -> Table {
     let title = "All ranks, by what messages are for";
     let mut table = Table::new("kinds", title, ["kind"].into_iter().chain(names_of_use()));
     for kind in KINDS {
-        let mut sum = Use::default();
-        endpoints.iter().filter_map(|it| it.kinds.get(kind)).for_each(|used| sum.add(used));
+        let sum = Use::sum(endpoints.iter().filter_map(|it| it.kinds.get(kind).copied()));
         if sum != Use::default() {
             table.push([Cell::from(kind)].into_iter().chain(cells(&sum)));
         }

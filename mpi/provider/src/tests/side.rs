@@ -189,12 +189,12 @@ impl Side {
         self.read_some(1).pop()
     }
 
-    /// The next completions, at most so many, or the error that comes first.
+    /// Reads up to `most` completions, or the error in front of them.
     pub(super) fn read_some(&self, most: usize) -> Vec<Done> {
         let mut entries = vec![Completion::new(null_mut(), 0).entry; most];
         let mut from = vec![0; most];
         let buffer = entries.as_mut_ptr().cast();
-        // SAFETY: room for so many entries and sources.
+        // SAFETY: `entries` and `from` have `most` elements each.
         match unsafe { call!(self.queue, ops, readfrom, buffer, most, from.as_mut_ptr()) } {
             got @ 1.. => {
                 let all = entries.into_iter().zip(from).take(got as usize);
