@@ -56,6 +56,9 @@ macro_rules! numbers {
 }
 
 numbers! {
+    flexio_event_handler_get_id: Thread,
+    flexio_event_handler_get_obj_id: Thread,
+    flexio_event_handler_get_activation_id: Thread,
     flexio_cq_get_cq_num: Cq,
     flexio_rq_get_wq_num: Wq,
     flexio_sq_get_wq_num: Wq,

@@ -28,6 +28,11 @@ pub(crate) struct Objects {
     pub(crate) windows: Slab<u32>,
 }
 
+/// Locks what a panic may have left behind: each change is whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     let Ok(text) = std::env::var(name) else { return default };
     text.parse().unwrap_or_else(|_| {
@@ -56,13 +61,13 @@ pub(crate) fn machine() -> &'static Machine {
 
 impl Machine {
     pub(crate) fn nic(&self) -> NicGuard<'_> {
-        let guard = self.nic.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.nic);
         crate::thread::in_nic(true);
         NicGuard(guard)
     }
 
     pub(crate) fn objects(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.objects)
     }
 
     pub(crate) fn process(&self, handle: crate::handle::Handle) -> Result<Arc<Process>, Refusal> {

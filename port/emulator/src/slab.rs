@@ -46,6 +46,11 @@ impl<T> Slab<T> {
         self.slots.get_mut(at)?.take()
     }
 
+    /// Removes all that `keep` refuses.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.slots.iter_mut().for_each(|slot| *slot = slot.take().filter(&keep));
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let numbered = self.slots.iter().enumerate();
         numbered.filter_map(|(at, slot)| Some((self.first + at as u32, slot.as_ref()?)))

@@ -1,11 +1,12 @@
 //! A timeline for <https://ui.perfetto.dev>: activations and doorbells of each thread, completions
 //! of each queue. The file is a complete JSON text after each event.
 
+use crate::machine::lock;
 use crate::thread::{Unit, nanoseconds};
 use std::fmt::Arguments;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 /// The process that stands for the NIC: processes of the DPA count from 1.
 const NIC: u32 = 0;
@@ -31,7 +32,7 @@ fn is_on() -> bool {
 /// Adds an event: a phase of the format, the process and the track, a name, and more members.
 fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: Arguments<'_>) {
     let Some(timeline) = &*TIMELINE else { return };
-    let mut timeline = timeline.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut timeline = lock(timeline);
     let begin = if timeline.bytes == 0 { "[" } else { "," };
     let time = nanoseconds() as f64 / 1e3;
     let mut text = format!(

@@ -2,6 +2,7 @@
 #ifndef DPAMATCH_MATCHING_COMMON_H
 #define DPAMATCH_MATCHING_COMMON_H
 
+#include "../../emulator/examples/queues/shared.h"
 #include "../dpamatch_card.h"
 
 #define WORKERS_MOST 16
@@ -22,13 +23,6 @@ struct trailer {
 };
 
 _Static_assert(sizeof(struct trailer) == 40, "trailer");
-
-struct queue {
-	uint64_t ring, record;
-	uint32_t number, log_depth;
-	uint32_t index; /* completions consumed */
-	uint32_t gap;
-};
 
 /* The one memory region of the host, and how the DPA reaches it. */
 struct host_memory {

@@ -1,10 +1,8 @@
 /* The card: a leader, which completions of the network and the host's bell start, and workers,
  * which the leader starts. Received messages lie in their bounce buffers; results, and payloads of
  * receives, go to the host's memory through a window. */
-#include <libflexio-dev/flexio_dev.h>
-#include <libflexio-dev/flexio_dev_queue_access.h>
-#include <dpaintrin.h>
 #include "common.h"
+#include "../../emulator/examples/queues/device.h"
 
 #define RECEIVED 2 /* opcode of a completion */
 enum { PANICKED = 128, BAD_COMPLETION, BAD_MESSAGE, NO_WINDOW };
@@ -26,19 +24,6 @@ void dpamatch_write_back(void)
 	__dpa_thread_window_writeback();
 }
 
-/* Queues. */
-
-static struct flexio_dev_cqe64 *next(const struct queue *queue)
-{
-	uint32_t at = queue->index & ((1u << queue->log_depth) - 1);
-	struct flexio_dev_cqe64 *entry = (struct flexio_dev_cqe64 *)queue->ring + at;
-
-	if (flexio_dev_cqe_get_owner(entry) != ((queue->index >> queue->log_depth) & 1))
-		return NULL;
-	__dpa_thread_memory_fence(__DPA_R, __DPA_R);
-	return entry;
-}
-
 static void release(struct queue *queue)
 {
 	__dpa_thread_memory_fence(__DPA_RW, __DPA_W);
@@ -51,17 +36,6 @@ static void quiet(struct queue *queue)
 	while (next(queue))
 		queue->index++;
 	release(queue);
-}
-
-static void arm(struct queue *queue)
-{
-	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(queue->index, queue->number);
-}
-
-static union flexio_dev_sqe_seg *send_entry(uint64_t ring, uint32_t index, uint32_t log_depth)
-{
-	return (union flexio_dev_sqe_seg *)ring + 4 * (index & ((1u << log_depth) - 1));
 }
 
 /* The window's pointer to the beginning of the host's memory. It holds until the thread configures

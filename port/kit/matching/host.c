@@ -4,17 +4,13 @@
  *
  * Names: handlers, workers, receives, unexpected, bins, queue, barrier, removal. The card is
  * one process, the wire's sender another; both belong to this program. */
-#include <libflexio/flexio.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include "../dpamatch_host.h"
 #include "common.h"
+#include "../../emulator/examples/queues/host.h"
 
 extern struct flexio_app *matching;
 extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
@@ -31,11 +27,6 @@ extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
 #define SLOT_OF_MESSAGE 192u
 /* Seconds without progress after which the card counts as dead. */
 #define PATIENCE 60
-#define CHECK(call)                                \
-	do {                                       \
-		if (call)                          \
-			fail("it failed: " #call); \
-	} while (0)
 
 _Static_assert(EAGER + sizeof(struct trailer) <= SLOT_OF_MESSAGE, "a message fits");
 
@@ -47,7 +38,6 @@ static struct memory {
 	void *arena; /* of the library */
 } memory;
 
-static struct ibv_context *context;
 static struct ibv_pd *pd;
 static struct ibv_mr *region;
 static struct flexio_process *card_process, *wire_process;
@@ -70,48 +60,6 @@ void dpamatch_panicked(void)
 {
 	fail("the library panicked");
 	abort();
-}
-
-static void *calloc_or_fail(size_t number, size_t bytes)
-{
-	void *range = calloc(number + 1, bytes);
-
-	if (!range)
-		fail("no memory");
-	return range;
-}
-
-static uint64_t device_memory(struct flexio_process *process, size_t bytes)
-{
-	flexio_uintptr_t daddr;
-
-	CHECK(flexio_buf_dev_alloc(process, bytes, &daddr));
-	CHECK(flexio_buf_dev_memset(process, 0, bytes, daddr));
-	return daddr;
-}
-
-static struct queue make_cq(struct flexio_process *process, uint32_t log_depth,
-			    struct flexio_event_handler *handler)
-{
-	struct queue queue = { .log_depth = log_depth };
-	struct flexio_cq_attr attr = { .log_cq_depth = (uint8_t)log_depth };
-	struct mlx5_cqe64 *entries = calloc_or_fail(1u << log_depth, sizeof(*entries));
-	struct flexio_cq *cq;
-
-	for (uint32_t at = 0; at < 1u << log_depth; at++)
-		mlx5dv_set_cqe_owner(&entries[at], 1);
-	CHECK(flexio_copy_from_host(process, entries, sizeof(*entries) << log_depth, &queue.ring));
-	free(entries);
-	queue.record = device_memory(process, 8);
-	attr.element_type = handler ? FLEXIO_CQ_ELEMENT_TYPE_DPA_THREAD :
-				      FLEXIO_CQ_ELEMENT_TYPE_NON_DPA_CQ;
-	attr.thread = handler ? flexio_event_handler_get_thread(handler) : NULL;
-	attr.uar_id = flexio_uar_get_id(flexio_process_get_uar(process));
-	attr.cq_dbr_daddr = queue.record;
-	attr.cq_ring_qmem.daddr = queue.ring;
-	CHECK(flexio_cq_create(process, NULL, &attr, &cq));
-	queue.number = flexio_cq_get_cq_num(cq);
-	return queue;
 }
 
 static struct flexio_qp *make_qp(struct flexio_process *process, uint32_t log_rq, uint64_t *rq,
@@ -156,16 +104,6 @@ static void connect_both(struct flexio_qp *qp, struct flexio_qp *other)
 	connect_one(other, qp);
 }
 
-static uint32_t make_key(struct flexio_process *process, uint64_t daddr, size_t bytes)
-{
-	struct flexio_mkey_attr attr = { .pd = pd, .daddr = daddr, .len = bytes,
-					 .access = IBV_ACCESS_LOCAL_WRITE };
-	struct flexio_mkey *mkey;
-
-	CHECK(flexio_device_mkey_create(process, &attr, &mkey));
-	return flexio_mkey_get_id(mkey);
-}
-
 /* A thread with a queue pair of its own for rendezvous. */
 static struct flexio_event_handler *make_thread(flexio_func_t *function)
 {
@@ -173,11 +111,12 @@ static struct flexio_event_handler *make_thread(flexio_func_t *function)
 	struct reader reader = { .host = card.host, .over = (uint64_t)memory.over };
 	struct flexio_event_handler_attr attr = { .host_stub_func = function };
 	struct flexio_event_handler *handler;
-	struct queue peer_queue = make_cq(wire_process, LOG_SMALL, NULL);
+	struct queue peer_queue;
 
-	reader.done = make_cq(card_process, LOG_SMALL, NULL);
+	make_cq(wire_process, LOG_SMALL, NULL, &peer_queue);
+	make_cq(card_process, LOG_SMALL, NULL, &reader.done);
 	CHECK(flexio_copy_from_host(card_process, &one, sizeof(one), &reader.one));
-	reader.one_key = make_key(card_process, reader.one, sizeof(one));
+	reader.one_key = flexio_mkey_get_id(make_key(card_process, pd, reader.one, sizeof(one)));
 	struct flexio_qp *qp = make_qp(card_process, 0, &rq, &record, reader.done.number, LOG_SMALL,
 				       &reader.ring, reader.done.number);
 	struct flexio_qp *peer = make_qp(wire_process, 0, &peer_rq, &peer_record, peer_queue.number,
@@ -218,7 +157,8 @@ static void make_memory(dpamatch_bytes stream)
 	memory.over = part(&next, (count + 1) * 8);
 	memory.arena = part(&next, arena);
 	card.asleep = (uint64_t)memory.asleep;
-	keys = calloc_or_fail(count, sizeof(*keys));
+	keys = calloc(count + 1, sizeof(*keys));
+	CHECK(!keys);
 	host = dpamatch_host_new(memory.arena, arena, stream, card.config.queue, EAGER,
 				 card.config.unexpected);
 	if (!host)
@@ -232,24 +172,25 @@ static void make_card(void)
 	uint64_t sq, unused_rq, unused_record, result = 1, start;
 	struct wire wire = { .log_depth = LOG_WIRE, .key = region->lkey };
 	struct flexio_window *window;
+	struct queue nothing;
 
 	CHECK(flexio_window_create(card_process, pd, &window));
 	card.host.window = flexio_window_get_id(window);
 	card.log_depth = (uint32_t)__builtin_ctz(card.config.queue);
 	card.arena_bytes = ARENA;
 	card.arena = device_memory(card_process, ARENA);
-	card.arena_key = make_key(card_process, card.arena, ARENA);
+	card.arena_key = flexio_mkey_get_id(make_key(card_process, pd, card.arena, ARENA));
 	threads[0] = make_thread(&leader);
-	card.arrivals = make_cq(card_process, card.log_depth, threads[0]);
-	card.bell = make_cq(card_process, LOG_SMALL, threads[0]);
+	make_cq(card_process, card.log_depth, threads[0], &card.arrivals);
+	make_cq(card_process, LOG_SMALL, threads[0], &card.bell);
 	for (uint32_t at = 1; at < card.config.workers; at++) {
 		threads[at] = make_thread(&worker);
-		card.workers[at].bell = make_cq(card_process, LOG_SMALL, threads[at]);
+		make_cq(card_process, LOG_SMALL, threads[at], &card.workers[at].bell);
 	}
-	struct queue nothing = make_cq(card_process, LOG_SMALL, NULL);
+	make_cq(card_process, LOG_SMALL, NULL, &nothing);
 	struct flexio_qp *qp = make_qp(card_process, card.log_depth, &card.rq_ring, &card.rq_record,
 				       card.arrivals.number, 0, &sq, nothing.number);
-	wire.sent = make_cq(wire_process, LOG_WIRE, NULL);
+	make_cq(wire_process, LOG_WIRE, NULL, &wire.sent);
 	struct flexio_qp *peer = make_qp(wire_process, 0, &unused_rq, &unused_record,
 					 wire.sent.number, LOG_WIRE, &wire.ring, wire.sent.number);
 	wire.number = flexio_qp_get_qp_num(peer);
@@ -406,11 +347,9 @@ int main(int count, char **words)
 	if (card.config.workers == 0 || card.config.workers > WORKERS_MOST ||
 	    card.config.queue == 0 || (card.config.queue & (card.config.queue - 1)))
 		fail("1 to 16 workers, and a queue whose depth is a power of two");
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-	context = devices && devices[0] ? ibv_open_device(devices[0]) : NULL;
-	pd = context ? ibv_alloc_pd(context) : NULL;
-	if (!pd)
-		fail("no device");
+	open_device();
+	pd = ibv_alloc_pd(context);
+	CHECK(!pd);
 	CHECK(flexio_process_create(context, matching, NULL, &card_process));
 	CHECK(flexio_process_create(context, matching, NULL, &wire_process));
 	make_memory(stream);
@@ -432,7 +371,6 @@ int main(int count, char **words)
 	CHECK(flexio_process_destroy(card_process));
 	ibv_dereg_mr(region);
 	ibv_dealloc_pd(pd);
-	ibv_close_device(context);
-	ibv_free_device_list(devices);
+	close_device();
 	return 0;
 }

@@ -13,8 +13,7 @@ use crate::ARENA;
 
 /// Sizes of the tables, and options by their number.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
+struct Config {
     handlers: u32,
     workers: u32,
     receives: u32,
@@ -33,8 +32,7 @@ const _: () = assert!(size_of::<Config>() == 48 && size_of::<BusMap>() == 104);
 
 /// A NIC's parts. Each part has one user hart at a time, and harts use different parts
 /// concurrently, so no reference to the whole ever exists.
-#[derive(Debug)]
-pub struct Card {
+struct Card {
     leader: Leader,
     workers: Vec<Worker>,
 }
@@ -74,14 +72,8 @@ impl Config {
     }
 }
 
-/// # Safety
-/// From now on the arena belongs to this library, and this is the only call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_new(
-    config: &Config,
-    arena: *mut c_void,
-    bytes: usize,
-) -> *mut Card {
+unsafe extern "C" fn dpamatch_new(config: &Config, arena: *mut c_void, bytes: usize) -> *mut Card {
     // SAFETY: the caller gives the range away.
     unsafe { ARENA.hand_over(arena.expose_provenance(), bytes) };
     let config = config.nic();
@@ -100,37 +92,29 @@ pub unsafe extern "C" fn dpamatch_new(
     }
 }
 
-/// # Safety
-/// `card` is from `dpamatch_new`; no leader runs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_map(card: *mut Card, map: &mut BusMap) {
+unsafe extern "C" fn dpamatch_map(card: *mut Card, map: &mut BusMap) {
     // SAFETY: `card` is from `dpamatch_new`; no other hart uses this part.
     *map = unsafe { &(*card).leader }.bus();
 }
 
-/// # Safety
-/// `card` is from `dpamatch_new`; only one hart at a time calls this.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c_int {
+unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c_int {
     // SAFETY: `card` is from `dpamatch_new`; no other hart uses this part.
     let leader = unsafe { &mut (*card).leader };
     c_int::from(leader.round(awake as usize) == Round::Worked)
 }
 
-/// # Safety
-/// `card` is from `dpamatch_new`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut Worker {
+unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut Worker {
     // SAFETY: `card` is from `dpamatch_new`; no worker runs yet.
     let workers = unsafe { &mut (*card).workers };
     let index = (worker as usize).wrapping_sub(1);
     workers.get_mut(index).map_or(core::ptr::null_mut(), core::ptr::from_mut)
 }
 
-/// # Safety
-/// `worker` is from `dpamatch_worker`; only one hart at a time calls this with it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_worker_round(worker: *mut Worker) -> c_int {
+unsafe extern "C" fn dpamatch_worker_round(worker: *mut Worker) -> c_int {
     // SAFETY: `worker` is from `dpamatch_worker`; no other hart uses it.
     c_int::from(unsafe { &mut *worker }.round())
 }

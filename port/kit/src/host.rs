@@ -12,8 +12,7 @@ use crate::ARENA;
 
 /// Rings and player. The program asks for regions while the player runs, so no reference to the
 /// whole ever exists.
-#[derive(Debug)]
-pub struct Host {
+struct Host {
     leader: Leader,
     player: Player,
     error: String,
@@ -21,8 +20,8 @@ pub struct Host {
 
 /// Bytes of the library, which stay as they are.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Bytes {
+#[derive(Clone, Copy)]
+struct Bytes {
     start: *const u8,
     length: usize,
 }
@@ -33,10 +32,8 @@ impl Bytes {
     }
 }
 
-/// # Safety
-/// From now on the arena belongs to this library, and this is the only call. `stream` is readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_new(
+unsafe extern "C" fn dpamatch_host_new(
     arena: *mut c_void,
     bytes: usize,
     stream: Bytes,
@@ -73,27 +70,20 @@ pub unsafe extern "C" fn dpamatch_host_new(
     })
 }
 
-/// # Safety
-/// `host` is from `dpamatch_host_new`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_map(host: *const Host, map: &mut BusMap) {
+unsafe extern "C" fn dpamatch_host_map(host: *const Host, map: &mut BusMap) {
     // SAFETY: the leader is only read.
     *map = unsafe { &(*host).leader }.bus();
 }
 
-/// # Safety
-/// `host` is from `dpamatch_host_new`, `key` from an entry of its arrivals. One thread makes all
-/// calls.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_region(host: *const Host, key: u64) -> u64 {
+unsafe extern "C" fn dpamatch_host_region(host: *const Host, key: u64) -> u64 {
     // SAFETY: the leader is only read. One thread uses all parts, and the player waits.
     unsafe { (*host).leader.region(key) }.unwrap_or(0)
 }
 
-/// # Safety
-/// `host` is from `dpamatch_host_new`, and this is the only call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_play(
+unsafe extern "C" fn dpamatch_host_play(
     host: *mut Host,
     bins: u32,
     wait: extern "C" fn(),
@@ -106,18 +96,14 @@ pub unsafe extern "C" fn dpamatch_host_play(
     Bytes::of(error.as_bytes())
 }
 
-/// # Safety
-/// `host` is from `dpamatch_host_new`, and no other call runs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_outcomes(host: *const Host) -> Bytes {
+unsafe extern "C" fn dpamatch_host_outcomes(host: *const Host) -> Bytes {
     // SAFETY: no other call runs.
     Bytes::of(unsafe { &(*host).player }.outcomes())
 }
 
-/// # Safety
-/// `host` is from `dpamatch_host_new`, and no other call runs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dpamatch_host_was_taken(host: *const Host, arrival: u64) -> bool {
+unsafe extern "C" fn dpamatch_host_was_taken(host: *const Host, arrival: u64) -> bool {
     // SAFETY: no other call runs.
     !unsafe { &(*host).player }.feeder.is_unexpected(arrival)
 }

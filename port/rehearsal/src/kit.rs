@@ -106,7 +106,7 @@ pub fn build_for_card() -> Result<(), BuildError> {
     let headers = root().join("port/emulator/include");
     let mut compiler = Command::new(COMPILER);
     compiler.args(["-march=rv64imac_zicsr", "-mabi=lp64", "-mcmodel=medany", "-O2", "-Werror"]);
-    compiler.args(["-Wall", "-Wextra", "-ffreestanding", "-nostdinc", "-isystem"]);
+    compiler.args(["-Wall", "-Wextra", "-ffreestanding", "-isystem"]);
     compiler.arg(headers.join("device")).arg("-isystem").arg(headers).arg("-c");
     compiler.arg(source("device.c")).arg("-o").arg(target_folder().join("device.o"));
     finish(compiler)

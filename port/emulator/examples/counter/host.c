@@ -7,23 +7,21 @@ extern flexio_func_t count, frames, bytes;
 
 int main(int words, char **word)
 {
-	uint64_t found = words > 1 ? strtoull(word[1], NULL, 10) : 1, sum = 0;
+	uint64_t found, sum = 0, argument;
 	struct queues_of_host host = { 0 };
-	struct steering steering;
 	struct counter shared = { 0 };
-	uint64_t argument;
 
-	CHECK(open_process(counter));
-	CHECK(make_queues(count, &host, &shared.queues));
+	open_process(counter);
+	make_queues(count, &host, &shared.queues);
 	/* No place for the result: it refuses. */
-	CHECK(!flexio_rq_create(process, NULL, shared.queues.cq, &host.attr, NULL));
+	CHECK(!flexio_rq_create(process, NULL, shared.queues.cq.number, &host.attr, NULL));
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
-	CHECK(receive(&host, argument, frames, &found, &steering));
+	found = receive(&host, argument, frames, words > 1 ? strtoull(word[1], NULL, 10) : 1);
 	CHECK(flexio_process_call(process, &bytes, &sum, argument));
 	printf("%lu frames, %lu bytes\n", found, sum);
 
 	CHECK(!flexio_cq_destroy(host.cq)); /* in use: it refuses */
-	unsteer(&steering);
-	CHECK(destroy_queues(&host));
-	return close_process();
+	destroy_queues(&host);
+	close_process();
+	return 0;
 }

@@ -1,4 +1,4 @@
-/* Queues for frames, as host part and device part know them. */
+/* Queues, as host part and device part know them. */
 #include <stdint.h>
 
 #ifndef LOG_DEPTH
@@ -7,7 +7,17 @@
 #define DEPTH (1u << LOG_DEPTH)
 #define BUFFER 2048
 
+/* A completion queue. */
+struct queue {
+	uint64_t ring, record;
+	uint32_t number, log_depth;
+	uint32_t index; /* completions consumed */
+	uint32_t gap;
+};
+
+/* Queues for frames. */
 struct queues {
-	uint64_t cq_ring, cq_record, rq_ring, rq_record, sq_ring;
-	uint32_t cq, sq, key, index, sent;
+	struct queue cq;
+	uint64_t rq_ring, rq_record, sq_ring;
+	uint32_t sq, key, sent;
 };

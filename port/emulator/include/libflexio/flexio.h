@@ -129,7 +129,6 @@ struct flexio_cmdq;
 struct flexio_cq;
 struct flexio_rq;
 struct flexio_sq;
-struct flexio_rmp;
 struct flexio_qp;
 struct flexio_mkey;
 struct flexio_msg_stream;
@@ -306,8 +305,6 @@ flexio_status flexio_version_set(uint64_t version);
 flexio_status flexio_app_create(struct flexio_app_attr *attr, struct flexio_app **app);
 flexio_status flexio_app_destroy(struct flexio_app *app);
 flexio_status flexio_app_get(struct flexio_app_select_attr *attr, struct flexio_app **app);
-flexio_status flexio_app_get_list(struct flexio_app **list, uint32_t *count);
-flexio_status flexio_app_list_free(struct flexio_app *list);
 const char *flexio_app_get_name(struct flexio_app *app);
 size_t flexio_app_get_elf_size(struct flexio_app *app);
 flexio_status flexio_app_get_elf(struct flexio_app *app, uint64_t *buffer, size_t size);
@@ -386,9 +383,6 @@ flexio_status flexio_cq_create(struct flexio_process *process, struct ibv_contex
 			       const struct flexio_cq_attr *attr, struct flexio_cq **cq);
 flexio_status flexio_cq_destroy(struct flexio_cq *cq);
 uint32_t flexio_cq_get_cq_num(struct flexio_cq *cq);
-struct mlx5dv_devx_obj *flexio_cq_get_obj(struct flexio_cq *cq);
-flexio_status flexio_cq_modify_moderation(struct flexio_cq *cq, uint16_t count, uint16_t period,
-					  uint16_t mode);
 flexio_status flexio_rq_create(struct flexio_process *process, struct ibv_context *context,
 			       uint32_t cqn, const struct flexio_wq_attr *attr,
 			       struct flexio_rq **rq);
@@ -401,10 +395,6 @@ flexio_status flexio_sq_create(struct flexio_process *process, struct ibv_contex
 			       struct flexio_sq **sq);
 flexio_status flexio_sq_destroy(struct flexio_sq *sq);
 uint32_t flexio_sq_get_wq_num(struct flexio_sq *sq);
-flexio_status flexio_rmp_create(struct flexio_process *process, struct ibv_context *context,
-				const struct flexio_wq_attr *attr, struct flexio_rmp **rmp);
-flexio_status flexio_rmp_destroy(struct flexio_rmp *rmp);
-uint32_t flexio_rmp_get_wq_num(struct flexio_rmp *rmp);
 flexio_status flexio_qp_create(struct flexio_process *process, struct ibv_context *context,
 			       struct flexio_qp_attr *attr, struct flexio_qp **qp);
 flexio_status flexio_qp_modify(struct flexio_qp *qp, struct flexio_qp_attr *attr,

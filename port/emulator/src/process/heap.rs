@@ -1,10 +1,11 @@
 //! The heap of a process: one mapping, with blocks that the host allocates.
 
+use crate::machine::lock;
 use crate::status::Refusal;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Bytes between two blocks that belong to nobody.
 const GAP: u64 = 64;
@@ -54,7 +55,7 @@ impl Heap {
         if bytes == 0 {
             return Err("a block of 0 bytes".into());
         }
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = lock(&self.blocks);
         // A page for large blocks, since drivers demand it of rings.
         let align = if bytes >= 4096 { 4096 } else { ALIGN };
         let mut at = self.base + align;
@@ -77,7 +78,7 @@ impl Heap {
     }
 
     pub(crate) fn free(&self, address: u64) -> Result<(), Refusal> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = lock(&self.blocks);
         match blocks.remove(&address) {
             Some(_) => {
                 self.generation.fetch_add(1, Ordering::AcqRel);
@@ -92,7 +93,7 @@ impl Heap {
     }
 
     pub(crate) fn block(&self, address: u64) -> Option<Range<u64>> {
-        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = lock(&self.blocks);
         let (&start, &length) = blocks.range(..=address).next_back()?;
         Some(start..start + length).filter(|block| block.contains(&address))
     }
@@ -107,7 +108,7 @@ impl Heap {
 
     /// The place of `bytes` bytes at `address`, all in one block that is allocated.
     pub(crate) fn in_block(self: &Arc<Self>, address: u64, bytes: u64) -> Result<Place, Refusal> {
-        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = lock(&self.blocks);
         let block = blocks.range(..=address).next_back();
         let fits = |(&start, &length): (&u64, &u64)| {
             address.checked_add(bytes).is_some_and(|end| end <= start + length)
@@ -120,7 +121,7 @@ impl Heap {
     }
 
     pub(crate) fn info(&self) -> HeapInfo {
-        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = lock(&self.blocks);
         let requested = blocks.values().sum();
         let allocated = blocks.values().map(|bytes| bytes.next_multiple_of(ALIGN)).sum();
         let (base, size, free) = (self.base, self.bytes, self.bytes.saturating_sub(allocated));

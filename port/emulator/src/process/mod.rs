@@ -11,9 +11,10 @@ pub(crate) use app::{App, stub};
 pub(crate) use heap::{Heap, HeapInfo, Place};
 pub(crate) use image::Image;
 
+use crate::machine::lock;
 use message::Stream;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Codes with which a process ends.
 pub(crate) mod ended {
@@ -63,7 +64,7 @@ impl Process {
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<Option<Stream>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.streams)
     }
 
     /// A message of the device part for stream `stream`, or for all streams if it is negative.

@@ -72,9 +72,7 @@ impl Keys {
     }
 
     pub(crate) fn forget(&mut self, process: u32) {
-        let gone = self.keys.iter().filter(|(_, (_, key))| key.process == process);
-        let gone: Vec<_> = gone.map(|(number, _)| number).collect();
-        gone.into_iter().for_each(|number| drop(self.keys.remove(number)));
+        self.keys.retain(|(_, key)| key.process != process);
     }
 
     /// The bytes that an entry means, if the key has all of them and the rights.

@@ -85,12 +85,8 @@ impl Nic {
     }
 
     pub(crate) fn forget(&mut self, process: u32) {
-        let wqs = self.wqs.iter().filter(|(_, wq)| wq.process == process);
-        let wqs: Vec<_> = wqs.map(|(number, _)| number).collect();
-        wqs.into_iter().for_each(|number| drop(self.wqs.remove(number)));
-        let cqs = self.cqs.iter().filter(|(_, cq)| cq.process == process);
-        let cqs: Vec<_> = cqs.map(|(number, _)| number).collect();
-        cqs.into_iter().for_each(|number| drop(self.cqs.remove(number)));
+        self.wqs.retain(|wq| wq.process != process);
+        self.cqs.retain(|cq| cq.process != process);
         self.keys.forget(process);
     }
 

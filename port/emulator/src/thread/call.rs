@@ -2,7 +2,7 @@
 
 use super::unit::{Kind, Unit};
 use crate::handle::Handle;
-use crate::machine::machine;
+use crate::machine::{lock, machine};
 use crate::process::Process;
 use crate::status::{Refusal, host};
 use std::ffi::c_void;
@@ -27,17 +27,16 @@ impl Call {
         let function: Function = unsafe { std::mem::transmute(entry) };
         let [a, b, c, d, e, f, g, h, i, j, k] = self.arguments;
         let result = function(a, b, c, d, e, f, g, h, i, j, k);
-        self.result.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(result);
+        lock(&self.result).0 = Some(result);
     }
 
     pub(crate) fn end(&self) {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        lock(&self.result).1 = true;
         self.told.notify_all();
     }
 
     fn wait(&self) -> Option<u64> {
-        let result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = self.told.wait_while(result, |(_, ended)| !*ended);
+        let result = self.told.wait_while(lock(&self.result), |(_, ended)| !*ended);
         result.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -49,19 +48,9 @@ fn start(
     arguments: [u64; ARGUMENTS],
 ) -> Result<Arc<Call>, Refusal> {
     let call = Arc::new(Call { arguments, ..Call::default() });
-    let machine = machine();
-    let worker = machine.scheduler.choose();
-    let kind = Kind::Call(Arc::clone(&call));
-    let mut made = None;
-    machine.objects().units.insert(|id| {
-        let unit = Arc::new(Unit::new(id, Arc::clone(process), entry, kind, 0, worker));
-        made = Some(Arc::clone(&unit));
-        unit
-    });
-    let unit = made.ok_or("too many threads")?;
-    machine.scheduler.adopt(&unit);
+    let unit = super::spawn(process, entry, Kind::Call(Arc::clone(&call)), 0)?;
     unit.begin();
-    machine.scheduler.wake(&unit);
+    machine().scheduler.wake(&unit);
     Ok(call)
 }
 

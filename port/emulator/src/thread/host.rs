@@ -56,18 +56,9 @@ calls! {
             return Err(format!("affinity {} to {}", attr.affinity_type, attr.affinity).into());
         }
         let entry = entry(&process, attr.stub)?;
-        let worker = machine().scheduler.choose();
-        let mut made = None;
-        let number = machine().objects().units.insert(|id| {
-            let new = Unit::new(id, process, entry, Runs::Handler, attr.local, worker);
-            let unit = Arc::new(new);
-            unit.argument.store(attr.argument, Ordering::Release);
-            made = Some(Arc::clone(&unit));
-            unit
-        });
-        let unit = made.ok_or("too many threads")?;
-        machine().scheduler.adopt(&unit);
-        put(handler, Kind::Thread.handle(number.unwrap_or_default()))
+        let unit = super::spawn(&process, entry, Runs::Handler, attr.local)?;
+        unit.argument.store(attr.argument, Ordering::Release);
+        put(handler, Kind::Thread.handle(unit.id))
     }
 
     fn flexio_event_handler_run(handler: Handle, argument: u64) {
@@ -89,7 +80,6 @@ fn destroy(number: u32) -> Result<(), Refusal> {
     if machine().nic().uses(&unit) {
         return Err("a completion queue wakes this handler".into());
     }
-    machine().objects().units.remove(unit.id);
     machine().scheduler.retire(&unit);
     Ok(())
 }
@@ -99,18 +89,4 @@ calls! {
     fn flexio_event_handler_get_thread(handler: Handle) -> Handle = std::ptr::null_mut() => {
         Ok(Kind::Thread.handle(find(handler)?.id))
     }
-
-    fn flexio_event_handler_get_id(handler: Handle) -> u32 = u32::MAX => {
-        Ok(find(handler)?.id)
-    }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_get_obj_id(handler: Handle) -> u32 {
-    flexio_event_handler_get_id(handler)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn flexio_event_handler_get_activation_id(handler: Handle) -> u32 {
-    flexio_event_handler_get_id(handler)
 }

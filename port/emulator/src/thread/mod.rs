@@ -21,6 +21,7 @@ pub(crate) use worker::{Scheduler, current, wait_in_vain};
 
 use crate::machine::machine;
 use crate::process::Process;
+use crate::status::Refusal;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -30,15 +31,27 @@ pub(crate) fn signal(event: &OwnedFd) {
     unsafe { libc::write(event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
 }
 
+/// Adds a thread to a process, and gives it to a worker.
+fn spawn(
+    process: &Arc<Process>,
+    entry: (String, usize),
+    kind: unit::Kind,
+    local: u64,
+) -> Result<Arc<Unit>, Refusal> {
+    let worker = machine().scheduler.choose();
+    let mut made = None;
+    machine().objects().units.insert(|id| {
+        let unit = Unit::new(id, Arc::clone(process), entry, kind, local, worker);
+        Arc::clone(made.insert(Arc::new(unit)))
+    });
+    let unit = made.ok_or("too many threads")?;
+    machine().scheduler.adopt(&unit);
+    Ok(unit)
+}
+
 pub(crate) fn retire_all(process: &Arc<Process>) {
-    let objects = machine().objects();
-    let of_process = objects.units.iter().filter(|(_, unit)| Arc::ptr_eq(&unit.process, process));
-    let units: Vec<_> = of_process.map(|(id, _)| id).collect();
-    drop(objects);
-    for id in units {
-        let unit = machine().objects().units.remove(id);
-        if let Some(unit) = unit {
-            machine().scheduler.retire(&unit);
-        }
-    }
+    let mut units: Vec<_> =
+        machine().objects().units.iter().map(|(_, unit)| unit).cloned().collect();
+    units.retain(|unit| Arc::ptr_eq(&unit.process, process));
+    units.iter().for_each(|unit| machine().scheduler.retire(unit));
 }

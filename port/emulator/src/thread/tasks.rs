@@ -2,13 +2,13 @@
 
 use super::unit::{Kind, Unit};
 use crate::handle::{self, Handle};
-use crate::machine::machine;
+use crate::machine::{lock, machine};
 use crate::process::Process;
 use crate::status::{Given, Refusal, attributes, calls, put};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Most threads and most waiting tasks of a queue.
 const WORKERS: i32 = 256;
@@ -27,7 +27,7 @@ impl TaskQueue {
     pub(crate) fn run(&self) {
         loop {
             let task = {
-                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut tasks = lock(&self.tasks);
                 let task = tasks.pop_front();
                 self.busy.fetch_add(usize::from(task.is_some()), Ordering::AcqRel);
                 task
@@ -42,7 +42,7 @@ impl TaskQueue {
 
     fn wake(&self) {
         if self.running.load(Ordering::Acquire) {
-            for unit in &*self.units.lock().unwrap_or_else(PoisonError::into_inner) {
+            for unit in &*lock(&self.units) {
                 machine().scheduler.wake(unit);
             }
         }
@@ -76,19 +76,10 @@ calls! {
             units: Mutex::default(),
         });
         for _ in 0..attr.workers {
-            let worker = machine().scheduler.choose();
-            let mut unit = None;
-            machine().objects().units.insert(|id| {
-                let name = ("command queue".to_owned(), 0);
-                let kind = Kind::Tasks(Arc::clone(&made));
-                let new = Arc::new(Unit::new(id, Arc::clone(&process), name, kind, 0, worker));
-                unit = Some(Arc::clone(&new));
-                new
-            });
-            let unit = unit.ok_or("too many threads")?;
+            let (name, kind) = ("command queue".to_owned(), Kind::Tasks(Arc::clone(&made)));
+            let unit = super::spawn(&process, (name, 0), kind, 0)?;
             unit.begin();
-            machine().scheduler.adopt(&unit);
-            made.units.lock().unwrap_or_else(PoisonError::into_inner).push(unit);
+            lock(&made.units).push(unit);
         }
         let number = machine().objects().tasks.insert(|_| made).ok_or("too many queues")?;
         put(queue, handle::Kind::Tasks.handle(number))
@@ -97,7 +88,7 @@ calls! {
     fn flexio_cmdq_task_add(queue: Handle, stub: *const c_void, argument: u64) {
         let queue = find(queue)?;
         let (_, entry) = super::entry(&queue.process, stub)?;
-        let mut tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = lock(&queue.tasks);
         if tasks.len() == TASKS {
             return Err(format!("{TASKS} tasks wait").into());
         }
@@ -116,7 +107,7 @@ calls! {
 
     fn flexio_cmdq_is_empty(queue: Handle) -> c_int = 0 => {
         let queue = find(queue)?;
-        let tasks = queue.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = lock(&queue.tasks);
         // A process that has ended runs no task.
         let ended = queue.process.state() != crate::process::ended::NOT;
         Ok((ended || tasks.is_empty() && queue.busy.load(Ordering::Acquire) == 0).into())
@@ -125,11 +116,8 @@ calls! {
 
 fn destroy(number: u32) -> Result<(), Refusal> {
     let gone = find(handle::Kind::Tasks.handle(number))?;
-    let units = std::mem::take(&mut *gone.units.lock().unwrap_or_else(PoisonError::into_inner));
-    for unit in units {
-        machine().objects().units.remove(unit.id);
-        machine().scheduler.retire(&unit);
-    }
+    let units = std::mem::take(&mut *lock(&gone.units));
+    units.iter().for_each(|unit| machine().scheduler.retire(unit));
     machine().objects().tasks.remove(number);
     Ok(())
 }

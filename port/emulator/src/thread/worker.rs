@@ -3,7 +3,7 @@
 use super::crash;
 use super::unit::{Kind, Unit, state};
 use crate::check::{Fault, device};
-use crate::machine::{machine, setting};
+use crate::machine::{lock, machine, setting};
 use crate::process::ended;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
@@ -141,10 +141,11 @@ impl Scheduler {
 
     /// Takes a thread from its worker. Waits for a thread that does not yield, but not for ever.
     pub(crate) fn retire(&self, unit: &Arc<Unit>) {
+        machine().objects().units.remove(unit.id);
         let told = Arc::new(Retired::default());
         let worker = &self.workers()[unit.worker];
         worker.post(Message::Retire(Arc::clone(unit), Arc::clone(&told)));
-        let done = told.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = lock(&told.done);
         let wait = Duration::from_secs(2);
         let waited = told.told.wait_timeout_while(done, wait, |done| !*done);
         if waited.is_ok_and(|(_, late)| late.timed_out()) {
@@ -179,7 +180,7 @@ impl Worker {
     }
 
     fn post(&self, message: Message) {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
+        lock(&self.inbox).push_back(message);
         self.mail.store(true, Ordering::SeqCst);
         self.nudge();
     }
@@ -235,7 +236,7 @@ impl Worker {
     }
 
     fn read_mail(&self) {
-        let mail = std::mem::take(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner));
+        let mail = std::mem::take(&mut *lock(&self.inbox));
         for message in mail {
             match message {
                 Message::Adopt(unit) => {
@@ -251,7 +252,7 @@ impl Worker {
                     self.queue.borrow_mut().retain(|&other| other != Arc::as_ptr(&unit));
                     self.abandon(&unit);
                     self.units.borrow_mut().remove(&Arc::as_ptr(&unit));
-                    *told.done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                    *lock(&told.done) = true;
                     told.told.notify_all();
                 }
             }
@@ -296,15 +297,8 @@ impl Worker {
                 return self.stop(unit);
             };
             own.watch.stack.set((stack.limit().get(), stack.base().get()));
-            let this: *const Unit = unit;
-            let made = Coroutine::with_stack(stack, move |yielder, ()| {
-                // SAFETY: the worker holds the unit as long as its coroutine.
-                let unit = unsafe { &*this };
-                unit.own.yielder.set(yielder);
-                unit.body()
-            });
-            own.trap.set(Some(made.trap_handler()));
-            *slot = Some(made);
+            // SAFETY: the worker holds the unit as long as its coroutine.
+            *slot = Some(unsafe { activation(unit, stack) });
         }
         let Some(coroutine) = slot else { return Pause::Vain };
         CURRENT.set(unit);
@@ -410,6 +404,23 @@ impl Worker {
     }
 }
 
+/// An activation of the thread, from the top.
+///
+/// # Safety
+///
+/// The unit outlives the coroutine.
+unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, Pause> {
+    let this: *const Unit = unit;
+    let made = Coroutine::with_stack(stack, move |yielder, ()| {
+        // SAFETY: the caller's promise.
+        let unit = unsafe { &*this };
+        unit.own.yielder.set(yielder);
+        unit.body()
+    });
+    unit.own.trap.set(Some(made.trap_handler()));
+    made
+}
+
 /// Gives the worker back, and comes back when the thread runs again. Handlers that are called
 /// without a coroutine go on at once.
 pub(crate) fn pause(unit: &Unit, pause: Pause) {
@@ -434,14 +445,8 @@ pub(crate) fn wants_turn() -> bool {
 /// Runs a thread to its end, apart from all workers: the error handler of a process.
 pub(crate) fn alone(unit: &Unit) {
     let Ok(stack) = DefaultStack::new(STACK) else { return };
-    let this: *const Unit = unit;
-    let mut coroutine = Coroutine::<(), Pause, Pause>::with_stack(stack, move |yielder, ()| {
-        // SAFETY: the caller holds the unit during this call.
-        let unit = unsafe { &*this };
-        unit.own.yielder.set(yielder);
-        unit.body()
-    });
-    unit.own.trap.set(Some(coroutine.trap_handler()));
+    // SAFETY: the caller holds the unit during this call.
+    let mut coroutine = unsafe { activation(unit, stack) };
     let outer = CURRENT.replace(unit);
     for _ in 0..VAIN_ROUNDS {
         match coroutine.resume(()) {

@@ -15,20 +15,16 @@ enum Direction {
     Forward,
 }
 
-struct Domain {
-    direction: Direction,
-}
-
+#[derive(Clone, Copy)]
 struct Table {
     direction: Direction,
     level: u32,
     number: u32,
 }
 
+#[derive(Clone, Copy)]
 struct Matcher {
-    table: u32,
-    direction: Direction,
-    level: u32,
+    table: Table,
     priority: u16,
     mask: [u8; KEY],
 }
@@ -42,11 +38,7 @@ enum Action {
 
 struct Rule {
     number: u32,
-    direction: Direction,
-    table: u32,
-    level: u32,
-    priority: u16,
-    mask: [u8; KEY],
+    matcher: Matcher,
     value: [u8; KEY],
     action: Action,
 }
@@ -90,10 +82,10 @@ impl Steering {
         let mut table = None;
         for _ in 0..HOPS {
             let fits = |rule: &&Rule| {
-                rule.direction == direction
-                    && table.map_or(rule.level == 0, |table| rule.table == table)
-                    && (0..KEY)
-                        .fold(0, |wrong, at| wrong | (key[at] ^ rule.value[at]) & rule.mask[at])
+                let Matcher { table: of, mask, .. } = &rule.matcher;
+                of.direction == direction
+                    && table.map_or(of.level == 0, |table| of.number == table)
+                    && (0..KEY).fold(0, |wrong, at| wrong | (key[at] ^ rule.value[at]) & mask[at])
                         == 0
             };
             match self.rules.iter().find(fits)?.action {
@@ -113,7 +105,8 @@ impl Steering {
 
     /// Number of rules that receive.
     pub(crate) fn receiving(&self) -> usize {
-        self.rules.iter().filter(|rule| rule.direction == Direction::Receive).count()
+        let receives = |rule: &&Rule| rule.matcher.table.direction == Direction::Receive;
+        self.rules.iter().filter(receives).count()
     }
 
     /// Whether a frame that goes reaches the port. A host that forwards nothing lets all pass.
@@ -145,18 +138,17 @@ fn bytes(parameters: Given<u64>) -> Result<[u8; KEY], Refusal> {
 calls! {
     fn mlx5dv_dr_domain_create(
         context: *const c_void, kind: u32
-    ) -> *mut Domain = std::ptr::null_mut() => {
+    ) -> *mut Direction = std::ptr::null_mut() => {
         if context.is_null() || kind > 2 {
             return Err(format!("a domain of type {kind}").into());
         }
-        let direction = if kind == 0 { Direction::Receive } else { Direction::Forward };
-        Ok(make(Domain { direction }))
+        Ok(make(if kind == 0 { Direction::Receive } else { Direction::Forward }))
     }
 
     fn mlx5dv_dr_table_create(
-        domain: Given<Domain>, level: u32
+        domain: Given<Direction>, level: u32
     ) -> *mut Table = std::ptr::null_mut() => {
-        let direction = look(domain)?.direction;
+        let direction = *look(domain)?;
         let mut nic = machine().nic();
         nic.steering.numbers += 1;
         Ok(make(Table { direction, level, number: nic.steering.numbers }))
@@ -169,8 +161,7 @@ calls! {
         if criteria > 1 {
             return Err(format!("criteria {criteria:#x}: only outer headers are emulated").into());
         }
-        let (direction, level) = (table.direction, table.level);
-        Ok(make(Matcher { table: table.number, direction, level, priority, mask }))
+        Ok(make(Matcher { table: *table, priority, mask }))
     }
 
     fn mlx5dv_dr_action_create_dest_devx_tir(
@@ -184,21 +175,17 @@ calls! {
     ) -> *mut Action = std::ptr::null_mut() => {
         Ok(make(Action::Table(look(table)?.number)))
     }
-}
 
-#[unsafe(no_mangle)]
-extern "C" fn mlx5dv_dr_action_create_dest_vport(
-    _domain: *const Domain,
-    _port: u32,
-) -> *mut Action {
-    make(Action::Port)
-}
+    fn mlx5dv_dr_action_create_dest_vport(
+        _domain: *const c_void, _port: u32
+    ) -> *mut Action = std::ptr::null_mut() => {
+        Ok(make(Action::Port))
+    }
 
-calls! {
     fn mlx5dv_dr_rule_create(
         matcher: Given<Matcher>, wanted: Given<u64>, count: usize, actions: Given<Given<Action>>
     ) -> *mut u32 = std::ptr::null_mut() => {
-        let (matcher, wanted) = (look(matcher)?, bytes(wanted)?);
+        let (matcher, value) = (*look(matcher)?, bytes(wanted)?);
         if count != 1 {
             return Err(format!("{count} actions: one is emulated").into());
         }
@@ -209,12 +196,9 @@ calls! {
         }
         nic.steering.numbers += 1;
         let number = nic.steering.numbers;
-        nic.steering.forwards |= matcher.direction == Direction::Forward;
-        let (direction, table, level) = (matcher.direction, matcher.table, matcher.level);
-        let (priority, mask, value) = (matcher.priority, matcher.mask, wanted);
-        let rule = Rule { number, direction, table, level, priority, mask, value, action };
-        nic.steering.rules.push(rule);
-        nic.steering.rules.sort_by_key(|rule| rule.priority);
+        nic.steering.forwards |= matcher.table.direction == Direction::Forward;
+        nic.steering.rules.push(Rule { number, matcher, value, action });
+        nic.steering.rules.sort_by_key(|rule| rule.matcher.priority);
         Ok(make(number))
     }
 }
@@ -240,5 +224,5 @@ take_back! {
     mlx5dv_dr_action_destroy: Action;
     mlx5dv_dr_matcher_destroy: Matcher;
     mlx5dv_dr_table_destroy: Table;
-    mlx5dv_dr_domain_destroy: Domain;
+    mlx5dv_dr_domain_destroy: Direction;
 }

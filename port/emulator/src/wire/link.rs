@@ -1,102 +1,60 @@
-//! A wire to another program of this machine: a socket with frames, each after its length.
+//! A wire to another program of this machine: a socket of each, and a datagram for each frame.
 
 use std::collections::VecDeque;
-use std::io::{Error, ErrorKind, Read};
-use std::os::fd::AsRawFd;
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixDatagram;
 
-/// Bytes of a frame's length, and of the longest frame.
-const HEAD: usize = 4;
+/// Bytes of the longest frame.
 const FRAME: usize = 1 << 14;
-/// Bytes that wait for the other program at most. Frames beyond them are lost, as on a network.
-const WAITING: usize = 1 << 24;
+/// Frames that wait for the other program at most. Those beyond are lost, as on a network.
+const WAITING: usize = 1 << 10;
 
 pub(crate) struct Link {
-    /// Of the program that came first.
-    listener: Option<UnixListener>,
-    stream: Option<UnixStream>,
-    outgoing: VecDeque<u8>,
-    incoming: VecDeque<u8>,
+    socket: UnixDatagram,
+    /// The other program's socket.
+    to: String,
+    outgoing: VecDeque<Vec<u8>>,
+    /// Where the next frame lands.
+    room: Box<[u8; FRAME]>,
 }
 
 impl Link {
-    /// The first of two programs makes the socket, and the second connects to it.
+    /// The first of two programs has its socket at `path`, the second one beside it.
     pub(crate) fn open(path: &str) -> Result<Self, String> {
-        let error = |error: Error| format!("{path}: {error}");
-        let (outgoing, incoming) = (VecDeque::new(), VecDeque::new());
-        if let Ok(stream) = UnixStream::connect(path) {
-            stream.set_nonblocking(true).map_err(error)?;
-            return Ok(Self { listener: None, stream: Some(stream), outgoing, incoming });
-        }
+        let other = format!("{path}.2");
+        let is_there =
+            |path: &str| UnixDatagram::unbound().and_then(|socket| socket.connect(path)).is_ok();
+        let (own, to) =
+            if is_there(path) { (other, path.to_owned()) } else { (path.to_owned(), other) };
         // A socket to which nobody listens is that of a program that has ended.
-        if std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
-            std::fs::remove_file(path).map_err(error)?;
+        let is_socket =
+            std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
+        if is_socket && !is_there(&own) {
+            let _ = std::fs::remove_file(&own);
         }
-        let listener = UnixListener::bind(path).map_err(error)?;
-        listener.set_nonblocking(true).map_err(error)?;
-        Ok(Self { listener: Some(listener), stream: None, outgoing, incoming })
-    }
-
-    /// Whether a frame may still come.
-    pub(crate) fn is_open(&self) -> bool {
-        self.listener.is_some() || self.stream.is_some()
+        let error = |error: Error| format!("{own}: {error}");
+        let socket = UnixDatagram::bind(&own).map_err(error)?;
+        socket.set_nonblocking(true).map_err(error)?;
+        Ok(Self { socket, to, outgoing: VecDeque::new(), room: Box::new([0; FRAME]) })
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {
-        if self.is_open() && self.outgoing.len() + HEAD + frame.len() <= WAITING {
-            self.outgoing.extend((frame.len() as u32).to_le_bytes());
-            self.outgoing.extend(frame);
+        if self.outgoing.len() < WAITING {
+            self.outgoing.push_back(frame.to_vec());
         }
     }
 
+    /// Moves frames without waiting. They wait for a program that is not there or is slow.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
-        self.exchange();
-        let head: Vec<u8> = self.incoming.range(..HEAD.min(self.incoming.len())).copied().collect();
-        let length = u32::from_le_bytes(head.try_into().ok()?) as usize;
-        if length > FRAME {
-            crate::check::line(format_args!("DPA_WIRE: a frame of {length} bytes on the link"));
-            self.close();
-            return None;
-        }
-        if self.incoming.len() < HEAD + length {
-            return None;
-        }
-        self.incoming.drain(..HEAD);
-        Some(self.incoming.drain(..length).collect())
-    }
-
-    fn close(&mut self) {
-        (self.listener, self.stream) = (None, None);
-        self.incoming.clear();
-    }
-
-    /// Moves bytes without waiting. The other program's end closes the link.
-    fn exchange(&mut self) {
-        if self.stream.is_none() {
-            let found = self.listener.as_ref().and_then(|listener| listener.accept().ok());
-            self.stream = found.map(|(stream, _)| stream);
-            let ready = self.stream.as_ref().map(|stream| stream.set_nonblocking(true));
-            if ready.is_some_and(|ready| ready.is_err()) {
-                self.close();
+        while let Some(frame) = self.outgoing.front() {
+            let sent = self.socket.send_to(frame, &self.to).map_err(|error| error.kind());
+            if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
+                break;
             }
+            self.outgoing.pop_front();
         }
-        let Some(stream) = &mut self.stream else { return };
-        let waiting = self.outgoing.as_slices().0;
-        // SAFETY: the pointer and the length of one slice, for a descriptor of ours. The host's
-        // program gets no signal when the other has ended.
-        let sent = unsafe {
-            let (bytes, flags) = (waiting.as_ptr().cast(), libc::MSG_NOSIGNAL);
-            libc::send(stream.as_raw_fd(), bytes, waiting.len(), flags)
-        };
-        self.outgoing.drain(..sent.max(0) as usize);
-        let mut bytes = [0; FRAME];
-        let room = if self.incoming.len() < 2 * FRAME { FRAME } else { 0 };
-        match stream.read(&mut bytes[..room]) {
-            Ok(0) if room > 0 => (self.listener, self.stream) = (None, None),
-            Ok(count) => self.incoming.extend(&bytes[..count]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => self.close(),
-        }
+        let count = self.socket.recv(&mut self.room[..]).ok()?;
+        Some(self.room[..count].to_vec())
     }
 }

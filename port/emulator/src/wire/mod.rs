@@ -116,8 +116,8 @@ impl Wires {
     }
 
     pub(crate) fn waits(&self) -> bool {
-        let link = self.link.as_ref().is_some_and(Link::is_open);
-        link || self.packet.is_some() || self.refused.is_some() || self.running < self.handlers
+        let outside = self.link.is_some() || self.packet.is_some();
+        outside || self.refused.is_some() || self.running < self.handlers
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {

@@ -19,8 +19,7 @@ static uint64_t open_window(uint32_t window, uint32_t key, uint64_t address)
 
 static void write_entry(struct shared *shared, uint32_t index)
 {
-	union flexio_dev_sqe_seg *entry =
-		(union flexio_dev_sqe_seg *)shared->queues.sq_ring + 4 * (index % DEPTH);
+	union flexio_dev_sqe_seg *entry = send_entry(shared->queues.sq_ring, index, LOG_DEPTH);
 
 	flexio_dev_swqe_seg_ctrl_set(entry, index, shared->queues.sq, MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
 				     FLEXIO_CTRL_SEG_SEND_EN);
@@ -46,9 +45,9 @@ CALL(all_is_well)
 	write_entry(shared, 0);
 	__dpa_thread_memory_writeback();
 	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
-	flexio_dev_cq_arm(0, shared->queues.cq);
-	flexio_dev_msix_send(shared->queues.cq);
-	flexio_dev_cq_arm(0, shared->queues.cq);
+	flexio_dev_cq_arm(0, shared->queues.cq.number);
+	flexio_dev_msix_send(shared->queues.cq.number);
+	flexio_dev_cq_arm(0, shared->queues.cq.number);
 	__atomic_fetch_add((uint64_t *)shared->block, 1, __ATOMIC_RELAXED);
 	return __atomic_load_n((uint64_t *)shared->block, __ATOMIC_RELAXED);
 }
@@ -165,26 +164,26 @@ CALL(no_fence_after_data)
 
 CALL(old_index)
 {
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq_record, 2);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq.record, 2);
 	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(1, shared->queues.cq);
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq_record, 0);
+	flexio_dev_cq_arm(1, shared->queues.cq.number);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq.record, 0);
 	return 0;
 }
 
 CALL(armed_twice)
 {
-	flexio_dev_cq_arm(0, shared->queues.cq);
-	flexio_dev_msix_send(shared->queues.cq);
-	flexio_dev_cq_arm(1, shared->queues.cq);
-	flexio_dev_cq_arm(1, shared->queues.cq);
+	flexio_dev_cq_arm(0, shared->queues.cq.number);
+	flexio_dev_msix_send(shared->queues.cq.number);
+	flexio_dev_cq_arm(1, shared->queues.cq.number);
+	flexio_dev_cq_arm(1, shared->queues.cq.number);
 	return 0;
 }
 
 CALL(overrun)
 {
 	for (uint32_t at = 0; at <= DEPTH; at++)
-		flexio_dev_msix_send(shared->queues.cq);
+		flexio_dev_msix_send(shared->queues.cq.number);
 	return 0;
 }
 
@@ -201,7 +200,7 @@ __dpa_global__ void keeps(uint64_t argument)
 	uint32_t length;
 
 	while (next_frame(queues, &length))
-		flexio_dev_dbr_cq_set_ci((uint32_t *)queues->cq_record, ++queues->index);
+		flexio_dev_dbr_cq_set_ci((uint32_t *)queues->cq.record, ++queues->cq.index);
 	wait_for_frames(queues);
 }
 

@@ -30,21 +30,20 @@ int main(int count, char **words)
 	static uint64_t memory[2][64];
 	struct flexio_event_handler_attr handler_attr = { .host_stub_func = waits };
 	struct flexio_event_handler *handler;
-	struct flexio_cq *bell;
+	struct queue bell;
 	struct queues_of_host queues = { 0 };
 	struct steering steering;
-	struct flexio_mkey_attr key_attr = { .len = BLOCK, .access = IBV_ACCESS_LOCAL_WRITE };
 	struct ibv_mr *first, *second;
 	struct ibv_pd *pd;
-	struct flexio_mkey *mkey;
 	struct flexio_window *window;
 	struct shared shared = { .host = (uint64_t)memory[0], .other = (uint64_t)memory[1] };
-	uint64_t ring, record, argument, result;
+	uint64_t argument, result;
 	pthread_t thread;
 
-	CHECK(count != 2 || open_process(faults));
+	CHECK(count != 2);
+	open_process(faults);
 	int keeps_buffers = !strcmp(words[1], "keeps");
-	pd = key_attr.pd = ibv_alloc_pd(context);
+	pd = ibv_alloc_pd(context);
 	first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(!first || !second);
@@ -52,15 +51,13 @@ int main(int count, char **words)
 	shared.other_key = second->lkey;
 	CHECK(flexio_window_create(process, pd, &window));
 	shared.window = flexio_window_get_id(window);
-	CHECK(flexio_buf_dev_alloc(process, BLOCK, &shared.block));
-	key_attr.daddr = shared.block;
-	CHECK(flexio_device_mkey_create(process, &key_attr, &mkey));
-	shared.key = flexio_mkey_get_id(mkey);
+	shared.block = device_memory(process, BLOCK);
+	shared.key = flexio_mkey_get_id(make_key(process, pd, shared.block, BLOCK));
 	CHECK(flexio_event_handler_create(process, &handler_attr, &handler));
-	CHECK(make_queues(keeps_buffers ? keeps : NULL, &queues, &shared.queues));
-	CHECK(make_cq(handler, &ring, &record, &bell));
-	shared.bell = flexio_cq_get_cq_num(bell);
-	CHECK(flexio_buf_dev_alloc(process, BLOCK, &shared.freed));
+	make_queues(keeps_buffers ? keeps : NULL, &queues, &shared.queues);
+	make_cq(process, LOG_DEPTH, handler, &bell);
+	shared.bell = bell.number;
+	shared.freed = device_memory(process, BLOCK);
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
 	CHECK(flexio_buf_dev_free(process, shared.freed));
 	CHECK(flexio_event_handler_run(handler, argument));
@@ -71,7 +68,7 @@ int main(int count, char **words)
 			CHECK(flexio_process_call(process, functions[at].function, &result, argument));
 	if (keeps_buffers) {
 		CHECK(flexio_event_handler_run(queues.handler, argument));
-		CHECK(steer(queues.rq, &steering));
+		steer(queues.rq, &steering);
 		usleep(300000);
 	}
 	if (!strcmp(words[1], "waits")) {
@@ -85,5 +82,6 @@ int main(int count, char **words)
 		}
 		usleep(100000);
 	}
-	return close_process();
+	close_process();
+	return 0;
 }

@@ -1,6 +1,0 @@
-#ifndef DPA_EMULATOR_STDBOOL_H
-#define DPA_EMULATOR_STDBOOL_H
-#define bool _Bool
-#define true 1
-#define false 0
-#endif
