@@ -9,8 +9,7 @@
  * With Order::Stamped a command's stamp is the number of messages sent before it, a message's stamp
  * the number of commands before it without Discards, whose stamp is 0. So the card takes both in
  * the order in which they were issued. */
-#ifndef DPAMATCH_BUS_H
-#define DPAMATCH_BUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ _Static_assert(sizeof(struct dpamatch_command) == 56, "command");
 _Static_assert(sizeof(struct dpamatch_forwarded) == 56, "forwarded");
 _Static_assert(offsetof(struct dpamatch_forwarded, payload) == 32, "forwarded payload");
 _Static_assert(sizeof(struct dpamatch_map) == 104, "map");
-
-#endif

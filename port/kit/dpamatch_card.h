@@ -2,8 +2,7 @@
  * fills and reads.
  *
  * One thread runs the leader, every other thread one worker. */
-#ifndef DPAMATCH_CARD_H
-#define DPAMATCH_CARD_H
+#pragma once
 
 #include "dpamatch_bus.h"
 
@@ -55,5 +54,3 @@ dpamatch_worker_part *dpamatch_worker(dpamatch_card *card, uint32_t worker);
 
 /* Runs the worker's slice of a new block. Returns whether there was one. */
 int dpamatch_worker_round(dpamatch_worker_part *worker);
-
-#endif

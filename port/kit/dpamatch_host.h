@@ -1,8 +1,7 @@
 /* The host's end of dpamatch, for programs in C: host and wire play a recorded stream on rings in
  * this program's memory, which has the layout of dpamatch_bus.h. The program moves commands and
  * messages from there to the card, and results from the card to there. */
-#ifndef DPAMATCH_HOST_H
-#define DPAMATCH_HOST_H
+#pragma once
 
 #include "dpamatch_bus.h"
 
@@ -41,5 +40,3 @@ dpamatch_bytes dpamatch_host_outcomes(const dpamatch_host *host);
 
 /* Whether a receive or a matched probe took the message with this number. */
 bool dpamatch_host_was_taken(const dpamatch_host *host, uint64_t arrival);
-
-#endif

@@ -1,6 +1,5 @@
 /* Intrinsics of the DPA's compiler, by name and meaning. Fences tell the emulator what they order. */
-#ifndef DPA_EMULATOR_DPAINTRIN_H
-#define DPA_EMULATOR_DPAINTRIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,10 +11,9 @@
 #define __DPA_W 2
 #define __DPA_RW 3
 
-#ifndef __dpa_global__
+/* Entry points: dpacc finds them by these sections. */
 #define __dpa_global__ __attribute__((section("dpa_global"), used, noinline))
 #define __dpa_rpc__ __attribute__((section("dpa_rpc"), used, noinline))
-#endif
 
 uint64_t dpa_emulator_cycles(void);
 uint64_t dpa_emulator_time(void);
@@ -40,5 +38,3 @@ void dpa_emulator_fence(int space, int before, int after);
 #define __dpa_thread_inst_ret() dpa_emulator_cycles()
 #define __dpa_thread_time() dpa_emulator_time()
 #define __dpa_data_ignore(address) ((void)(address))
-
-#endif

@@ -1,6 +1,5 @@
 /* What host part and device part share: in the DPA's heap, but for struct words. */
-#ifndef DPAMATCH_MATCHING_COMMON_H
-#define DPAMATCH_MATCHING_COMMON_H
+#pragma once
 
 #include "../../emulator/examples/queues/shared.h"
 #include "../dpamatch_card.h"
@@ -69,5 +68,3 @@ struct wire {
 	uint64_t ring;
 	uint32_t number, index, key, log_depth;
 };
-
-#endif

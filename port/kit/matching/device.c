@@ -271,7 +271,6 @@ static void rest_workers(struct card *card)
 		dpamatch_pause();
 }
 
-__dpa_global__ void leader(uint64_t argument);
 __dpa_global__ void leader(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
@@ -297,7 +296,6 @@ __dpa_global__ void leader(uint64_t argument)
 	flexio_dev_thread_reschedule();
 }
 
-__dpa_global__ void worker(uint64_t argument);
 __dpa_global__ void worker(uint64_t argument)
 {
 	struct worker_state *own = (struct worker_state *)argument;
@@ -317,7 +315,6 @@ __dpa_global__ void worker(uint64_t argument)
 }
 
 /* Builds the tables, and fills the receive queue with their bounce buffers. 0: done. */
-__dpa_rpc__ uint64_t set_up(uint64_t argument);
 __dpa_rpc__ uint64_t set_up(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
@@ -345,7 +342,6 @@ __dpa_rpc__ uint64_t set_up(uint64_t argument)
 }
 
 /* The host's bell: a completion of zeros. */
-__dpa_rpc__ uint64_t ring_bell(uint64_t number);
 __dpa_rpc__ uint64_t ring_bell(uint64_t number)
 {
 	flexio_dev_msix_send((uint32_t)number);
@@ -353,7 +349,6 @@ __dpa_rpc__ uint64_t ring_bell(uint64_t number)
 }
 
 /* The wire: sends bytes of the host's memory. Returns how many messages have left so far. */
-__dpa_rpc__ uint64_t send_message(uint64_t argument, uint64_t address, uint64_t bytes);
 __dpa_rpc__ uint64_t send_message(uint64_t argument, uint64_t address, uint64_t bytes)
 {
 	struct wire *wire = (struct wire *)argument;

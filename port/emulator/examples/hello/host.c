@@ -1,23 +1,20 @@
 /* Host part: calls a function of the device part, and outlives one that crashes. */
-#include <libflexio/flexio.h>
+#include "../queues/shared.h"
+#include "../queues/host.h"
 
 extern struct flexio_app *hello;
 extern flexio_func_t add, crash;
 
 int main(int count, char **words)
 {
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-	struct ibv_context *context = devices ? ibv_open_device(devices[0]) : NULL;
 	flexio_msg_stream_attr_t attr = { .data_bsize = 2048, .level = FLEXIO_MSG_DEV_INFO };
-	struct flexio_process *process = NULL;
-	struct flexio_msg_stream *stream = NULL;
+	struct flexio_msg_stream *stream;
 	uint64_t sum = 0;
 	int status;
 
 	(void)words;
-	if (!context || flexio_process_create(context, hello, NULL, &process) ||
-	    flexio_msg_stream_create(process, &attr, stdout, NULL, &stream))
-		return 1;
+	open_process(hello);
+	CHECK(flexio_msg_stream_create(process, &attr, stdout, NULL, &stream));
 	status = flexio_process_call(process, &add, &sum, (uint64_t)3, (uint64_t)39);
 	printf("status %d, result %lu\n", status, sum);
 	if (count > 1) {
@@ -26,9 +23,7 @@ int main(int count, char **words)
 		status = flexio_process_call(process, &add, &sum, (uint64_t)1, (uint64_t)1);
 		printf("status %d\n", status);
 	}
-	flexio_msg_stream_destroy(stream);
-	status = flexio_process_destroy(process);
-	ibv_close_device(context);
-	ibv_free_device_list(devices);
-	return status;
+	CHECK(flexio_msg_stream_destroy(stream));
+	close_process();
+	return 0;
 }

@@ -1,5 +1,4 @@
-#ifndef DPA_EMULATOR_INTTYPES_H
-#define DPA_EMULATOR_INTTYPES_H
+#pragma once
 #include <stdint.h>
 #define PRId32 "d"
 #define PRIu32 "u"
@@ -7,4 +6,3 @@
 #define PRId64 "ld"
 #define PRIu64 "lu"
 #define PRIx64 "lx"
-#endif

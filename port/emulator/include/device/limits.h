@@ -1,5 +1,4 @@
-#ifndef DPA_EMULATOR_LIMITS_H
-#define DPA_EMULATOR_LIMITS_H
+#pragma once
 #define CHAR_BIT __CHAR_BIT__
 #define SCHAR_MAX __SCHAR_MAX__
 #define UCHAR_MAX (__SCHAR_MAX__ * 2 + 1)
@@ -10,4 +9,3 @@
 #define LONG_MAX __LONG_MAX__
 #define LONG_MIN (-__LONG_MAX__ - 1L)
 #define ULONG_MAX (__LONG_MAX__ * 2UL + 1UL)
-#endif

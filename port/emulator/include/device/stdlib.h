@@ -1,8 +1,6 @@
-#ifndef DPA_EMULATOR_STDLIB_H
-#define DPA_EMULATOR_STDLIB_H
+#pragma once
 #include <stddef.h>
 int abs(int value);
 long labs(long value);
 int atoi(const char *text);
 void qsort(void *base, size_t count, size_t bytes, int (*compare)(const void *, const void *));
-#endif

@@ -1,5 +1,4 @@
-#ifndef DPA_EMULATOR_STRING_H
-#define DPA_EMULATOR_STRING_H
+#pragma once
 #include <stddef.h>
 void *memcpy(void *target, const void *source, size_t bytes);
 void *memmove(void *target, const void *source, size_t bytes);
@@ -16,4 +15,3 @@ char *strcat(char *target, const char *source);
 char *strchr(const char *text, int value);
 char *strrchr(const char *text, int value);
 char *strstr(const char *text, const char *part);
-#endif

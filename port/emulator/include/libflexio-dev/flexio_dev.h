@@ -2,11 +2,11 @@
  * all versions from 2.2 on. Where a call lost its first argument (the thread's context) in 24.10,
  * the number or the type of the arguments decides. Calls named dpa_emulator_* are the emulator's.
  */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_H
-#define DPA_EMULATOR_FLEXIO_DEV_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <dpaintrin.h>
 #include <libflexio-dev/flexio_dev_dpa_arch.h>
 #include <libflexio-dev/flexio_dev_endianity.h>
 #include <libflexio-dev/flexio_dev_err.h>
@@ -15,12 +15,6 @@
 
 #ifndef __unused
 #define __unused __attribute__((unused))
-#endif
-
-/* Entry points: dpacc finds them by these sections. */
-#ifndef __dpa_global__
-#define __dpa_global__ __attribute__((section("dpa_global"), used, noinline))
-#define __dpa_rpc__ __attribute__((section("dpa_rpc"), used, noinline))
 #endif
 
 /* Programs up to 2.2 stand between these two. */
@@ -73,7 +67,6 @@ void dpa_emulator_arm(uint32_t index, uint32_t cqn);
 void dpa_emulator_zero_completion(uint32_t cqn);
 void dpa_emulator_event_index(uint32_t index, uint32_t eqn);
 int dpa_emulator_window(int entity, int windows, uint32_t window, uint32_t mkey);
-void dpa_emulator_fence(int space, int before, int after);
 uint64_t dpa_emulator_window_pointer(int entity, uint64_t address, uint64_t bytes);
 void dpa_emulator_message(int stream, int level, const char *text, uint64_t bytes);
 int dpa_emulator_vsnprintf(char *text, size_t bytes, const char *format,
@@ -173,5 +166,3 @@ dpa_emulator_print(int stream, int level, const char *format, ...)
 #define flexio_dev_puts(...) DPA_EMULATOR_PICK2(__VA_ARGS__, dpa_emulator_puts2, dpa_emulator_puts1, )(__VA_ARGS__)
 #define dpa_emulator_puts1(text) dpa_emulator_print(0, FLEXIO_MSG_DEV_INFO, "%s\n", text)
 #define dpa_emulator_puts2(context, text) dpa_emulator_puts1(text)
-
-#endif

@@ -1,6 +1,5 @@
 /* Locks between threads of one process. A thread that waits yields to others. */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_DPA_ARCH_H
-#define DPA_EMULATOR_FLEXIO_DEV_DPA_ARCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void dpa_emulator_spin(void);
 		held_;                                                       \
 	})
 #define spin_unlock(lock) __atomic_store_n(&(lock)->locked, 0, __ATOMIC_RELEASE)
-
-#endif

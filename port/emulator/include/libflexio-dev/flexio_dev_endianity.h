@@ -1,6 +1,5 @@
 /* Byte order: queues are big endian, the DPA is little endian. */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_ENDIANITY_H
-#define DPA_EMULATOR_FLEXIO_DEV_ENDIANITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ typedef uint64_t __le64;
 #define le16_to_cpu(value) ((uint16_t)(value))
 #define le32_to_cpu(value) ((uint32_t)(value))
 #define le64_to_cpu(value) ((uint64_t)(value))
-
-#endif

@@ -1,6 +1,5 @@
 /* Codes with which a process ends. */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_ERR_H
-#define DPA_EMULATOR_FLEXIO_DEV_ERR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ static inline void flexio_dev_error(uint32_t code)
 {
 	dpa_emulator_end_process(code);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading completions and events, writing send queue entries and doorbell records. */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_QUEUE_ACCESS_H
-#define DPA_EMULATOR_FLEXIO_DEV_QUEUE_ACCESS_H
+#pragma once
 
 #include <libflexio-dev/flexio_dev.h>
 
@@ -154,5 +153,3 @@ flexio_dev_swqe_seg_shared_receive_set(union flexio_dev_sqe_seg *swqe, uint16_t 
 	swqe->shared_receive.signature = signature;
 	return FLEXIO_DEV_STATUS_SUCCESS;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Entries of queues as the NIC reads and writes them: big endian, byte offsets in comments. */
-#ifndef DPA_EMULATOR_FLEXIO_DEV_QUEUE_TYPES_H
-#define DPA_EMULATOR_FLEXIO_DEV_QUEUE_TYPES_H
+#pragma once
 
 #include <stdint.h>
 #include <libflexio-dev/flexio_dev_endianity.h>
@@ -144,5 +143,3 @@ typedef enum {
 	FLEXIO_CTRL_SEG_SEND_UD = 11,
 	FLEXIO_CTRL_SEG_SEND_IMM_RC = 12,
 } flexio_ctrl_seg_t;
-
-#endif

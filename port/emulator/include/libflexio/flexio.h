@@ -2,8 +2,7 @@
  * One header for all versions from 2.2 on. Layouts are this emulator's own: programs are compiled
  * against this header. Handles are opaque; pointers to them come from the calls below only.
  */
-#ifndef DPA_EMULATOR_FLEXIO_H
-#define DPA_EMULATOR_FLEXIO_H
+#pragma once
 
 #include <errno.h>
 #include <pthread.h>
@@ -415,6 +414,4 @@ int flexio_msg_stream_get_id(struct flexio_msg_stream *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -156,21 +156,6 @@ macro_rules! atomics {
                 unsafe { Atomic::from_ptr(at) }.store(value, SeqCst);
             }
             changes!(swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_nand);
-            pub(super) unsafe extern "C" fn exchange(
-                at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, place: usize,
-            ) -> i32 {
-                super::access(at.addr(), SIZE, true, place);
-                // SAFETY: as above; the caller's expected value is a place of its own.
-                unsafe {
-                    match Atomic::from_ptr(at).compare_exchange(*old, new, SeqCst, SeqCst) {
-                        Ok(_) => 1,
-                        Err(seen) => {
-                            *old = seen;
-                            0
-                        }
-                    }
-                }
-            }
             pub(super) unsafe extern "C" fn value(
                 at: *mut $word, old: $word, new: $word, _: i32, _: i32, place: usize,
             ) -> $word {
@@ -178,6 +163,15 @@ macro_rules! atomics {
                 // SAFETY: as above.
                 let atomic = unsafe { Atomic::from_ptr(at) };
                 atomic.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|seen| seen)
+            }
+            pub(super) unsafe extern "C" fn exchange(
+                at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, place: usize,
+            ) -> i32 {
+                // SAFETY: as above; the caller's expected value is a place of its own.
+                unsafe {
+                    let wanted = old.replace(value(at, *old, new, 0, 0, place));
+                    i32::from(*old == wanted)
+                }
             }
         }
         with_place! {

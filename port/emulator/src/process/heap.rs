@@ -108,15 +108,9 @@ impl Heap {
 
     /// The place of `bytes` bytes at `address`, all in one block that is allocated.
     pub(crate) fn in_block(self: &Arc<Self>, address: u64, bytes: u64) -> Result<Place, Refusal> {
-        let blocks = lock(&self.blocks);
-        let block = blocks.range(..=address).next_back();
-        let fits = |(&start, &length): (&u64, &u64)| {
-            address.checked_add(bytes).is_some_and(|end| end <= start + length)
-        };
-        if !block.is_some_and(fits) {
+        if self.block(address).is_none_or(|block| block.end - address < bytes) {
             return Err(format!("{address:#x}: {bytes} bytes are not in one block").into());
         }
-        drop(blocks);
         self.place(address, bytes)
     }
 

@@ -1,7 +1,7 @@
 //! A private copy of a device part, loaded into this program.
 
 use crate::status::Refusal;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::io::Write;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -47,6 +47,20 @@ fn why() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
+/// Where a loaded file lies.
+fn range(loaded: *mut c_void, bytes: &[u8]) -> Range<usize> {
+    let mut map: *const usize = std::ptr::null();
+    // SAFETY: the handle is loaded, and the linker's record of it begins with its base.
+    let base = unsafe {
+        libc::dlinfo(loaded, libc::RTLD_DI_LINKMAP, (&raw mut map).cast());
+        *map
+    };
+    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| usize::from_le_bytes(*word));
+    let headers = (0..bytes[56]).map(|number| word(32) + 56 * usize::from(number));
+    let loads = headers.filter(|&at| word(at) as u32 == libc::PT_LOAD);
+    base..base + loads.map(|at| word(at + 16) + word(at + 40)).max().unwrap_or(0)
+}
+
 impl Image {
     pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Self, Refusal> {
         refuse(bytes)?;
@@ -70,9 +84,7 @@ impl Image {
         if loaded.is_null() {
             return Err(format!("the device part cannot be loaded: {}", why()).into());
         }
-        let mut image = Self { loaded, path, range: 0..0, _file: file };
-        image.range = image.find_range();
-        Ok(image)
+        Ok(Self { loaded, path, range: range(loaded, bytes), _file: file })
     }
 
     pub(crate) fn function(&self, name: &str) -> Result<usize, Refusal> {
@@ -83,39 +95,6 @@ impl Image {
             return Err(format!("the device part has no entry point {name}").into());
         }
         Ok(found)
-    }
-
-    fn find_range(&self) -> Range<usize> {
-        struct Search<'a> {
-            path: &'a str,
-            range: Range<usize>,
-        }
-        unsafe extern "C" fn look(
-            info: *mut libc::dl_phdr_info,
-            _bytes: usize,
-            search: *mut c_void,
-        ) -> c_int {
-            // SAFETY: the linker passes its own entry and the pointer given below.
-            let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_>>()) };
-            // SAFETY: names of loaded objects are texts that end with 0.
-            let name = unsafe { CStr::from_ptr(info.dlpi_name.cast::<c_char>()) };
-            if name.to_bytes() != search.path.as_bytes() {
-                return 0;
-            }
-            // SAFETY: the linker says how many headers there are.
-            let headers =
-                unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-            let base = info.dlpi_addr as usize;
-            let loads = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-            let end = loads.map(|header| base + (header.p_vaddr + header.p_memsz) as usize).max();
-            search.range = base..end.unwrap_or(base);
-            1
-        }
-        let mut search = Search { path: &self.path, range: 0..0 };
-        let pointer: *mut Search<'_> = &raw mut search;
-        // SAFETY: `look` uses the pointer only during this call.
-        unsafe { libc::dl_iterate_phdr(Some(look), pointer.cast()) };
-        search.range
     }
 
     /// Function, file and line of an address, if a tool for it is installed. Functions of the

@@ -6,16 +6,14 @@ use crate::machine::{lock, machine};
 use crate::process::Process;
 use crate::status::{Refusal, host};
 use std::ffi::c_void;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, mpsc};
 
 const ARGUMENTS: usize = 11;
 
-/// A call, and where its caller waits.
-#[derive(Default)]
+/// A call, and where its caller waits: for the result, then for the sender's end.
 pub(crate) struct Call {
     arguments: [u64; ARGUMENTS],
-    result: Mutex<(Option<u64>, bool)>,
-    told: Condvar,
+    told: Mutex<Option<mpsc::Sender<u64>>>,
 }
 
 impl Call {
@@ -27,17 +25,11 @@ impl Call {
         let function: Function = unsafe { std::mem::transmute(entry) };
         let [a, b, c, d, e, f, g, h, i, j, k] = self.arguments;
         let result = function(a, b, c, d, e, f, g, h, i, j, k);
-        lock(&self.result).0 = Some(result);
+        let _ = lock(&self.told).as_ref().map(|told| told.send(result));
     }
 
     pub(crate) fn end(&self) {
-        lock(&self.result).1 = true;
-        self.told.notify_all();
-    }
-
-    fn wait(&self) -> Option<u64> {
-        let result = self.told.wait_while(lock(&self.result), |(_, ended)| !*ended);
-        result.unwrap_or_else(PoisonError::into_inner).0
+        lock(&self.told).take();
     }
 }
 
@@ -46,12 +38,13 @@ fn start(
     process: &Arc<Process>,
     entry: (String, usize),
     arguments: [u64; ARGUMENTS],
-) -> Result<Arc<Call>, Refusal> {
-    let call = Arc::new(Call { arguments, ..Call::default() });
-    let unit = super::spawn(process, entry, Kind::Call(Arc::clone(&call)), 0)?;
+) -> Result<mpsc::Receiver<u64>, Refusal> {
+    let (told, result) = mpsc::channel();
+    let call = Call { arguments, told: Mutex::new(Some(told)) };
+    let unit = super::spawn(process, entry, Kind::Call(call), 0)?;
     unit.begin();
     machine().scheduler.wake(&unit);
-    Ok(call)
+    Ok(result)
 }
 
 /// Runs the error handler of a process that has just ended. It runs on its caller: other threads
@@ -121,7 +114,8 @@ extern "C" fn process_call(
         };
         let call = start(&process, entry, std::array::from_fn(argument))?;
         let found = call
-            .wait()
+            .iter()
+            .last()
             .ok_or_else(|| Refusal::fatal(format!("the process ended in or before {name}")))?;
         if !result.is_null() {
             // SAFETY: the API's contract: a place for the result.

@@ -20,72 +20,71 @@ const WRITES: c_int = 2;
 /// Fences and looks at the clock in a row that count as waiting.
 const SPINS: u32 = 64;
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_context() -> *const c_void {
-    current().map_or(std::ptr::null(), |unit| std::ptr::from_ref(unit).cast())
+/// Calls of device code on a DPA thread. One with a result names its value for other code.
+macro_rules! device_calls {
+    ($(
+        $(#[$about:meta])*
+        fn $call:ident($unit:ident $(, $name:ident: $kind:ty)*)
+            $(-> $answer:ty = $none:expr =>)? $work:block
+    )+) => {$(
+        $(#[$about])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $call($($name: $kind),*) $(-> $answer)? {
+            let Some($unit) = current() else { return $($none)? };
+            $work
+        }
+    )+};
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_thread_id() -> u32 {
-    current().map_or(u32::MAX, |unit| unit.id)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_local_storage() -> u64 {
-    current().map_or(0, |unit| unit.local)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_errno() -> u64 {
-    current().map_or(0, |unit| unit.own.errno.replace(0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_end(how: c_int) {
-    let Some(unit) = current() else { return };
-    if how < 3 {
-        crate::check::ends(unit);
+device_calls! {
+    fn dpa_emulator_context(unit) -> *const c_void = std::ptr::null() => {
+        std::ptr::from_ref(unit).cast()
     }
-    pause(
-        unit,
-        match how {
-            0 => Pause::Rescheduled,
-            1 => Pause::Again,
-            2 => Pause::Finished,
-            3 => Pause::Waits,
-            _ => Pause::Turn,
-        },
-    );
-}
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_end_process(code: u32) {
-    let Some(unit) = current() else { return };
-    if code >= ended::USER {
-        let name = &unit.name;
-        let id = unit.process.id;
-        crate::check::line(format_args!("process {id}: {name} ends it with code {code}"));
-    }
-    unit.process.end(code);
-    pause(unit, Pause::Finished);
-}
+    fn dpa_emulator_thread_id(unit) -> u32 = u32::MAX => { unit.id }
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_activate(id: u32) {
-    let Some(unit) = current() else { return };
-    let other = machine().objects().units.get(id).cloned();
-    match other.filter(|other| other.process.id == unit.process.id) {
-        Some(other) => machine().scheduler.wake(&other),
-        None => device(Some(unit), Fault::NoSuchThread, format_args!("no thread {id} to activate")),
-    }
-}
+    fn dpa_emulator_local_storage(unit) -> u64 = 0 => { unit.local }
 
-/// A wait for others: gives them a turn.
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_spin() {
-    if let Some(unit) = current() {
-        pause(unit, Pause::Vain);
+    fn dpa_emulator_errno(unit) -> u64 = 0 => { unit.own.errno.replace(0) }
+
+    fn dpa_emulator_end(unit, how: c_int) {
+        if how < 3 {
+            crate::check::ends(unit);
+        }
+        pause(
+            unit,
+            match how {
+                0 => Pause::Rescheduled,
+                1 => Pause::Again,
+                2 => Pause::Finished,
+                3 => Pause::Waits,
+                _ => Pause::Turn,
+            },
+        );
     }
+
+    fn dpa_emulator_end_process(unit, code: u32) {
+        if code >= ended::USER {
+            let name = &unit.name;
+            let id = unit.process.id;
+            crate::check::line(format_args!("process {id}: {name} ends it with code {code}"));
+        }
+        unit.process.end(code);
+        pause(unit, Pause::Finished);
+    }
+
+    fn dpa_emulator_activate(unit, id: u32) {
+        let other = machine().objects().units.get(id).cloned();
+        match other.filter(|other| other.process.id == unit.process.id) {
+            Some(other) => machine().scheduler.wake(&other),
+            None => {
+                device(Some(unit), Fault::NoSuchThread, format_args!("no thread {id} to activate"));
+            }
+        }
+    }
+
+    /// A wait for others: gives them a turn.
+    fn dpa_emulator_spin(unit) { pause(unit, Pause::Vain); }
 }
 
 /// A fence or a look at the clock. Code that does nothing else waits for another handler.
@@ -118,20 +117,20 @@ fn works(unit: &Unit) {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_fence(space: c_int, before: c_int, after: c_int) {
-    let Some(unit) = current() else { return };
-    for (host, spaces) in [(false, MEMORY), (true, WINDOWS)] {
-        if space & spaces != 0 && before & WRITES != 0 {
-            unit.own.watch.fence(host);
+device_calls! {
+    fn dpa_emulator_fence(unit, space: c_int, before: c_int, after: c_int) {
+        for (host, spaces) in [(false, MEMORY), (true, WINDOWS)] {
+            if space & spaces != 0 && before & WRITES != 0 {
+                unit.own.watch.fence(host);
+            }
         }
-    }
-    if space & WINDOWS != 0 && before & after & READS != 0 {
-        unit.own.watch.invalidate();
-    }
-    maybe_waiting(unit);
-    if wants_turn() {
-        pause(unit, Pause::Turn);
+        if space & WINDOWS != 0 && before & after & READS != 0 {
+            unit.own.watch.invalidate();
+        }
+        maybe_waiting(unit);
+        if wants_turn() {
+            pause(unit, Pause::Turn);
+        }
     }
 }
 
@@ -175,84 +174,77 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     found
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_ring(index: u32, number: u32) {
-    let Some(unit) = current() else { return };
-    let mut nic = machine().nic();
-    if unit.own.watch.has_unfenced() {
-        announce(unit, number, &nic.announced(index as u16, number));
-    }
-    nic.ring(Some(unit), index as u16, number);
-    drop(nic);
-    works(unit);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_arm(index: u32, cqn: u32) {
-    let Some(unit) = current() else { return };
-    machine().nic().arm(Some(unit), index & 0xff_ffff, cqn);
-    works(unit);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_zero_completion(cqn: u32) {
-    let Some(unit) = current() else { return };
-    machine().nic().zero_completion(Some(unit), cqn);
-    works(unit);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_event_index(_index: u32, eqn: u32) {
-    let Some(unit) = current() else { return };
-    let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
-    device(Some(unit), Fault::NoSuchQueue, text);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_window(entity: c_int, windows: c_int, window: u32, mkey: u32) -> c_int {
-    let Some(unit) = current() else { return 1 };
-    let Some(slot) = unit.own.windows.get(entity as usize) else {
-        device(Some(unit), Fault::Window, format_args!("window entity {entity} does not exist"));
-        return 1;
-    };
-    let owner = machine().objects().windows.get(window).copied();
-    if windows != 0 && owner != Some(unit.process.id) {
-        device(Some(unit), Fault::Window, format_args!("window {window} is none of the process"));
-        return 1;
-    }
-    let Some(memory) = machine().nic().keys.memory(mkey) else {
-        device(Some(unit), Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
-        return 1;
-    };
-    slot.set(Some(mkey));
-    unit.own.watch.configure(entity as usize, memory);
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_window_pointer(entity: c_int, address: u64, bytes: u64) -> u64 {
-    let Some(unit) = current() else { return 0 };
-    let key = unit.own.windows.get(entity as usize).and_then(std::cell::Cell::get);
-    let Some(key) = key else {
-        device(Some(unit), Fault::Window, format_args!("window {entity} has no key yet"));
-        return 0;
-    };
-    match machine().nic().keys.reach(key, address, bytes, 0) {
-        Ok(pointer) => {
-            unit.own.watch.acquire(entity as usize);
-            pointer as u64
+device_calls! {
+    fn dpa_emulator_ring(unit, index: u32, number: u32) {
+        let mut nic = machine().nic();
+        if unit.own.watch.has_unfenced() {
+            announce(unit, number, &nic.announced(index as u16, number));
         }
-        Err(why) => {
-            device(Some(unit), Fault::Window, format_args!("window {entity}: {why}"));
-            0
+        nic.ring(Some(unit), index as u16, number);
+        drop(nic);
+        works(unit);
+    }
+
+    fn dpa_emulator_arm(unit, index: u32, cqn: u32) {
+        machine().nic().arm(Some(unit), index & 0xff_ffff, cqn);
+        works(unit);
+    }
+
+    fn dpa_emulator_zero_completion(unit, cqn: u32) {
+        machine().nic().zero_completion(Some(unit), cqn);
+        works(unit);
+    }
+
+    fn dpa_emulator_event_index(unit, _index: u32, eqn: u32) {
+        let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
+        device(Some(unit), Fault::NoSuchQueue, text);
+    }
+
+    fn dpa_emulator_window(
+        unit, entity: c_int, windows: c_int, window: u32, mkey: u32
+    ) -> c_int = 1 => {
+        let refuse = |fault, text: std::fmt::Arguments<'_>| {
+            device(Some(unit), fault, text);
+            1
+        };
+        let Some(slot) = unit.own.windows.get(entity as usize) else {
+            let text = format_args!("window entity {entity} does not exist");
+            return refuse(Fault::Window, text);
+        };
+        let owner = machine().objects().windows.get(window).copied();
+        if windows != 0 && owner != Some(unit.process.id) {
+            return refuse(Fault::Window, format_args!("window {window} is none of the process"));
+        }
+        let Some(memory) = machine().nic().keys.memory(mkey) else {
+            return refuse(Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
+        };
+        slot.set(Some(mkey));
+        unit.own.watch.configure(entity as usize, memory);
+        0
+    }
+
+    fn dpa_emulator_window_pointer(unit, entity: c_int, address: u64, bytes: u64) -> u64 = 0 => {
+        let key = unit.own.windows.get(entity as usize).and_then(std::cell::Cell::get);
+        let Some(key) = key else {
+            device(Some(unit), Fault::Window, format_args!("window {entity} has no key yet"));
+            return 0;
+        };
+        let reached = machine().nic().keys.reach(key, address, bytes, 0);
+        match reached {
+            Ok(pointer) => {
+                unit.own.watch.acquire(entity as usize);
+                pointer as u64
+            }
+            Err(why) => {
+                device(Some(unit), Fault::Window, format_args!("window {entity}: {why}"));
+                0
+            }
         }
     }
-}
 
-#[unsafe(no_mangle)]
-extern "C" fn dpa_emulator_message(stream: c_int, level: c_int, text: *const u8, bytes: u64) {
-    let Some(unit) = current() else { return };
-    // SAFETY: the header passes its own buffer, with that many bytes.
-    let text = unsafe { std::slice::from_raw_parts(text, bytes as usize) };
-    unit.process.message(stream, level as u8, text);
+    fn dpa_emulator_message(unit, stream: c_int, level: c_int, text: *const u8, bytes: u64) {
+        // SAFETY: the header passes its own buffer, with that many bytes.
+        let text = unsafe { std::slice::from_raw_parts(text, bytes as usize) };
+        unit.process.message(stream, level as u8, text);
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) mod state {
 
 pub(crate) enum Kind {
     Handler,
-    Call(Arc<Call>),
+    Call(Call),
     Tasks(Arc<TaskQueue>),
 }
 

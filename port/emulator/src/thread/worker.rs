@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
@@ -61,13 +61,7 @@ pub(crate) struct Scheduler {
 enum Message {
     Adopt(Arc<Unit>),
     Ready(Arc<Unit>),
-    Retire(Arc<Unit>, Arc<Retired>),
-}
-
-#[derive(Default)]
-struct Retired {
-    done: Mutex<bool>,
-    told: Condvar,
+    Retire(Arc<Unit>, mpsc::Sender<()>),
 }
 
 pub(crate) struct Worker {
@@ -142,13 +136,9 @@ impl Scheduler {
     /// Takes a thread from its worker. Waits for a thread that does not yield, but not for ever.
     pub(crate) fn retire(&self, unit: &Arc<Unit>) {
         machine().objects().units.remove(unit.id);
-        let told = Arc::new(Retired::default());
-        let worker = &self.workers()[unit.worker];
-        worker.post(Message::Retire(Arc::clone(unit), Arc::clone(&told)));
-        let done = lock(&told.done);
-        let wait = Duration::from_secs(2);
-        let waited = told.told.wait_timeout_while(done, wait, |done| !*done);
-        if waited.is_ok_and(|(_, late)| late.timed_out()) {
+        let (told, done) = mpsc::channel();
+        self.workers()[unit.worker].post(Message::Retire(Arc::clone(unit), told));
+        if done.recv_timeout(Duration::from_secs(2)).is_err() {
             let name = &unit.name;
             crate::check::line(format_args!("thread {} ({name}) does not yield", unit.id));
         }
@@ -252,8 +242,7 @@ impl Worker {
                     self.queue.borrow_mut().retain(|&other| other != Arc::as_ptr(&unit));
                     self.abandon(&unit);
                     self.units.borrow_mut().remove(&Arc::as_ptr(&unit));
-                    *lock(&told.done) = true;
-                    told.told.notify_all();
+                    let _ = told.send(());
                 }
             }
         }

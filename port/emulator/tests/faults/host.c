@@ -3,20 +3,8 @@
 #include "../../examples/queues/host.h"
 #include <pthread.h>
 
-#define FUNCTIONS(use)                                                                       \
-	use(all_is_well) use(past_the_block) use(across_the_end) use(freed_memory)           \
-	use(without_window) use(not_acquired) use(past_the_window) use(old_pointer)          \
-	use(not_written_back) use(stale) use(unaligned) use(deep_stack) use(no_fence)        \
-	use(no_fence_after_data) use(old_index) use(armed_twice) use(overrun)
-#define DECLARE(name) extern flexio_func_t name;
-#define ENTRY(name) { #name, &name },
-FUNCTIONS(DECLARE)
-extern flexio_func_t wake, waits, keeps;
+extern flexio_func_t wake, waits, keeps, all_is_well;
 extern struct flexio_app *faults;
-static const struct {
-	const char *name;
-	flexio_func_t *function;
-} functions[] = { FUNCTIONS(ENTRY) };
 
 static void *counts(void *count)
 {
@@ -39,6 +27,7 @@ int main(int count, char **words)
 	struct shared shared = { .host = (uint64_t)memory[0], .other = (uint64_t)memory[1] };
 	uint64_t argument, result;
 	pthread_t thread;
+	flexio_func_t *function;
 
 	CHECK(count != 2);
 	open_process(faults);
@@ -63,9 +52,10 @@ int main(int count, char **words)
 	CHECK(flexio_event_handler_run(handler, argument));
 	if (!strcmp(words[1], "stale"))
 		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
-	for (size_t at = 0; at < sizeof(functions) / sizeof(*functions); at++)
-		if (!strcmp(words[1], functions[at].name))
-			CHECK(flexio_process_call(process, functions[at].function, &result, argument));
+	if (strcmp(words[1], "waits") && !keeps_buffers) {
+		CHECK(flexio_func_register(faults, words[1], &function));
+		CHECK(flexio_process_call(process, function, &result, argument));
+	}
 	if (keeps_buffers) {
 		CHECK(flexio_event_handler_run(queues.handler, argument));
 		steer(queues.rq, &steering);

@@ -1,8 +1,7 @@
 /* The part of mlx5dv that host parts of DPA programs use, for machines without rdma-core's
  * headers: shapes of queue entries, and steering. Layouts agree with rdma-core and the hardware.
  */
-#ifndef DPA_EMULATOR_MLX5DV_H
-#define DPA_EMULATOR_MLX5DV_H
+#pragma once
 
 #include <infiniband/verbs.h>
 
@@ -91,6 +90,4 @@ int mlx5dv_dr_rule_destroy(struct mlx5dv_dr_rule *rule);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

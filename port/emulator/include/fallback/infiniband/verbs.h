@@ -1,8 +1,7 @@
 /* The part of libibverbs that host parts of DPA programs use, for machines without rdma-core's
  * headers. Names, values and layouts agree with rdma-core, so a program may mix both.
  */
-#ifndef DPA_EMULATOR_VERBS_H
-#define DPA_EMULATOR_VERBS_H
+#pragma once
 
 #include <endian.h>
 #include <pthread.h>
@@ -76,6 +75,4 @@ int ibv_dereg_mr(struct ibv_mr *mr);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
