@@ -191,6 +191,8 @@ fn each_error_of_a_program_becomes_a_line() {
         ("past_the_window", " of the host, outside of its windows, at "),
         ("old_pointer", " through a window that was configured anew, at "),
         ("not_written_back", "the activation ends without a window writeback after host memory"),
+        ("reschedules", "the activation ends without a window writeback after host memory"),
+        ("finishes", "the activation ends without a window writeback after host memory"),
         ("stale", ", which have changed since the thread has read their line, without a window"),
         ("unaligned", ", which is not aligned, at "),
         ("no_fence", "without a write fence after an entry was written, at "),
@@ -347,6 +349,12 @@ fn two_programs_answer_each_other_through_interfaces() {
     let frames = [1, 2, 3].map(|number| frame(number, false));
     let (said, _, sent) = play(apart(&script).arg(&program), "packet:interface=v0", &frames);
     went_to_and_fro(&said, &sent, &other);
+    // What else this machine sends through the interface, as when it comes up, is not for us.
+    let script = format!(
+        "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && sleep 0.3 && \
+         ip link set v0 up && sleep 0.5 && kill $! && wait $!; test $? = 143"
+    );
+    run(apart(&script).arg(&program).env("DPA_WIRE", "packet:interface=v0"));
     let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "packet:interface=no"));
     let lines = "dpa: DPA_WIRE: no: No such device (os error 19)\n\
                  dpa: DPA_WIRE=packet:interface=no: no interface, which needs interface=NAME\n";

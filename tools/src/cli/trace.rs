@@ -148,4 +148,13 @@ mod tests {
         assert_eq!(cut(true).to_string(), "a: truncated: no end; --salvage reads the intact part");
         assert_eq!(cut(false).to_string(), "a: truncated: no end");
     }
+
+    #[test]
+    fn a_read_that_fails_is_no_bad_input() {
+        let failed = |kind: std::io::ErrorKind| {
+            bad_input(TraceError::new("a", TraceErrorKind::Io(kind.into())), false)
+        };
+        assert!(failed(std::io::ErrorKind::NotFound).is::<BadInput>());
+        assert!(failed(std::io::ErrorKind::UnexpectedEof).is::<TraceError>());
+    }
 }

@@ -319,10 +319,19 @@ mod tests {
 
     #[test]
     fn the_largest_part_of_the_host_s_work_is_named() {
-        let copies = Demand { eager_bytes: 1_000_000, steps: 100, ..DEEP };
-        assert_eq!(gained(&copies, &host()), Reason::Copies { bytes: 10_000.0 });
-        let calls = Demand { eager_bytes: 0, steps: 100, ..DEEP };
-        assert_eq!(gained(&calls, &host()), Reason::Calls);
+        let mut host = host();
+        host.matching.post_ns = Range::exact(7.0);
+        host.matching.message_ns = Range::exact(11.0);
+        host.matching.copy_ns_per_byte = Range::exact(0.5);
+        // Ten posts and seven messages cost 147 ns, beside 10 ns a step and half a ns a byte.
+        let named = |steps, eager_bytes| {
+            let demand = Demand { posts: 10, messages: 7, eager_bytes, rendezvous: 2, steps };
+            gained(&demand, &host)
+        };
+        let copies = |bytes| Reason::Copies { bytes: f64::from(bytes) / 7.0 };
+        assert_eq!([named(14, 292), named(14, 296)], [Reason::Calls, copies(296)]);
+        let deep = || Reason::LongSearches { steps: 15.0 / 7.0 };
+        assert_eq!([named(15, 300), named(15, 302), named(15, 0)], [deep(), copies(302), deep()]);
         let nothing = Demand::default();
         assert_eq!(judged(nothing, [0.0; 3], 0.0).reason, Reason::NothingToMatch);
     }

@@ -204,14 +204,38 @@ __dpa_global__ void keeps(uint64_t argument)
 	wait_for_frames(queues);
 }
 
-/* A handler that waits for one word, then for one of two, and returns without a reschedule. */
+/* Handlers that leave without a writeback. */
+__dpa_global__ void reschedules(uint64_t argument)
+{
+	struct shared *shared = (void *)argument;
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	*(volatile uint64_t *)pointer = 1; /* ERROR reschedules */
+	flexio_dev_thread_reschedule();
+}
+
+__dpa_global__ void finishes(uint64_t argument)
+{
+	struct shared *shared = (void *)argument;
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
+
+	*(volatile uint64_t *)pointer = 1; /* ERROR finishes */
+	flexio_dev_thread_finish();
+}
+
+/* A handler that waits for one word, then for one of two, and returns without a reschedule. A
+   writeback may come after a wait. */
 __dpa_global__ void waits(uint64_t argument)
 {
-	volatile uint32_t *go = &((struct shared *)argument)->go;
-	volatile uint32_t *bell = &((struct shared *)argument)->bell;
+	struct shared *shared = (void *)argument;
+	volatile uint32_t *go = &shared->go;
+	volatile uint32_t *bell = &shared->bell;
+	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
 
+	*(volatile uint64_t *)pointer = 1;
 	while (!*go)
 		;
+	__dpa_thread_window_writeback();
 	while (*go == 1 && *bell)
 		;
 }

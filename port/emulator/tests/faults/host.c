@@ -3,7 +3,7 @@
 #include "../../examples/queues/host.h"
 #include <pthread.h>
 
-extern flexio_func_t wake, waits, keeps, all_is_well;
+extern flexio_func_t wake, waits, keeps, reschedules, finishes, all_is_well;
 extern struct flexio_app *faults;
 
 static void *counts(void *count)
@@ -16,7 +16,7 @@ static void *counts(void *count)
 int main(int count, char **words)
 {
 	static uint64_t memory[2][64];
-	struct flexio_event_handler_attr handler_attr = { .host_stub_func = waits };
+	struct flexio_event_handler_attr handler_attr = { 0 };
 	struct flexio_event_handler *handler;
 	struct queue bell;
 	struct queues_of_host queues = { 0 };
@@ -32,6 +32,8 @@ int main(int count, char **words)
 	CHECK(count != 2);
 	open_process(faults);
 	int keeps_buffers = !strcmp(words[1], "keeps");
+	int reschedule = !strcmp(words[1], "reschedules");
+	int finish = !strcmp(words[1], "finishes");
 	pd = ibv_alloc_pd(context);
 	first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
@@ -42,6 +44,7 @@ int main(int count, char **words)
 	shared.window = flexio_window_get_id(window);
 	shared.block = device_memory(process, BLOCK);
 	shared.key = flexio_mkey_get_id(make_key(process, pd, shared.block, BLOCK));
+	handler_attr.host_stub_func = reschedule ? reschedules : finish ? finishes : waits;
 	CHECK(flexio_event_handler_create(process, &handler_attr, &handler));
 	make_queues(keeps_buffers ? keeps : NULL, &queues, &shared.queues);
 	make_cq(process, LOG_DEPTH, handler, &bell);
@@ -52,7 +55,10 @@ int main(int count, char **words)
 	CHECK(flexio_event_handler_run(handler, argument));
 	if (!strcmp(words[1], "stale"))
 		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
-	if (strcmp(words[1], "waits") && !keeps_buffers) {
+	if (reschedule || finish) {
+		CHECK(flexio_process_call(process, &wake, &result, argument));
+		usleep(100000);
+	} else if (strcmp(words[1], "waits") && !keeps_buffers) {
 		CHECK(flexio_func_register(faults, words[1], &function));
 		CHECK(flexio_process_call(process, function, &result, argument));
 	}

@@ -122,6 +122,17 @@ impl Order {
     }
 }
 
+#[cfg(test)]
+#[test]
+fn an_event_is_in_its_part_of_the_time_or_of_the_order() {
+    let mut order = Order::default();
+    (0..7).for_each(|number| order.push(Happening::Arrive(number)));
+    let columns = |order: &Order| (0..7).map(|at| order.column(at, 3, 60)).collect::<Vec<_>>();
+    assert_eq!(columns(&order), [0, 0, 0, 1, 1, 2, 2]);
+    order.times_ns = vec![0, 19, 20, 39, 40, 59, 60];
+    assert_eq!(columns(&order), [0, 0, 1, 1, 2, 2, 2]);
+}
+
 /// SplitMix64. Orders depend on its numbers, so they must never change for a seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice(u64);
