@@ -224,7 +224,7 @@ __dpa_global__ void finishes(uint64_t argument)
 }
 
 /* A handler that waits for one word, then for one of two, and returns without a reschedule. A
-   writeback may come after a wait. */
+   writeback may come after a turn of others and a wait. */
 __dpa_global__ void waits(uint64_t argument)
 {
 	struct shared *shared = (void *)argument;
@@ -233,6 +233,7 @@ __dpa_global__ void waits(uint64_t argument)
 	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
 
 	*(volatile uint64_t *)pointer = 1;
+	flexio_dev_yield_and_retrigger();
 	while (!*go)
 		;
 	__dpa_thread_window_writeback();
