@@ -232,24 +232,23 @@ mod tests {
     use super::*;
     use crate::offload::BUILT_IN;
 
-    /// A host with exact costs: 100 ns per message, 10 per step, 50 per command, 900 for the
-    /// hand-over.
+    /// A host with exact costs, all of them different.
     fn host() -> Host {
         let mut host = Host::parse(BUILT_IN[0].1).expect("a host");
-        host.matching.post_ns = Range::exact(0.0);
+        host.matching.post_ns = Range::exact(30.0);
         host.matching.message_ns = Range::exact(100.0);
         host.matching.step_ns = Range::exact(10.0);
         host.matching.copy_ns_per_byte = Range::exact(0.1);
         host.matching.rendezvous_ns = Range::exact(500.0);
         host.offloaded.post_ns = Range::exact(50.0);
-        host.offloaded.completion_ns = Range::exact(100.0);
+        host.offloaded.completion_ns = Range::exact(170.0);
         host.offloaded.handover_ns = Range::exact(900.0);
         host
     }
 
     const CARD: Service = Service { busy_us: 200.0, latency_us: 2.0, longest_us: 9.0, sent_on: 0 };
     const DEEP: Demand =
-        Demand { posts: 100, messages: 100, eager_bytes: 800, rendezvous: 2, steps: 100_000 };
+        Demand { posts: 120, messages: 100, eager_bytes: 800, rendezvous: 2, steps: 100_000 };
 
     fn judged(demand: Demand, share: [f64; 3], share_without_delay: f64) -> Verdict {
         let gain = Gain { run_us: 1000.0, share: Range::from(share), share_without_delay };
@@ -263,14 +262,15 @@ mod tests {
         let near = |range: Range, value: f64| {
             assert!((range.likely - value).abs() < 1e-9 && range.low == range.high, "{range:?}");
         };
-        // 100 x 100 + 100,000 x 10 + 800 x 0.1 + 2 x 500 ns now; 100 x (50 + 100) with the card.
-        near(costs.now_us, 1011.08);
-        near(costs.after_us, 15.0);
-        near(costs.freed_us(), 996.08);
+        // 120 x 30 + 100 x 100 + 100,000 x 10 + 800 x 0.1 + 2 x 500 ns now; 120 x 50 + 100 x 170
+        // with the card.
+        near(costs.now_us, 1014.68);
+        near(costs.after_us, 23.0);
+        near(costs.freed_us(), 991.68);
         near(costs.delay_us, 2.9);
         // Half of the posts and messages fall back.
-        let half = Costs::of(&DEEP, &Service { sent_on: 100, ..CARD }, &host());
-        near(half.after_us, 15.0 + 1011.08 / 2.0);
+        let half = Costs::of(&DEEP, &Service { sent_on: 110, ..CARD }, &host());
+        near(half.after_us, 23.0 + 1014.68 / 2.0);
     }
 
     #[test]
@@ -278,18 +278,24 @@ mod tests {
         let mut sum = Costs::of(&DEEP, &CARD, &host());
         let other = Costs { delay_us: Range::exact(1.9), ..sum };
         sum.add(&other, 300, 100);
-        assert!((sum.now_us.likely - 2022.16).abs() < 1e-9);
+        assert!((sum.now_us.likely - 2029.36).abs() < 1e-9);
+        assert_eq!(sum.after_us, Range::exact(46.0));
         assert!((sum.delay_us.likely - 2.65).abs() < 1e-9);
     }
 
     #[test]
     fn break_even_is_where_both_sides_cost_the_same() {
-        let demand = Demand { posts: 100, messages: 100, steps: 100, ..Demand::default() };
-        let even = BreakEven::of(&demand, &CARD, &host());
+        let mut host = host();
+        host.matching.step_ns = Range::new(5.0, 10.0, 20.0);
+        let even = BreakEven::of(&DEEP, &CARD, &host);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{even:?}");
-        // 50 + 100 - 100 ns of commands over 10 per step; 2,000 + 900 + 100 - 100 ns of delay.
-        near(even.host_steps.likely, 5.0);
-        near(even.delay_steps.likely, 290.0);
+        // 50 + 170 - 30 - 100 - 0.8 - 10 ns over those of a step; 2,000 + 900 + 170 - 100 ns of
+        // delay.
+        for (range, ns) in [(even.host_steps, 79.2), (even.delay_steps, 2970.0)] {
+            near(range.low, ns / 20.0);
+            near(range.likely, ns / 10.0);
+            near(range.high, ns / 5.0);
+        }
         near(even.card_rate, 0.5);
     }
 
@@ -300,6 +306,9 @@ mod tests {
         assert_eq!(deep.reason, Reason::LongSearches { steps: 1000.0 });
         assert_eq!(judged(DEEP, [-0.002, 0.05, 0.09], 0.06).reason, Reason::Uncertain);
         // A thousandth counts, a smaller part does not.
+        let unsure = |likely| judged(DEEP, [-0.5, likely, 0.002], -0.2).reason;
+        assert_eq!([unsure(0.0), unsure(-0.001)], [Reason::Uncertain; 2]);
+        assert_eq!(unsure(-0.0011), Reason::Calls);
         assert_eq!(judged(DEEP, [0.0005, 0.05, 0.09], 0.0).answer, Answer::Indifferent);
         let little = judged(DEEP, [-0.0005, 0.0001, 0.00075], 0.0);
         assert_eq!(little.answer, Answer::Indifferent);

@@ -341,6 +341,32 @@ fn data_are_asked_for_once() {
     assert_eq!(b.wait(&[]).err, FI_ECONNRESET);
 }
 
+/// Pieces of data that were asked for, but too long, empty or over another connection.
+#[test]
+fn pieces_are_those_that_were_asked_for() {
+    const ASKED: usize = 100;
+    let mut bytes = pattern(3, ASKED + 1);
+    let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
+    for (length, over, lost) in [(ASKED, 0, 0), (ASKED + 1, 0, 1), (0, 0, 1), (ASKED, 1, 1)] {
+        let b = Side::open(|_| ());
+        let mut links = [(); 2].map(|()| {
+            connect(&Address::fresh().expect("an address"), &address(&b), 1024).expect("a link")
+        });
+        let announced = Record { body: [ASKED as u64, 8, 0], ..ANNOUNCEMENT };
+        assert_eq!(links[0].put_head(announced), Ok(true));
+        let mut buffer = [0; ASKED];
+        assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
+        (0..200).for_each(|_| b.progress());
+        let (pull, _) = links[0].next().expect("a link").expect("a request");
+        let (cookie, kind) = (pull.body[0], Record::new(Kind::Data));
+        let piece = Record { bytes: length as u32, cookie, ..kind };
+        // SAFETY: the list holds as many bytes.
+        assert_eq!(unsafe { links[over].put_in(true, piece, &iov, 0) }, Ok(true));
+        (0..200).for_each(|_| b.progress());
+        assert_eq!((totals(&b).lost, buffer == bytes[..ASKED]), (lost, lost == 0), "{length}");
+    }
+}
+
 /// A program that starts operation after operation while its peer receives none of them.
 #[test]
 fn operations_that_wait_for_a_peer_are_limited() {
