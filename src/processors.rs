@@ -35,3 +35,13 @@ pub fn pin_to(processor: usize) -> Result<(), String> {
 pub fn pin_to(_: usize) -> Result<(), String> {
     Err("pinning is not supported on this system".to_owned())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[test]
+fn a_pinned_thread_may_use_its_processor_only() {
+    for processor in allowed() {
+        let pinned = move || pin_to(processor).map(|()| allowed());
+        assert_eq!(std::thread::spawn(pinned).join().expect("no panic"), Ok(vec![processor]));
+    }
+    assert!(pin_to(CpuSet::MAX_CPU).is_err());
+}

@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn names_are_found_once() {
         for entry in ENGINES {
-            assert_eq!(ENGINES.iter().filter(|other| other.name == entry.name).count(), 1);
+            assert_eq!(ENGINES.iter().filter(|&other| other == entry).count(), 1);
             assert_eq!(find(entry.name).map(|found| found.summary), Some(entry.summary));
             assert!(entry.build(&EngineOptions::default()).is_ok());
         }

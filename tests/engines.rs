@@ -13,7 +13,7 @@ use dpamatch::engine::{
     MsgId, RankArrayEngine, RecvId,
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions, find};
-use dpamatch::stream::Profile;
+use dpamatch::stream::{Generator, Profile};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 
 /// The software engines of the registry.
@@ -47,6 +47,44 @@ fn bounds_on_memory_are_those_of_the_text() {
         text += &format!("{} {none} {few} {many}\n", entry.name);
     }
     assert_eq!(text, include_str!("memory_bounds.txt"));
+}
+
+/// The engines whose counters each option changes are those of `options.txt`.
+#[test]
+fn each_option_reaches_its_engines() {
+    let changes: [(&str, fn(&mut EngineOptions)); 9] = [
+        ("bins", |it| it.bins = bins(4)),
+        ("grow_bins", |it| it.grow_bins = true),
+        ("k", |it| it.k = 1),
+        ("theta", |it| it.theta = 3),
+        ("list_entries", |it| it.list_entries = 5),
+        ("grid", |it| it.grid = GridThreshold::Entries(0)),
+        ("nic", |it| it.nic.handlers = 3),
+        ("hints", |it| it.hints.allow_overtaking = true),
+        ("comm_size", |it| it.comm_size = Some(9)),
+    ];
+    let counted = |entry: &EngineEntry, options: &EngineOptions| {
+        [Profile::Coll, Profile::Deep].map(|profile| {
+            let mut matcher = entry.build(options).expect("an engine");
+            let mut events = Generator::new(3, 1_000, profile);
+            matcher.run(&mut events, &mut |_| ()).expect("a whole run");
+            let mut counters = matcher.counters();
+            counters.retain(|counter| !counter.name.ends_with("_ns"));
+            counters
+        })
+    };
+    let usual = EngineOptions { threads: false, ..EngineOptions::default() };
+    let as_usual = ENGINES.iter().map(|entry| counted(entry, &usual)).collect::<Vec<_>>();
+    let mut text = String::new();
+    for (option, change) in changes {
+        let mut options = usual.clone();
+        change(&mut options);
+        let mut changed = ENGINES.iter().zip(&as_usual).collect::<Vec<_>>();
+        changed.retain(|(entry, as_usual)| counted(entry, &options) != **as_usual);
+        let names: String = changed.iter().map(|(entry, _)| format!(" {}", entry.name)).collect();
+        text += &format!("{option}:{names}\n");
+    }
+    assert_eq!(text, include_str!("options.txt"));
 }
 
 /// Freeing a communicator frees the memory of its long, now empty queues.
