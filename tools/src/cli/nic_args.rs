@@ -247,3 +247,12 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),
     ]
 }
+
+#[cfg(test)]
+#[test]
+fn settings_of_the_nic_become_options() {
+    let line = "bench --nic=handlers=3,receives=5 --nic workers=2 -- --nic=handlers=1";
+    let words = expanded(line.split(' ').map(OsString::from).collect()).expect("known settings");
+    let line = "bench --handlers=3 --receives=5 --workers=2 -- --nic=handlers=1";
+    assert_eq!(words, line.split(' ').collect::<Vec<_>>());
+}
