@@ -113,11 +113,9 @@ impl Args {
         #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGQUIT, Arc::clone(&asked))?;
         let mut last = Vec::new();
-        let mut watched = self.watch.map(|every| Watched::new(Duration::from_secs(every)));
+        let mut watched = Watched::new(self.watch);
         let mut look = |late: bool| {
-            if let Some(watched) = &mut watched {
-                watched.look(stats, self.wide);
-            }
+            watched.look(stats, self.wide);
             if asked.swap(false, Ordering::Relaxed) || late {
                 match waits::ask(stats) {
                     Ok(tables) => {
@@ -139,45 +137,54 @@ impl Args {
     }
 }
 
-/// What `--watch` shows again and again.
+/// Asks again and again, so that the statistics of a process that dies are not old.
 struct Watched {
     every: Duration,
     last: Instant,
-    live: Live,
+    /// What `--watch` shows.
+    live: Option<Live>,
 }
 
 impl Watched {
-    fn new(every: Duration) -> Self {
-        Self { every, last: Instant::now(), live: Live::default() }
+    fn new(watch: Option<u64>) -> Self {
+        let every = Duration::from_secs(watch.unwrap_or(1));
+        Self { every, last: Instant::now(), live: watch.map(|_| Live::default()) }
     }
 
     fn look(&mut self, stats: &Path, wide: Wide) {
         if self.last.elapsed() < self.every {
             return;
         }
-        // A file that is being written is read at the next look.
-        if let Ok(answers) = waits::answers(stats, self.every / 2) {
-            let table = self.live.table(&answers, self.last.elapsed().as_secs_f64());
-            let home = if std::io::stderr().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
-            eprintln!("{home}{}", waits::told(&[table], wide).trim());
+        // What fails here is tried again at the next look, like a file that is being written.
+        if let Some(live) = &mut self.live {
+            if let Ok(answers) = waits::answers(stats, self.every / 2) {
+                let table = live.table(&answers, self.last.elapsed().as_secs_f64());
+                let home = if std::io::stderr().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
+                eprintln!("{home}{}", waits::told(&[table], wide).trim());
+            }
+        } else {
+            let _ = waits::request(stats);
         }
         self.last = Instant::now();
     }
 }
 
+/// Endpoints by how far their statistics go.
 #[derive(Clone, Copy, Default, Debug)]
 struct Traces {
     closed: usize,
     open: usize,
+    /// Those of which nothing is known.
+    unknown: usize,
     /// Files that were not written to their end.
     unfinished: usize,
 }
 
 /// Why there are fewer statistics than there should be. `None`: there are all.
 fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
-    let Traces { closed, open, unfinished } = traces;
-    let logs = if log { "; analyze can read the logs" } else { "" };
-    Some(match (closed, open, unfinished) {
+    let Traces { closed, open, unknown, unfinished } = traces;
+    let lost = open + unknown;
+    Some(match (closed, lost, unfinished) {
         (_, 0, 1..) => "statistics could not be written: is the disk full?".to_owned(),
         (0, 0, _) if good => {
             "no process used the emulated NIC: the MPI library must send through libfabric"
@@ -187,16 +194,21 @@ fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
                       the MPI library does not send through libfabric"
             .to_owned(),
         (_, 0, _) => return None,
-        (0, open, _) => format!(
-            "none of {} reached MPI_Finalize; statistics are of the last request or of the \
-             beginning{logs}",
-            counted(open, "endpoint")
-        ),
-        (closed, open, _) => format!(
-            "{open} of {} endpoints did not reach MPI_Finalize; their statistics are of the last \
-             request or of the beginning{logs}",
-            closed + open
-        ),
+        _ => {
+            let all = counted(closed + lost, "endpoint");
+            let who = match closed {
+                0 => format!("none of {all} reached MPI_Finalize"),
+                _ => format!("{lost} of {all} did not reach MPI_Finalize"),
+            };
+            let lack = "lack the last second or more";
+            let what = match (open, unknown) {
+                (0, _) => "they have no statistics".to_owned(),
+                (_, 0) => format!("their statistics {lack}"),
+                _ => format!("{unknown} have no statistics, and those of {open} {lack}"),
+            };
+            let logs = if log { "; analyze can read the logs" } else { "" };
+            format!("{who}; {what}{logs}")
+        }
     })
 }
 
@@ -245,21 +257,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         StatisticsError::Content { .. } => BadInput(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
-    let closed = endpoints.iter().filter(|endpoint| endpoint.closed).count();
-    let traces = Traces { closed, open: endpoints.len() - closed, unfinished: unfinished(&stats) };
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        endpoints.into_iter().partition(statistics::Endpoint::is_known);
+    let closed = known.iter().filter(|endpoint| endpoint.closed).count();
+    let (open, unknown) = (known.len() - closed, unknown.len());
+    let traces = Traces { closed, open, unknown, unfinished: unfinished(&stats) };
     let why = reason(traces, ended.is_none(), args.log && args.out.is_some());
-    if endpoints.is_empty() {
+    if known.is_empty() && (unknown == 0 || logs.is_none()) {
         let why = why.unwrap_or_default();
         return Err(match ended {
             Some(ended) => anyhow::Error::from(ended).context(why),
             None => anyhow::Error::msg(why),
         });
     }
-    let mut tables = statistics::tables(&endpoints);
+    let mut tables = statistics::tables(&known);
     tables.extend(waited);
     let mut out = output::stdout();
     writeln!(out)?;
-    if args.format == Format::Table {
+    if args.format == Format::Table && !known.is_empty() {
         write(&mut *out, &tables[..4], args.format, args.wide)?;
         out.flush()?;
     }

@@ -23,13 +23,18 @@ pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
     Ok(statistics::waits(&answers(stats, PATIENCE)?))
 }
 
-/// The statistics of all processes, asked now.
-pub(super) fn answers(stats: &Path, patience: Duration) -> anyhow::Result<Vec<(Endpoint, State)>> {
+/// Requests the statistics of all processes. Returns the number of requests so far.
+pub(super) fn request(stats: &Path) -> anyhow::Result<u64> {
     let path = stats.join("ask");
     let name = || path.display().to_string();
     let mut file = File::options().append(true).create(true).open(&path).with_context(name)?;
     file.write_all(b"?").with_context(name)?;
-    let asked = file.metadata().with_context(name)?.len();
+    Ok(file.metadata().with_context(name)?.len())
+}
+
+/// The statistics of all processes, requested now.
+pub(super) fn answers(stats: &Path, patience: Duration) -> anyhow::Result<Vec<(Endpoint, State)>> {
+    let asked = request(stats)?;
     let end = Instant::now() + patience;
     loop {
         let state = |endpoint: Endpoint| {

@@ -61,24 +61,21 @@ mod tests {
     use super::super::Waiting;
     use super::*;
 
-    fn endpoint(rank: u32, messages: u64) -> Endpoint {
-        let used = Use { messages, bytes: messages * 3000, ..Use::default() };
-        let waiting = Waiting { receives: 3, messages: 5, sends: 7, ..Waiting::default() };
-        let kinds = [("user".to_owned(), used)].into();
-        Endpoint { name: format!("rank-{rank}-0"), kinds, waiting, ..Endpoint::default() }
-    }
-
     #[test]
     fn rates_are_those_since_the_last_look() {
-        let mut live = Live::default();
-        let all = |messages| [endpoint(2, messages), endpoint(4, 2 * messages)];
-        let mut told = String::new();
+        let (mut live, mut told) = (Live::default(), String::new());
         for (states, messages) in [
             ([State::Answered, State::Gone], 100),
             ([State::Answered, State::Silent], 1100),
             ([State::Closed, State::Answered], 1100),
         ] {
-            let all = all(messages).into_iter().zip(states).collect::<Vec<_>>();
+            let all = [(2, messages), (4, 2 * messages)].map(|(rank, messages)| {
+                let used = Use { messages, bytes: messages * 3000, ..Use::default() };
+                let waiting = Waiting { receives: 3, messages: 5, sends: 7, ..Waiting::default() };
+                let (name, kinds) = (format!("rank-{rank}-0"), [("user".to_owned(), used)].into());
+                Endpoint { name, kinds, waiting, ..Endpoint::default() }
+            });
+            let all: Vec<_> = all.into_iter().zip(states).collect();
             told.extend(live.table(&all, 4.0).csv().lines().skip(1).map(|row| format!("{row};")));
         }
         let first = "2,runs,100,,,3,5,7;4,gone,200,,,,,;2,runs,1100,250,0.75,3,5,7;";

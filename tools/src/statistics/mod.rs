@@ -111,6 +111,11 @@ impl Endpoint {
     pub fn rank(&self) -> Option<u32> {
         self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
     }
+
+    /// Whether these are statistics from after its beginning.
+    pub fn is_known(&self) -> bool {
+        self.closed || self.kinds.values().any(|used| *used != Use::default())
+    }
 }
 
 /// Without a word about it, statistics are of an endpoint's end.

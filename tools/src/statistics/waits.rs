@@ -14,8 +14,8 @@ use crate::table::{Cell, Table};
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// `receive`, `message`, `send`; `answer`: a receive for the answer to a synchronous send;
-    /// `taken ...`: a message that a receive with this wildcard took.
+    /// `receive`, `message`, `send`; `probe`: one made again and again; `answer`: a receive for the
+    /// answer to a synchronous send; `taken ...`: a message that a receive with this wildcard took.
     pub what: String,
     /// Identity of the other endpoint; none for any source.
     pub peer: Option<String>,
@@ -62,11 +62,12 @@ struct Process<'a> {
 impl Entry {
     /// Whether it keeps its process waiting.
     fn is_wait(&self) -> bool {
-        ["receive", "send", "answer"].contains(&self.what.as_str())
+        self.is_receive() || ["send", "answer"].contains(&self.what.as_str())
     }
 
+    /// Whether it waits for a message.
     fn is_receive(&self) -> bool {
-        self.what == "receive"
+        ["receive", "probe"].contains(&self.what.as_str())
     }
 
     /// Whether both wait for one thing. A synchronous send can have two entries.

@@ -21,41 +21,6 @@ fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
     document["results"][table].as_array().unwrap_or_else(|| panic!("no table {table}"))
 }
 
-#[test]
-fn logs_are_analyzed_and_kept() {
-    let folder = TempDir::new().expect("a folder");
-    let out = folder.path().join("out");
-    let out_name = out.to_str().expect("text");
-    let arguments = ["--log", "--out", out_name, "--", "tests/run/program.sh"];
-    for _ in 0..2 {
-        let output = run(&arguments);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let said = text(&output.stdout);
-        assert!(said.contains("order: recorded (order logs)"), "{said}");
-        assert!(said.contains("480  user"), "{said}");
-        assert_eq!(fs::read_dir(out.join("stats")).expect("a folder").count(), 2);
-        assert_eq!(fs::read_dir(out.join("logs")).expect("a folder").count(), 4);
-    }
-    // What the NICs counted stands beside the model's numbers; logs know no calls and no hints.
-    let page = fs::read_to_string(out.join("report.html")).expect("a page");
-    let places = ["Measured by the run", "by communicator", "Modelled from the order logs"]
-        .map(|words| page.find(words).unwrap_or_else(|| panic!("no {words}")));
-    assert!(places.is_sorted());
-    for unknown in ["Calls by class", "calls: ", "mpi_assert_", "Call sites"] {
-        assert!(!page.contains(unknown), "{unknown}");
-    }
-    let ranks = fs::read_to_string(out.join("measured_ranks.csv")).expect("a table");
-    assert!(ranks.contains("\n0,59,21156,"), "{ranks}");
-    let report = fs::read_to_string(out.join("report.json")).expect("a report");
-    let report: Value = serde_json::from_str(&report).expect("JSON");
-    assert_eq!(report["order"]["name"], "recorded");
-    assert_eq!(report["processes"], 2);
-    // All results were recorded, and the replay agrees.
-    let agreement = &report["application"]["agreement"];
-    assert_eq!((agreement["other"].as_u64(), agreement["missing"].as_u64()), (Some(0), Some(0)));
-    assert!(agreement["same"].as_u64() > Some(100), "{agreement}");
-}
-
 /// A program that hangs: rank 0 answers, rank 1 does not. Key, limit and `--attach` show it.
 #[test]
 fn what_waits_is_shown() {

@@ -63,7 +63,7 @@ impl Connections {
 
     /// Lets the next walk of [`live`](Self::live) begin at this place.
     pub(super) fn go_on_at(&mut self, place: usize) {
-        if self.live.len() > 1 {
+        if place < self.live.len() {
             self.live.rotate_left(place);
         }
     }

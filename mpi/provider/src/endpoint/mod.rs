@@ -170,6 +170,7 @@ impl State {
         }
         for (_, endpoint) in endpoints.iter_mut() {
             endpoint.settle(common);
+            endpoint.forget_source();
             endpoint.each_peer(|peer| kept[peer.index()] = true);
         }
         for peer in common.peers.keep(&kept) {
@@ -255,6 +256,8 @@ pub(crate) struct Endpoint {
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
     pub(crate) vector: Option<usize>,
+    /// The last receive's row of the address vector, and its peer.
+    last_source: (u64, PeerId),
     pub(crate) tx: Side,
     pub(crate) rx: Side,
     pub(crate) rma_counter: Option<usize>,
@@ -324,6 +327,7 @@ impl Endpoint {
             connections: Connections::default(),
             routes: Vec::new(),
             vector: None,
+            last_source: (FI_ADDR_UNSPEC, PeerId(0)),
             tx: Side::default(),
             rx: Side::default(),
             rma_counter: None,
@@ -402,7 +406,8 @@ impl Endpoint {
         self.posts.iter().filter_map(|(_, post)| post.source).for_each(&mut what);
         self.messages.iter().for_each(|(_, message)| what(message.peer));
         let taken = self.usage.iter().flat_map(|usage| &usage.taken);
-        taken.for_each(|taken| what(taken.peer));
+        let sought = self.usage.iter().filter_map(|usage| usage.sought?.0.peer);
+        taken.map(|taken| taken.peer).chain(sought).for_each(what);
     }
 
     /// The source of a completion.

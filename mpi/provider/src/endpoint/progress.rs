@@ -116,7 +116,7 @@ impl Endpoint {
         sink: &mut Sink,
     ) -> bool {
         let index = self.connections.live()[place];
-        if !self.matcher.is_short() || self.take_row(common, index, sink, RECORDS_MAX) == 0 {
+        if self.take_row(common, index, sink, RECORDS_MAX) == 0 {
             return false;
         }
         self.polls = self.polls.wrapping_add(1);

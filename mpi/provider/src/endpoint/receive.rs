@@ -68,11 +68,20 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn source(&self, common: &Common, from: u64) -> Result<Option<PeerId>, isize> {
-        match from {
-            FI_ADDR_UNSPEC => Ok(None),
-            from => self.peer(common, from).map(Some),
+    fn source(&mut self, common: &Common, from: u64) -> Result<Option<PeerId>, isize> {
+        match self.last_source {
+            _ if from == FI_ADDR_UNSPEC => return Ok(None),
+            (row, peer) if row == from => return Ok(Some(peer)),
+            _ => {}
         }
+        let peer = self.peer(common, from)?;
+        self.last_source = (from, peer);
+        Ok(Some(peer))
+    }
+
+    /// Rows of the address vector may have other peers now.
+    pub(crate) fn forget_source(&mut self) {
+        self.last_source = (FI_ADDR_UNSPEC, PeerId(0));
     }
 
     /// Peeks or claims, as the flags say.
@@ -338,6 +347,7 @@ impl Endpoint {
         };
         let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };
         let mut completion = Completion::new(receive.context, FI_RECV | kind);
+        self.note_probe(receive, source, found.is_some());
         let Some(key) = found else {
             self.totals.empty_peeks += 1;
             completion.entry.tag = receive.tag;

@@ -73,8 +73,8 @@ impl Endpoint {
         sink: &mut Sink,
         most: u64,
     ) -> u64 {
-        let (first, vector, rx) = (self.messages_ever, self.vector, self.rx);
-        let Self { connections, rule, matcher, posts, totals, log, usage, .. } = self;
+        let (first, notes) = (self.messages_ever, self.notes);
+        let Self { connections, rule, matcher, posts, totals, log, usage, vector, rx, .. } = self;
         let Matching::Nic(nic) = matcher else { return 0 };
         let Connection { link, peer, .. } = &mut connections[index];
         let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
@@ -82,8 +82,7 @@ impl Endpoint {
         let high = message.tag >> 31;
         let Some((comm, _)) = rule.message(message.tag) else { return 0 };
         let Some(mut row) = nic.row(comm) else { return 0 };
-        let (source, from) = (rank_of(peer), From { vector, peer });
-        let notes = self.notes;
+        let (source, from) = (rank_of(peer), From { vector: *vector, peer });
         let most = sink.limit(most);
         let mut odd = None;
         while row.taken() < most
@@ -91,6 +90,7 @@ impl Endpoint {
             && message.tag >> 31 == high
         {
             let (bits, length, data) = (message.tag, message.bytes, message.data());
+            let has_data = message.has_data();
             let tag = tag_of(bits);
             let Some(RecvKey(key)) = row.take(source, tag) else { break };
             let full = posts.full(key as usize);
@@ -117,13 +117,14 @@ impl Endpoint {
             ring.pass(lines);
             totals.received_bytes += length as u64;
             let (op_context, completes) = (post.context, post.completes);
-            full.free();
+            // Its one buffer is the program's.
+            full.forget();
             let entry = || CqTaggedEntry {
                 op_context,
-                flags: FI_RECV | FI_TAGGED | data.map_or(0, |_| FI_REMOTE_CQ_DATA),
+                flags: FI_RECV | FI_TAGGED | if has_data { FI_REMOTE_CQ_DATA } else { 0 },
                 len: length,
                 buf: buffer,
-                data: data.unwrap_or(0),
+                data,
                 tag: bits,
             };
             if completes && sink.is_open() {

@@ -136,6 +136,13 @@ impl<T> Full<'_, T> {
         *self.row = Row::Free(*self.free);
         *self.free = self.key;
     }
+
+    /// Works like [`free`](Self::free) for an entry that owns nothing, and does not drop it.
+    #[inline(always)]
+    pub(super) fn forget(self) {
+        std::mem::forget(std::mem::replace(self.row, Row::Free(*self.free)));
+        *self.free = self.key;
+    }
 }
 
 const NONE: &str = "no such entry";

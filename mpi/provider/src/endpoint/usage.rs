@@ -292,6 +292,18 @@ pub(super) struct Usage {
     busy_ms: u32,
     /// The last messages that receives with a wildcard took, the latest last.
     pub(super) taken: VecDeque<Taken>,
+    /// The last probe, if it found nothing, and when it was first made.
+    pub(super) sought: Option<(Sought, u32)>,
+}
+
+/// A probe that found nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sought {
+    pub(super) peer: Option<PeerId>,
+    pub(super) bits: u64,
+    pub(super) ignore: u64,
+    /// The endpoint's receives and sends until then.
+    pub(super) after: [u64; 2],
 }
 
 /// A message that a receive with a wildcard took.
@@ -329,6 +341,7 @@ impl Usage {
             begin_ms: coarse_ms(),
             busy_ms: 0,
             taken: VecDeque::with_capacity(TAKEN_MAX),
+            sought: None,
         }
     }
 

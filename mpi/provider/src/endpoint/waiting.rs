@@ -1,10 +1,10 @@
 //! What waits at an endpoint now, as part of its statistics: receives without a message, messages
-//! without a receive, sends that the receiver has not ended.
+//! without a receive, sends that the receiver has not ended, and a probe that is made in vain.
 
 use dpamatch_vocabulary::WildcardClass;
 
-use super::usage::{Library, Usage, members};
-use super::{Common, Endpoint};
+use super::usage::{Library, Sought, Usage, members};
+use super::{Common, Endpoint, Receive};
 use crate::bindings::FI_TAGGED;
 use crate::wire::PeerId;
 
@@ -26,6 +26,22 @@ impl Endpoint {
     /// Milliseconds since the endpoint was opened; 0 without statistics.
     pub(super) fn now_ms(&self) -> u32 {
         self.usage.as_ref().map_or(0, |usage| usage.now_ms())
+    }
+
+    /// Notes a probe. One that finds nothing is the last one again if nothing came between.
+    pub(super) fn note_probe(&mut self, asked: &Receive<'_>, peer: Option<PeerId>, found: bool) {
+        let after = self.calls();
+        let Some(usage) = &mut self.usage else { return };
+        let sought = Sought { peer, bits: asked.tag, ignore: asked.ignore, after };
+        if found {
+            usage.sought = None;
+        } else if usage.sought.is_none_or(|(last, _)| last != sought) {
+            usage.sought = Some((sought, usage.now_ms()));
+        }
+    }
+
+    fn calls(&self) -> [u64; 2] {
+        [self.posts_ever, self.totals.sent]
     }
 
     /// Fields of the statistics.
@@ -59,7 +75,17 @@ impl Endpoint {
             };
             Entry { what, peer, bits, ignore: 0, bytes: 0, since_ms }
         });
-        let all = receives.chain(messages_left).chain(sends).chain(taken);
+        // Who goes on after a probe in vain does not wait for it.
+        let sought = usage.sought.filter(|(sought, _)| sought.after == self.calls());
+        let sought = sought.map(|(Sought { peer, bits, ignore, .. }, since_ms)| Entry {
+            what: "probe",
+            peer,
+            bits,
+            ignore,
+            bytes: 0,
+            since_ms,
+        });
+        let all = receives.chain(messages_left).chain(sends).chain(taken).chain(sought);
         let names: Vec<u128> = common.peers.identities().collect();
         let lines: Vec<_> =
             all.map(|entry| line(entry, protocol, &names, usage.now_ms())).collect();

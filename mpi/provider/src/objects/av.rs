@@ -119,6 +119,7 @@ unsafe extern "C" fn remove(vector: *mut FidAv, rows: *mut FiAddr, count: usize,
     // SAFETY: see `objects`.
     let object = unsafe { Object::<FidAv>::of(vector) };
     object.enter(|state, index| {
+        state.endpoints.iter_mut().for_each(|(_, endpoint)| endpoint.forget_source());
         let vector = &mut state.common.vectors[index];
         let mut all = true;
         for at in 0..count {

@@ -117,6 +117,7 @@ unsafe extern "C" fn bind(endpoint: *mut Fid, other: *mut Fid, flags: u64) -> c_
         let list = match fclass {
             FI_CLASS_AV => {
                 endpoint.vector = Some(place);
+                endpoint.forget_source();
                 return 0;
             }
             FI_CLASS_CQ => {

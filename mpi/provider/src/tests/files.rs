@@ -192,7 +192,10 @@ fn what_waits_is_told() {
     let pause = || std::thread::sleep(std::time::Duration::from_millis(40));
     pause();
     post(user | 13, IGNORED, to_a, 55);
-    b.progress();
+    let probe = |tag| assert_eq!(b.receive_flagged(&mut [], (user | tag, IGNORED), 7, FI_PEEK), 0);
+    [40, 41].map(probe);
+    pause();
+    probe(41);
     pause();
     let ask = |bytes: &str| {
         fs::write(folder.0.join("ask"), bytes).expect("a request");
@@ -226,6 +229,7 @@ fn what_waits_is_told() {
     // The fourth receive came after a pause.
     let idle = number(&text, "idle_ms");
     assert!(idle >= 30 && idle <= ages[3], "{idle}, {ages:?}");
+    assert!(ages.pop().is_some_and(|age| age >= idle + 30), "since the first such probe");
     let others = ages.iter().enumerate().filter(|(at, _)| *at != 3);
     assert!(others.clone().count() == 9 && others.clone().all(|(_, age)| *age >= ages[3] + 30));
     for (name, count) in [("receives", 4), ("messages", 2), ("sends", 1)] {

@@ -257,7 +257,11 @@ fn a_source_is_the_first_row_of_its_peer() {
     let (a, b, to_b, first) = pair(|_| ());
     let second = b.insert(&a.name());
     for (gone, row) in [(None, first), (Some(first), second), (Some(second), FI_ADDR_UNSPEC)] {
-        gone.into_iter().for_each(|row| b.remove(row));
+        for row in gone {
+            assert_eq!(b.receive(&mut [], row, (6, 0), 3), 0);
+            b.remove(row);
+            assert_eq!(b.receive(&mut [], row, (6, 0), 4), -(FI_EINVAL as isize));
+        }
         let mut buffer = [0; 1];
         assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 1), 0);
         a.send_now(b"x", to_b, 5, 2);

@@ -264,10 +264,15 @@ impl Short<'_> {
         unsafe { words(self.line)[at].load(Ordering::Relaxed) }
     }
 
-    /// The sender's completion data.
+    /// The sender's completion data; 0 from a sound sender without them.
     #[inline(always)]
-    pub(crate) fn data(&self) -> Option<u64> {
-        (self.flags & flag::DATA != 0).then(|| self.word(3))
+    pub(crate) fn data(&self) -> u64 {
+        self.word(3)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_data(&self) -> bool {
+        self.flags & flag::DATA != 0
     }
 
     #[inline(always)]
