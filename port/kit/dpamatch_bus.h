@@ -64,7 +64,10 @@ enum { /* commands with a buffer, and which word is its address */
     DPAMATCH_RECEIVE_BUFFER = 2,
 };
 
-enum { DPAMATCH_ARRIVAL_FORWARDED = 5 }; /* completion: software matches the message */
+enum { /* completions */
+    DPAMATCH_RECEIVED = 1, /* 0: none */
+    DPAMATCH_ARRIVAL_FORWARDED = 5, /* software matches the message */
+};
 
 struct dpamatch_forwarded { /* card to host: bytes in the payload or the staging buffer */
     uint8_t what;

@@ -34,9 +34,12 @@ void dpamatch_panicked(void) __attribute__((noreturn));
 void dpamatch_pause(void);
 /* Writes this thread's stores to the host's memory back. */
 void dpamatch_write_back(void);
-/* Reads a rendezvous message from its sender and tells the sender that it is over. `descriptor` is
- * the payload of its entry, three words. 0 bytes: the message is given up. */
-void dpamatch_read(const uint64_t *descriptor, void *target, uint32_t bytes);
+/* Begins to read a rendezvous message from its sender, and to tell the sender that it is over.
+ * `descriptor` is the payload of its entry, three words. The program passes the result at `position`
+ * of the completions on when the bytes are there. DPAMATCH_GIVEN_UP: the message has no result. */
+void dpamatch_begin_read(const uint64_t *descriptor, void *target, uint32_t bytes,
+			 uint64_t position);
+#define DPAMATCH_GIVEN_UP UINT64_MAX
 
 /* Builds all tables in `arena`, which is zero and aligned to 64 bytes. NULL: impossible sizes, or
  * too little memory. Call it once. */

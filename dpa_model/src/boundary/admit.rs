@@ -235,7 +235,7 @@ pub(super) fn receive_stored(
     (request, buffer, capacity): (u64, HostAddress, u32),
     entry: StoredId,
 ) {
-    deliver_stored(nic, store, entry, buffer, capacity);
+    deliver_stored(nic, store, entry, buffer, capacity, *results_tail);
     store.free(entry);
     let message = &store.entry(entry).message;
     // SAFETY: the leader claimed the position and checked the room. Written in place, because this

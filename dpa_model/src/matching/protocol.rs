@@ -33,7 +33,7 @@ pub(super) unsafe fn deliver<const DATA: u8>(
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    move_data::<DATA>(nic, block, handler, &entry, posted);
+    move_data::<DATA>(nic, block, handler, &entry, posted, results.position(handler));
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
@@ -47,7 +47,8 @@ pub(super) unsafe fn deliver<const DATA: u8>(
     }
 }
 
-/// Copies a message's bytes to the user's buffer, up to its capacity.
+/// Copies a message's bytes to the user's buffer, up to its capacity. `result`: position of the
+/// result to come.
 #[inline(always)]
 fn move_data<const DATA: u8>(
     nic: &Shared,
@@ -55,6 +56,7 @@ fn move_data<const DATA: u8>(
     handler: usize,
     entry: &Entry,
     posted: &Posted,
+    result: u64,
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if DATA == data::INLINE || DATA != data::SHORT && entry.protocol == Protocol::Inline {
@@ -71,17 +73,24 @@ fn move_data<const DATA: u8>(
             queue.bounce.read(buffer, entry.length as usize, put);
         }
     } else {
-        move_longer(nic, block, handler, entry, posted);
+        move_longer(nic, block, handler, entry, posted, result);
     }
 }
 
 /// Out of line, so that the loop over short messages stays short.
 #[cold]
 #[inline(never)]
-fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
+fn move_longer(
+    nic: &Shared,
+    block: &BlockInfo,
+    handler: usize,
+    entry: &Entry,
+    posted: &Posted,
+    result: u64,
+) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
-        return rendezvous(nic, &entry.payload, entry.length, (target, capacity));
+        return rendezvous(nic, &entry.payload, entry.length, (target, capacity), result);
     }
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
@@ -100,6 +109,7 @@ fn rendezvous(
     payload: &[u64; 3],
     _length: u32,
     (target, capacity): (HostAddress, u32),
+    _result: u64,
 ) {
     let key = RegionKey(payload[0]);
     if fault!(FinBeforeRead) {
@@ -112,11 +122,17 @@ fn rendezvous(
     nic.regions.finish(key);
 }
 
-/// The RDMA read of a rendezvous message, and the FIN to its sender.
+/// Begins the RDMA read of a rendezvous message, and the FIN to its sender.
 #[cfg(dpamatch_card)]
-fn rendezvous(_: &Shared, payload: &[u64; 3], length: u32, target: (HostAddress, u32)) {
+fn rendezvous(
+    _: &Shared,
+    payload: &[u64; 3],
+    length: u32,
+    target: (HostAddress, u32),
+    result: u64,
+) {
     // SAFETY: the host lent the target until the result reaches it.
-    unsafe { crate::card::read(payload, length, target) };
+    unsafe { crate::card::begin_read(payload, length, target, result) };
 }
 
 /// Gives up a rendezvous message that will not be received.
@@ -124,10 +140,11 @@ pub(crate) fn give_up(nic: &Shared, payload: &[u64; 3]) {
     #[cfg(not(dpamatch_card))]
     nic.regions.give_up(RegionKey(payload[0]));
     #[cfg(dpamatch_card)]
-    rendezvous(nic, payload, 0, (HostAddress::none(), 0));
+    rendezvous(nic, payload, 0, (HostAddress::none(), 0), crate::card::GIVEN_UP);
 }
 
 /// Moves the data of an unexpected message that a receive has claimed (O22); boundary only.
+/// `result`: position of the result to come.
 #[inline(always)]
 pub(crate) fn deliver_stored(
     nic: &Shared,
@@ -135,11 +152,12 @@ pub(crate) fn deliver_stored(
     message: StoredId,
     target: HostAddress,
     capacity: u32,
+    result: u64,
 ) {
     let entry = store.entry(message);
     if entry.protocol == Protocol::Rendezvous {
         let length = entry.message.length;
-        rendezvous(nic, &entry.payload, length, (target, capacity));
+        rendezvous(nic, &entry.payload, length, (target, capacity), result);
     } else {
         // SAFETY: the host lent the target until the result reaches it.
         store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });

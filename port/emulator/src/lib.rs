@@ -47,6 +47,7 @@
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
 //! | `DPA_TRACE` | a file for a timeline of activations, doorbells and completions (Perfetto) |
+//! | `DPA_READ_TURNS` | turns of the NIC until an RDMA READ is answered, 0 by default |
 //! | `DPA_WATCHDOG_S` | seconds of an activation that are reported, 12 by default; 0: none |
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 

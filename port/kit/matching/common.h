@@ -32,11 +32,16 @@ struct host_memory {
 /* A thread's queue pair for rendezvous. Local storage of the thread. */
 struct reader {
 	struct host_memory host;
-	struct queue done;
 	uint64_t ring, one, pointer;
 	uint64_t over; /* address of the first message's word at the sender: its bytes are read */
-	uint32_t number, index;
-	uint32_t one_key, gap;
+	/* Two arrays of twice as many words as there are results: by position, the thread that reads
+	 * for it, plus 1, or 0 (one array for all threads); by READ, the position of its result. */
+	uint64_t reads, positions;
+	uint32_t number, index, posted;
+	uint32_t one_key, thread, log_depth; /* of the arrays */
+	/* The leader's. */
+	struct queue done;
+	uint64_t waits; /* READs of which it knows, not ended */
 };
 
 struct worker_state {
@@ -56,7 +61,11 @@ struct card {
 	/* The device part's own. */
 	uint64_t library;
 	struct dpamatch_map map;
-	uint64_t commands_taken, arrived, given, results, results_head;
+	uint64_t commands_taken, arrived, given, told;
+	uint64_t results, results_given, results_head;
+	uint64_t readers[WORKERS_MOST]; /* struct reader of each thread */
+	uint64_t reads;
+	uint64_t late, late_count; /* positions before `results` whose READs are under way, in order */
 	struct worker_state workers[WORKERS_MOST];
 	uint32_t running __attribute__((aligned(64))); /* workers inside an activation */
 	uint32_t rest __attribute__((aligned(64))); /* not 0: workers leave their activations */

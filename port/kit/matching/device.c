@@ -58,37 +58,59 @@ static uint64_t begin(void)
 	return own->pointer - own->host.base;
 }
 
-/* Rendezvous: a READ, then a WRITE that tells the sender. The responder does them in order. */
-void dpamatch_read(const uint64_t *descriptor, void *target, uint32_t bytes)
+/* Takes the ends of READs of which the leader knows. */
+static void take_reads(struct reader *reader)
+{
+	uint64_t mask = (1u << reader->log_depth) - 1;
+	struct flexio_dev_cqe64 *done;
+
+	while (reader->waits && (done = next(&reader->done))) {
+		uint64_t position = ((uint64_t *)reader->positions)[reader->done.index++ & mask];
+
+		if (flexio_dev_cqe_get_opcode(done) != 0)
+			flexio_dev_error(BAD_COMPLETION);
+		if (position != DPAMATCH_GIVEN_UP)
+			((uint64_t *)reader->reads)[position & mask] = 0;
+		reader->waits--;
+		release(&reader->done);
+	}
+}
+
+/* Rendezvous: a READ, then a WRITE that tells the sender. The responder does them in order. No more
+ * READs are under way than there are positions of results, so there is room for a thread's. */
+void dpamatch_begin_read(const uint64_t *descriptor, void *target, uint32_t bytes,
+			 uint64_t position)
 {
 	struct reader *own = (struct reader *)flexio_dev_get_thread_local_storage();
 	uint64_t local = (uint64_t)target - own->pointer + own->host.base;
-	uint32_t remote_key = (uint32_t)descriptor[2];
+	uint32_t remote_key = (uint32_t)descriptor[2], mask = (1u << own->log_depth) - 1;
 	uint64_t over = own->over + 8 * (descriptor[2] >> 32);
 	union flexio_dev_sqe_seg *entry;
 
+	if (position == DPAMATCH_GIVEN_UP) {
+		/* Only the leader gives messages up. */
+		while (own->waits > mask / 2)
+			take_reads(own);
+		own->waits++;
+	} else {
+		((uint64_t *)own->reads)[position & mask] = own->thread + 1;
+	}
+	((uint64_t *)own->positions)[own->posted++ & mask] = position;
 	if (bytes) {
-		entry = send_entry(own->ring, own->index, LOG_SMALL);
+		entry = send_entry(own->ring, own->index, own->log_depth + 1);
 		flexio_dev_swqe_seg_ctrl_set(entry, own->index++, own->number,
 					     MLX5_CTRL_SEG_CE_CQE_ON_CQE_ERROR,
 					     FLEXIO_CTRL_SEG_RDMA_READ);
 		flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, descriptor[1]);
 		flexio_dev_swqe_seg_mem_ptr_data_set(entry + 2, bytes, own->host.key, local);
 	}
-	entry = send_entry(own->ring, own->index, LOG_SMALL);
+	entry = send_entry(own->ring, own->index, own->log_depth + 1);
 	flexio_dev_swqe_seg_ctrl_set(entry, own->index++, own->number, MLX5_CTRL_SEG_CE_CQE_ALWAYS,
 				     FLEXIO_CTRL_SEG_RDMA_WRITE);
 	flexio_dev_swqe_seg_rdma_set(entry + 1, remote_key, over);
 	flexio_dev_swqe_seg_mem_ptr_data_set(entry + 2, 8, own->one_key, own->one);
 	__dpa_thread_memory_writeback();
 	flexio_dev_qp_sq_ring_db(own->index, own->number);
-	struct flexio_dev_cqe64 *done;
-	while (!(done = next(&own->done)))
-		;
-	if (flexio_dev_cqe_get_opcode(done) != 0)
-		flexio_dev_error(BAD_COMPLETION);
-	own->done.index++;
-	release(&own->done);
 }
 
 /* Rings of struct dpamatch_slot. */
@@ -196,53 +218,88 @@ static int take_messages(struct card *card, uint64_t window)
 	}
 	if (card->arrived != first)
 		release(&card->arrivals);
-	/* Released entries give their buffers back to the network. */
+	/* Released entries give their buffers back to the network. The host may take a message for
+	 * done when its result is there. */
 	uint64_t free = load(card->map.arrivals.head) + depth;
+	int worked = card->arrived != first || free != card->given;
 	if (free != card->given) {
 		card->given = free;
 		__dpa_thread_memory_fence(__DPA_RW, __DPA_W);
 		flexio_dev_dbr_rq_set_pi((uint32_t *)card->rq_record, (uint32_t)free);
-		store(window + card->far.arrivals.head, free - depth);
-		return 1;
 	}
-	return card->arrived != first;
+	if (free != card->told && !card->late_count) {
+		card->told = free;
+		store(window + card->far.arrivals.head, free - depth);
+		worked = 1;
+	}
+	return worked;
 }
 
-/* Card to host: results, after the payloads that they tell of. */
+/* Passes a result on, after the payload of which it tells. 0: the host's ring is full. */
+static int give_result(struct card *card, uint64_t window, uint64_t position)
+{
+	uint64_t depth = card->map.completions.depth, given = card->results_given;
+	const struct dpamatch_slot *from = slot(card->map.completions.slots, position, depth);
+	const struct dpamatch_forwarded *entry = &from->entry.forwarded;
+
+	if (given - card->results_head >= depth) {
+		__dpa_thread_window_read_inv();
+		card->results_head = load(window + card->far.completions.head);
+		if (given - card->results_head >= depth)
+			return 0;
+	}
+	if (entry->what == DPAMATCH_ARRIVAL_FORWARDED && entry->protocol == DPAMATCH_BUFFERED) {
+		const struct dpamatch_buffers *far = &card->far.staging, *own = &card->map.staging;
+
+		__builtin_memcpy((void *)(window + far->first + (given & (depth - 1)) * far->stride),
+				 (void *)(own->first + (position & (depth - 1)) * own->stride),
+				 entry->length);
+		__dpa_thread_window_writeback();
+	}
+	copy_slot(slot(window + card->far.completions.slots, given, depth), from,
+		  (from->state & ~1ull) | owner(given, depth));
+	card->results_given++;
+	return 1;
+}
+
+/* Card to host: results. One whose READ is under way waits, and messages' results overtake it;
+ * answers to commands keep their place behind it. */
 static int give_results(struct card *card, uint64_t window)
 {
-	uint64_t depth = card->map.completions.depth, first = card->results;
-	uint64_t head = window + card->far.completions.head;
+	uint64_t depth = card->map.completions.depth, first = card->results_given, kept = 0;
+	uint64_t *late = (uint64_t *)card->late, *reads = (uint64_t *)card->reads, mask = 2 * depth - 1;
 
 	__dpa_thread_window_writeback();
+	for (uint32_t at = 0; at < card->config.workers; at++)
+		take_reads((struct reader *)card->readers[at]);
+	for (uint64_t at = 0; at < card->late_count; at++) {
+		if (reads[late[at] & mask] || !give_result(card, window, late[at]))
+			late[kept++] = late[at];
+	}
+	card->late_count = kept;
 	for (;; card->results++) {
 		uint64_t position = card->results;
-		struct dpamatch_slot *from = slot(card->map.completions.slots, position, depth);
-		uint64_t state = load((uint64_t)&from->state);
+		const struct dpamatch_slot *from = slot(card->map.completions.slots, position, depth);
 
-		if ((state & 1) != owner(position, depth))
+		if ((load((uint64_t)&from->state) & 1) != owner(position, depth))
 			break;
-		if (position - card->results_head >= depth) {
-			__dpa_thread_window_read_inv();
-			card->results_head = load(head);
-			if (position - card->results_head >= depth)
-				break;
+		uint64_t thread = reads[position & mask];
+		if (thread) {
+			struct reader *reader = (struct reader *)card->readers[thread - 1];
+
+			reader->waits++;
+			take_reads(reader);
 		}
-		const struct dpamatch_forwarded *entry = &from->entry.forwarded;
-		if (entry->what == DPAMATCH_ARRIVAL_FORWARDED && entry->protocol == DPAMATCH_BUFFERED) {
-			uint64_t at = position & (depth - 1);
-			__builtin_memcpy((void *)(window + card->far.staging.first + at * card->far.staging.stride),
-					 (void *)(card->map.staging.first + at * card->map.staging.stride),
-					 entry->length);
-			__dpa_thread_window_writeback();
+		if (reads[position & mask]) {
+			late[card->late_count++] = position;
+		} else if ((card->late_count && from->entry.forwarded.what > DPAMATCH_RECEIVED) ||
+			   !give_result(card, window, position)) {
+			break;
 		}
-		copy_slot(slot(window + card->far.completions.slots, position, depth), from, state);
 	}
-	if (card->results == first)
-		return 0;
-	store(card->map.completions.head, card->results);
+	store(card->map.completions.head, card->late_count ? late[0] : card->results);
 	__dpa_thread_window_writeback();
-	return 1;
+	return card->results_given != first;
 }
 
 static int round_of(struct card *card, uint64_t window, uint32_t awake)
@@ -286,6 +343,10 @@ __dpa_global__ void leader(uint64_t argument)
 	__dpa_thread_window_writeback();
 	arm(&card->arrivals);
 	arm(&card->bell);
+	for (uint32_t at = 0; at < card->config.workers; at++) {
+		if (((struct reader *)card->readers[at])->waits)
+			arm(&((struct reader *)card->readers[at])->done);
+	}
 	/* What came before the arming and the flag starts no activation: look once more. */
 	__dpa_thread_fence(__DPA_SYSTEM, __DPA_RW, __DPA_RW);
 	if (budget == 0 || round_of(card, window, 1)) {
@@ -330,7 +391,7 @@ __dpa_rpc__ uint64_t set_up(uint64_t argument)
 		card->workers[at].shared = argument;
 		card->workers[at].part = (uint64_t)dpamatch_worker(library, at);
 	}
-	card->given = card->map.arrivals.depth;
+	card->given = card->told = card->map.arrivals.depth;
 	for (uint64_t at = 0; at < card->given; at++) {
 		entries[at].byte_count = cpu_to_be32(card->config.buffer_bytes);
 		entries[at].lkey = cpu_to_be32(card->arena_key);

@@ -104,28 +104,33 @@ static void connect_both(struct flexio_qp *qp, struct flexio_qp *other)
 	connect_one(other, qp);
 }
 
-/* A thread with a queue pair of its own for rendezvous. */
-static struct flexio_event_handler *make_thread(flexio_func_t *function)
+/* A thread with a queue pair of its own for rendezvous, whose ends the leader takes. */
+static struct flexio_event_handler *make_thread(flexio_func_t *function, uint32_t thread,
+						struct flexio_event_handler *leader)
 {
-	uint64_t one = 1, rq, record, peer_rq, peer_record, peer_sq, own;
-	struct reader reader = { .host = card.host, .over = (uint64_t)memory.over };
+	uint64_t one = 1, rq, record, peer_rq, peer_record, peer_sq;
+	struct reader reader = { .host = card.host, .over = (uint64_t)memory.over,
+				 .reads = card.reads, .thread = thread,
+				 .log_depth = card.log_depth + 1 };
 	struct flexio_event_handler_attr attr = { .host_stub_func = function };
 	struct flexio_event_handler *handler;
 	struct queue peer_queue;
 
+	attr.thread_local_storage_daddr = device_memory(card_process, sizeof(reader));
+	CHECK(flexio_event_handler_create(card_process, &attr, &handler));
 	make_cq(wire_process, LOG_SMALL, NULL, &peer_queue);
-	make_cq(card_process, LOG_SMALL, NULL, &reader.done);
+	make_cq(card_process, reader.log_depth, leader ? leader : handler, &reader.done);
+	reader.positions = device_memory(card_process, 8u << reader.log_depth);
 	CHECK(flexio_copy_from_host(card_process, &one, sizeof(one), &reader.one));
 	reader.one_key = flexio_mkey_get_id(make_key(card_process, pd, reader.one, sizeof(one)));
-	struct flexio_qp *qp = make_qp(card_process, 0, &rq, &record, reader.done.number, LOG_SMALL,
-				       &reader.ring, reader.done.number);
+	struct flexio_qp *qp = make_qp(card_process, 0, &rq, &record, reader.done.number,
+				       reader.log_depth + 1, &reader.ring, reader.done.number);
 	struct flexio_qp *peer = make_qp(wire_process, 0, &peer_rq, &peer_record, peer_queue.number,
 					 0, &peer_sq, peer_queue.number);
 	connect_both(qp, peer);
 	reader.number = flexio_qp_get_qp_num(qp);
-	CHECK(flexio_copy_from_host(card_process, &reader, sizeof(reader), &own));
-	attr.thread_local_storage_daddr = own;
-	CHECK(flexio_event_handler_create(card_process, &attr, &handler));
+	card.readers[thread] = attr.thread_local_storage_daddr;
+	CHECK(flexio_host2dev_memcpy(card_process, &reader, sizeof(reader), card.readers[thread]));
 	return handler;
 }
 
@@ -180,11 +185,13 @@ static void make_card(void)
 	card.arena_bytes = ARENA;
 	card.arena = device_memory(card_process, ARENA);
 	card.arena_key = flexio_mkey_get_id(make_key(card_process, pd, card.arena, ARENA));
-	threads[0] = make_thread(&leader);
+	card.reads = device_memory(card_process, 16u << card.log_depth);
+	card.late = device_memory(card_process, 8u << card.log_depth);
+	threads[0] = make_thread(&leader, 0, NULL);
 	make_cq(card_process, card.log_depth, threads[0], &card.arrivals);
 	make_cq(card_process, LOG_SMALL, threads[0], &card.bell);
 	for (uint32_t at = 1; at < card.config.workers; at++) {
-		threads[at] = make_thread(&worker);
+		threads[at] = make_thread(&worker, at, threads[0]);
 		make_cq(card_process, LOG_SMALL, threads[at], &card.workers[at].bell);
 	}
 	make_cq(card_process, LOG_SMALL, NULL, &nothing);

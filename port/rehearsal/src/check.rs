@@ -159,12 +159,13 @@ pub fn all(image: &Image, jobs: &[Job]) -> Verdict {
     })
 }
 
-/// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads.
+/// Options of the program `port/kit/matching`: workers, tables that overflow, orders of threads,
+/// slow READs.
 const KIT: [&str; 4] = [
     "workers=1",
-    "workers=4 barrier=1 receives=16 DPA_SEED=5",
+    "workers=4 barrier=1 receives=16 DPA_SEED=5 DPA_READ_TURNS=9",
     "workers=3 handlers=16 queue=16 unexpected=16 removal=2 DPA_SEED=7",
-    "workers=2 handlers=32 receives=16 unexpected=16 DPA_SEED=11 DPA_WORKERS=2",
+    "workers=2 handlers=32 receives=16 unexpected=16 DPA_SEED=11 DPA_WORKERS=2 DPA_READ_TURNS=30",
 ];
 
 /// Runs workloads and random streams with the matching engine on the emulated DPA.

@@ -79,7 +79,8 @@ impl Job {
         Self::of(format!("{profile} {seed}"), arguments, &list)
     }
 
-    fn of(name: String, arguments: String, events: &[Event]) -> Self {
+    /// A stream of these events.
+    pub fn of(name: String, arguments: String, events: &[Event]) -> Self {
         Self {
             name,
             harts: 1,

@@ -2,14 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use dpa_model::PaperWorkload;
-use dpamatch::stream::Profile;
+use dpa_model::{CommId, Envelope, MsgId, PaperWorkload, Rank, RecvId, Selector, Tag};
+use dpamatch::stream::{Event, Profile};
 use dpamatch_port::build::BuildError;
 use dpamatch_port::job::Job;
 use dpamatch_port::{check, kit};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("kit")
+}
+
+/// Nine receives and their messages, of which the first is long.
+fn behind_a_slow_read() -> Job {
+    let (comm, source) = (CommId(0), Rank::new(3).unwrap_or_default());
+    let tag = |at: u64| Tag::new(7 + at as u32).unwrap_or_default();
+    let posts = (0..9).map(|at| Event::Post {
+        recv: RecvId(at),
+        comm,
+        selector: Selector::new(source, tag(at)),
+        size: Some(300),
+        coll: None,
+    });
+    let arrivals = (0..9).map(|at| Event::Arrive {
+        msg: MsgId(at),
+        envelope: Envelope { comm, source, tag: tag(at) },
+        bytes: Some(if at == 0 { 300 } else { 8 }),
+        coll: None,
+    });
+    Job::of("slow read".to_owned(), String::new(), &posts.chain(arrivals).collect::<Vec<_>>())
 }
 
 #[test]
@@ -31,6 +51,11 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
     wrong.expected[8] ^= 1;
     let noticed = kit::run(&host, &wrong, "", &folder()).expect("a run");
     assert_eq!(noticed, Err("outcome 0 is not the oracle's".to_owned()));
+    let run = kit::run(&host, &behind_a_slow_read(), "handlers=4 DPA_READ_TURNS=200", &folder());
+    assert_eq!(run.expect("a run").as_deref(), Ok("9 messages, 1 of them by rendezvous\n"));
+    let names = |bytes: Vec<u8>| bytes.chunks(24).map(|record| record[16]).collect::<Vec<_>>();
+    let written = std::fs::read(folder().join(kit::OUT)).expect("outcomes");
+    assert_eq!(names(written), [1, 2, 3, 4, 5, 6, 7, 8, 0], "the results of later messages first");
     let job = Job::workload(PaperWorkload::FastPath, (1, 8));
     for (options, why) in [
         ("workers=17", "host: 1 to 16 workers, and a queue whose depth is a power of two"),

@@ -69,6 +69,11 @@ impl Watch {
         self.lines.forget();
     }
 
+    /// An atomic load is over.
+    pub(crate) fn loaded(&self) {
+        self.lines.loaded();
+    }
+
     /// The instruction that wrote a part of the range after the last fence.
     pub(crate) fn unfenced(&self, start: usize, bytes: usize) -> Option<usize> {
         self.writes.iter().find_map(|writes| {

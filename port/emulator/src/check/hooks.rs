@@ -148,7 +148,9 @@ macro_rules! atomics {
             pub(super) unsafe extern "C" fn load(at: *mut $word, _: i32, place: usize) -> $word {
                 super::access(at.addr(), SIZE, false, place);
                 // SAFETY: device code accesses this word; a wrong address is its fault.
-                unsafe { Atomic::from_ptr(at) }.load(SeqCst)
+                let value = unsafe { Atomic::from_ptr(at) }.load(SeqCst);
+                crate::thread::current().into_iter().for_each(|unit| unit.own.watch.loaded());
+                value
             }
             pub(super) unsafe extern "C" fn store(at: *mut $word, value: $word, _: i32, place: usize) {
                 super::access(at.addr(), SIZE, true, place);

@@ -19,7 +19,7 @@ pub(crate) use receive::Receiver;
 pub(crate) use send::Sender;
 
 use crate::check::{Fault, device};
-use crate::machine::machine;
+use crate::machine::{machine, setting};
 use crate::slab::Slab;
 use crate::thread::Unit;
 use crate::verbs::Steering;
@@ -60,8 +60,10 @@ pub(crate) struct Nic {
     pub(crate) steering: Steering,
     pub(crate) wires: Wires,
     outgoing: Vec<u8>,
-    /// Send queues whose peers had no buffer.
+    /// Send queues whose peers had no buffer, or have not answered a READ.
     stalled: Vec<u32>,
+    /// Turns until a READ is answered.
+    read_turns: u64,
 }
 
 impl Nic {
@@ -74,6 +76,7 @@ impl Nic {
             wires: Wires::new(),
             outgoing: Vec::with_capacity(FRAME),
             stalled: Vec::new(),
+            read_turns: setting("DPA_READ_TURNS", 0),
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Sender {
     /// Units of 64 bytes that the NIC has read, and the last doorbell's.
     pub(crate) read: u16,
     pub(crate) rung: u16,
+    /// Turns of the NIC for which its next entry, a READ, has waited.
+    waited: u64,
     pub(crate) broken: bool,
 }
 
@@ -31,7 +33,7 @@ struct Entry {
 
 impl Sender {
     pub(crate) fn new(cqn: u32, user_index: u32, ring: Place, log_depth: u8) -> Self {
-        Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, broken: false }
+        Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, waited: 0, broken: false }
     }
 
     fn entry_at(&self, index: u16) -> Entry {
@@ -53,7 +55,7 @@ impl Sender {
     }
 }
 
-/// Why an entry is not done: a syndrome and a reason, or the peer has no buffer yet.
+/// Why an entry is not done: a syndrome and a reason, or the peer has no buffer or answer yet.
 pub(super) enum Undone {
     Bad(u8, String),
     NotReady,
@@ -174,6 +176,8 @@ impl Nic {
         let mut moved = false;
         for number in stalled {
             let before = read(self, number);
+            let send = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut());
+            send.into_iter().for_each(|send| send.waited += 1);
             self.work_on(None, number);
             moved |= before != read(self, number);
         }
@@ -199,7 +203,18 @@ impl Nic {
         }
         match (bytes[3], self.wqs.get(number).and_then(|wq| wq.pair)) {
             (format::NOP, _) => Ok(()),
-            (opcode, Some(pair)) => self.operate(opcode, bytes, number, pair),
+            (opcode, Some(pair)) => {
+                let send = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut());
+                if opcode == format::READ
+                    && let Some(send) = send
+                {
+                    if send.waited < self.read_turns {
+                        return Err(Undone::NotReady);
+                    }
+                    send.waited = 0;
+                }
+                self.operate(opcode, bytes, number, pair)
+            }
             (format::SEND, None) => self.send_ethernet(bytes),
             (other, None) => Err(format!("opcode {other:#x} is not emulated").into()),
         }
