@@ -5,6 +5,7 @@
 #include "../dpamatch_card.h"
 
 #define WORKERS_MOST 16
+#define SLOT_OF_MESSAGE 192u
 /* Entries of queues that only wake a thread or tell the end of a read. */
 #define LOG_SMALL 3
 #define SMALL (1u << LOG_SMALL)
@@ -66,6 +67,7 @@ struct card {
 	uint64_t readers[WORKERS_MOST]; /* struct reader of each thread */
 	uint64_t reads;
 	uint64_t late, late_count; /* positions before `results` whose READs are under way, in order */
+	uint64_t cycles; /* of the leader's activations */
 	struct worker_state workers[WORKERS_MOST];
 	uint32_t running __attribute__((aligned(64))); /* workers inside an activation */
 	uint32_t rest __attribute__((aligned(64))); /* not 0: workers leave their activations */
@@ -74,6 +76,7 @@ struct card {
 /* The sending side: another process. */
 struct wire {
 	struct queue sent;
-	uint64_t ring;
+	uint64_t ring, bytes; /* array of each message's length, by its place */
+	uint64_t outgoing; /* the host's messages, SLOT_OF_MESSAGE for each */
 	uint32_t number, index, key, log_depth;
 };

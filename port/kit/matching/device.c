@@ -332,6 +332,7 @@ __dpa_global__ void leader(uint64_t argument)
 {
 	struct card *card = (struct card *)argument;
 	uint64_t window = begin(), asleep = window + card->asleep;
+	uint64_t begun = __dpa_thread_cycles();
 	uint32_t budget = ROUNDS_MOST;
 
 	quiet(&card->bell);
@@ -339,6 +340,7 @@ __dpa_global__ void leader(uint64_t argument)
 	while (budget != 0 && round_of(card, window, card->config.workers))
 		budget--;
 	rest_workers(card);
+	card->cycles += __dpa_thread_cycles() - begun;
 	store(asleep, 1);
 	__dpa_thread_window_writeback();
 	arm(&card->arrivals);
@@ -409,18 +411,29 @@ __dpa_rpc__ uint64_t ring_bell(uint64_t number)
 	return 0;
 }
 
-/* The wire: sends bytes of the host's memory. Returns how many messages have left so far. */
-__dpa_rpc__ uint64_t send_message(uint64_t argument, uint64_t address, uint64_t bytes)
+__dpa_rpc__ uint64_t cycles(uint64_t argument)
+{
+	return ((struct card *)argument)->cycles;
+}
+
+/* The wire: sends the host's messages before the `end`th. Returns how many have left so far. */
+__dpa_rpc__ uint64_t send_messages(uint64_t argument, uint64_t end)
 {
 	struct wire *wire = (struct wire *)argument;
+	uint32_t first = wire->index, mask = (1u << wire->log_depth) - 1;
 	struct flexio_dev_cqe64 *done;
 
-	if (bytes) {
-		union flexio_dev_sqe_seg *entry =
-			send_entry(wire->ring, wire->index, wire->log_depth);
-		flexio_dev_swqe_seg_ctrl_set(entry, wire->index++, wire->number,
+	for (; wire->index != (uint32_t)end; wire->index++) {
+		union flexio_dev_sqe_seg *entry = send_entry(wire->ring, wire->index, wire->log_depth);
+		uint32_t place = wire->index & mask;
+
+		flexio_dev_swqe_seg_ctrl_set(entry, wire->index, wire->number,
 					     MLX5_CTRL_SEG_CE_CQE_ALWAYS, FLEXIO_CTRL_SEG_SEND_RC);
-		flexio_dev_swqe_seg_mem_ptr_data_set(entry + 1, (uint32_t)bytes, wire->key, address);
+		flexio_dev_swqe_seg_mem_ptr_data_set(entry + 1, ((uint32_t *)wire->bytes)[place],
+						     wire->key,
+						     wire->outgoing + place * SLOT_OF_MESSAGE);
+	}
+	if (wire->index != first) {
 		__dpa_thread_memory_writeback();
 		flexio_dev_qp_sq_ring_db(wire->index, wire->number);
 	}

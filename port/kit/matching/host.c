@@ -2,7 +2,7 @@
  *
  *     matching STREAM OUTCOMES [NAME=VALUE]...
  *
- * Names: handlers, workers, receives, unexpected, bins, queue, barrier, removal. The card is
+ * Names: handlers, workers, receives, unexpected, bins, queue, barrier, removal, fast. The card is
  * one process, the wire's sender another; both belong to this program. */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include "../../emulator/examples/queues/host.h"
 
 extern struct flexio_app *matching;
-extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
+extern flexio_func_t leader, worker, set_up, ring_bell, send_messages, cycles;
 
 /* Longer messages go by rendezvous. */
 #define EAGER 128u
@@ -24,7 +24,6 @@ extern flexio_func_t leader, worker, set_up, ring_bell, send_message;
 /* Messages that are leaving, and the bytes of one. */
 #define LOG_WIRE 6
 #define WIRE (1u << LOG_WIRE)
-#define SLOT_OF_MESSAGE 192u
 /* Seconds without progress after which the card counts as dead. */
 #define PATIENCE 60
 
@@ -46,7 +45,7 @@ static struct card card = {
 		    .communicators = 64, .queue = 128, .buffer_bytes = EAGER + sizeof(struct trailer),
 		    .fast_path = 3, .stamped = 1 },
 };
-static uint64_t card_daddr, wire_daddr, sent, left, released, rendezvous;
+static uint64_t card_daddr, wire_daddr, wire_bytes, sent, left, released, rendezvous;
 static uint64_t *keys; /* by arrival: of a rendezvous message */
 static dpamatch_host *host;
 
@@ -197,6 +196,8 @@ static void make_card(void)
 	make_cq(card_process, LOG_SMALL, NULL, &nothing);
 	struct flexio_qp *qp = make_qp(card_process, card.log_depth, &card.rq_ring, &card.rq_record,
 				       card.arrivals.number, 0, &sq, nothing.number);
+	wire.bytes = wire_bytes = device_memory(wire_process, WIRE * sizeof(uint32_t));
+	wire.outgoing = (uint64_t)memory.outgoing;
 	make_cq(wire_process, LOG_WIRE, NULL, &wire.sent);
 	struct flexio_qp *peer = make_qp(wire_process, 0, &unused_rq, &unused_record,
 					 wire.sent.number, LOG_WIRE, &wire.ring, wire.sent.number);
@@ -227,8 +228,8 @@ static uint64_t head(const struct dpamatch_ring *ring)
 	return __atomic_load_n((uint64_t *)ring->head, __ATOMIC_ACQUIRE);
 }
 
-/* Sends the library's next message: its bytes, then the trailer. */
-static void send_next(void)
+/* Lays the library's next message down: its bytes, then the trailer. Returns its length. */
+static uint32_t lay_down_next(void)
 {
 	uint64_t place = sent & (card.far.arrivals.depth - 1), bytes;
 	const struct dpamatch_slot *slot = (const struct dpamatch_slot *)card.far.arrivals.slots + place;
@@ -257,9 +258,7 @@ static void send_next(void)
 	}
 	bytes = (bytes + 7) / 8 * 8;
 	memcpy(message + bytes, &trailer, sizeof(trailer));
-	CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr, (uint64_t)message,
-				  bytes + sizeof(trailer)));
-	sent++;
+	return (uint32_t)(bytes + sizeof(trailer));
 }
 
 static void watch(void)
@@ -282,10 +281,15 @@ static void watch(void)
 /* Sends messages, and wakes the leader for a command or for room for results. */
 static void work(void)
 {
+	static uint32_t bytes[WIRE];
 	uint64_t result;
 
-	while (sent - left < WIRE && is_ready(&card.far.arrivals, sent))
-		send_next();
+	for (; sent - left < WIRE && is_ready(&card.far.arrivals, sent); sent++)
+		bytes[sent & (WIRE - 1)] = lay_down_next();
+	if (sent != left) {
+		CHECK(flexio_host2dev_memcpy(wire_process, bytes, sizeof(bytes), wire_bytes));
+		CHECK(flexio_process_call(wire_process, &send_messages, &left, wire_daddr, sent));
+	}
 	if ((is_ready(&card.far.commands, head(&card.far.commands)) ||
 	     head(&card.far.completions) != released) &&
 	    __atomic_exchange_n(memory.asleep, 0, __ATOMIC_SEQ_CST)) {
@@ -293,9 +297,6 @@ static void work(void)
 		CHECK(flexio_process_call(card_process, &ring_bell, &result,
 					  (uint64_t)card.bell.number));
 	}
-	if (sent != left)
-		CHECK(flexio_process_call(wire_process, &send_message, &left, wire_daddr,
-					  (uint64_t)0, (uint64_t)0));
 	watch();
 	usleep(20);
 }
@@ -333,6 +334,7 @@ static void read_option(const char *word)
 		{ "receives", &card.config.receives }, { "unexpected", &card.config.unexpected },
 		{ "bins", &card.config.bins },	       { "queue", &card.config.queue },
 		{ "barrier", &card.config.barrier },   { "removal", &card.config.removal },
+		{ "fast", &card.config.fast_path },
 	};
 	for (size_t at = 0; at < sizeof(options) / sizeof(*options); at++) {
 		size_t length = strlen(options[at].name);
@@ -349,6 +351,7 @@ int main(int count, char **words)
 	if (count < 3)
 		fail("use: matching STREAM OUTCOMES [NAME=VALUE]...");
 	dpamatch_bytes stream = map_file(words[1]);
+	uint64_t result;
 	for (int at = 3; at < count; at++)
 		read_option(words[at]);
 	if (card.config.workers == 0 || card.config.workers > WORKERS_MOST ||
@@ -373,7 +376,9 @@ int main(int count, char **words)
 					     dpamatch_host_was_taken(host, arrival))
 			fail("a rendezvous message is over too early or not at all");
 	}
-	printf("%lu messages, %lu of them by rendezvous\n", sent, rendezvous);
+	CHECK(flexio_process_call(card_process, &cycles, &result, card_daddr));
+	printf("%lu messages, %lu of them by rendezvous\ncycles of the leader: %lu\n", sent, rendezvous,
+	       result);
 	CHECK(flexio_process_destroy(wire_process));
 	CHECK(flexio_process_destroy(card_process));
 	ibv_dereg_mr(region);

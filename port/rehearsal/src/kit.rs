@@ -5,14 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dpa_model::Outcome;
+use dpa_model::{Outcome, PaperWorkload};
 
 use crate::build::{BuildError, cargo, finish, program, root, target_folder};
+use crate::check::said;
 use crate::job::{Job, STREAM};
 
 const COMPILER: &str = "riscv64-unknown-elf-gcc";
 /// The file of outcomes.
 pub const OUT: &str = "kit-outcomes.bin";
+/// The DPA's cycles in a microsecond, as the emulator counts them.
+const CYCLES_IN_US: f64 = 1800.0;
 /// The card's side waits, writes back and reads by functions of the program around it.
 const FLAGS: &str = "--cfg dpamatch_card";
 
@@ -31,13 +34,40 @@ fn source(name: &str) -> PathBuf {
     root().join("port/kit/matching").join(name)
 }
 
-/// Installs the emulator, and builds the program with it as users do.
-pub fn build() -> Result<PathBuf, BuildError> {
-    let folder = target_folder().join("kit");
+/// Windows of a workload whose rate is measured.
+const WINDOWS: usize = 500;
+
+/// Messages a second of the program by workload and workers, in millions, by the clock of the
+/// leader's activations. Accesses are not checked.
+pub fn rates() -> Result<String, Box<dyn std::error::Error>> {
+    let (host, workers) = (build(false)?, [1, 2, 4, 8]);
+    let folder = host.with_extension("run");
+    fs::create_dir_all(&folder)?;
+    let head: String = workers.iter().map(|count| format!("{count:>9}")).collect();
+    let mut text = format!("{:<10}{head}\n", "workers");
+    for &workload in PaperWorkload::ALL {
+        let job = Job::workload(workload, (WINDOWS, 128));
+        let fast = if workload == PaperWorkload::SlowPath { "fast=0" } else { "" };
+        text += &format!("{:<10}", workload.name());
+        for count in workers {
+            let options = format!("workers={count} handlers=32 {fast}");
+            let cycles = said(&run(&host, &job, &options, &folder)??, "cycles of the leader");
+            let rate = (WINDOWS * 128) as f64 / cycles.ok_or("it said no cycles")? as f64;
+            text += &format!("{:>9.3}", rate * CYCLES_IN_US);
+        }
+        text += "\n";
+    }
+    Ok(text)
+}
+
+/// Installs the emulator, and builds the program with it as users do. `checks`: of each access.
+pub fn build(checks: bool) -> Result<PathBuf, BuildError> {
+    let (name, profile) = if checks { ("kit", "dev") } else { ("kit-rates", "release") };
+    let folder = target_folder().join(name);
     let target = target_folder();
     let target = target.parent().unwrap_or(&target);
     let mut install = Command::new(root().join("port/emulator/install.sh"));
-    install.arg(&folder).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE", "dev");
+    install.arg(&folder).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE", profile);
     finish(install)?;
     // The emulator runs the device part as code of this machine.
     let card = native("card", FLAGS)?;
@@ -47,6 +77,7 @@ pub fn build() -> Result<PathBuf, BuildError> {
     dpacc.arg(source("device.c")).arg("-o").arg(&archive).arg("--app-name=matching");
     dpacc.arg("--devicecc-options=-Wall,-Wextra,-Werror");
     dpacc.arg(format!("-device-libs=-L{},-ldpamatch_kit", card.display()));
+    dpacc.env("DPACC_CHECK", if checks { "1" } else { "0" });
     finish(dpacc)?;
     let host = folder.join("matching");
     let mut compiler = program("CC", "cc");

@@ -38,7 +38,11 @@ enum Task {
     /// Weak memory: the shipped orderings hold, and how often a weakened one is noticed
     Weak(Choice),
     /// The engine as a DPA program: streams on the emulator; compiled for RISC-V
-    Kit,
+    Kit {
+        /// Instead: millions of messages a second on the emulator, by workload and workers
+        #[arg(long)]
+        rates: bool,
+    },
     /// Streams with the outcomes that a card has to give
     Vectors { folder: PathBuf },
 }
@@ -49,7 +53,11 @@ fn main() -> ExitCode {
         Task::Report { options } => run_report(&options.join(" ")),
         Task::Steps { write } => run_steps(write),
         Task::Weak(choice) => weak::run(&choice).map_err(Into::into),
-        Task::Kit => run_kit(),
+        Task::Kit { rates: true } => kit::rates().map(|text| {
+            print!("{text}");
+            true
+        }),
+        Task::Kit { rates: false } => run_kit(),
         Task::Vectors { folder } => run_vectors(&folder),
     };
     match result {
@@ -74,7 +82,7 @@ type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 fn run_kit() -> Result {
     let mut good = true;
     if kit::has_host_compiler() {
-        let (host, folder) = (kit::build()?, root().join("target/firmware/run/kit"));
+        let (host, folder) = (kit::build(true)?, root().join("target/firmware/run/kit"));
         std::fs::create_dir_all(&folder)?;
         let started = Instant::now();
         let verdict = check::on_emulator(&host, &folder)?;
