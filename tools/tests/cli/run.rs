@@ -1,7 +1,6 @@
 //! `dpamatch run` around a program that stands for an MPI program: it writes what two ranks of one
 //! wrote.
 
-
 use tempfile::TempDir;
 
 use super::*;
