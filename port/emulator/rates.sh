@@ -7,7 +7,6 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 "$here/install.sh" "$work"
-export PKG_CONFIG_PATH="$work/lib/pkgconfig"
 # A file with one frame of 65 bytes.
 zeros() { head -c "$1" /dev/zero; }
 {
@@ -15,10 +14,8 @@ zeros() { head -c "$1" /dev/zero; }
     zeros 8; printf '\101\0\0\0\101\0\0\0'; zeros 65
 } > "$work/frame"
 for check in 0 1; do
-    DPACC_CHECK=$check "$work/bin/dpacc" "$here/examples/rates/device.c" -o "$work/rates$check.a" \
-        --app-name=rates
-    cc -O2 "$here/examples/rates/host.c" "$work/rates$check.a" -o "$work/rates$check" \
-        $(pkg-config --cflags --libs libflexio libibverbs libmlx5)
+    DPACC_CHECK=$check "$here/build.sh" "$work" rates "$here/examples/rates"
+    mv "$work/rates" "$work/rates$check"
 done
 run() {
     DPA_WIRE="pcap:in=$work/frame,repeat=1,burst=$2" "$work/rates$3" "$frames" "$2" "$rounds" |

@@ -25,15 +25,6 @@
 //!                     wire    files of frames
 //! ```
 //!
-//! - [`process`]: a process has an image (a private copy of the device part), a heap, and message
-//!   streams. A device part that crashes ends its process and no other.
-//! - [`thread`]: a DPA thread is a coroutine of one worker. An activation starts its function from
-//!   the top. Polls in vain, locks and fences yield, so handlers that spin share a worker.
-//! - [`queue`]: the NIC behind one lock. Entries have the formats of the hardware.
-//! - [`verbs`]: the calls of libibverbs and mlx5dv that host parts use, and steering rules.
-//! - [`wire`]: where frames come from and go to: files, other programs, interfaces, or back.
-//! - [`check`]: the lines that say what a program did wrong.
-//!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
 //! NIC's lock for each doorbell and hold no lock while device code runs.
 //!

@@ -34,19 +34,9 @@ fn build(place: &str, name: &str) -> PathBuf {
     if built.contains(&program) {
         return program;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name);
-    let archive = prefix.join(format!("{name}.a"));
-    let mut dpacc = Command::new(prefix.join("bin/dpacc"));
-    dpacc.arg(folder.join("device.c")).arg("-o").arg(&archive);
-    dpacc.arg(format!("--app-name={name}"));
-    run(dpacc.args(["-hostcc=cc", "-mcpu=nv-dpa-bf3", "--devicecc-options=-Wall,-Wextra,-Werror"]));
-    let mut cc = Command::new("cc");
-    cc.args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"]).arg(prefix.join("include"));
-    // The project's own part of verbs, on machines with rdma-core's headers, too.
-    cc.arg("-I").arg(prefix.join("include/fallback"));
-    cc.arg(folder.join("host.c")).arg(&archive).arg("-L").arg(prefix.join("lib"));
-    cc.args(["-lflexio", "-libverbs", "-lmlx5", "-o"]).arg(&program);
-    run(cc.arg(format!("-Wl,-rpath,{}", prefix.join("lib").display())));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut build = Command::new(root.join("build.sh"));
+    run(build.arg(prefix).arg(name).arg(root.join(place).join(name)));
     built.push(program.clone());
     program
 }

@@ -12,15 +12,11 @@ use dpamatch_player::Player;
 
 use crate::start::{COUNT_FROM, COUNT_TO, HARTS_MOST, mark, start_harts, wait};
 
-/// Marks of this program; numbers below 1,000 are the card's steps.
-mod marks {
-    /// Host and wire work.
-    pub(super) const ENDS: u32 = 1000;
-    /// The leader looks for work.
-    pub(super) const LEAD: u32 = 1001;
-    /// A worker looks for work.
-    pub(super) const IDLE: u32 = 1002;
-}
+/// Marks of this program: host and wire work, the leader looks for work, a worker does. Numbers
+/// below 1,000 are the card's steps.
+const AT_ENDS: u32 = 1000;
+const LEADS: u32 = 1001;
+const IDLES: u32 = 1002;
 
 /// Host and wire.
 pub(crate) struct Ends {
@@ -36,7 +32,7 @@ impl Ends {
         for batch in 0.. {
             if batch == self.warm {
                 mark::<COUNT_FROM>();
-                mark::<{ marks::ENDS }>();
+                mark::<AT_ENDS>();
             }
             match self.player.feed(self.batch, &mut card) {
                 Ok(true) => {}
@@ -70,7 +66,7 @@ pub(crate) fn run(
     ENDS.store(ends, Release);
     start_harts(harts + usize::from(apart));
     if apart {
-        mark::<{ marks::LEAD }>();
+        mark::<LEADS>();
         while !PLAYED.load(Acquire) {
             if leader.round(harts) == Round::Idle {
                 wait();
@@ -79,9 +75,9 @@ pub(crate) fn run(
     } else {
         // SAFETY: it comes from a box, and no other hart plays.
         unsafe { &mut *ends }.play(|| {
-            mark::<{ marks::LEAD }>();
+            mark::<LEADS>();
             while leader.round(harts) == Round::Worked {}
-            mark::<{ marks::ENDS }>();
+            mark::<AT_ENDS>();
         });
         PLAYED.store(true, Relaxed);
     }
@@ -101,10 +97,10 @@ extern "C" fn further_hart(hart: usize) {
     }
     // SAFETY: `run` made it from a box for this hart.
     let worker = unsafe { &mut *worker };
-    mark::<{ marks::IDLE }>();
+    mark::<IDLES>();
     while !PLAYED.load(Relaxed) {
         if worker.round() {
-            mark::<{ marks::IDLE }>();
+            mark::<IDLES>();
         } else {
             wait();
         }

@@ -32,9 +32,6 @@ impl Player {
     }
 
     /// Creates tables of `bins` bins for each of the stream's communicators.
-    ///
-    /// # Errors
-    /// What went wrong.
     pub fn create(&mut self, bins: u32, wait: &mut dyn FnMut()) -> Result<(), String> {
         let comm = |operation: &Operation| match *operation {
             Operation::Arrive { envelope, .. } => Some(envelope.comm.0),
@@ -49,9 +46,6 @@ impl Player {
     }
 
     /// Feeds the whole stream; `wait` runs the card, or waits for it.
-    ///
-    /// # Errors
-    /// What went wrong.
     pub fn play(&mut self, wait: &mut dyn FnMut()) -> Result<(), String> {
         while self.feed(usize::MAX, wait)? {}
         self.finish(wait)
@@ -59,9 +53,6 @@ impl Player {
 
     /// Feeds the next `count` operations, waits, and collects results. Returns whether more
     /// operations follow.
-    ///
-    /// # Errors
-    /// What went wrong.
     pub fn feed(&mut self, count: usize, wait: &mut dyn FnMut()) -> Result<bool, String> {
         let end = self.next.saturating_add(count).min(self.operations.len());
         for index in self.next..end {
@@ -76,9 +67,6 @@ impl Player {
     }
 
     /// Waits for all results.
-    ///
-    /// # Errors
-    /// What went wrong.
     pub fn finish(&mut self, wait: &mut dyn FnMut()) -> Result<(), String> {
         while !self.feeder.try_flush() {
             wait();

@@ -77,28 +77,22 @@ pub fn has_target() -> bool {
 }
 
 impl Build {
-    fn name(self) -> &'static str {
+    /// Its folder, and the compiler's flags.
+    fn parts(self) -> (&'static str, &'static str) {
         match self {
-            Self::Plain => "plain",
-            Self::Marks => "marks",
-            Self::Faults => "faults",
-        }
-    }
-
-    fn flags(self) -> &'static str {
-        match self {
-            Self::Plain => "--cfg dpamatch_firmware",
-            Self::Marks => "--cfg dpamatch_firmware --cfg dpamatch_marks",
-            Self::Faults => "--cfg dpamatch_firmware --cfg dpamatch_faults",
+            Self::Plain => ("plain", "--cfg dpamatch_firmware"),
+            Self::Marks => ("marks", "--cfg dpamatch_firmware --cfg dpamatch_marks"),
+            Self::Faults => ("faults", "--cfg dpamatch_firmware --cfg dpamatch_faults"),
         }
     }
 
     /// Builds the firmware.
     pub fn image(self) -> Result<Image, BuildError> {
-        let mut cargo = cargo(self.name(), self.flags())?;
+        let (name, flags) = self.parts();
+        let mut cargo = cargo(name, flags)?;
         cargo.current_dir(root().join("port/firmware"));
         finish(cargo)?;
-        let folder = target_folder().join(self.name()).join(TARGET);
+        let folder = target_folder().join(name).join(TARGET);
         let path = folder.join("release/dpamatch_firmware");
         let elf = std::fs::read(&path);
         let elf = elf.map_err(|error| BuildError::Io(path.display().to_string(), error))?;

@@ -19,15 +19,18 @@ const CYCLES_IN_US: f64 = 1800.0;
 /// The card's side waits, writes back and reads by functions of the program around it.
 const FLAGS: &str = "--cfg dpamatch_card";
 
+fn is_there(compiler: &mut Command) -> bool {
+    compiler.arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// Whether a C compiler for this machine is installed.
 pub fn has_host_compiler() -> bool {
-    program("CC", "cc").arg("--version").output().is_ok_and(|output| output.status.success())
+    is_there(&mut program("CC", "cc"))
 }
 
 /// Whether a C compiler for RISC-V is installed.
 pub fn has_compiler() -> bool {
-    let compiler = Command::new(COMPILER).arg("--version").output();
-    compiler.is_ok_and(|output| output.status.success())
+    is_there(&mut Command::new(COMPILER))
 }
 
 fn source(name: &str) -> PathBuf {
@@ -72,24 +75,12 @@ pub fn build(checks: bool) -> Result<PathBuf, BuildError> {
     // The emulator runs the device part as code of this machine.
     let card = native("card", FLAGS)?;
     let player = native("host", "")?;
-    let archive = folder.join("matching.a");
-    let mut dpacc = Command::new(folder.join("bin/dpacc"));
-    dpacc.arg(source("device.c")).arg("-o").arg(&archive).arg("--app-name=matching");
-    dpacc.arg("--devicecc-options=-Wall,-Wextra,-Werror");
-    dpacc.arg(format!("-device-libs=-L{},-ldpamatch_kit", card.display()));
-    dpacc.env("DPACC_CHECK", if checks { "1" } else { "0" });
-    finish(dpacc)?;
-    let host = folder.join("matching");
-    let mut compiler = program("CC", "cc");
-    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source("host.c"));
-    compiler.arg(&archive).arg(player.join("libdpamatch_kit.a"));
-    compiler.arg("-I").arg(folder.join("include"));
-    compiler.arg("-I").arg(folder.join("include/fallback"));
-    compiler.arg(format!("-Wl,-rpath,{}", folder.join("lib").display()));
-    compiler.arg("-L").arg(folder.join("lib")).args(["-lflexio", "-libverbs", "-lmlx5", "-o"]);
-    compiler.arg(&host);
-    finish(compiler)?;
-    Ok(host)
+    let mut build = Command::new(root().join("port/emulator/build.sh"));
+    build.arg(&folder).arg("matching").arg(source("")).arg(player.join("libdpamatch_kit.a"));
+    build.env("DEVICE_LIBS", format!("-L{},-ldpamatch_kit", card.display()));
+    build.env("DPACC_CHECK", if checks { "1" } else { "0" });
+    finish(build)?;
+    Ok(folder.join("matching"))
 }
 
 /// Builds the kit's static library for this machine; returns its folder.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dpa_model::{CommId, Envelope, MsgId, PaperWorkload, Rank, RecvId, Selector, Tag};
-use dpamatch::stream::{Event, Profile};
+use dpa_model::PaperWorkload;
+use dpamatch::stream::{Profile, Reader};
 use dpamatch_port::build::BuildError;
 use dpamatch_port::job::Job;
 use dpamatch_port::{check, kit};
@@ -14,22 +14,12 @@ fn folder() -> PathBuf {
 
 /// Nine receives and their messages, of which the first is long.
 fn behind_a_slow_read() -> Job {
-    let (comm, source) = (CommId(0), Rank::new(3).unwrap_or_default());
-    let tag = |at: u64| Tag::new(7 + at as u32).unwrap_or_default();
-    let posts = (0..9).map(|at| Event::Post {
-        recv: RecvId(at),
-        comm,
-        selector: Selector::new(source, tag(at)),
-        size: Some(300),
-        coll: None,
-    });
-    let arrivals = (0..9).map(|at| Event::Arrive {
-        msg: MsgId(at),
-        envelope: Envelope { comm, source, tag: tag(at) },
-        bytes: Some(if at == 0 { 300 } else { 8 }),
-        coll: None,
-    });
-    Job::of("slow read".to_owned(), String::new(), &posts.chain(arrivals).collect::<Vec<_>>())
+    let post = |at: u64| format!("post,{at},0,3,{},size=300\n", 7 + at);
+    let arrive =
+        |at: u64| format!("arrive,{at},0,3,{},bytes={}\n", 7 + at, if at == 0 { 300 } else { 8 });
+    let lines: String = (0..9).map(post).chain((0..9).map(arrive)).collect();
+    let events: Result<Vec<_>, _> = Reader::new(lines.as_bytes()).collect();
+    Job::of("slow read".to_owned(), String::new(), &events.expect("events"))
 }
 
 #[test]

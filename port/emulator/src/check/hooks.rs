@@ -8,22 +8,17 @@ use std::ffi::c_int;
 /// Exports calls that pass the return address on, as one more argument in `$x86` or `$arm`.
 macro_rules! with_place {
     ($($name:expr => $inner:path, $x86:literal, $arm:literal;)+) => {$(const _: () = {
-        #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(export_name = $name)]
         unsafe extern "C" fn call() {
+            #[cfg(target_arch = "x86_64")]
             std::arch::naked_asm!(
                 concat!("mov ", $x86, ", [rsp]"), "jmp {inner}", inner = sym $inner
-            )
-        }
-
-        #[cfg(target_arch = "aarch64")]
-        #[unsafe(naked)]
-        #[unsafe(export_name = $name)]
-        unsafe extern "C" fn call() {
+            );
+            #[cfg(target_arch = "aarch64")]
             std::arch::naked_asm!(
                 concat!("mov ", $arm, ", x30"), "b {inner}", inner = sym $inner
-            )
+            );
         }
     };)+};
 }

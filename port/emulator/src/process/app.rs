@@ -104,17 +104,7 @@ calls! {
         let (number, _) = add(name, bytes)?;
         put(app, Kind::App.handle(number))
     }
-}
 
-fn destroy(number: u32) -> Result<(), Refusal> {
-    let mut objects = machine().objects();
-    let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
-    objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
-    Ok(())
-}
-destroyers! { flexio_app_destroy: App => destroy; }
-
-calls! {
     fn flexio_app_get(attr: Given<Selection>, app: Given<Handle>) {
         let attr = attributes(attr)?;
         let name = text(attr.name)?;
@@ -123,9 +113,7 @@ calls! {
         let (number, _) = found.ok_or_else(|| format!("no program {}", name.to_string_lossy()))?;
         put(app, Kind::App.handle(number))
     }
-}
 
-calls! {
     /// The pointer stays good as long as the program exists: its record is shared and not moved.
     fn flexio_app_get_name(app: Handle) -> *const c_char = std::ptr::null() => {
         Ok(find(app)?.name.as_ptr())
@@ -172,3 +160,11 @@ calls! {
         }
     }
 }
+
+fn destroy(number: u32) -> Result<(), Refusal> {
+    let mut objects = machine().objects();
+    let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
+    objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
+    Ok(())
+}
+destroyers! { flexio_app_destroy: App => destroy; }

@@ -32,6 +32,11 @@ struct StreamAttributes {
     affinity: [u32; 2],
 }
 
+/// The handle of a process's default UAR, outbox, memory: numbers of their own, without state.
+fn default_of(kind: Kind, process: Handle) -> Result<Handle, Refusal> {
+    Ok(kind.handle(machine().process(process)?.id))
+}
+
 calls! {
     fn flexio_process_create(
         context: *mut c_void, app: Handle, attr: Given<ProcessAttributes>, process: Given<Handle>
@@ -66,29 +71,11 @@ calls! {
         machine().scheduler.start();
         put(process, Kind::Process.handle(made.ok_or("too many processes")?))
     }
-}
 
-fn destroy(id: u32) -> Result<(), Refusal> {
-    let gone = machine().process(Kind::Process.handle(id))?;
-    gone.end(ended::FINISHED);
-    crate::thread::retire_all(&gone);
-    machine().nic().forget(id);
-    machine().objects().processes.remove(id);
-    Ok(())
-}
-
-calls! {
     fn flexio_process_get_pd(process: Handle) -> *mut c_void = std::ptr::null_mut() => {
         Ok(machine().process(process)?.pd as *mut c_void)
     }
-}
 
-/// The handle of a process's default UAR, outbox, memory: numbers of their own, without state.
-fn default_of(kind: Kind, process: Handle) -> Result<Handle, Refusal> {
-    Ok(kind.handle(machine().process(process)?.id))
-}
-
-calls! {
     fn flexio_process_get_uar(process: Handle) -> Handle = std::ptr::null_mut() => {
         default_of(Kind::Uar, process)
     }
@@ -189,6 +176,15 @@ calls! {
         with_stream(stream, |_| ())?;
         Ok((Kind::Stream.number(stream)? & 0xff) as c_int)
     }
+}
+
+fn destroy(id: u32) -> Result<(), Refusal> {
+    let gone = machine().process(Kind::Process.handle(id))?;
+    gone.end(ended::FINISHED);
+    crate::thread::retire_all(&gone);
+    machine().nic().forget(id);
+    machine().objects().processes.remove(id);
+    Ok(())
 }
 
 fn destroy_stream(number: u32) -> Result<(), Refusal> {

@@ -2,7 +2,6 @@
 
 use crate::status::Refusal;
 use std::ffi::{CStr, CString, c_void};
-use std::io::Write;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -73,9 +72,7 @@ impl Image {
         // SAFETY: a new descriptor that nobody else owns.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-        let written = std::fs::OpenOptions::new().write(true).open(&path);
-        let written = written.and_then(|mut file| file.write_all(bytes));
-        written.map_err(|error| format!("{path}: {error}"))?;
+        std::fs::write(&path, bytes).map_err(|error| format!("{path}: {error}"))?;
         let linker_path = CString::new(path.clone()).map_err(|_| "a path with a 0 byte")?;
         // SAFETY: the path ends with 0. Constructors of the device part run as the host program
         // linked them.

@@ -16,6 +16,20 @@ fn bytes(bytes: usize) -> Result<u64, Refusal> {
     Ok(bytes as u64)
 }
 
+#[repr(C)]
+struct MkeyAttributes {
+    pd: *mut c_void,
+    daddr: u64,
+    length: usize,
+    access: c_int,
+}
+
+/// UARs and outboxes are numbers: doorbells of the emulator are calls.
+fn made(kind: Kind, process: Handle, place: Given<Handle>) -> Result<(), Refusal> {
+    let id = machine().process(process)?.id;
+    put(place, kind.handle(id))
+}
+
 calls! {
     fn flexio_buf_dev_alloc(process: Handle, length: usize, daddr: Given<u64>) {
         // 0 tells those who look at no status.
@@ -60,17 +74,7 @@ calls! {
         unsafe { heap.place(found, length)?.fill(source, length) };
         put(daddr, found)
     }
-}
 
-#[repr(C)]
-struct MkeyAttributes {
-    pd: *mut c_void,
-    daddr: u64,
-    length: usize,
-    access: c_int,
-}
-
-calls! {
     fn flexio_device_mkey_create(
         process: Handle, attr: Given<MkeyAttributes>, mkey: Given<Handle>
     ) {
@@ -84,13 +88,7 @@ calls! {
         let key = machine().nic().keys.add(made)?;
         put(mkey, Kind::Mkey.handle(key))
     }
-}
 
-fn destroy_key(key: u32) -> Result<(), Refusal> {
-    machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
-}
-
-calls! {
     fn flexio_window_create(process: Handle, pd: *mut c_void, window: Given<Handle>) {
         let process = machine().process(process)?;
         if pd.is_null() {
@@ -99,27 +97,7 @@ calls! {
         let made = machine().objects().windows.insert(|_| process.id);
         put(window, Kind::Window.handle(made.ok_or("too many windows")?))
     }
-}
 
-fn destroy_window(number: u32) -> Result<(), Refusal> {
-    machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
-}
-
-/// UARs and outboxes are numbers: doorbells of the emulator are calls.
-fn made(kind: Kind, process: Handle, place: Given<Handle>) -> Result<(), Refusal> {
-    let id = machine().process(process)?.id;
-    put(place, kind.handle(id))
-}
-
-destroyers! {
-    flexio_device_mkey_destroy: Mkey => destroy_key;
-    flexio_mkey_destroy: Mkey => destroy_key;
-    flexio_window_destroy: Window => destroy_window;
-    flexio_outbox_destroy: Outbox => |_| Ok(());
-    flexio_uar_destroy: Uar => |_| Ok(());
-}
-
-calls! {
     fn flexio_outbox_create(process: Handle, _attr: Given<c_void>, outbox: Given<Handle>) {
         made(Kind::Outbox, process, outbox)
     }
@@ -136,4 +114,20 @@ calls! {
         Kind::Uar.number(uar)?;
         put(more, uar)
     }
+}
+
+fn destroy_key(key: u32) -> Result<(), Refusal> {
+    machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
+}
+
+fn destroy_window(number: u32) -> Result<(), Refusal> {
+    machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
+}
+
+destroyers! {
+    flexio_device_mkey_destroy: Mkey => destroy_key;
+    flexio_mkey_destroy: Mkey => destroy_key;
+    flexio_window_destroy: Window => destroy_window;
+    flexio_outbox_destroy: Outbox => |_| Ok(());
+    flexio_uar_destroy: Uar => |_| Ok(());
 }

@@ -30,15 +30,16 @@ pub(crate) enum Kind {
 }
 
 /// Entries of the table of polls: more than queues of a busy thread.
-pub(crate) const POLLS: usize = 64;
+pub(crate) const POLLS: usize = 32;
 
 /// What only the thread's worker touches.
+#[derive(Default)]
 pub(crate) struct Own {
     pub(crate) coroutine: UnsafeCell<Option<Coroutine<(), Pause, Pause>>>,
     pub(crate) stack: Cell<Option<DefaultStack>>,
     pub(crate) trap: Cell<Option<CoroutineTrapHandler<Pause>>>,
-    /// Where the coroutine suspends. Null while no coroutine runs: then handlers are called.
-    pub(crate) yielder: Cell<*const Yielder<(), Pause>>,
+    /// Where the coroutine suspends. None while no coroutine runs: then handlers are called.
+    pub(crate) yielder: Cell<Option<*const Yielder<(), Pause>>>,
     /// Key of each window entity.
     pub(crate) windows: [Cell<Option<u32>>; 2],
     /// Owner bytes that this thread has read last, by address.
@@ -85,36 +86,19 @@ impl Unit {
         local: u64,
         worker: usize,
     ) -> Self {
-        let own = Own {
-            coroutine: UnsafeCell::new(None),
-            stack: Cell::new(None),
-            trap: Cell::new(None),
-            yielder: Cell::new(std::ptr::null()),
-            windows: Default::default(),
-            polls: std::array::from_fn(|_| Cell::new((0, 0))),
-            spins: Cell::new(0),
-            accesses: Cell::new(0),
-            errno: Cell::new(0),
-            watch: Watch::default(),
-            begun: Cell::new(None),
-            turns: Cell::new(0),
-        };
-        let state = AtomicU8::new(state::NEW);
-        let (argument, activations) = (AtomicU64::new(0), AtomicU64::new(0));
-        let reported = AtomicU32::new(0);
         Self {
             id,
             process,
             name,
             entry,
             kind,
-            argument,
+            argument: 0.into(),
             local,
             worker,
-            state,
-            activations,
-            reported,
-            own,
+            state: state::NEW.into(),
+            activations: 0.into(),
+            reported: 0.into(),
+            own: Own::default(),
         }
     }
 

@@ -379,7 +379,7 @@ impl Worker {
     /// Drops an activation and keeps its stack.
     fn abandon(&self, unit: &Unit) {
         let own = &unit.own;
-        own.yielder.set(std::ptr::null());
+        own.yielder.set(None);
         // SAFETY: as in `step`; no coroutine runs now.
         if let Some(mut coroutine) = unsafe { (*own.coroutine.get()).take() } {
             crate::trace::ends(unit);
@@ -403,7 +403,7 @@ unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, P
     let made = Coroutine::with_stack(stack, move |yielder, ()| {
         // SAFETY: the caller's promise.
         let unit = unsafe { &*this };
-        unit.own.yielder.set(yielder);
+        unit.own.yielder.set(Some(yielder));
         unit.body()
     });
     unit.own.trap.set(Some(made.trap_handler()));
@@ -413,9 +413,9 @@ unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, P
 /// Gives the worker back, and comes back when the thread runs again. Handlers that are called
 /// without a coroutine go on at once.
 pub(crate) fn pause(unit: &Unit, pause: Pause) {
-    // SAFETY: null, or the yielder of this running coroutine, which lives on its stack.
-    if let Some(yielder) = unsafe { unit.own.yielder.get().as_ref() } {
-        yielder.suspend(pause);
+    if let Some(yielder) = unit.own.yielder.get() {
+        // SAFETY: the yielder of this running coroutine, which lives on its stack.
+        unsafe { &*yielder }.suspend(pause);
     }
 }
 

@@ -4,16 +4,19 @@
 use std::sync::LazyLock;
 
 macro_rules! operations {
-    ($($name:ident)*) => {
+    ($none:ident $($name:ident)*) => {
         /// Operations, named as in the manual.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub(crate) enum Op {
+            #[default]
+            $none,
             $($name,)*
         }
 
         impl Op {
             fn named(name: &str) -> Option<Self> {
                 match name {
+                    stringify!($none) => Some(Self::$none),
                     $(stringify!($name) => Some(Self::$name),)*
                     _ => None,
                 }
@@ -47,7 +50,7 @@ impl Op {
 }
 
 /// A decoded instruction: register numbers, constant, length in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
     pub(crate) rd: u8,
@@ -64,6 +67,7 @@ pub(crate) struct Instruction {
 const FIELDS: [&str; 5] = ["rd", "rs1", "rs2", "aq", "rl"];
 
 /// A row of the table.
+#[derive(Default)]
 struct Row {
     op: Op,
     length: u8,
@@ -86,15 +90,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 impl Row {
     fn read(line: &str) -> Option<Self> {
         let (name, code) = line.split_once(' ')?;
-        let mut row = Self {
-            op: Op::named(name)?,
-            length: 0,
-            mask: 0,
-            fixed: 0,
-            fields: Vec::new(),
-            constant: Vec::new(),
-            unused: 0,
-        };
+        let mut row = Self { op: Op::named(name)?, ..Self::default() };
         let mut at = 0;
         for word in code.split_whitespace().rev() {
             at += if let Some((name, bits)) = word.strip_suffix(']').and_then(|w| w.split_once('['))
@@ -174,16 +170,7 @@ impl Row {
 
 /// Decodes the instruction at the beginning of `word`: 32 bits, or 16 of them.
 pub(crate) fn decode(word: u32) -> Instruction {
-    let illegal = Instruction {
-        op: Op::Illegal,
-        rd: 0,
-        rs1: 0,
-        rs2: 0,
-        length: 4,
-        acquire: false,
-        release: false,
-        immediate: 0,
-    };
+    let illegal = Instruction { op: Op::Illegal, length: 4, ..Instruction::default() };
     let row = ROWS.iter().find(|row| word & row.mask == row.fixed);
     row.map_or(illegal, |row| row.instruction(word))
 }

@@ -18,7 +18,7 @@ pub(crate) enum Then {
     Break,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Hart {
     pub(crate) number: usize,
     pub(crate) pc: u64,
@@ -61,20 +61,8 @@ fn word(value: u64) -> u64 {
 
 impl Hart {
     pub(crate) fn new(number: usize, pc: u64) -> Self {
-        Self {
-            number,
-            pc,
-            x: [0; 32],
-            views: [0; 32],
-            order: HartOrder::new(number),
-            late: [None; 32],
-            retired: 0,
-            phase: 0,
-            held: false,
-            counting: false,
-            counts: [Count::default(); PHASES],
-            lowest: u64::MAX,
-        }
+        let order = HartOrder::new(number);
+        Self { number, pc, order, lowest: u64::MAX, ..Self::default() }
     }
 
     fn count(&mut self) -> &mut Count {

@@ -6,6 +6,7 @@ use super::Fault;
 pub const MEMORY_BASE: u64 = 0x8000_0000;
 
 /// Memory. An access must be aligned to its size, as on a DPA, so it lies in one doubleword.
+#[derive(Default)]
 pub(crate) struct Memory {
     doublewords: Vec<u64>,
     /// Doubleword that each hart reserved with `lr`, at most one.

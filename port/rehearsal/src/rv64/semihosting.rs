@@ -14,7 +14,7 @@ pub(crate) struct Host {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     pub(crate) console: String,
     /// By handle minus one: file name and position.
-    open: Vec<Option<(String, usize)>>,
+    open: Vec<(String, usize)>,
 }
 
 const CONSOLE: &str = ":tt";
@@ -45,18 +45,11 @@ impl Host {
                         return Ok(FAILED);
                     }
                 }
-                self.open.push(Some((name, 0)));
+                self.open.push((name, 0));
                 Ok(self.open.len() as u64)
             }
             // SYS_CLOSE
-            0x02 => {
-                let handle = word(0)?;
-                match self.open.get_mut((handle as usize).wrapping_sub(1)) {
-                    Some(open @ Some(_)) => *open = None,
-                    _ => return Ok(FAILED),
-                }
-                Ok(0)
-            }
+            0x02 => Ok(0),
             // SYS_WRITE, SYS_READ: handle, memory, length; both return the number of bytes left.
             0x05 => {
                 let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
@@ -77,7 +70,7 @@ impl Host {
                 let part = &file[..file.len().min(length as usize)];
                 memory.write(start, part).ok_or(outside(start))?;
                 let moved = part.len();
-                self.open[handle as usize - 1] = Some((name, at + moved));
+                self.open[handle as usize - 1].1 = at + moved;
                 Ok(length - moved as u64)
             }
             // SYS_FLEN
@@ -111,7 +104,7 @@ impl Host {
     }
 
     fn opened(&self, handle: u64) -> Option<(String, usize)> {
-        self.open.get((handle as usize).wrapping_sub(1))?.clone()
+        self.open.get((handle as usize).wrapping_sub(1)).cloned()
     }
 }
 

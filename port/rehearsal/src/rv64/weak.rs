@@ -61,7 +61,7 @@ impl WeakOptions {
 }
 
 /// Xorshift with a multiplied output: fast, and good enough for schedules.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -146,6 +146,7 @@ impl HartOrder {
 }
 
 /// Memory, and what each hart may still see of its past.
+#[derive(Default)]
 pub(crate) struct Weak {
     pub(crate) memory: Memory,
     /// Whether accesses are reordered.
@@ -182,18 +183,7 @@ impl std::hash::Hasher for Spread {
 
 impl Weak {
     pub(crate) fn new(memory: Memory, options: WeakOptions, harts: usize) -> Self {
-        Self {
-            memory,
-            is_on: false,
-            options,
-            random: Random::new(options.seed),
-            harts,
-            now: 0,
-            histories: HashMap::default(),
-            delayed: 0,
-            stale: 0,
-            late: 0,
-        }
+        Self { memory, options, random: Random::new(options.seed), harts, ..Self::default() }
     }
 
     pub(crate) fn turn(&mut self) -> u32 {
