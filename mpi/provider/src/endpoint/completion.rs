@@ -60,11 +60,9 @@ impl Completion {
 /// false, completions go to their queue.
 pub(crate) struct Sink {
     target: *mut u8,
-    /// Where sources go, or null.
+    end: *mut u8,
+    /// Where the next source goes, or null.
     from: *mut FiAddr,
-    /// Entries that fit, and those that still do.
-    count: usize,
-    room: usize,
     entry_bytes: usize,
     /// Whether completions of the endpoint's receives may go here now: they go to this queue, which
     /// is empty, and no counter counts them.
@@ -74,7 +72,7 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn none() -> Self {
         let (target, from) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Self { target, from, count: 0, room: 0, entry_bytes: 0, open: false }
+        Self { target, end: target, from, entry_bytes: 0, open: false }
     }
 
     /// # Safety
@@ -87,12 +85,14 @@ impl Sink {
         count: usize,
         entry_bytes: usize,
     ) -> Self {
-        Self { target: target.cast(), from, count, room: count, entry_bytes, open: false }
+        let target = target.cast::<u8>();
+        let end = target.wrapping_add(count * entry_bytes);
+        Self { target, end, from, entry_bytes, open: false }
     }
 
     /// Opens it for the short path, which writes whole entries only.
     pub(crate) fn open(&mut self) {
-        self.open = self.room > 0 && self.entry_bytes == size_of::<CqTaggedEntry>();
+        self.open = self.has_room() && self.entry_bytes == size_of::<CqTaggedEntry>();
     }
 
     pub(crate) fn close(&mut self) {
@@ -102,17 +102,20 @@ impl Sink {
     /// Completions that it takes of `most`; without it, all go to the queue.
     #[inline(always)]
     pub(crate) fn limit(&self, most: u64) -> u64 {
-        if self.open { most.min(self.room as u64) } else { most }
+        let room = (self.end.addr() - self.target.addr()) / size_of::<CqTaggedEntry>();
+        if self.open { most.min(room as u64) } else { most }
     }
 
-    pub(crate) fn written(&self) -> usize {
-        self.count - self.room
+    /// Entries written since its target was this.
+    #[inline(always)]
+    pub(crate) fn written(&self, start: *mut c_void) -> usize {
+        (self.target.addr() - start.addr()) / self.entry_bytes
     }
 
     /// Whether it takes no more of what it took.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.open && self.room == 0
+        self.open && !self.has_room()
     }
 
     #[inline(always)]
@@ -122,7 +125,7 @@ impl Sink {
 
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
-        self.room > 0
+        self.target < self.end
     }
 
     /// Writes a whole entry.
@@ -136,7 +139,7 @@ impl Sink {
         from: From,
         vectors: &Slab<Vector>,
     ) {
-        debug_assert!(self.open && self.room > 0);
+        debug_assert!(self.open && self.has_room());
         // SAFETY: there is room for this entry (`new`), which has the size of all (`open`).
         unsafe {
             self.target.cast::<CqTaggedEntry>().write(entry);
@@ -146,7 +149,7 @@ impl Sink {
 
     /// Writes a completion. Without room, nothing happens.
     pub(crate) fn put(&mut self, entry: &CqTaggedEntry, from: From, vectors: &Slab<Vector>) {
-        if self.room == 0 {
+        if !self.has_room() {
             return;
         }
         let start = std::ptr::from_ref(entry).cast();
@@ -167,10 +170,10 @@ impl Sink {
         unsafe {
             self.target = self.target.add(bytes);
             if !self.from.is_null() {
-                *self.from.add(self.written()) = from.row(vectors);
+                *self.from = from.row(vectors);
+                self.from = self.from.add(1);
             }
         }
-        self.room -= 1;
     }
 }
 

@@ -146,11 +146,11 @@ unsafe extern "C" fn readfrom(
                 // SAFETY: see `read_some`.
                 let mut sink = unsafe { Sink::new(buffer, from, count, queue.entry_bytes) };
                 sink.open();
-                if sink.is_open()
-                    && endpoint.short_round(common, place, &mut sink)
-                    && sink.written() > 0
-                {
-                    return sink.written() as isize;
+                if sink.is_open() && endpoint.short_round(common, place, &mut sink) {
+                    let written = sink.written(buffer);
+                    if written > 0 {
+                        return written as isize;
+                    }
                 }
             }
             _ => {}
@@ -202,7 +202,7 @@ unsafe fn read_some(
         sink.put(&completion.entry, completion.from, vectors);
         ready.pop_front();
     }
-    match sink.written() {
+    match sink.written(buffer) {
         0 if count > 0 && !ready.is_empty() => -(FI_EAVAIL as isize),
         0 => -(FI_EAGAIN as isize),
         written => written as isize,

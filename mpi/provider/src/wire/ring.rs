@@ -248,7 +248,8 @@ impl RingSender {
 
 /// A message that is read where it lies.
 pub(crate) struct Short<'a> {
-    flags: u8,
+    /// The record's first word.
+    first: u64,
     /// Payload bytes. Up to [`INLINE`] stand in the head, more on the lines after it.
     pub(crate) bytes: usize,
     pub(crate) tag: u64,
@@ -272,7 +273,7 @@ impl Short<'_> {
 
     #[inline(always)]
     pub(crate) fn has_data(&self) -> bool {
-        self.flags & flag::DATA != 0
+        self.first & u64::from(flag::DATA) << 8 != 0
     }
 
     #[inline(always)]
@@ -314,8 +315,9 @@ impl Short<'_> {
 
     #[inline(always)]
     pub(crate) fn record(&self) -> Record {
-        let Self { flags, bytes, tag, .. } = *self;
-        let (bytes, data, cookie, body) = (bytes as u32, self.word(3), self.word(4), self.body());
+        let Self { first, bytes, tag, .. } = *self;
+        let (flags, bytes, body) = ((first >> 8) as u8, bytes as u32, self.body());
+        let (data, cookie) = (self.data(), self.word(4));
         Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body }
     }
 }
@@ -352,16 +354,20 @@ impl RingReceiver {
             return None;
         }
         let first = first.load(Ordering::Relaxed);
-        let (flags, bytes) = ((first >> 8) as u8, (first >> 32) as usize);
+        let bytes = (first >> 32) as usize;
         let plain = u64::from(flag::TAGGED) << 8 | Kind::Eager as u64;
-        if first & (u64::from(flag::ACK) << 8 | plain | 0xff) != plain || bytes > EAGER_MAX {
-            return None;
-        }
-        if bytes > INLINE && lines_of(bytes) > self.place.rest(self.head) {
+        if first & (u64::from(flag::ACK) << 8 | plain | 0xff) != plain
+            || bytes > INLINE && !self.has_outside(bytes)
+        {
             return None;
         }
         let (tag, line) = (tag.load(Ordering::Relaxed), self.place.line(self.head));
-        Some(Short { flags, bytes, tag, line, ring: PhantomData })
+        Some(Short { first, bytes, tag, line, ring: PhantomData })
+    }
+
+    /// Whether the next record can have that much payload after its head.
+    fn has_outside(&self, bytes: usize) -> bool {
+        bytes <= EAGER_MAX && lines_of(bytes) <= self.place.rest(self.head)
     }
 
     /// Passes the record of that many lines that [`peek_plain`](Self::peek_plain) gave.
