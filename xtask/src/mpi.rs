@@ -98,6 +98,7 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> Result<Self, Failure> {
         let mut options = Self::default();
+        let usage = |text: &str| Failure::Usage(text.to_owned());
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
@@ -109,21 +110,18 @@ impl Options {
                     let range = args.next().and_then(|range| range.split_once('-'));
                     let range = range
                         .and_then(|(first, last)| Some(first.parse().ok()?..=last.parse().ok()?));
-                    let text = || "--lines takes the first and the last line, 1-40".to_owned();
-                    options.lines = Some(range.ok_or_else(|| Failure::Usage(text()))?);
+                    let text = "--lines takes the first and the last line, 1-40";
+                    options.lines = Some(range.ok_or_else(|| usage(text))?);
                 }
                 "--rates" => {
                     let rounds = args.next().and_then(|rounds| rounds.parse().ok());
                     let rounds = rounds.filter(|rounds| (1..=1000).contains(rounds));
-                    let text = || "--rates takes the number of rounds, 1 to 1000".to_owned();
-                    options.rates = Some(rounds.ok_or_else(|| Failure::Usage(text()))?);
+                    let text = "--rates takes the number of rounds, 1 to 1000";
+                    options.rates = Some(rounds.ok_or_else(|| usage(text))?);
                 }
                 other => {
-                    let text = format!(
-                        "mpi takes --suites, --dev, --only, --lines, --rates and --instructions, \
-                         not {other}"
-                    );
-                    return Err(Failure::Usage(text));
+                    let known = "--suites, --dev, --only, --lines, --rates and --instructions";
+                    return Err(usage(&format!("mpi takes {known}, not {other}")));
                 }
             }
         }
@@ -131,10 +129,8 @@ impl Options {
     }
 }
 
-/// Runs the task. `--suites` adds the third-party programs and tests; `--dev` builds provider and
-/// command without optimization; `--only WORDS` selects rows by words; `--lines FIRST-LAST` selects
-/// lines of each list of tests; `--rates ROUNDS` prints only the table of rates, `--instructions`
-/// that of callgrind's counts.
+/// Runs the task. `--dev` builds provider and command without optimization; the other options are
+/// those of docs/mpi.md.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let Options { suites, dev, only, lines, rates, instructions } = Options::parse(args)?;
     let venvs = venvs()?;

@@ -384,6 +384,8 @@ mod tests {
         assert_eq!(posts.count(), 3);
         let comm = &run.comms.all[context as usize];
         assert_eq!((comm.name.as_str(), comm.collectives), ("collectives of world", true));
+        let tags = [i32::MAX - 16, 1 << 30, (1 << 30) - 1];
+        assert_eq!(tags.map(|tag| comm.tag(tag)), [-17, -(1 << 30), (1 << 30) - 1]);
     }
 
     #[test]

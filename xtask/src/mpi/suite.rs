@@ -109,8 +109,12 @@ fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The failed tests in the output of Python's `unittest`.
+/// The failed tests in the output of Python's `unittest`. Two ranks write at once, so one's line may
+/// go on with one of the other.
 fn failures(output: &str) -> BTreeSet<String> {
+    let begin = ["FAIL: ", "ERROR: ", "Traceback"];
+    let output =
+        begin.iter().fold(output.to_owned(), |all, it| all.replace(it, &format!("\n{it}")));
     let failed = |line: &str| {
         let name = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
         Some(name.to_owned())

@@ -43,12 +43,6 @@ fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
     }
 }
 
-#[test]
-fn all_lengths_in_pieces_where_reading_a_peer_is_forbidden() {
-    let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
-    exchange(&a, &b, to_b, to_a);
-}
-
 /// Long data pass a ring of their own, which holds more than a turn reads; short ones keep to the
 /// usual ring.
 #[test]

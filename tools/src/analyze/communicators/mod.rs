@@ -54,6 +54,12 @@ pub struct GlobalComm {
 }
 
 impl GlobalComm {
+    /// A tag as the library has it. Open MPI's collective operations have negative ones, of which
+    /// order logs have the low 31 bits.
+    pub fn tag(&self, tag: i32) -> i32 {
+        if self.collectives && tag >= 1 << 30 { tag - i32::MAX - 1 } else { tag }
+    }
+
     /// The world rank of a peer, as a member sees it.
     pub fn peer(&self, own_world: u32, rank: u32) -> Option<u32> {
         let group = match &self.remote {

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState as Fast;
 
+use crate::analyze::communicators::GlobalComm;
+
 /// A receive's pattern (-1: wildcard) or a message's envelope: communicator, source, tag.
 pub(crate) type Key = (u32, i32, i32);
 
@@ -42,9 +44,10 @@ impl Keys {
         uses.live > 0
     }
 
-    pub(crate) fn stats(&self) -> (KeyStats, Vec<i32>) {
+    pub(crate) fn stats(&self, comms: &[GlobalComm]) -> (KeyStats, Vec<i32>) {
+        let with_tag = self.uses.keys().filter(|(_, _, tag)| *tag >= 0);
         let mut tags: Vec<i32> =
-            self.uses.keys().map(|&(_, _, tag)| tag).filter(|&tag| tag >= 0).collect();
+            with_tag.map(|&(comm, _, tag)| comms[comm as usize].tag(tag)).collect();
         tags.sort_unstable();
         tags.dedup();
         let used = self.uses.values().filter(|uses| uses.count > 0);

@@ -22,9 +22,10 @@ const TOLD: usize = 4;
 const LOOKED_AT: usize = 10_000;
 
 fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
-    let comm = view.comms.all[comm as usize].number;
-    let field = |value: i32| if value < 0 { "*".to_owned() } else { value.to_string() };
-    format!("communicator {comm}, source {}, tag {}", field(source), field(tag))
+    let comm = &view.comms.all[comm as usize];
+    let field = |it: i32, told: i32| if it < 0 { "*".to_owned() } else { told.to_string() };
+    let (source, tag) = (field(source, source), field(tag, comm.tag(tag)));
+    format!("communicator {}, source {source}, tag {tag}", comm.number)
 }
 
 /// Bits of the fields in which pattern and envelope differ: communicator 4, source 2, tag 1.

@@ -366,7 +366,7 @@ impl Walk<'_> {
             any_source: stats.hints.no_any_source.count > 0,
         });
         let shards = shards::spread(&messages.collect::<Vec<_>>());
-        let (message_keys, tags) = self.message_keys.stats();
+        let (message_keys, tags) = self.message_keys.stats(&view.comms.all);
         let highest = |depths: &[u32]| depths.iter().copied().max().unwrap_or(0);
         let block_needs = Needs {
             posted: highest(&self.depths.posted),
@@ -386,7 +386,7 @@ impl Walk<'_> {
             run_ns: program.run_ns,
             sizes: sizes::classes(sizes, plan.nic.eager_limit),
             bins: bins.collect(),
-            receive_keys: self.receive_keys.stats().0,
+            receive_keys: self.receive_keys.stats(&view.comms.all).0,
             message_keys,
             tags: tags.len() as u64,
             tag_max: tags.last().copied().unwrap_or(-1),
