@@ -109,8 +109,8 @@ fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The failed tests in the output of Python's `unittest`. Two ranks write at once, so one's line may
-/// go on with one of the other.
+/// The failed tests in the output of Python's `unittest`. Two ranks write at once, so a line of one
+/// may go on with a line of the other.
 fn failures(output: &str) -> BTreeSet<String> {
     let begin = ["FAIL: ", "ERROR: ", "Traceback"];
     let output =
