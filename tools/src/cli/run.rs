@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Parser;
 use dpamatch_tools::analyze::{self, Report};
 use dpamatch_tools::counted;
-use dpamatch_tools::statistics::{self, Live, StatisticsError};
+use dpamatch_tools::statistics::{self, Endpoint, Live, StatisticsError};
 use dpamatch_tools::table::Table;
 use serde_json::json;
 use tempfile::TempDir;
@@ -169,21 +169,16 @@ impl Watched {
     }
 }
 
-/// Endpoints by how far their statistics go.
-#[derive(Clone, Copy, Default, Debug)]
-struct Traces {
-    closed: usize,
-    open: usize,
-    /// Those of which nothing is known.
-    unknown: usize,
-    /// Files that were not written to their end.
-    unfinished: usize,
-}
-
-/// Why there are fewer statistics than there should be. `None`: there are all.
-fn reason(traces: Traces, good: bool, log: bool) -> Option<String> {
-    let Traces { closed, open, unknown, unfinished } = traces;
-    let lost = open + unknown;
+/// Why there are fewer statistics than there should be: `unknown` endpoints have none, `unfinished`
+/// files have no end. `None`: there are all.
+fn reason(
+    known: &[Endpoint],
+    [unknown, unfinished]: [usize; 2],
+    good: bool,
+    log: bool,
+) -> Option<String> {
+    let open = known.iter().filter(|endpoint| !endpoint.closed).count();
+    let (closed, lost) = (known.len() - open, open + unknown);
     Some(match (closed, lost, unfinished) {
         (_, 0, 1..) => "statistics could not be written: is the disk full?".to_owned(),
         (0, 0, _) if good => {
@@ -257,13 +252,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         StatisticsError::Content { .. } => BadInput(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
-    let (known, unknown): (Vec<_>, Vec<_>) =
-        endpoints.into_iter().partition(statistics::Endpoint::is_known);
-    let closed = known.iter().filter(|endpoint| endpoint.closed).count();
-    let (open, unknown) = (known.len() - closed, unknown.len());
-    let traces = Traces { closed, open, unknown, unfinished: unfinished(&stats) };
-    let why = reason(traces, ended.is_none(), args.log && args.out.is_some());
-    if known.is_empty() && (unknown == 0 || logs.is_none()) {
+    let all = endpoints.len();
+    let known: Vec<_> = endpoints.into_iter().filter(Endpoint::is_known).collect();
+    let lacking = [all - known.len(), unfinished(&stats)];
+    let why = reason(&known, lacking, ended.is_none(), args.log && args.out.is_some());
+    if known.is_empty() && (all == 0 || logs.is_none()) {
         let why = why.unwrap_or_default();
         return Err(match ended {
             Some(ended) => anyhow::Error::from(ended).context(why),
