@@ -93,6 +93,10 @@ impl Connections {
 
 #[cfg(test)]
 impl super::Endpoint {
+    pub(crate) fn receives(&self) -> usize {
+        self.posts.iter().count()
+    }
+
     pub(crate) fn connections_and_places(&self) -> (usize, usize) {
         (self.connections.live.len(), self.connections.rows.capacity())
     }

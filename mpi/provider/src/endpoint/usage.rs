@@ -574,10 +574,11 @@ mod tests {
         // Before the bits are learned, two contexts are one communicator.
         usage.arrived(CommId(0), 8, 0);
         usage.arrived(CommId(1), 16, 1);
+        (0..2).for_each(|at| usage.posted(CommId(at), WildcardClass::AnySource, at.into()));
         usage.begin_anew(&[6, 6 | MPICH >> 31], false);
         usage.arrived(CommId(0), 8, 0);
         usage.arrived(CommId(0), 16, 1);
-        usage.posted(CommId(0), class, 0);
+        usage.posted(CommId(0), class, 2);
         usage.settled(1, 2);
         usage.matched(CommId(0), CommId(0), true);
         usage.untagged(100, true);
@@ -587,7 +588,7 @@ mod tests {
         assert_eq!(usage.untagged.posts[WildcardClass::AnySource as usize], 2);
         let text = usage.to_json(MPICH, &[6]);
         let line = "{ \"communicator\": 6, \"kind\": \"user\", \"messages\": 2, \"bytes\": 24, \
-                    \"unexpected\": 2, \"posts\": 1, \"posts_any_source\": 0, \
+                    \"unexpected\": 2, \"posts\": 3, \"posts_any_source\": 2, \
                     \"posts_any_tag\": 1, \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": 1, \
                     \"unexpected_high\": 2 }";
         assert!(text.contains(line), "{text}");

@@ -162,3 +162,41 @@ pub(crate) fn tag_of(bits: u64) -> Tag {
 pub(crate) fn tag_asked(bits: u64, ignore: u64) -> TagSel {
     if ignore & TAG_BITS == 0 { TagSel::Tag(tag_of(bits)) } else { TagSel::Any }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROTOCOL: u64 = 0b110 << 40;
+    /// Of communicator 9, with a tag of 5.
+    const BITS: u64 = 9 << 45 | 5;
+
+    /// All orders of four receives and messages, against what the module says.
+    #[test]
+    fn a_rule_ends_where_it_would_be_inexact() {
+        for order in 0..5_u32.pow(4) {
+            let mut rule = Rule::taught(PROTOCOL);
+            let (mut ignoring, mut comparing, mut marked) = (false, false, false);
+            for place in 0..4 {
+                let step = order / 5_u32.pow(place) % 5;
+                ignoring |= step == 4;
+                comparing |= step < 2;
+                marked |= step % 2 == 1;
+                let bits = if step % 2 == 1 { BITS | 1 << 41 } else { BITS };
+                let told = match step {
+                    2 | 3 => rule.message(bits).map(|(comm, tag)| (comm, tag == tag_of(5))),
+                    4 => rule.receive(bits | 1 << 42, PROTOCOL | TAG_BITS).map(|comm| (comm, true)),
+                    _ => rule.receive(bits, 0).map(|comm| (comm, true)),
+                };
+                let ends = comparing && (ignoring || marked);
+                assert_eq!(told, (!ends).then_some((CommId(0), true)), "{order}, {place}");
+                if ends {
+                    break;
+                }
+            }
+        }
+        let fits = |ignore| Rule::taught(PROTOCOL).receive(BITS, ignore).is_some();
+        let masks = [0, TAG_BITS, PROTOCOL, PROTOCOL | TAG_BITS, 1, 1 << 41, PROTOCOL | 2, !0];
+        assert_eq!(masks.map(fits), [true, true, true, true, false, false, false, false]);
+    }
+}

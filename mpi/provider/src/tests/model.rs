@@ -421,6 +421,8 @@ fn completions_are_those_of_a_list() {
         }
         drop(model);
         let stats = folder.only(".json", "matcher_");
+        let compares_all = u32::from(!stats.contains("matcher_short_posts"));
+        assert!(stats.contains(&format!("\"compares_all_bits\": {compares_all},")), "{stats}");
         // Where all bits are compared, there are no such numbers.
         let of = |name: &str| {
             let rest = stats.split_once(&format!("\"matcher_{name}\": "));

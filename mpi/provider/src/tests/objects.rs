@@ -240,6 +240,11 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
             said.say("counted", (call!(counter, ops, read), call!(counter, ops, readerr)));
         }
         said.say("wait", call!(counters[0], ops, wait, 4, -1));
+        // Reading a counter makes progress.
+        assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 5), 0);
+        b.send_now(b"x", to_a, 4, 0);
+        said.say("by reads", (0..1000).map(|_| call!(counters[1], ops, read)).max());
+        assert_eq!(a.wait(&[b]).context(), 5);
         said.say("close", counters.map(closed));
         said.say("close", closed(region));
     }

@@ -158,6 +158,10 @@ fn an_announcement_of_memory_that_is_not_there() {
     drop(link);
     let done = b.wait(&[]);
     assert_eq!((done.context(), done.err), (9, FI_ECONNRESET));
+    // SAFETY: a domain of this side.
+    let kept =
+        unsafe { crate::objects::in_domain(b.domain, |state| state.endpoints[0].receives()) };
+    assert_eq!(kept, 0, "the receive is over");
     still_works(&a, &b, to_b);
 }
 
