@@ -244,17 +244,10 @@ mod tests {
 
     #[test]
     fn events_are_written_as_they_are_read() {
-        for line in [
-            "post,0,0,1,2",
-            "post,18446744073709551615,4294967295,2147483647,2147483647",
-            "post,1,0,*,7,size=64",
-            "post,2,0,*,*,size=64,coll=gather,collbytes=8",
-            "arrive,3,0,1,2",
-            "arrive,4,0,1,2,bytes=0,coll=ibcast",
-            "cancel,5",
-            "probe,6,1,*,2",
-            "mprobe,6,1,2,*",
-        ] {
+        let lines = "post,0,0,1,2 post,18446744073709551615,4294967295,2147483647,2147483647 \
+            post,1,0,*,7,size=64 post,2,0,*,*,size=64,coll=gather,collbytes=8 arrive,3,0,1,2 \
+            arrive,4,0,1,2,bytes=0,coll=ibcast cancel,5 probe,6,1,*,2 mprobe,6,1,2,*";
+        for line in lines.split(' ') {
             let event = parse(line).expect(line).expect(line);
             assert_eq!(event.to_string(), line);
         }

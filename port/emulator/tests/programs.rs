@@ -172,22 +172,8 @@ fn each_error_of_a_program_becomes_a_line() {
     };
     assert_eq!(errors("all_is_well", "0"), "");
     let has_lines = Command::new("addr2line").arg("--version").output().is_ok();
-    for (name, what) in [
-        ("past_the_block", "writes 8 bytes at 0x20000000"),
-        ("across_the_end", "writes 7 bytes at 0x20000000"),
-        ("freed_memory", "reads 4 bytes at 0x20000000"),
-        ("without_window", " of the host, outside of its windows, at "),
-        ("not_acquired", " of the host, for which no window pointer was acquired, at "),
-        ("past_the_window", " of the host, outside of its windows, at "),
-        ("old_pointer", " through a window that was configured anew, at "),
-        ("not_written_back", "the activation ends without a window writeback after host memory"),
-        ("reschedules", "the activation ends without a window writeback after host memory"),
-        ("finishes", "the activation ends without a window writeback after host memory"),
-        ("stale", ", which have changed since the thread has read their line, without a window"),
-        ("unaligned", ", which is not aligned, at "),
-        ("no_fence", "without a write fence after an entry was written, at "),
-        ("no_fence_after_data", "without a write fence after its data was written, at "),
-    ] {
+    for line in include_str!("faults/errors.txt").lines() {
+        let (name, what) = line.split_once(": ").expect("a name");
         let errors = errors(name, "0");
         let begin = format!("({name}), activation 1: ");
         assert!(
