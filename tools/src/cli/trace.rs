@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_read_is_no_bad_input() {
+    fn a_read_that_fails_is_no_bad_input() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("1.events");
         std::fs::write(log.with_extension("results"), "none").expect("a file");
@@ -158,10 +158,6 @@ mod tests {
         let off = CollectivesArgs { collectives: Library::Off };
         let error = load(folder.path(), OpenOptions::default(), off, "").expect_err("no log");
         assert!(!error.is::<BadInput>(), "{error}");
-    }
-
-    #[test]
-    fn a_read_that_fails_is_no_bad_input() {
         let failed = |kind: std::io::ErrorKind| {
             bad_input(TraceError::new("a", TraceErrorKind::Io(kind.into())), false)
         };

@@ -232,8 +232,8 @@ fn what_waits_is_told() {
     // The fourth receive came after a pause.
     let idle = number(&text, "idle_ms");
     assert!(idle >= 30 && idle <= ages[3] + CLOCK_MS, "{idle}, {ages:?}");
-    let probed = ages.pop().is_some_and(|age| age + CLOCK_MS >= idle + 30);
-    assert!(probed, "since the first such probe");
+    // Since the first such probe.
+    assert!(ages.pop().is_some_and(|age| age + CLOCK_MS >= idle + 30));
     let others = ages.iter().enumerate().filter(|(at, _)| *at != 3);
     let older = |(_, age): (usize, &u64)| *age + CLOCK_MS >= ages[3] + 30;
     assert!(others.clone().count() == 9 && others.clone().all(older));
