@@ -60,6 +60,8 @@ pub(crate) struct Nic {
     pub(crate) steering: Steering,
     pub(crate) wires: Wires,
     outgoing: Vec<u8>,
+    /// Memory of the send queue entry that is worked on.
+    entry: Vec<u8>,
     /// Send queues whose peers had no buffer, or have not answered a READ.
     stalled: Vec<u32>,
     /// Turns until a READ is answered.
@@ -75,6 +77,7 @@ impl Nic {
             steering: Steering::default(),
             wires: Wires::new(),
             outgoing: Vec::with_capacity(FRAME),
+            entry: Vec::new(),
             stalled: Vec::new(),
             read_turns: setting("DPA_READ_TURNS", 0),
         }

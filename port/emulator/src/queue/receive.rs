@@ -5,7 +5,6 @@ use super::format;
 use super::key::Keys;
 use crate::process::Place;
 
-const SEGMENTS: usize = 32;
 /// A segment with this key ends an entry.
 const NO_KEY: u32 = 0x100;
 
@@ -20,9 +19,10 @@ pub(crate) struct Receiver {
     pub(crate) broken: bool,
 }
 
+/// An entry that was taken, in a ring that the heap keeps mapped.
 pub(crate) struct Buffer {
-    segments: [(u32, u64, u32); SEGMENTS],
-    count: usize,
+    entry: *const u8,
+    segments: usize,
     counter: u16,
 }
 
@@ -46,24 +46,10 @@ impl Receiver {
         if !self.has_buffer() {
             return None;
         }
-        let mut buffer = Buffer { segments: [(0, 0, 0); SEGMENTS], count: 0, counter: self.taken };
         let bytes = 1_usize << self.log_stride;
         let at = u64::from(self.taken) & ((1 << self.log_depth) - 1);
-        let entry = self.ring.at(at << self.log_stride, bytes as u64);
-        for segment in 0..(bytes / format::SEGMENT).min(SEGMENTS) {
-            let mut raw = [0; format::SEGMENT];
-            // SAFETY: within the ring's entry, which the heap keeps mapped.
-            unsafe {
-                let from = entry.add(segment * format::SEGMENT);
-                std::ptr::copy_nonoverlapping(from, raw.as_mut_ptr(), format::SEGMENT);
-            }
-            let (length, key) = (format::be32(&raw, 0), format::be32(&raw, 4));
-            if key == NO_KEY && length == 0 {
-                break;
-            }
-            buffer.segments[segment] = (key, format::be64(&raw, 8), length);
-            buffer.count += 1;
-        }
+        let entry = self.ring.at(at << self.log_stride, bytes as u64).cast_const();
+        let buffer = Buffer { entry, segments: bytes / format::SEGMENT, counter: self.taken };
         self.taken = self.taken.wrapping_add(1);
         Some(buffer)
     }
@@ -76,11 +62,16 @@ impl Buffer {
 
     pub(crate) fn scatter(&self, keys: &Keys, mut message: &[u8]) -> Result<(), String> {
         let all = message.len();
-        for &(key, address, length) in &self.segments[..self.count] {
-            let (now, rest) = message.split_at(message.len().min(length as usize));
-            if !now.is_empty() {
-                keys.write((key, address), format::LOCAL_WRITE, now)?;
+        for segment in 0..self.segments {
+            // SAFETY: a segment of the entry, which stays mapped while the NIC holds its ring.
+            let raw =
+                unsafe { self.entry.cast::<[u8; format::SEGMENT]>().add(segment).read_volatile() };
+            let (length, key) = (format::be32(&raw, 0), format::be32(&raw, 4));
+            if message.is_empty() || key == NO_KEY && length == 0 {
+                break;
             }
+            let (now, rest) = message.split_at(message.len().min(length as usize));
+            keys.write((key, format::be64(&raw, 8)), format::LOCAL_WRITE, now)?;
             message = rest;
         }
         if message.is_empty() {

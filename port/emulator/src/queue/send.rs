@@ -25,8 +25,9 @@ pub(crate) struct Sender {
     pub(crate) broken: bool,
 }
 
+/// An entry: all its units, of which it means `length` bytes.
 struct Entry {
-    bytes: [u8; UNITS * format::WQEBB as usize],
+    bytes: Vec<u8>,
     length: usize,
     units: u16,
 }
@@ -36,22 +37,20 @@ impl Sender {
         Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, waited: 0, broken: false }
     }
 
-    fn entry_at(&self, index: u16) -> Entry {
-        let mut entry = Entry { bytes: [0; UNITS * format::WQEBB as usize], length: 0, units: 1 };
-        let unit = format::WQEBB as usize;
-        let copy = |entry: &mut Entry, at: usize| {
+    /// The entry at `index`, in the memory of `bytes`.
+    fn entry_at(&self, index: u16, mut bytes: Vec<u8>) -> Entry {
+        let unit = |at: usize| {
             let place = (u64::from(index) + at as u64) & ((1 << self.log_depth) - 1);
-            let from = self.ring.at(place * format::WQEBB, format::WQEBB);
-            let into = entry.bytes[at * unit..].as_mut_ptr();
-            // SAFETY: a unit of the ring, which the heap keeps mapped, into a unit of the entry.
-            unsafe { std::ptr::copy_nonoverlapping(from, into, unit) };
+            let unit = self.ring.at(place * format::WQEBB, format::WQEBB);
+            // SAFETY: a unit of the ring, which the heap keeps mapped.
+            unsafe { unit.cast::<[u8; format::WQEBB as usize]>().read_volatile() }
         };
-        copy(&mut entry, 0);
-        entry.length = usize::from(entry.bytes[7] & 0x3f) * format::SEGMENT;
-        let units = entry.length.div_ceil(unit).clamp(1, UNITS);
-        (1..units).for_each(|at| copy(&mut entry, at));
-        entry.units = units as u16;
-        entry
+        bytes.clear();
+        bytes.extend_from_slice(&unit(0));
+        let length = usize::from(bytes[7] & 0x3f) * format::SEGMENT;
+        let units = length.div_ceil(format::WQEBB as usize).clamp(1, UNITS);
+        (1..units).for_each(|at| bytes.extend_from_slice(&unit(at)));
+        Entry { length: length.min(bytes.len()), bytes, units: units as u16 }
     }
 }
 
@@ -97,7 +96,7 @@ impl Nic {
         let Some(send) = &wq.send else { return found };
         let mut at = send.read;
         while at != index && found.len() < 1 << 10 {
-            let entry = send.entry_at(at);
+            let entry = send.entry_at(at, Vec::new());
             for unit in 0..entry.units {
                 let place = u64::from(at.wrapping_add(unit)) & ((1 << send.log_depth) - 1);
                 let start = send.ring.at(place * format::WQEBB, format::WQEBB);
@@ -109,7 +108,7 @@ impl Nic {
                 (format::SEND, false) | (format::WRITE | format::WRITE_IMMEDIATE, _) => 0x20,
                 _ => entry.bytes.len(),
             };
-            let bytes = &entry.bytes[..entry.length.min(entry.bytes.len())];
+            let bytes = &entry.bytes[..entry.length];
             for segment in (data..bytes.len()).step_by(format::SEGMENT) {
                 let (count, key) = (format::be32(bytes, segment), format::be32(bytes, segment + 4));
                 let address = format::be64(bytes, segment + 8);
@@ -123,11 +122,12 @@ impl Nic {
 
     /// Does the entries that a doorbell has announced, until a peer has no buffer.
     fn work_on(&mut self, by: Option<&Unit>, number: u32) {
+        let mut memory = std::mem::take(&mut self.entry);
         while let Some(send) = self.wqs.get(number).and_then(|wq| wq.send.as_ref()) {
             if send.broken || send.read == send.rung {
-                return;
+                break;
             }
-            let entry = send.entry_at(send.read);
+            let entry = send.entry_at(send.read, std::mem::take(&mut memory));
             let (read, cqn) = (send.read, send.cqn);
             let mut completion = Completion {
                 number,
@@ -141,10 +141,10 @@ impl Nic {
                 if !self.stalled.contains(&number) {
                     self.stalled.push(number);
                 }
-                return;
+                break;
             }
-            let Some(wq) = self.wqs.get_mut(number) else { return };
-            let Some(send) = &mut wq.send else { return };
+            let Some(wq) = self.wqs.get_mut(number) else { break };
+            let Some(send) = &mut wq.send else { break };
             let left = send.rung.wrapping_sub(read);
             send.read = if entry.units < left { read.wrapping_add(entry.units) } else { send.rung };
             let wanted = entry.bytes[11] >> 2 & 3 >= 2;
@@ -161,7 +161,9 @@ impl Nic {
             if wanted || result.is_err() {
                 self.complete(cqn, &completion);
             }
+            memory = entry.bytes;
         }
+        self.entry = memory;
     }
 
     /// Tries entries again whose peers had no buffer. Answers whether one of them went on.
@@ -185,7 +187,7 @@ impl Nic {
     }
 
     fn execute(&mut self, entry: &Entry, read: u16, number: u32) -> Result<(), Undone> {
-        let bytes = &entry.bytes[..entry.length.min(entry.bytes.len())];
+        let bytes = &entry.bytes[..entry.length];
         if bytes.len() < format::SEGMENT {
             return Err("it has no segment".to_owned().into());
         }

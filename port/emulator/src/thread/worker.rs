@@ -48,6 +48,9 @@ thread_local! {
     static WORKER: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
 }
 
+/// Whether workers have a seed: cheaper to ask than a thread's own variable.
+static SEEDED: AtomicBool = AtomicBool::new(false);
+
 pub(crate) fn current<'a>() -> Option<&'a Unit> {
     // SAFETY: set around each step to a unit that the worker holds; cleared afterwards.
     unsafe { CURRENT.get().as_ref() }
@@ -163,6 +166,7 @@ impl Worker {
             units: RefCell::default(),
             over: RefCell::default(),
         });
+        SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
         let builder = std::thread::Builder::new().name(format!("dpa-{index}"));
         builder.spawn(move || runs.run()).expect("a host thread for the DPA");
@@ -426,9 +430,12 @@ pub(crate) fn wait_in_vain(unit: &Unit) {
 
 /// Whether the seed wants another thread to run now.
 pub(crate) fn wants_turn() -> bool {
+    if !SEEDED.load(Ordering::Relaxed) {
+        return false;
+    }
     // SAFETY: null, or this host thread's own worker.
     let worker = unsafe { WORKER.get().as_ref() };
-    worker.is_some_and(|worker| worker.seed.get() != 0 && worker.random() % 4 == 0)
+    worker.is_some_and(|worker| worker.random() % 4 == 0)
 }
 
 /// Runs a thread to its end, apart from all workers: the error handler of a process.
