@@ -178,14 +178,8 @@ fn access_rows(text: &mut String, workload: PaperWorkload, run: &Counted) {
     line(text, &format!("\n{:<16}{head}", workload.name()));
     let mut all = Count::default();
     let mut cells = |name: &str, count: &Count| {
-        let columns = [
-            count.loads,
-            count.stores,
-            count.byte_stores,
-            count.atomics,
-            count.fences,
-            count.divisions,
-        ];
+        let Count { loads, stores, byte_stores, atomics, fences, divisions, .. } = *count;
+        let columns = [loads, stores, byte_stores, atomics, fences, divisions];
         let cells: String = columns.map(|count| format!("{:>10.2}", per_message(count))).concat();
         line(text, &format!("{name:<16}{cells}"));
     };

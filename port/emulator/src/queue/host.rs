@@ -174,43 +174,6 @@ fn destroy(number: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
-calls! {
-    fn flexio_rq_create(
-        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
-        queue: Given<Handle>
-    ) {
-        create(process, cqn, attributes(attr)?, queue, false)
-    }
-
-    fn flexio_sq_create(
-        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
-        queue: Given<Handle>
-    ) {
-        create(process, cqn, attributes(attr)?, queue, true)
-    }
-}
-
-destroyers! {
-    flexio_cq_destroy: Cq => destroy_cq;
-    flexio_rq_destroy: Wq => destroy;
-    flexio_sq_destroy: Wq => destroy;
-    flexio_qp_destroy: Wq => destroy;
-}
-
-calls! {
-    fn flexio_rq_get_tir(queue: Handle) -> Handle = std::ptr::null_mut() => {
-        Ok(Kind::Tir.handle(Kind::Wq.number(queue)?))
-    }
-
-    fn flexio_rq_set_err_state(queue: Handle) {
-        let number = Kind::Wq.number(queue)?;
-        let mut nic = machine().nic();
-        let wq = nic.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
-        wq.ok_or_else(|| Kind::Wq.gone())?.broken = true;
-        Ok(())
-    }
-}
-
 #[repr(C)]
 struct PairAttributes {
     transport: u8,
@@ -236,7 +199,39 @@ struct PairAttributes {
 const RELIABLE: u8 = 0;
 const NO_RECEIVE_QUEUE: u8 = 3;
 
+fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result<T, Refusal> {
+    let number = Kind::Wq.number(pair)?;
+    let mut nic = machine().nic();
+    nic.wqs.get_mut(number).and_then(work).ok_or_else(|| Kind::Wq.gone())
+}
+
 calls! {
+    fn flexio_rq_create(
+        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
+        queue: Given<Handle>
+    ) {
+        create(process, cqn, attributes(attr)?, queue, false)
+    }
+
+    fn flexio_sq_create(
+        process: Handle, _context: *const c_void, cqn: u32, attr: Given<WqAttributes>,
+        queue: Given<Handle>
+    ) {
+        create(process, cqn, attributes(attr)?, queue, true)
+    }
+
+    fn flexio_rq_get_tir(queue: Handle) -> Handle = std::ptr::null_mut() => {
+        Ok(Kind::Tir.handle(Kind::Wq.number(queue)?))
+    }
+
+    fn flexio_rq_set_err_state(queue: Handle) {
+        let number = Kind::Wq.number(queue)?;
+        let mut nic = machine().nic();
+        let wq = nic.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
+        wq.ok_or_else(|| Kind::Wq.gone())?.broken = true;
+        Ok(())
+    }
+
     fn flexio_qp_create(
         process: Handle, _context: *const c_void, attr: Given<PairAttributes>, pair: Given<Handle>
     ) {
@@ -275,15 +270,7 @@ calls! {
         }
         add(wq, pair)
     }
-}
 
-fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result<T, Refusal> {
-    let number = Kind::Wq.number(pair)?;
-    let mut nic = machine().nic();
-    nic.wqs.get_mut(number).and_then(work).ok_or_else(|| Kind::Wq.gone())
-}
-
-calls! {
     fn flexio_qp_modify(pair: Handle, attr: Given<PairAttributes>, _mask: *const c_void) {
         let attr = attributes(attr)?;
         with_pair(pair, |wq| Some(wq.step(attr.next_state, attr.remote)))?
@@ -292,4 +279,11 @@ calls! {
     fn flexio_qp_state_get(pair: Handle) -> u32 = 0 => {
         with_pair(pair, |wq| wq.pair.map(|pair| pair.state))
     }
+}
+
+destroyers! {
+    flexio_cq_destroy: Cq => destroy_cq;
+    flexio_rq_destroy: Wq => destroy;
+    flexio_sq_destroy: Wq => destroy;
+    flexio_qp_destroy: Wq => destroy;
 }

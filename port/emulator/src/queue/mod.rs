@@ -76,7 +76,7 @@ impl Nic {
             keys: Keys::new(),
             steering: Steering::default(),
             wires: Wires::new(),
-            outgoing: Vec::with_capacity(FRAME),
+            outgoing: Vec::new(),
             entry: Vec::new(),
             stalled: Vec::new(),
             read_turns: setting("DPA_READ_TURNS", 0),

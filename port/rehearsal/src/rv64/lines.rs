@@ -8,7 +8,7 @@ use super::count::Count;
 const LINE_LOG: u32 = 6;
 
 /// First-level caches of each hart: fully associative, least recently used line evicted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CacheSetup {
     pub data: usize,
     pub code: usize,
@@ -60,6 +60,7 @@ enum Users {
     Many,
 }
 
+#[derive(Default)]
 pub(crate) struct Caches {
     setup: CacheSetup,
     harts: Vec<Open>,
@@ -82,9 +83,8 @@ impl Caches {
             versions: vec![0; lines],
             users: vec![Users::default(); lines],
             written: vec![false; lines],
-            counting: false,
             segments: vec![Segments::new(); harts],
-            misses: HashMap::new(),
+            ..Self::default()
         }
     }
 
