@@ -185,6 +185,8 @@ fn each_error_of_a_program_becomes_a_line() {
         let line = format!("faults/device.c:{}", line_of(name));
         assert!(!has_lines || errors.trim_end().ends_with(&line), "{line}: {errors}");
     }
+    let outside = errors("outside", "0");
+    assert_eq!(outside.matches(": 4 bytes are not in the heap").count(), 3, "{outside}");
     let deep = errors("deep_stack", "0");
     let depth = deep.split("the stack has ").nth(1).and_then(|rest| rest.split(' ').next());
     let depth: usize = depth.and_then(|depth| depth.parse().ok()).expect("a depth");

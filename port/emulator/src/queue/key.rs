@@ -167,7 +167,10 @@ mod tests {
             assert!(keys.reach(key, address, bytes, 0).is_err(), "{bytes} at {address}");
         }
         assert!(keys.reach(key, 104, 0, 0).is_ok());
-        assert!(keys.write((key, 100), format::REMOTE_WRITE, &[1]).is_err());
+        let rights = [format::REMOTE_WRITE, format::REMOTE_READ, !0 & !format::LOCAL_WRITE];
+        let refused = rights.map(|right| keys.reach(key, 100, 1, right).expect_err("refused"));
+        let allows = |need| format!("key {key:#x} does not allow {need}");
+        assert_eq!(refused, ["remote write", "remote read", "remote atomics"].map(allows));
         keys.write((key, 100), format::LOCAL_WRITE, &[1]).expect("allowed");
         assert!(keys.reach(key ^ 1, 100, 1, 0).is_err(), "another variant");
         assert!(keys.remove(key ^ 1).is_none());

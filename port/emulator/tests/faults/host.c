@@ -55,7 +55,16 @@ int main(int count, char **words)
 	CHECK(flexio_event_handler_run(handler, argument));
 	if (!strcmp(words[1], "stale"))
 		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
-	if (reschedule || finish) {
+	if (!strcmp(words[1], "outside")) {
+		const uint64_t outside[] = { 64, shared.block + (1ull << 46), ~0ull - 1 };
+
+		for (int at = 0; at < 3; at++) {
+			struct flexio_mkey_attr attr = { .pd = pd, .daddr = outside[at], .len = 4 };
+			struct flexio_mkey *key;
+
+			CHECK(!flexio_device_mkey_create(process, &attr, &key));
+		}
+	} else if (reschedule || finish) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
 		usleep(100000);
 	} else if (strcmp(words[1], "waits") && !keeps_buffers) {
