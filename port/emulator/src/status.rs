@@ -1,6 +1,5 @@
 //! How calls answer: a status code of the API, and one line of why when they refuse.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +35,6 @@ impl From<&str> for Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
 /// Runs a host's call: a refusal becomes a status and one line.
 pub(crate) fn host(call: &str, work: impl FnOnce() -> Result<(), Refusal>) -> i32 {
     // A panic must not cross the border to C. What it leaves behind is behind locks.
@@ -50,7 +43,7 @@ pub(crate) fn host(call: &str, work: impl FnOnce() -> Result<(), Refusal>) -> i3
     match result {
         Ok(()) => Status::Success as i32,
         Err(refusal) => {
-            crate::check::line(format_args!("{call}: {refusal}"));
+            crate::check::line(format_args!("{call}: {}", refusal.why));
             refusal.status as i32
         }
     }

@@ -112,18 +112,8 @@ impl Sums {
 
 /// Every pair of consecutive steps on a hart.
 pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
-    let usual = |(from, _): Pair| !BETWEEN_WORK.contains(&from);
-    let jobs = workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1]));
-    rows(marked, jobs, usual)
-}
-
-fn rows(
-    marked: &Image,
-    jobs: impl Iterator<Item = Job>,
-    wanted: impl Fn(Pair) -> bool,
-) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     let mut sums: BTreeMap<Pair, [Sums; 2]> = BTreeMap::new();
-    for job in jobs {
+    for job in workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1])) {
         let setup = Setup { caches: Some(CACHES), marks: marks(), ..Setup::default() };
         let (difference, outcome) = interpret(marked, &job, setup);
         if let Some(difference) = difference {
@@ -133,7 +123,7 @@ fn rows(
             for (&(from, to), segment) in segments {
                 let name = |mark: u16| StepKind::ALL.get(usize::from(mark)).map(|kind| kind.name());
                 if let (Some(from), Some(to)) = (name(from), name(to))
-                    && wanted((from, to))
+                    && !BETWEEN_WORK.contains(&from)
                 {
                     let place = usize::from(hart > 0);
                     sums.entry((from, to)).or_default()[place].add(hart, segment);

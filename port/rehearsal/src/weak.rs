@@ -140,14 +140,11 @@ pub fn run(choice: &Choice) -> Result<bool, BuildError> {
         let image = Build::Plain.image()?;
         for kind in choice.kinds() {
             let verdict = runs(&image, kind, None, choice.seeds(), 1);
+            let Verdict { delayed, stale, late, longest, .. } = verdict;
             println!(
-                "{:<8} {verdict}; {} stores waited, {} loads returned an old version, {} were put \
-                 off, at most {} instructions",
-                kind.name(),
-                verdict.delayed,
-                verdict.stale,
-                verdict.late,
-                verdict.longest
+                "{:<8} {verdict}; {delayed} stores waited, {stale} loads returned an old version, \
+                 {late} were put off, at most {longest} instructions",
+                kind.name()
             );
             good &= verdict.wrong.is_empty();
         }
