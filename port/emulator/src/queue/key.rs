@@ -167,7 +167,7 @@ mod tests {
             assert!(keys.reach(key, address, bytes, 0).is_err(), "{bytes} at {address}");
         }
         assert!(keys.reach(key, 104, 0, 0).is_ok());
-        let rights = [format::REMOTE_WRITE, format::REMOTE_READ, !0 & !format::LOCAL_WRITE];
+        let rights = [format::REMOTE_WRITE, format::REMOTE_READ, !format::LOCAL_WRITE];
         let refused = rights.map(|right| keys.reach(key, 100, 1, right).expect_err("refused"));
         let allows = |need| format!("key {key:#x} does not allow {need}");
         assert_eq!(refused, ["remote write", "remote read", "remote atomics"].map(allows));
