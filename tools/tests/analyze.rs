@@ -260,6 +260,18 @@ fn predicted_paths_are_those_of_the_nic() {
     assert!(fast > 0, "some trace has conflicts");
 }
 
+#[test]
+fn oddities_of_all_ranks_are_added_up() {
+    let mut run = load("edge-4-mpich");
+    for (program, n) in run.programs.iter_mut().zip([5, 3, 2, 1]) {
+        let odd = &mut program.oddities;
+        (odd.unknown_requests, odd.unknown_starts, odd.contradictions) = (n, 20 * n, 400 * n);
+    }
+    let report = Report::make(&run, &question(OrderChoice::PostsFirst, vec![1]), |_| ());
+    let odd = report.expect("a report").source.oddities;
+    assert_eq!([odd.unknown_requests, odd.unknown_starts, odd.contradictions], [11, 220, 4400]);
+}
+
 /// The trace of one rank alone: the messages are made up from the statuses.
 #[test]
 fn one_rank_alone_can_be_replayed() {
