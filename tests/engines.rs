@@ -52,7 +52,8 @@ fn bounds_on_memory_are_those_of_the_text() {
 /// The engines whose counters each option changes are those of `options.txt`.
 #[test]
 fn each_option_reaches_its_engines() {
-    let changes: [(&str, fn(&mut EngineOptions)); 9] = [
+    type Change = fn(&mut EngineOptions);
+    let changes: [(&str, Change); 9] = [
         ("bins", |it| it.bins = bins(4)),
         ("grow_bins", |it| it.grow_bins = true),
         ("k", |it| it.k = 1),
@@ -73,9 +74,8 @@ fn each_option_reaches_its_engines() {
             counters
         })
     };
-    let usual = EngineOptions { threads: false, ..EngineOptions::default() };
+    let (mut text, usual) = (String::new(), EngineOptions { threads: false, ..Default::default() });
     let as_usual = ENGINES.iter().map(|entry| counted(entry, &usual)).collect::<Vec<_>>();
-    let mut text = String::new();
     for (option, change) in changes {
         let mut options = usual.clone();
         change(&mut options);

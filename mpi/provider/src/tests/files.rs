@@ -193,7 +193,7 @@ fn what_waits_is_told() {
     pause();
     post(user | 13, IGNORED, to_a, 55);
     let probe = |tag| assert_eq!(b.receive_flagged(&mut [], (user | tag, IGNORED), 7, FI_PEEK), 0);
-    [40, 41].map(probe);
+    [40, 41].into_iter().for_each(probe);
     pause();
     probe(41);
     pause();

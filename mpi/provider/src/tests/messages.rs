@@ -251,7 +251,7 @@ fn a_source_is_the_first_row_of_its_peer() {
     let (a, b, to_b, first) = pair(|_| ());
     let second = b.insert(&a.name());
     for (gone, row) in [(None, first), (Some(first), second), (Some(second), FI_ADDR_UNSPEC)] {
-        for row in gone {
+        if let Some(row) = gone {
             assert_eq!(b.receive(&mut [], row, (6, 0), 3), 0);
             b.remove(row);
             assert_eq!(b.receive(&mut [], row, (6, 0), 4), -(FI_EINVAL as isize));
