@@ -33,16 +33,12 @@ fn close(region: *mut FidMr) {
 }
 
 fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, address: u64, key: u64) {
-    let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+    let (start, length, none) = (buffer.as_mut_ptr().cast(), buffer.len(), null_mut());
     // SAFETY: the tests keep the buffer until the completion.
     let got = unsafe {
         match write {
-            true => {
-                call!(side.ep, rma, write, start, length, null_mut(), to, address, key, null_mut())
-            }
-            false => {
-                call!(side.ep, rma, read, start, length, null_mut(), to, address, key, null_mut())
-            }
+            true => call!(side.ep, rma, write, start, length, none, to, address, key, none),
+            false => call!(side.ep, rma, read, start, length, none, to, address, key, none),
         }
     };
     assert_eq!(got, 0);

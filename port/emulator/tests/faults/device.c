@@ -127,6 +127,7 @@ CALL(stale)
 
 	while (*count == first)
 		__dpa_thread_window_read_inv();
+	__dpa_thread_window_read_inv();
 	first = *count;
 	while (*count < first + 8) /* ERROR stale */
 		;
