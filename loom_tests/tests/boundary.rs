@@ -262,9 +262,7 @@ fn probes_meet_arrivals() {
         let mut ends = run(roles, rotation);
         ends.read();
         let taken = ends.events.iter_mut().find_map(|event| match event {
-            Event::Probed { found: Some(message), taken, .. } => {
-                Some((message.arrival, taken.take()?))
-            }
+            Event::Probed { found: Some(found), taken, .. } => Some((found.arrival, taken.take()?)),
             _ => None,
         });
         if let Some((arrival, message)) = taken {

@@ -31,9 +31,7 @@ fn bucket_of(comm: u32, source: u32, tag: u32) -> usize {
 #[inline]
 fn bucket_of_selector(comm: CommId, selector: Selector) -> Option<usize> {
     match (selector.source, selector.tag) {
-        (SourceSel::Rank(source), TagSel::Tag(tag)) => {
-            Some(bucket_of(comm.0, source.get(), tag.get()))
-        }
+        (SourceSel::Rank(rank), TagSel::Tag(tag)) => Some(bucket_of(comm.0, rank.get(), tag.get())),
         _ => None,
     }
 }
