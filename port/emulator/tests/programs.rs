@@ -51,7 +51,7 @@ fn a_call_has_its_result_and_a_crash_ends_the_process_only() {
     let good = "3 + 39 = 42\nstatus 0, result 42\n";
     assert_eq!(text(&run(&mut Command::new(&program)).stdout), good);
     let output = run(Command::new(&program).arg("crash"));
-    let bad = "status 3, error status 1\nstatus 3\n";
+    let bad = "ended with error status 1\nstatus 3, error status 1\nstatus 3\n";
     assert_eq!(text(&output.stdout), format!("{good}{bad}"));
     let errors = text(&output.stderr);
     assert!(errors.contains("(crash), activation 1: bad access to 0x40"), "{errors}");
