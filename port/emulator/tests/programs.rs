@@ -291,6 +291,8 @@ fn two_programs_answer_each_other() {
     went_to_and_fro(&said, &sent, &other);
     let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
+    run(Command::new(&program).arg("0").env("DPA_WIRE", format!("link:path={}", other.display())));
+    assert!(other.is_file(), "only a socket may be left of another program");
 }
 
 /// 50 frames or more went from one program to the other and back.

@@ -171,7 +171,7 @@ impl Model {
 
     fn send(&mut self, to: u64, sent: Sent) {
         let bytes = pattern(sent.number, sent.length);
-        let (ep, start, context) =
+        let (ep, text, context) =
             (self.senders[sent.sender].ep, bytes.as_ptr().cast(), sent.number);
         let (length, context, none) = (bytes.len(), context as *mut _, null_mut());
         let again = -(FI_EAGAIN as isize);
@@ -194,15 +194,13 @@ impl Model {
                     let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | carries;
                     call!(ep, tagged, sendmsg, &msg, flags)
                 }
-                (true, None) => {
-                    call!(ep, tagged, send, start, length, none, to, sent.bits, context)
-                }
+                (true, None) => call!(ep, tagged, send, text, length, none, to, sent.bits, context),
                 (true, Some(data)) => {
-                    call!(ep, tagged, senddata, start, length, none, data, to, sent.bits, context)
+                    call!(ep, tagged, senddata, text, length, none, data, to, sent.bits, context)
                 }
-                (false, None) => call!(ep, msg, send, start, length, none, to, context),
+                (false, None) => call!(ep, msg, send, text, length, none, to, context),
                 (false, Some(data)) => {
-                    call!(ep, msg, senddata, start, length, none, data, to, context)
+                    call!(ep, msg, senddata, text, length, none, data, to, context)
                 }
             }
         };
