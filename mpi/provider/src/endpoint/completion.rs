@@ -86,7 +86,7 @@ impl Sink {
         entry_bytes: usize,
     ) -> Self {
         let target = target.cast::<u8>();
-        let end = target.wrapping_add(count * entry_bytes);
+        let end = target.wrapping_add(count.min(u32::MAX as usize) * entry_bytes);
         Self { target, end, from, entry_bytes, open: false }
     }
 

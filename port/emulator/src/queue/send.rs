@@ -137,6 +137,8 @@ impl Nic {
                 ..Completion::default()
             };
             let result = self.execute(&entry, read, number);
+            let wanted = entry.bytes[11] >> 2 & 3 >= 2;
+            memory = entry.bytes;
             if let Err(Undone::NotReady) = result {
                 if !self.stalled.contains(&number) {
                     self.stalled.push(number);
@@ -147,7 +149,6 @@ impl Nic {
             let Some(send) = &mut wq.send else { break };
             let left = send.rung.wrapping_sub(read);
             send.read = if entry.units < left { read.wrapping_add(entry.units) } else { send.rung };
-            let wanted = entry.bytes[11] >> 2 & 3 >= 2;
             if let Err(Undone::Bad(syndrome, why)) = &result {
                 send.broken = true;
                 wq.pair.iter_mut().for_each(|pair| pair.state = ERROR);
@@ -161,7 +162,6 @@ impl Nic {
             if wanted || result.is_err() {
                 self.complete(cqn, &completion);
             }
-            memory = entry.bytes;
         }
         self.entry = memory;
     }
