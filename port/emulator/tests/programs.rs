@@ -277,8 +277,8 @@ fn a_timeline_has_each_activation_doorbell_and_completion() {
 fn two_programs_answer_each_other() {
     let program = build("examples", "counter");
     let [socket, other] = ["link", "other"].map(place);
-    // A socket that a program left there when it ended.
-    let _ = std::fs::remove_file(&socket);
+    // A socket that a program left there when it ended, and no answers of an earlier run.
+    let _ = [&socket, &other].map(std::fs::remove_file);
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket"));
     let link = format!("link:path={}", socket.display());
     let mut second = Command::new(&program);
