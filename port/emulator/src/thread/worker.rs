@@ -279,8 +279,11 @@ impl Worker {
         // SAFETY: only this host thread touches the coroutine, and only here and in `abandon`;
         // device code that runs inside reaches it through `own.yielder` alone.
         let slot = unsafe { &mut *own.coroutine.get() };
-        if slot.is_none() {
+        // Ready for an activation, or to go on with one that waited for an event.
+        if unit.state.load(Ordering::Acquire) == state::READY {
             unit.state.store(state::RUNNING, Ordering::Release);
+        }
+        if slot.is_none() {
             unit.activations.store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
             crate::trace::begins(unit);
