@@ -81,8 +81,8 @@ static inline int flexio_dev_get_thread_ctx(struct flexio_dev_thread_ctx **conte
 }
 #define flexio_dev_get_thread_id(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_thread_id())
 #define flexio_dev_get_thread_local_storage(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_local_storage())
-#define flexio_dev_get_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_errno())
-#define flexio_dev_get_and_rst_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), dpa_emulator_errno())
+#define flexio_dev_get_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), (uint64_t)0)
+#define flexio_dev_get_and_rst_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), (uint64_t)0)
 #define flexio_dev_rst_errno(...) DPA_EMULATOR_UNUSED(__VA_ARGS__)
 #define flexio_dev_outbox_config(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
 #define flexio_dev_outbox_config_fast(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)

@@ -9,7 +9,6 @@
 #define FLEXIO_DEV_ERR_PROCESS_FINISH 0x40
 
 void dpa_emulator_end_process(uint32_t code);
-uint64_t dpa_emulator_errno(void);
 
 /* Ends the process with a code of the program's own. */
 static inline void flexio_dev_error(uint32_t code)

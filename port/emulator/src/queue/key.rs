@@ -149,33 +149,3 @@ impl Keys {
         Ok(found.unwrap_or_else(|old| old))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_has_bounds_rights_and_a_variant() {
-        let mut memory = [7_u8, 8, 9, 10];
-        let mut keys = Keys::new();
-        let key = Mkey::of_host(memory.as_mut_ptr(), 100, 4, format::LOCAL_WRITE);
-        let key = keys.add(key).expect("a key");
-        let mut found = Vec::new();
-        keys.read((key, 101, 3), 0, &mut found).expect("three bytes");
-        assert_eq!(found, [8, 9, 10]);
-        for (address, bytes) in [(99, 1), (104, 1), (101, 4), (u64::MAX, 2), (100, u64::MAX)] {
-            assert!(keys.reach(key, address, bytes, 0).is_err(), "{bytes} at {address}");
-        }
-        assert!(keys.reach(key, 104, 0, 0).is_ok());
-        let rights = [format::REMOTE_WRITE, format::REMOTE_READ, !format::LOCAL_WRITE];
-        let refused = rights.map(|right| keys.reach(key, 100, 1, right).expect_err("refused"));
-        let allows = |need| format!("key {key:#x} does not allow {need}");
-        assert_eq!(refused, ["remote write", "remote read", "remote atomics"].map(allows));
-        keys.write((key, 100), format::LOCAL_WRITE, &[1]).expect("allowed");
-        assert!(keys.reach(key ^ 1, 100, 1, 0).is_err(), "another variant");
-        assert!(keys.remove(key ^ 1).is_none());
-        assert!(keys.remove(key).is_some());
-        assert!(keys.reach(key, 100, 1, 0).is_err(), "gone");
-        assert_eq!(memory, [1, 8, 9, 10]);
-    }
-}

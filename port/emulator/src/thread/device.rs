@@ -45,8 +45,6 @@ device_calls! {
 
     fn dpa_emulator_local_storage(unit) -> u64 = 0 => { unit.local }
 
-    fn dpa_emulator_errno(unit) -> u64 = 0 => { unit.own.errno.replace(0) }
-
     fn dpa_emulator_end(unit, how: c_int) {
         if how < 3 {
             crate::check::ends(unit);

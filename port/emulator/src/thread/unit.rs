@@ -48,7 +48,6 @@ pub(crate) struct Own {
     pub(crate) spins: Cell<u32>,
     /// Accesses since it has last given others a turn for them.
     pub(crate) accesses: Cell<u32>,
-    pub(crate) errno: Cell<u64>,
     pub(crate) watch: Watch,
     /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,

@@ -14,32 +14,25 @@
 
 extern struct flexio_app *calls;
 
-#define F(structure, field) { #structure "." #field, offsetof(struct structure, field), \
-			      sizeof(((struct structure *)0)->field) }
+#define F(structure, field) { "flexio_" #structure "_attr." #field, \
+			      offsetof(struct flexio_##structure##_attr, field), \
+			      sizeof(((struct flexio_##structure##_attr *)0)->field) }
+#define H(field) F(event_handler, field)
+#define CQ(field) F(cq, field)
+#define WQ(field) F(wq, field)
+#define QP(field) F(qp, field)
 static const struct { const char *name; size_t at, bytes; } fields[] = {
-	F(flexio_app_attr, app_name), F(flexio_app_attr, app_ptr), F(flexio_app_attr, app_bsize),
-	F(flexio_app_select_attr, app_name), F(flexio_process_attr, pd),
-	F(flexio_event_handler_attr, host_stub_func), F(flexio_event_handler_attr, arg),
-	F(flexio_event_handler_attr, thread_local_storage_daddr),
-	F(flexio_event_handler_attr, affinity.type), F(flexio_event_handler_attr, affinity.id),
-	F(flexio_cmdq_attr, workers), F(flexio_cmdq_attr, batch_size), F(flexio_cmdq_attr, state),
-	F(flexio_mkey_attr, pd), F(flexio_mkey_attr, daddr), F(flexio_mkey_attr, len),
-	F(flexio_mkey_attr, access), F(flexio_cq_attr, log_cq_depth),
-	F(flexio_cq_attr, element_type), F(flexio_cq_attr, cqe_comp_type), F(flexio_cq_attr, cc),
-	F(flexio_cq_attr, no_arm), F(flexio_cq_attr, always_armed),
-	F(flexio_cq_attr, overrun_ignore), F(flexio_cq_attr, thread),
-	F(flexio_cq_attr, cq_dbr_daddr), F(flexio_cq_attr, cq_ring_qmem.daddr),
-	F(flexio_cq_attr, cq_ring_qmem.memtype), F(flexio_wq_attr, log_wq_stride),
-	F(flexio_wq_attr, log_wq_depth), F(flexio_wq_attr, user_index),
-	F(flexio_wq_attr, wq_ring_qmem.daddr), F(flexio_wq_attr, wq_dbr_qmem.daddr),
-	F(flexio_qp_attr, transport_type), F(flexio_qp_attr, qp_access_mask),
-	F(flexio_qp_attr, log_sq_depth), F(flexio_qp_attr, log_rq_depth), F(flexio_qp_attr, sq_cqn),
-	F(flexio_qp_attr, rq_cqn), F(flexio_qp_attr, rq_type), F(flexio_qp_attr, no_sq),
-	F(flexio_qp_attr, user_index), F(flexio_qp_attr, qp_wq_buff_qmem.daddr),
-	F(flexio_qp_attr, qp_wq_dbr_qmem.daddr), F(flexio_qp_attr, qp_sq_buff_qmem.daddr),
-	F(flexio_qp_attr, next_state), F(flexio_qp_attr, remote_qp_num),
-	F(flexio_msg_stream_attr, data_bsize), F(flexio_msg_stream_attr, sync_mode),
-	F(flexio_msg_stream_attr, level),
+	F(app, app_name), F(app, app_ptr), F(app, app_bsize), F(app_select, app_name), F(process, pd),
+	H(host_stub_func), H(arg), H(thread_local_storage_daddr), H(affinity.type), H(affinity.id),
+	F(cmdq, workers), F(cmdq, batch_size), F(cmdq, state), F(mkey, pd), F(mkey, daddr), F(mkey, len),
+	F(mkey, access), CQ(log_cq_depth), CQ(element_type), CQ(cqe_comp_type), CQ(cc), CQ(no_arm),
+	CQ(always_armed), CQ(overrun_ignore), CQ(thread), CQ(cq_dbr_daddr), CQ(cq_ring_qmem.daddr),
+	CQ(cq_ring_qmem.memtype), WQ(log_wq_stride), WQ(log_wq_depth), WQ(user_index),
+	WQ(wq_ring_qmem.daddr), WQ(wq_dbr_qmem.daddr), QP(transport_type), QP(qp_access_mask),
+	QP(log_sq_depth), QP(log_rq_depth), QP(sq_cqn), QP(rq_cqn), QP(rq_type), QP(user_index),
+	QP(qp_wq_buff_qmem.daddr), QP(qp_wq_dbr_qmem.daddr),
+	QP(qp_sq_buff_qmem.daddr), QP(next_state), QP(remote_qp_num), F(msg_stream, data_bsize),
+	F(msg_stream, sync_mode), F(msg_stream, level),
 };
 
 static struct { char name[24]; uint64_t value; } names[256];
@@ -133,6 +126,8 @@ static void completion(const uint8_t *entry)
 {
 	for (int wait = 0; __atomic_load_n(&entry[63], __ATOMIC_ACQUIRE) == 0xff && wait < 5000; wait++)
 		usleep(1000);
+	if (entry[63] == 0xff)
+		fail("never", line);
 	printf("%s", line);
 	peek(entry + 0x20, 32);
 }

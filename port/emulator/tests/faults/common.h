@@ -7,7 +7,7 @@
 
 struct shared {
 	struct queues queues;
-	uint64_t block, freed;
+	uint64_t block;
 	uint64_t host, other; /* regions of the host, of BLOCK bytes */
 	uint32_t key, host_key, other_key, window;
 	uint32_t go;

@@ -66,59 +66,6 @@ CALL(past_the_block)
 	return 0;
 }
 
-CALL(across_the_end)
-{
-	uint8_t *bytes = (void *)shared->block;
-	volatile uint32_t count = 7;
-
-	__builtin_memset(bytes + BLOCK - 3, 0, count); /* ERROR across_the_end */
-	return 0;
-}
-
-CALL(freed_memory)
-{
-	return *(volatile uint32_t *)shared->freed; /* ERROR freed_memory */
-}
-
-CALL(without_window)
-{
-	return *(volatile uint64_t *)shared->host; /* ERROR without_window */
-}
-
-CALL(not_acquired)
-{
-	flexio_dev_window_config(FLEXIO_DEV_WINDOW_ENTITY_0, shared->window, shared->host_key);
-	return *(volatile uint64_t *)shared->host; /* ERROR not_acquired */
-}
-
-CALL(past_the_window)
-{
-	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
-
-	*(volatile uint8_t *)(pointer + BLOCK) = 1; /* ERROR past_the_window */
-	return 0;
-}
-
-CALL(old_pointer)
-{
-	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
-
-	*(volatile uint64_t *)pointer = 1;
-	__dpa_thread_window_writeback();
-	open_window(shared->window, shared->other_key, shared->other);
-	*(volatile uint64_t *)pointer = 2; /* ERROR old_pointer */
-	return 0;
-}
-
-CALL(not_written_back)
-{
-	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
-
-	*(volatile uint64_t *)pointer = 1; /* ERROR not_written_back */
-	__dpa_thread_memory_writeback();
-	return 0;
-}
-
 /* The host counts on. */
 CALL(stale)
 {
@@ -132,11 +79,6 @@ CALL(stale)
 	while (*count < first + 8) /* ERROR stale */
 		;
 	return 0;
-}
-
-CALL(unaligned)
-{
-	return *(volatile uint32_t *)(shared->block + 6); /* ERROR unaligned */
 }
 
 static __attribute__((noinline)) uint64_t deep(volatile uint8_t *above, int depth)
@@ -157,40 +99,6 @@ CALL(no_fence)
 	write_entry(shared, 0);
 	__dpa_thread_window_writeback();
 	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
-	return 0;
-}
-
-CALL(no_fence_after_data)
-{
-	write_entry(shared, 0);
-	__dpa_thread_memory_writeback();
-	*(volatile uint8_t *)(shared->block + 63) = 1; /* ERROR no_fence_after_data */
-	flexio_dev_qp_sq_ring_db(1, shared->queues.sq);
-	return 0;
-}
-
-CALL(old_index)
-{
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq.record, 2);
-	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(1, shared->queues.cq.number);
-	flexio_dev_dbr_cq_set_ci((uint32_t *)shared->queues.cq.record, 0);
-	return 0;
-}
-
-CALL(armed_twice)
-{
-	flexio_dev_cq_arm(0, shared->queues.cq.number);
-	flexio_dev_msix_send(shared->queues.cq.number);
-	flexio_dev_cq_arm(1, shared->queues.cq.number);
-	flexio_dev_cq_arm(1, shared->queues.cq.number);
-	return 0;
-}
-
-CALL(overrun)
-{
-	for (uint32_t at = 0; at <= DEPTH; at++)
-		flexio_dev_msix_send(shared->queues.cq.number);
 	return 0;
 }
 

@@ -49,22 +49,11 @@ int main(int count, char **words)
 	make_queues(keeps_buffers ? keeps : NULL, &queues, &shared.queues);
 	make_cq(process, LOG_DEPTH, handler, &bell);
 	shared.bell = bell.number;
-	shared.freed = device_memory(process, BLOCK);
 	CHECK(flexio_copy_from_host(process, &shared, sizeof(shared), &argument));
-	CHECK(flexio_buf_dev_free(process, shared.freed));
 	CHECK(flexio_event_handler_run(handler, argument));
 	if (!strcmp(words[1], "stale"))
 		CHECK(pthread_create(&thread, NULL, counts, memory[1]));
-	if (!strcmp(words[1], "outside")) {
-		const uint64_t outside[] = { 64, shared.block + (1ull << 46), ~0ull - 1 };
-
-		for (int at = 0; at < 3; at++) {
-			struct flexio_mkey_attr attr = { .pd = pd, .daddr = outside[at], .len = 4 };
-			struct flexio_mkey *key;
-
-			CHECK(!flexio_device_mkey_create(process, &attr, &key));
-		}
-	} else if (reschedule || finish) {
+	if (reschedule || finish) {
 		CHECK(flexio_process_call(process, &wake, &result, argument));
 		usleep(100000);
 	} else if (strcmp(words[1], "waits") && !keeps_buffers) {
