@@ -84,9 +84,12 @@ impl Endpoint {
         self.last_source = (FI_ADDR_UNSPEC, PeerId(0));
     }
 
-    /// Peeks or claims, as the flags say.
+    /// Peeks or claims, as the flags say, which tagged receives may.
     #[inline(never)]
     fn look(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
+        if !receive.tagged {
+            return Err(-(FI_EINVAL as isize));
+        }
         if receive.flags & FI_PEEK == 0 {
             return self.claim(common, receive);
         }
@@ -333,20 +336,8 @@ impl Endpoint {
         self.totals.peeks += 1;
         self.progress(common);
         let take = receive.flags & (FI_CLAIM | FI_DISCARD) != 0;
-        let found = if receive.tagged {
-            self.peek_tagged(common, receive, source, take)
-        } else {
-            let at = self
-                .untagged_messages
-                .iter()
-                .position(|&key| source.is_none_or(|source| self.messages[key].peer == source));
-            match at {
-                Some(at) if take => self.untagged_messages.remove(at),
-                at => at.map(|at| self.untagged_messages[at]),
-            }
-        };
-        let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };
-        let mut completion = Completion::new(receive.context, FI_RECV | kind);
+        let found = self.peek_tagged(common, receive, source, take);
+        let mut completion = Completion::new(receive.context, FI_RECV | FI_TAGGED);
         self.note_probe(receive, source, found.is_some());
         let Some(key) = found else {
             self.totals.empty_peeks += 1;
@@ -404,15 +395,13 @@ impl Endpoint {
         let key = self.claimed.remove(&(receive.context as usize)).ok_or(-(FI_EINVAL as isize))?;
         if receive.flags & FI_DISCARD != 0 {
             let message = &self.messages[key];
-            let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };
-            let mut completion = Completion::new(receive.context, FI_RECV | kind);
+            let mut completion = Completion::new(receive.context, FI_RECV | FI_TAGGED);
             completion.entry.tag = message.carried.bits;
             self.discard(key);
             self.received(common, completion, receive.completes);
             return Ok(());
         }
-        let post = self.new_post(receive, None, CommId(0));
-        let recv = self.posts.insert(Post { waiting: false, multi: false, ..post });
+        let recv = self.posts.insert(self.new_post(receive, None, CommId(0)));
         self.posts_ever += 1;
         self.deliver(common, recv, key);
         Ok(())

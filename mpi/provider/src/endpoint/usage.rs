@@ -530,6 +530,10 @@ mod tests {
         assert_eq!(tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0), (3, Kind::Collective));
         assert_eq!(tell(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
         assert_eq!(tell(1 << 40, 3 << 31).1, Kind::Unknown);
+        let tag = |protocol, bits| Library::of(protocol).tag(3_u64 << 34 | bits);
+        assert_eq!(tag(OPEN_MPI, 0xffff_fff0), -16);
+        assert_eq!([OPEN_MPI, MPICH].map(|one| tag(one, 0x7fff_fff0)), [0x7fff_fff0; 2]);
+        assert_eq!(tag(MPICH, 0xffff_fff0), 0x7fff_fff0);
     }
 
     #[test]
@@ -565,6 +569,9 @@ mod tests {
         assert_eq!(depths.columns[0], Column { posted: 3, unexpected: 1, messages: 11 });
         assert_eq!(depths.columns.iter().map(|column| column.messages).sum::<u64>(), 20);
         assert_eq!(depths.columns[2], Column { posted: 0, unexpected: 7, messages: 0 });
+        depths.columns.truncate(3);
+        let text = "\"posted\": [3,1,0], \"unexpected\": [1,7,7], \"messages\": [11,4,0] }";
+        assert!(depths.to_json().ends_with(&format!(": {}, {text}", 2 * COLUMN_NS)));
     }
 
     #[test]
@@ -592,7 +599,9 @@ mod tests {
                     \"posts_any_tag\": 1, \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": 1, \
                     \"unexpected_high\": 2 }";
         assert!(text.contains(line), "{text}");
-        assert!(text.contains("\"control\": { \"messages\": 1, \"bytes\": 100,"), "{text}");
+        let line =
+            "\"control\": { \"messages\": 1, \"bytes\": 100, \"unexpected\": 1, \"posts\": 2,";
+        assert!(text.contains(line), "{text}");
         assert_eq!(text.matches("\"communicator\":").count(), 2, "{text}");
         assert!(text.contains("{ \"communicator\": null, \"kind\": \"control\","), "{text}");
     }

@@ -188,6 +188,10 @@ fn what_waits_is_told() {
     a.send_now(b"five.", to_b, user | 21, 0);
     a.send_now(b"sixth.", to_b, collective | 22, 0);
     assert_eq!(b.send(&long, to_a, user | 31, 9), 0);
+    let (start, untagged) = (long.as_ptr().cast(), long.len() - 1);
+    // SAFETY: the buffer lives until the end.
+    let sent = unsafe { call!(b.ep, msg, send, start, untagged, null_mut(), to_a, 8 as *mut _) };
+    assert_eq!(sent, 0);
     (0..200).for_each(|_| b.progress());
     let pause = || std::thread::sleep(std::time::Duration::from_millis(40));
     pause();
@@ -216,6 +220,8 @@ fn what_waits_is_told() {
     let name = a.name();
     let of_a = format!("{:08x}", u32::from_be_bytes([name[28], name[29], name[30], name[31]]));
     let (mut ages, mut told) = (Vec::new(), String::new());
+    let totals = text.split("\"closed\"").nth(1).expect("totals");
+    told += &totals.split("\"nic_memory").next().expect("a number").replace('"', "");
     // By kind and by communicator, up to the depths, which have times.
     let counts = text.split("\"library\"").nth(1).expect("a library");
     let counts = counts.split(",\n  \"depth\"").next().expect("depths");
@@ -242,4 +248,6 @@ fn what_waits_is_told() {
     let text = ask("??");
     assert_eq!(text.matches("\"what\": \"receive\"").count(), 256 - 1, "and one answer");
     assert!(text.contains("\"waiting\": { \"receives\": 304, "), "{text}");
+    assert!(text.contains("\"posted_high\": 304,"), "{text}");
+    assert!(!text.contains("\"probe\", "), "who goes on does not wait for it: {text}");
 }

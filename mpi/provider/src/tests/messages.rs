@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use super::files::Folder;
 use super::regions::register;
 use super::rogue::totals;
 use super::side::{Side, call, pair, pattern};
@@ -98,6 +99,52 @@ fn all_lengths_by_tcp() {
     let (to_b, to_a) = (a.insert(&b.name()), b.insert(&a.name()));
     exchange(&a, &b, to_b, to_a);
     exchange(&b, &a, to_a, to_b);
+    drop(b);
+    // The first goes out before the kernel knows of the end.
+    let codes = [0; 3].map(|tag| a.send(b"late", to_b, tag, 1));
+    assert_eq!(codes, [0, 0, -(FI_ECONNRESET as isize)]);
+}
+
+/// A communicator takes the NIC's tables from one with empty queues, whatever emptied them, on both
+/// paths. Software matches it where there is none.
+#[test]
+fn tables_go_from_communicators_that_are_done() {
+    const IGNORED: u64 = 0x00c0_0000_0000_0000;
+    // Posts, messages, cancels, discards, claims and what takes them, completions that are read.
+    // The last but one keeps a receive.
+    let words = ["pmr", "mpr", "pc", "mdr", "mlrtr", "ppmrc", "p", "pmr"];
+    for short in [true, false] {
+        let folder = Folder::new("tables");
+        let (a, b, to_b, _) = pair(|options| {
+            options.stats = Some(folder.0.clone());
+            options.short_path = short;
+            options.matching.nic.communicators = 1;
+        });
+        let mut buffer = [0; 1];
+        for (at, word) in words.iter().enumerate() {
+            let tag = ((6 + 2 * at as u64) << 31 | 5, IGNORED);
+            for step in word.chars() {
+                let mut look = |flags| b.receive_flagged(&mut buffer, tag, 1, flags);
+                match step {
+                    'p' => assert_eq!(look(0), 0),
+                    'd' => assert_eq!(look(FI_PEEK | FI_DISCARD), 0),
+                    'l' => assert_eq!(look(FI_PEEK | FI_CLAIM), 0),
+                    't' => assert_eq!(look(FI_CLAIM), 0),
+                    'c' => assert_eq!((b.cancel(1), b.wait(&[]).err), (0, FI_ECANCELED)),
+                    'm' => {
+                        a.send_now(b"x", to_b, tag.0, 2);
+                        (0..100).for_each(|_| b.progress());
+                    }
+                    _ => assert_eq!(b.wait(&[&a]).err, 0),
+                }
+            }
+        }
+        drop(b);
+        let stats = folder.only(".json", "\"received\": 5,");
+        for (name, value) in [("communicators_evicted", 6), ("software_matches", 1)] {
+            assert!(stats.contains(&format!("\"matcher_{name}\": {value},")), "{stats}");
+        }
+    }
 }
 
 #[test]
@@ -107,6 +154,7 @@ fn all_lengths_by_every_engine() {
         let (a, b, to_b, to_a) = pair(|options| options.engine = engine);
         exchange(&a, &b, to_b, to_a);
         exchange(&b, &a, to_a, to_b);
+        assert_eq!([totals(&a).pulled, totals(&b).pulled], [0; 2], "their memory can be read");
     }
 }
 
@@ -177,6 +225,7 @@ fn one_buffer_for_many_untagged_messages() {
                 let (level, name) = (FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV);
                 assert_eq!(setopt(fid, level, name, value, size_of_val(&least)), 0);
             }
+            assert_eq!(call!(b.ep, msg, recvmsg, &msg, FI_PEEK), -(FI_EINVAL as isize));
             assert_eq!(call!(b.ep, msg, recvmsg, &msg, FI_MULTI_RECV), 0);
         }
         for number in 0..5_u8 {

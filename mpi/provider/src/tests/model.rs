@@ -352,7 +352,10 @@ fn oracle(events: &str) -> String {
 #[test]
 fn completions_are_those_of_a_list() {
     let (mut short, mut software) = (0, 0);
-    for seed in 0..48_u64 {
+    let engines = || registry::ENGINES.iter().filter(|entry| entry.name != "optimistic");
+    // The last ones: by threads, and by each other engine.
+    for seed in 0..50 + engines().count() as u64 {
+        let engine = seed.checked_sub(50).and_then(|at| engines().nth(at as usize));
         let (masks, size) = (seed % 4, seed / 4 % 4);
         let folder = Folder::new("model");
         let logs = seed % 5 < 2 && masks < 2;
@@ -364,6 +367,10 @@ fn completions_are_those_of_a_list() {
                 options.keep_off = vec!["user 8".to_owned()];
             }
             options.short_path = seed % 3 > 0;
+            if seed >= 48 {
+                options.matching.set("workers", "2").expect("two threads");
+            }
+            options.engine = engine;
             let nic = &mut options.matching.nic;
             match size {
                 1 => nic.receives = 4,
@@ -419,7 +426,11 @@ fn completions_are_those_of_a_list() {
         }
         drop(model);
         let stats = folder.only(".json", "matcher_");
-        let compares_all = u32::from(!stats.contains("matcher_short_posts"));
+        let compares_all = u32::from(if engine.is_some() {
+            masks > 1
+        } else {
+            !stats.contains("matcher_short_posts")
+        });
         assert!(stats.contains(&format!("\"compares_all_bits\": {compares_all},")), "{stats}");
         // Where all bits are compared, there are no such numbers.
         let of = |name: &str| {

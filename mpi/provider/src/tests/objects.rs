@@ -6,7 +6,11 @@ use std::fmt::{Debug, Write as _};
 use std::ptr::{null, null_mut};
 
 use super::regions::register;
+use super::rogue::{call_on, still_works};
 use super::side::{Side, call, pair};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
 use crate::bindings::*;
 use crate::objects;
 use crate::wire::{Address, EAGER_MAX};
@@ -45,6 +49,7 @@ fn each_call_on_an_object_returns_what_it_says() {
         vectors(&mut said, &a, &b);
         endpoints(&mut said, &a, &b);
         regions(&mut said, &a);
+        sleepers(&mut said);
     }
     assert_eq!(said.0, include_str!("objects.txt"));
 }
@@ -134,13 +139,13 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
             said.say("cq", ((*queue).fid.fclass, (*queue).fid.context));
             let fid = b.ep.cast::<Fid>();
             said.say("bind", call!(fid, ops, bind, queue.cast(), FI_RECV));
-            let (mut here, mut words) = ([0; 4], [u64::MAX; 6]);
+            let (mut here, mut words) = ([0; 4], [u64::MAX; 36]);
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (0x77, 0), 21), 0);
             a.send_now(b"abc", to_b, 0x77, 22);
-            let mut from = 99;
+            let mut from = [99; 6];
             let got = loop {
                 let to = words.as_mut_ptr().cast();
-                match call!(queue, ops, readfrom, to, 1, &mut from) {
+                match call!(queue, ops, readfrom, to, 6, from.as_mut_ptr()) {
                     got if got == -(FI_EAGAIN as isize) => {}
                     got => break got,
                 }
@@ -149,7 +154,8 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
             if words[3] == here.as_ptr() as u64 {
                 words[3] = 0xb0f;
             }
-            said.say("cq read", (got, from, words.map(|word| format!("{word:x}"))));
+            let text = words[..7].iter().map(|word| format!("{word:x}")).collect::<Vec<_>>();
+            said.say("cq read", (got, &from[..2], text));
             assert_eq!(a.wait(&[b]).context(), 22);
             said.say("cq readerr of none", call!(queue, ops, readerr, &mut zeros(), 0));
             said.say("cq close while it is bound", closed(queue));
@@ -245,6 +251,10 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
         b.send_now(b"x", to_a, 4, 0);
         said.say("by reads", (0..1000).map(|_| call!(counters[1], ops, read)).max());
         assert_eq!(a.wait(&[b]).context(), 5);
+        // So does reading the queue, on the short path too.
+        assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
+        b.send_now(b"x", to_a, 4, 0);
+        said.say("counted", (a.wait(&[b]).context(), call!(counters[1], ops, read)));
         said.say("close", counters.map(closed));
         said.say("close", closed(region));
     }
@@ -411,6 +421,15 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
             said.say("send to nobody", a.send(b"x", row, 1, 2));
             a.remove(row);
         }
+        // Somebody who takes no more callers.
+        let full = Address::fresh().expect("an address");
+        let name = SocketAddrUnix::new_abstract_name(full.socket_name().as_bytes());
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None);
+        let (socket, row) = (socket.expect("a socket"), a.insert(&full.to_bytes()));
+        rustix::net::bind(&socket, &name.expect("a name")).expect("a free name");
+        rustix::net::listen(&socket, 0).expect("a socket");
+        let _caller = call_on(&full);
+        said.say("send to a busy one", a.send(b"x", row, 1, 2));
         said.say("enable without a queue", call!(fid, ops, control, FI_ENABLE, none));
         said.say("bind of a counter", call!(fid, ops, bind, counter.cast(), FI_SEND));
         said.say("enable", call!(fid, ops, control, FI_ENABLE, none));
@@ -469,6 +488,47 @@ unsafe fn regions(said: &mut Said, a: &Side) {
         for region in regions {
             let count = objects::in_domain(a.domain, |state| state.common.regions.len());
             said.say("regions", (count, closed(region)));
+        }
+    }
+}
+
+/// What a program that waits for a queue's descriptor sees: it may sleep where nothing waits for it,
+/// and a message wakes it.
+///
+/// # Safety
+/// None: the objects are its own.
+unsafe fn sleepers(said: &mut Said) {
+    for [own, other] in [[0, 0], [1, 2]] {
+        let open = |host| match host {
+            0 => Side::open_as(|_| (), |_| (), FI_WAIT_FD),
+            host => Side::over_tcp(host),
+        };
+        let (a, b) = (open(own), open(other));
+        let (to_b, mut here, mut place) = (a.insert(&b.name()), [0; 1], -1);
+        still_works(&a, &b, to_b);
+        let mut fids = [b.queue.cast::<Fid>()];
+        // SAFETY: the objects are alive until the end.
+        unsafe {
+            let to = (&raw mut place).cast();
+            said.say("GETWAIT", call!(fids[0], ops, control, FI_GETWAIT, to));
+            let woken = |wait: i64| {
+                let wait = Timespec { tv_sec: wait, tv_nsec: 0 };
+                let place = std::os::fd::BorrowedFd::borrow_raw(place);
+                poll(&mut [PollFd::from_borrowed_fd(place, PollFlags::IN)], Some(&wait))
+            };
+            let mut trywait = || call!(b.fabric, ops, trywait, fids.as_mut_ptr(), 1);
+            said.say("trywait", (trywait(), woken(0)));
+            a.send_now(b"x", to_b, 4, 5);
+            said.say("trywait, a message", (woken(20), trywait()));
+            assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
+            (0..200).for_each(|_| b.progress());
+            said.say("trywait, a completion", (trywait(), b.wait(&[]).context(), trywait()));
+            // The second one's receiver is awake.
+            b.progress();
+            a.send_now(b"y", to_b, 4, 7);
+            said.say("awake", woken(20 * own as i64));
+            call!(b.queue, ops, signal);
+            said.say("trywait, signalled", (trywait(), b.read().is_some()));
         }
     }
 }

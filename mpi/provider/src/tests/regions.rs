@@ -32,7 +32,14 @@ fn close(region: *mut FidMr) {
     assert_eq!(unsafe { call!(fid, ops, close) }, 0);
 }
 
-fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, address: u64, key: u64) {
+pub(super) fn transfer(
+    side: &Side,
+    write: bool,
+    buffer: &mut [u8],
+    to: u64,
+    address: u64,
+    key: u64,
+) {
     let (start, length, none) = (buffer.as_mut_ptr().cast(), buffer.len(), null_mut());
     // SAFETY: the tests keep the buffer until the completion.
     let got = unsafe {

@@ -1,14 +1,14 @@
 //! Peers that break the rules, from the hello on: the endpoint continues with the others.
 
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::model::Random;
-use super::regions::register;
+use super::regions::{register, transfer};
 use super::side::{Side, pair, pattern};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
@@ -22,7 +22,7 @@ pub(super) fn address(side: &Side) -> Address {
 }
 
 /// A socket that is connected to the endpoint and has said nothing.
-fn call_on(to: &Address) -> OwnedFd {
+pub(super) fn call_on(to: &Address) -> OwnedFd {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
     let socket = socket.expect("a socket");
@@ -40,7 +40,7 @@ fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
 }
 
 /// One message goes from one side to the other.
-fn still_works(a: &Side, b: &Side, to_b: u64) {
+pub(super) fn still_works(a: &Side, b: &Side, to_b: u64) {
     let mut buffer = [0; 4];
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (77, 0), 1), 0);
     a.send_now(b"good", to_b, 77, 2);
@@ -103,6 +103,9 @@ fn hellos_that_are_refused() {
     let hello = hello(&address(&a), &to, 1024);
     rustix::net::send(&socket, &hello, SendFlags::empty()).expect("a packet");
     until(&b, |seen| seen.refused == 8);
+    // The one that said nothing, and has a place.
+    rustix::net::send(&sockets[5], &[0x44; 80], SendFlags::empty()).expect("a packet");
+    until(&b, |seen| seen.refused == 9);
     still_works(&a, &b, to_b);
 }
 
@@ -261,14 +264,20 @@ fn gone_peers_are_forgotten() {
 fn a_gone_peer_is_not_taken_for_the_next_one() {
     let b = Side::open(|_| ());
     let to = address(&b);
-    let link = || connect(&Address::fresh().expect("an address"), &to, 1024).expect("a link");
-    let mut first = link();
+    let from = Address::fresh().expect("an address");
+    let row = b.insert(&from.to_bytes());
+    let mut first = connect(&from, &to, 1024).expect("a link");
     assert_eq!(first.put_head(ANNOUNCEMENT), Ok(true));
     (0..200).for_each(|_| b.progress());
     drop(first);
     until(&b, |seen| seen.lost == 1);
-    let mut second = link();
+    let other = Address::fresh().expect("an address");
+    let mut second = connect(&other, &to, 1024).expect("a link");
     until(&b, |seen| seen.connected == 2);
+    let long = vec![1; 1 << 20];
+    for bytes in [&long[..1], &long] {
+        assert_eq!(b.send(bytes, row, 5, 1), -(FI_ECONNRESET as isize));
+    }
     let mut buffer = vec![0; 1 << 20];
     assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
     assert_eq!(b.wait(&[]).err, FI_ECONNRESET);
@@ -306,6 +315,50 @@ fn a_peer_that_never_reads_is_cut_off() {
     }
 }
 
+/// Answers for which there is no room wait, and go out in order.
+#[test]
+fn answers_wait_for_a_peer_that_is_slow() {
+    const COUNT: u64 = 2_000;
+    let b = Side::open(|_| ());
+    let from = Address::fresh().expect("an address");
+    let mut link = connect(&from, &address(&b), 512).expect("a link");
+    let kind = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
+    for cookie in 0..COUNT {
+        assert_eq!(link.put_head(Record { cookie, ..kind }), Ok(true));
+        assert_eq!(b.receive(&mut [], FI_ADDR_UNSPEC, (3, 0), 1), 0);
+        assert_eq!(b.wait(&[]).err, 0);
+    }
+    let mut answers = Vec::new();
+    for _ in 0..COUNT {
+        while let Some((answer, _)) = link.next().expect("a link") {
+            answers.push(answer.cookie);
+        }
+        link.release();
+        b.progress();
+    }
+    assert!(answers.into_iter().eq(0..COUNT));
+}
+
+/// What the kernel has not taken when an endpoint is closed arrives.
+#[test]
+fn a_stream_goes_out_to_its_end() {
+    let (a, there) = (Side::over_tcp(1), TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let tcp = Some(there.local_addr().expect("a port"));
+    let to = Address { host: 2, tcp, ..Address::fresh().expect("an address") };
+    let (to, bytes) = (a.insert(&to.to_bytes()), [1; EAGER_MAX]);
+    let mut sent = hello(&address(&a), &address(&a), 0).len();
+    while a.send(&bytes, to, 1, 1) == 0 {
+        sent += 56 + bytes.len();
+    }
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        let (mut stream, _) = there.accept().expect("a caller");
+        std::io::copy(&mut stream, &mut std::io::sink()).expect("an end")
+    });
+    drop(a);
+    assert_eq!(reader.join().expect("no panic"), sent as u64);
+}
+
 /// A peer that sends a file for long data of another length, or one that can be shortened, or a
 /// second one.
 #[test]
@@ -328,21 +381,60 @@ fn files_for_long_data_are_checked() {
     still_works(&a, &b, to_b);
 }
 
-/// A peer that asks twice for the data of one send.
+/// A peer that ends operations early: what it ends moves no more data, and the others go on. Then it
+/// asks for data a second time, or sends some for what it has ended.
 #[test]
-fn data_are_asked_for_once() {
-    let b = Side::open(|_| ());
-    let from = Address::fresh().expect("an address");
-    let mut link = connect(&from, &address(&b), 1024).expect("a link");
-    until(&b, |seen| seen.connected == 1);
-    let bytes = vec![1; 1 << 20];
-    assert_eq!(b.send(&bytes, b.insert(&from.to_bytes()), 5, 7), 0);
-    let (announced, _) = link.next().expect("a link").expect("an announcement");
-    let pull =
-        Record { cookie: announced.cookie, body: [0, 1 << 20, 0], ..Record::new(Kind::Pull) };
-    assert_eq!((link.put_head(pull), link.put_head(pull)), (Ok(true), Ok(true)));
-    until(&b, |seen| seen.lost == 1);
-    assert_eq!(b.wait(&[]).err, FI_ECONNRESET);
+fn an_early_end_is_that_of_one_operation() {
+    // More than the ring for long data holds.
+    const LONG: usize = 3 << 20;
+    for asks in [true, false] {
+        let b = Side::open(|_| ());
+        let from = Address::fresh().expect("an address");
+        let mut link = connect(&from, &address(&b), 1024).expect("a link");
+        until(&b, |seen| seen.connected == 1);
+        let row = b.insert(&from.to_bytes());
+        let (bytes, mut buffers) = (vec![1; LONG], [[0; 100]; 2]);
+        let pulls = [0, 1].map(|at| {
+            assert_eq!(b.send(&bytes, row, 5, at), 0);
+            let (announced, _) = link.next().expect("a link").expect("an announcement");
+            let body = [at as u64, LONG as u64, 0];
+            Record { cookie: announced.cookie, body, ..Record::new(Kind::Pull) }
+        });
+        let reads = buffers.each_mut().map(|buffer| {
+            transfer(&b, false, buffer, row, 8, 9);
+            link.next().expect("a link").expect("a request").0
+        });
+        assert_eq!(pulls.map(|pull| link.put_head(pull)), [Ok(true); 2]);
+        b.progress();
+        for early in [Record::fin(pulls[0].cookie, 0), Record::fin(reads[0].cookie, FI_EACCES)] {
+            assert_eq!(link.put_head(early), Ok(true));
+        }
+        assert_eq!([b.wait(&[]), b.wait(&[])].map(|done| done.err), [0, FI_EACCES]);
+        link.on_readable();
+        let mut got = [0; 2];
+        for _ in 0..1_000 {
+            b.progress();
+            while let Some((piece, bytes)) = link.next().expect("a link") {
+                got[piece.cookie as usize] += bytes.length;
+            }
+            link.release();
+        }
+        assert!(got[0] < LONG && got[1] == LONG, "{got:?}");
+        let mut sent = pattern(3, 100);
+        let iov = [IoVec { iov_base: sent.as_mut_ptr().cast(), iov_len: 100 }];
+        let pieces = reads.map(|read| Record {
+            bytes: 100,
+            cookie: read.body[1],
+            ..Record::new(Kind::Data)
+        });
+        // SAFETY: the list holds as many bytes.
+        let mut put = |record| unsafe { link.put_in(record != pulls[1], record, &iov, 0) };
+        assert_eq!((put(pieces[1]), b.wait(&[]).err), (Ok(true), 0));
+        assert_eq!((totals(&b).lost, &buffers[1][..]), (0, &sent[..]));
+        assert_eq!(put(if asks { pulls[1] } else { pieces[0] }), Ok(true));
+        until(&b, |seen| seen.lost == 1);
+        assert_eq!((b.wait(&[]).err, buffers[0]), (FI_ECONNRESET, [0; 100]));
+    }
 }
 
 /// Pieces of data that were asked for, but too long, empty or over another connection.

@@ -12,7 +12,7 @@ use crate::wire::{Address, TcpChoice};
 
 /// An endpoint, its queue and its vector.
 pub(super) struct Side {
-    fabric: *mut FidFabric,
+    pub(super) fabric: *mut FidFabric,
     pub(super) domain: *mut FidDomain,
     vector: *mut FidAv,
     pub(super) queue: *mut FidCq,
@@ -49,7 +49,7 @@ impl Side {
     /// Opens a side whose address looks like that of machine `host`.
     pub(super) fn over_tcp(host: u64) -> Self {
         let here = TcpChoice::parse("127.0.0.1").expect("an address");
-        Self::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_NONE)
+        Self::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_FD)
     }
 
     /// Opens a side with changed options, a changed address and a wait object.

@@ -118,51 +118,55 @@ fn this_host() -> u64 {
     hash.finish()
 }
 
-/// The first address of this machine that others can reach, for a TCP socket: IPv4 before IPv6, no
-/// loopback, no address that holds on one link alone.
+/// The address of this machine for a TCP socket, if others can reach it at one.
 pub(super) fn outside_ip() -> Option<IpAddr> {
     let mut first = std::ptr::null_mut();
     // SAFETY: a place for the list, which is freed below.
     if unsafe { libc::getifaddrs(&mut first) } != 0 {
         return None;
     }
-    let mut found: Option<IpAddr> = None;
+    let mut all = Vec::new();
     let mut next = first;
     // SAFETY: entries of a list that `getifaddrs` made; the address of each is null or of the
     // length that its family has.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
-        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
-        let loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
-        if !up || loopback || entry.ifa_addr.is_null() {
-            continue;
-        }
+        // SAFETY: as above.
+        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| address.sa_family.into());
         // SAFETY: as above.
         let ip = unsafe {
-            match i32::from((*entry.ifa_addr).sa_family) {
-                libc::AF_INET => {
+            match family {
+                Some(libc::AF_INET) => {
                     let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
                     IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)))
                 }
-                libc::AF_INET6 => {
+                Some(libc::AF_INET6) => {
                     let address = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
                     IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr))
                 }
                 _ => continue,
             }
         };
-        let one_link = matches!(ip, IpAddr::V6(ip) if ip.segments()[0] & 0xffc0 == 0xfe80);
-        if !one_link && (found.is_none() || ip.is_ipv4() && found.is_some_and(|ip| ip.is_ipv6())) {
-            found = Some(ip);
-        }
+        all.push((entry.ifa_flags as i32, ip));
     }
     // SAFETY: made above.
     unsafe { libc::freeifaddrs(first) };
-    found
+    first_outside(all)
+}
+
+/// The first of these addresses, with the flags of their interfaces, that others can reach: IPv4
+/// before IPv6, no loopback, no address that holds on one link alone.
+fn first_outside(all: Vec<(i32, IpAddr)>) -> Option<IpAddr> {
+    let outside = all.into_iter().filter(|&(flags, ip)| {
+        let one_link = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        flags & (libc::IFF_UP | libc::IFF_LOOPBACK) == libc::IFF_UP && !one_link
+    });
+    outside.map(|(_, ip)| ip).min_by_key(IpAddr::is_ipv6)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Listener, TcpChoice};
     use super::*;
 
     #[test]
@@ -187,7 +191,42 @@ mod tests {
         assert_eq!(Address::from_bytes(&[0; LENGTH]), None);
         // A machine is no endpoint.
         let machine = Address::of_this_host();
+        assert!(machine.host > 1);
         assert_eq!(machine.host, Address::fresh().expect("random numbers").host);
         assert_eq!(Address::from_bytes(&machine.to_bytes()), None);
+    }
+
+    #[test]
+    fn others_reach_the_first_address_that_is_outside() {
+        const UP: i32 = libc::IFF_UP;
+        let mut all = [
+            (UP | libc::IFF_LOOPBACK, "127.0.0.1"),
+            (UP, "fe80::1"),
+            (0, "10.0.0.9"),
+            (libc::IFF_RUNNING, "10.0.0.8"),
+            (UP, "fd00::2"),
+            (UP | libc::IFF_RUNNING, "10.0.0.2"),
+            (UP, "fd00::1"),
+            (UP, "10.0.0.1"),
+        ]
+        .map(|(flags, ip)| (flags, ip.parse().expect("an address")))
+        .to_vec();
+        for ip in ["10.0.0.2", "10.0.0.1", "fd00::2", "fd00::1"] {
+            assert_eq!(first_outside(all.clone()).map(|ip| ip.to_string()), Some(ip.to_owned()));
+            all.retain(|(_, other)| other.to_string() != ip);
+        }
+        assert_eq!(first_outside(all), None);
+
+        // Where packets have a way out, so do the endpoint's peers have one to it.
+        let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
+        let listens = |ip: IpAddr| std::net::TcpListener::bind((ip, 0)).is_ok();
+        let reached = outside_ip().is_some_and(|ip| ip.is_ipv4() && listens(ip));
+        assert!(reached || routes.lines().count() < 2, "{routes}");
+        let elsewhere = TcpChoice::parse("192.0.2.1").expect("an address");
+        for (choice, opens) in [(TcpChoice::Outside, true), (elsewhere, false)] {
+            let mut own = Address::fresh().expect("random numbers");
+            assert_eq!(Listener::open(&mut own, choice).is_ok(), opens);
+            assert_eq!(own.tcp.map(|at| at.ip()), outside_ip().filter(|_| opens));
+        }
     }
 }

@@ -61,8 +61,8 @@ pub(crate) enum PeerMemory {
 }
 
 impl PeerMemory {
-    fn of_errno() -> Self {
-        match std::io::Error::last_os_error().raw_os_error() {
+    fn of(error: &std::io::Error) -> Self {
+        match error.raw_os_error() {
             Some(libc::EPERM | libc::ENOSYS) => Self::Forbidden,
             _ => Self::Absent,
         }
@@ -89,7 +89,7 @@ pub(crate) unsafe fn copy_from_peer(
             // SAFETY: the kernel checks the remote range; the local one is inside the piece.
             let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
             let Ok(read @ 1..) = usize::try_from(read) else {
-                return Err(PeerMemory::of_errno());
+                return Err(PeerMemory::of(&std::io::Error::last_os_error()));
             };
             address = address.wrapping_add(read as u64);
             done += read;
@@ -175,5 +175,9 @@ mod tests {
         // SAFETY: the part holds 8 bytes.
         let read = unsafe { copy_from_peer(std::process::id() as i32, 8, &iov, 0, 8) };
         assert_eq!(read, Err(PeerMemory::Absent));
+        let forbidden = [libc::EPERM, libc::ENOSYS, libc::ESRCH, libc::EFAULT]
+            .map(|code| PeerMemory::of(&std::io::Error::from_raw_os_error(code)));
+        let (forbids, absent) = (PeerMemory::Forbidden, PeerMemory::Absent);
+        assert_eq!(forbidden, [forbids, forbids, absent, absent]);
     }
 }
