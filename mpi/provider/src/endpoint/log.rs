@@ -58,7 +58,7 @@ pub(super) struct Legend {
 pub(super) enum Entry<'a> {
     Posted { recv: u64, asked: &'a Asked, size: usize, matched: Option<u64> },
     Arrived { msg: u64, carried: &'a Carried, bytes: usize, matched: Option<u64> },
-    Cancel { recv: u64, cancelled: bool },
+    Cancelled { recv: u64 },
     Probe { asked: &'a Asked, take: bool, found: Option<u64> },
 }
 
@@ -111,13 +111,9 @@ impl Log {
                 let bytes = Some(bytes as u64);
                 (Event::Arrive { msg, envelope: carried.envelope, bytes, coll: None }, outcome)
             }
-            Entry::Cancel { recv, cancelled } => {
+            Entry::Cancelled { recv } => {
                 let recv = RecvId(recv);
-                let outcome = match cancelled {
-                    true => Outcome::Cancelled { recv },
-                    false => Outcome::TooLate { recv },
-                };
-                (Event::Cancel { recv }, Some(outcome))
+                (Event::Cancel { recv }, Some(Outcome::Cancelled { recv }))
             }
             Entry::Probe { asked, take, found } => {
                 let probe = ProbeId(self.probes);
@@ -257,8 +253,7 @@ mod tests {
         log.write(Entry::Posted { recv: 4, asked: &all, size: 66, matched: None });
         log.write(Entry::Arrived { msg: 3, carried: &carried, bytes: 0, matched: Some(4) });
         log.write(Entry::Probe { asked: &asked, take: true, found: None });
-        log.write(Entry::Cancel { recv: 5, cancelled: true });
-        log.write(Entry::Cancel { recv: 6, cancelled: false });
+        log.write(Entry::Cancelled { recv: 6 });
         log.end_segment(&[(8, 0), (7, 0)], &[(10, 0), (9, 0)]);
         log.begin_segment(0xc0);
         log.explain(&legend);
@@ -268,7 +263,7 @@ mod tests {
         let mut cancels = 0;
         while waiting(&log) > 0 {
             assert!(waiting(&log) < WAITING_MAX && read("1.events").is_empty());
-            log.write(Entry::Cancel { recv: 5, cancelled: true });
+            log.write(Entry::Cancelled { recv: 5 });
             cancels += 1;
         }
         let shown = ["0.events", "0.results", "1.events"].map(read).join("-\n");

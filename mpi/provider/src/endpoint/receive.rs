@@ -228,9 +228,6 @@ impl Endpoint {
                     self.matched_in_row(common, recv.0 as usize, msg.0 as usize, late);
                 }
                 Verdict::Cancelled(recv) => self.cancelled(common, recv.0 as usize),
-                Verdict::TooLate(recv) => {
-                    self.log_cancel(recv.0 as usize, false);
-                }
                 Verdict::Probed { found } => probed = found.map(|msg| msg.0 as usize),
                 Verdict::Posted(recv) => self.log_posted(recv.0 as usize, None),
                 Verdict::Unexpected(msg) => self.log_arrived(msg.0 as usize, None),
@@ -282,14 +279,10 @@ impl Endpoint {
         }
     }
 
-    fn log_cancel(&mut self, recv: usize, cancelled: bool) {
-        if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
-            log.write(Entry::Cancel { recv: post.number, cancelled });
-        }
-    }
-
     fn cancelled(&mut self, common: &mut Common, recv: usize) {
-        self.log_cancel(recv, true);
+        if let Some(log) = &mut self.log {
+            log.write(Entry::Cancelled { recv: self.posts[recv].number });
+        }
         self.count_left(1);
         if let Some(usage) = &mut self.usage {
             usage.cancelled(self.posts[recv].comm);

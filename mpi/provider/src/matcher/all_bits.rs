@@ -62,11 +62,8 @@ impl Matcher for AllBits {
     }
 
     fn cancel(&mut self, recv: RecvKey, _: &Asked) {
-        let found = self.posted.iter().position(|&(posted, _)| posted == recv);
-        self.verdicts.push(match found.and_then(|at| self.posted.remove(at)) {
-            Some(_) => Verdict::Cancelled(recv),
-            None => Verdict::TooLate(recv),
-        });
+        self.posted.retain(|&(posted, _)| posted != recv);
+        self.verdicts.push(Verdict::Cancelled(recv));
     }
 
     fn probe(&mut self, asked: &Asked, take: bool) {

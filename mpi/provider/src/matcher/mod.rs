@@ -35,8 +35,6 @@ pub(crate) enum Verdict {
     Matched { recv: RecvKey, msg: MsgKey, late: bool },
     /// The receive has left the posted queue.
     Cancelled(RecvKey),
-    /// It had matched already.
-    TooLate(RecvKey),
     /// The answer to the one probe; with `take` the message has left the queue.
     Probed { found: Option<MsgKey> },
 }
@@ -67,7 +65,7 @@ pub(crate) trait Matcher: std::fmt::Debug + Send {
     /// Enters a message.
     fn arrive(&mut self, msg: MsgKey, carried: &Carried);
 
-    /// Cancels a receive. The matcher was settled.
+    /// Cancels a receive that waits. The matcher was settled.
     fn cancel(&mut self, recv: RecvKey, asked: &Asked);
 
     /// Probes for the oldest unexpected message that fits. One probe at a time: settle before the

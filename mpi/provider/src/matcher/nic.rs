@@ -428,10 +428,6 @@ impl NicMatcher {
                 }
                 self.verdicts.push(Verdict::Cancelled(recv));
             }
-            Event::TooLate { .. } => {
-                let Some(recv) = self.cancels.pop_front() else { return };
-                self.verdicts.push(Verdict::TooLate(recv));
-            }
             Event::Probed { found, taken, .. } => {
                 let arrival = found.map(|message| message.arrival);
                 let found = arrival.and_then(|arrival| self.messages.get(arrival));
@@ -443,7 +439,7 @@ impl NicMatcher {
                 self.probing = false;
                 self.verdicts.push(Verdict::Probed { found: found.map(|(msg, _)| msg) });
             }
-            // No hints are given, so nothing is refused.
+            // No hints are given, so nothing is refused, and a receive waits when it is cancelled.
             _ => {}
         }
     }

@@ -41,9 +41,9 @@ impl Matcher for SoftwareMatcher {
     }
 
     fn cancel(&mut self, recv: RecvKey, _: &Asked) {
-        let cancelled = self.engine.cancel(RecvId(recv.0.into()));
-        let verdict = if cancelled { Verdict::Cancelled(recv) } else { Verdict::TooLate(recv) };
-        self.verdicts.push(verdict);
+        if self.engine.cancel(RecvId(recv.0.into())) {
+            self.verdicts.push(Verdict::Cancelled(recv));
+        }
     }
 
     fn probe(&mut self, asked: &Asked, take: bool) {

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::files::Folder;
 use super::regions::register;
 use super::rogue::totals;
-use super::side::{Side, call, pair, pattern};
+use super::side::{Side, call, pair, pattern, tagged};
 use crate::bindings::*;
 use crate::endpoint::CROWD;
 use crate::wire::{EAGER_MAX, LONG_MAX};
@@ -259,34 +259,22 @@ fn only_what_asks_completes() {
         [(0, vec![4], vec![14]), (FI_COMPLETION, vec![2, 3, 4], vec![12, 14])]
     {
         for side in [&a, &b] {
-            // SAFETY: a domain of this side.
-            unsafe {
-                crate::objects::in_domain(side.domain, |state| {
-                    state.endpoints[0].tx.set(true, op_flags);
-                    state.endpoints[0].rx.set(true, op_flags);
-                });
-            }
+            side.state(|state| {
+                state.endpoints[0].tx.set(true, op_flags);
+                state.endpoints[0].rx.set(true, op_flags);
+            });
         }
         assert_eq!(b.receive(&mut buffers[0], any, (2, 0), 12), 0);
         for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
             assert_eq!(b.receive_flagged(&mut buffers[tag], (tag as u64, 0), 10 + tag, flags), 0);
         }
         assert_eq!(a.send(b"x", to_b, 2, 2), 0);
-        let iov = IoVec { iov_base: b"x".as_ptr().cast_mut().cast(), iov_len: 1 };
+        let iov = [IoVec { iov_base: b"x".as_ptr().cast_mut().cast(), iov_len: 1 }];
         // SAFETY: the text is constant, and the other buffers live until the end.
         unsafe {
             assert_eq!(call!(a.ep, rma, write, text, 1, none, to_b, start, key, 3 as *mut _), 0);
             for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
-                let msg = MsgTagged {
-                    msg_iov: &iov,
-                    desc: none.cast(),
-                    iov_count: 1,
-                    addr: to_b,
-                    tag,
-                    ignore: 0,
-                    context: tag as *mut _,
-                    data: 0,
-                };
+                let msg = tagged(&iov, to_b, (tag, 0), tag as usize, 0);
                 assert_eq!(call!(a.ep, tagged, sendmsg, &msg, flags), 0);
             }
         }

@@ -9,7 +9,7 @@ use dpamatch::registry::{self, EngineOptions};
 use dpamatch::stream::Reader;
 
 use super::files::Folder;
-use super::side::{Done, Side, call, pattern};
+use super::side::{Done, Side, call, pattern, tagged};
 use crate::bindings::*;
 use crate::options::ProviderOptions;
 use crate::wire::{EAGER_MAX, LONG_MAX};
@@ -179,17 +179,10 @@ impl Model {
         let code = || unsafe {
             match (sent.tagged, sent.data) {
                 (true, _) if sent.waits && sent.length <= LONG_MAX => {
-                    let iov = IoVec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: length };
-                    let msg = MsgTagged {
-                        msg_iov: &iov,
-                        desc: null_mut(),
-                        iov_count: 1,
-                        addr: to,
-                        tag: sent.bits,
-                        ignore: 0,
-                        context,
-                        data: sent.data.unwrap_or(0),
-                    };
+                    let start = bytes.as_ptr().cast_mut().cast();
+                    let iov = [IoVec { iov_base: start, iov_len: length }];
+                    let data = sent.data.unwrap_or(0);
+                    let msg = tagged(&iov, to, (sent.bits, 0), sent.number, data);
                     let carries = sent.data.map_or(0, |_| FI_REMOTE_CQ_DATA);
                     let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | carries;
                     call!(ep, tagged, sendmsg, &msg, flags)
@@ -384,15 +377,9 @@ fn completions_are_those_of_a_list() {
         for sender in [0, 1] {
             model.buffers.push(Vec::new());
             model.receive(Recv { context: sender, ..all });
-            let sent = Sent {
-                number: sender,
-                sender,
-                tagged: false,
-                bits: 0,
-                data: None,
-                length: 0,
-                waits: false,
-            };
+            let (number, tagged) = (sender, false);
+            let sent =
+                Sent { number, sender, tagged, bits: 0, data: None, length: 0, waits: false };
             model.send(to[sender], sent);
             model.settle();
         }

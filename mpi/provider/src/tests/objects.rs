@@ -456,7 +456,7 @@ unsafe fn regions(said: &mut Said, a: &Side) {
             (0, FI_REMOTE_WRITE, 6),
             (0, 0, 6),
         ] {
-            objects::in_domain(a.domain, |state| state.common.mr_mode = mode);
+            a.state(|state| state.common.mr_mode = mode);
             let mut region = null_mut();
             let reg = ops.reg.expect("there");
             let code = reg(domain, start, 64, access, 0, key, 0, &mut region, 3 as *mut _);
@@ -486,7 +486,7 @@ unsafe fn regions(said: &mut Said, a: &Side) {
         said.say("mr control", call!(fid, ops, control, FI_GETWAIT, null_mut()));
         regions.push(region);
         for region in regions {
-            let count = objects::in_domain(a.domain, |state| state.common.regions.len());
+            let count = a.state(|state| state.common.regions.len());
             said.say("regions", (count, closed(region)));
         }
     }

@@ -142,10 +142,7 @@ fn a_key_that_is_used_again_does_not_open_the_old_memory() {
     const LENGTH: usize = 4 << 20;
     for write in [true, false] {
         let (a, b, to_b, _) = pair(|options| options.read_peers = false);
-        // SAFETY: a domain of this side.
-        unsafe {
-            crate::objects::in_domain(b.domain, |state| state.common.mr_mode = FI_MR_VIRT_ADDR);
-        }
+        b.state(|state| state.common.mr_mode = FI_MR_VIRT_ADDR);
         let access = FI_REMOTE_READ | FI_REMOTE_WRITE;
         let (mut old, mut new, mut local) = (vec![1; LENGTH], vec![2; LENGTH], vec![3; LENGTH]);
         let (region, key) = register_as(&b, &mut old, access, KEY);

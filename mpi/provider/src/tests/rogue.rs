@@ -13,8 +13,8 @@ use super::side::{Side, pair, pattern};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
 use crate::wire::{
-    Address, EAGER_MAX, Kind, LONG_MAX, PEERS_MIN, Record, connect, flag, new_file, ring_bytes,
-    send_file,
+    Address, EAGER_MAX, Hello, Kind, LONG_MAX, Link, PEERS_MIN, Record, connect, flag, new_file,
+    ring_bytes, send_file,
 };
 
 pub(super) fn address(side: &Side) -> Address {
@@ -32,11 +32,7 @@ pub(super) fn call_on(to: &Address) -> OwnedFd {
 }
 
 fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
-    let mut hello = from.to_bytes().to_vec();
-    hello.extend_from_slice(&to.key.to_be_bytes());
-    hello.extend_from_slice(&lines.to_be_bytes());
-    hello.extend_from_slice(&0x0102_0304_u32.to_ne_bytes());
-    hello
+    Hello { from: *from, key: to.key, lines }.to_bytes().to_vec()
 }
 
 /// One message goes from one side to the other.
@@ -49,18 +45,20 @@ pub(super) fn still_works(a: &Side, b: &Side, to_b: u64) {
 }
 
 pub(super) fn totals(side: &Side) -> Totals {
-    // SAFETY: a domain of this side.
-    unsafe { crate::objects::in_domain(side.domain, |state| state.endpoints[0].totals) }
+    side.state(|state| state.endpoints[0].totals)
 }
 
 pub(super) fn peers_connections_and_places(side: &Side) -> (usize, usize, usize) {
-    // SAFETY: a domain of this side.
-    unsafe {
-        crate::objects::in_domain(side.domain, |state| {
-            let (connections, places) = state.endpoints[0].connections_and_places();
-            (state.common.peers.count(), connections, places)
-        })
-    }
+    side.state(|state| {
+        let (connections, places) = state.endpoints[0].connections_and_places();
+        (state.common.peers.count(), connections, places)
+    })
+}
+
+/// A new peer of the endpoint, without a provider of its own.
+pub(super) fn peer(of: &Side, lines: usize) -> (Address, Link) {
+    let from = Address::fresh().expect("an address");
+    (from, connect(&from, &address(of), lines).expect("a link"))
 }
 
 /// Announces data that the peer does not have.
@@ -161,10 +159,7 @@ fn an_announcement_of_memory_that_is_not_there() {
     drop(link);
     let done = b.wait(&[]);
     assert_eq!((done.context(), done.err), (9, FI_ECONNRESET));
-    // SAFETY: a domain of this side.
-    let kept =
-        unsafe { crate::objects::in_domain(b.domain, |state| state.endpoints[0].receives()) };
-    assert_eq!(kept, 0, "the receive is over");
+    assert_eq!(b.state(|state| state.endpoints[0].receives()), 0, "the receive is over");
     still_works(&a, &b, to_b);
 }
 
@@ -263,16 +258,13 @@ fn gone_peers_are_forgotten() {
 #[test]
 fn a_gone_peer_is_not_taken_for_the_next_one() {
     let b = Side::open(|_| ());
-    let to = address(&b);
-    let from = Address::fresh().expect("an address");
+    let (from, mut first) = peer(&b, 1024);
     let row = b.insert(&from.to_bytes());
-    let mut first = connect(&from, &to, 1024).expect("a link");
     assert_eq!(first.put_head(ANNOUNCEMENT), Ok(true));
     (0..200).for_each(|_| b.progress());
     drop(first);
     until(&b, |seen| seen.lost == 1);
-    let other = Address::fresh().expect("an address");
-    let mut second = connect(&other, &to, 1024).expect("a link");
+    let (_, mut second) = peer(&b, 1024);
     until(&b, |seen| seen.connected == 2);
     let long = vec![1; 1 << 20];
     for bytes in [&long[..1], &long] {
@@ -320,8 +312,7 @@ fn a_peer_that_never_reads_is_cut_off() {
 fn answers_wait_for_a_peer_that_is_slow() {
     const COUNT: u64 = 2_000;
     let b = Side::open(|_| ());
-    let from = Address::fresh().expect("an address");
-    let mut link = connect(&from, &address(&b), 512).expect("a link");
+    let (_, mut link) = peer(&b, 512);
     let kind = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
     for cookie in 0..COUNT {
         assert_eq!(link.put_head(Record { cookie, ..kind }), Ok(true));
@@ -370,8 +361,7 @@ fn files_for_long_data_are_checked() {
     let unsealed = rustix::fs::memfd_create("unsealed", flags).expect("a file");
     rustix::fs::ftruncate(&unsealed, ring_bytes(1 << 14) as u64).expect("room");
     for (lost, files) in [(1, vec![&other]), (2, vec![&unsealed]), (3, vec![&good, &good])] {
-        let from = Address::fresh().expect("an address");
-        let mut link = connect(&from, &address(&b), 1024).expect("a link");
+        let (_, mut link) = peer(&b, 1024);
         for file in files {
             send_file(link.socket(), file.as_fd(), &[1]).expect("a packet");
         }
@@ -389,8 +379,7 @@ fn an_early_end_is_that_of_one_operation() {
     const LONG: usize = 3 << 20;
     for asks in [true, false] {
         let b = Side::open(|_| ());
-        let from = Address::fresh().expect("an address");
-        let mut link = connect(&from, &address(&b), 1024).expect("a link");
+        let (from, mut link) = peer(&b, 1024);
         until(&b, |seen| seen.connected == 1);
         let row = b.insert(&from.to_bytes());
         let (bytes, mut buffers) = (vec![1; LONG], [[0; 100]; 2]);
@@ -445,9 +434,7 @@ fn pieces_are_those_that_were_asked_for() {
     let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
     for (length, over, lost) in [(ASKED, 0, 0), (ASKED + 1, 0, 1), (0, 0, 1), (ASKED, 1, 1)] {
         let b = Side::open(|_| ());
-        let mut links = [(); 2].map(|()| {
-            connect(&Address::fresh().expect("an address"), &address(&b), 1024).expect("a link")
-        });
+        let mut links = [(); 2].map(|()| peer(&b, 1024).1);
         let announced = Record { body: [ASKED as u64, 8, 0], ..ANNOUNCEMENT };
         assert_eq!(links[0].put_head(announced), Ok(true));
         let mut buffer = [0; ASKED];
@@ -496,9 +483,8 @@ fn random_records_harm_nobody() {
         let mut memory = vec![7; 64];
         let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
         let start = memory.as_ptr() as u64;
-        let from = Address::fresh().expect("an address");
+        let (from, mut link) = peer(&b, 512);
         let row = b.insert(&from.to_bytes());
-        let mut link = connect(&from, &address(&b), 512).expect("a link");
         let mut buffers = vec![vec![7; 64]; 200];
         for (context, buffer) in buffers.iter_mut().enumerate() {
             let number = |random: &mut Random| match random.below(6) {

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use crate::bindings::*;
-use crate::endpoint::Completion;
+use crate::endpoint::{Completion, State};
 use crate::objects;
 use crate::options::ProviderOptions;
 use crate::wire::{Address, TcpChoice};
@@ -74,7 +74,7 @@ impl Side {
             assert_eq!(objects::fabric(null_mut(), &mut side.fabric, null_mut()), 0);
             let (domain, none) = (&mut side.domain, null_mut());
             assert_eq!(call!(side.fabric, ops, domain, none, domain, null_mut()), 0);
-            objects::in_domain(side.domain, |state| {
+            side.state(|state| {
                 change(&mut state.common.options);
                 state.common.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
             });
@@ -82,13 +82,19 @@ impl Side {
             assert_eq!(call!(domain, ops, av_open, &mut vector, &mut side.vector, none), 0);
             assert_eq!(call!(domain, ops, cq_open, &mut queue, &mut side.queue, none), 0);
             assert_eq!(call!(side.domain, ops, endpoint, null_mut(), &mut side.ep, null_mut()), 0);
-            objects::in_domain(side.domain, |state| moved(&mut state.endpoints[0].address));
+            side.state(|state| moved(&mut state.endpoints[0].address));
             side.bind(side.vector.cast(), 0);
             side.bind(side.queue.cast(), FI_SEND | FI_RECV);
             let fid = side.ep.cast::<Fid>();
             assert_eq!(call!(fid, ops, control, FI_ENABLE, null_mut()), 0);
         }
         side
+    }
+
+    /// Calls a function with the state of its domain.
+    pub(super) fn state<R>(&self, what: impl FnOnce(&mut State) -> R) -> R {
+        // SAFETY: a domain of this side.
+        unsafe { objects::in_domain(self.domain, what) }
     }
 
     fn bind(&self, other: *mut Fid, flags: u64) {
@@ -161,17 +167,9 @@ impl Side {
         context: usize,
         flags: u64,
     ) -> isize {
-        let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-        let msg = MsgTagged {
-            msg_iov: &iov,
-            desc: null_mut(),
-            iov_count: usize::from(!buffer.is_empty()),
-            addr: FI_ADDR_UNSPEC,
-            tag,
-            ignore,
-            context: context as *mut c_void,
-            data: 0,
-        };
+        let iov = [IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() }];
+        let parts = if buffer.is_empty() { &[][..] } else { &iov };
+        let msg = tagged(parts, FI_ADDR_UNSPEC, (tag, ignore), context, 0);
         // SAFETY: as above.
         unsafe { call!(self.ep, tagged, recvmsg, &msg, flags) }
     }
@@ -251,6 +249,18 @@ impl Drop for Side {
             assert!(std::thread::panicking() || closed == 0, "an object cannot be closed");
         }
     }
+}
+
+/// What `fi_tsendmsg` and `fi_trecvmsg` take.
+pub(super) fn tagged(
+    iov: &[IoVec],
+    addr: u64,
+    (tag, ignore): (u64, u64),
+    context: usize,
+    data: u64,
+) -> MsgTagged {
+    let (msg_iov, iov_count, context) = (iov.as_ptr(), iov.len(), context as *mut c_void);
+    MsgTagged { msg_iov, desc: null_mut(), iov_count, addr, tag, ignore, context, data }
 }
 
 /// Two sides that know each other, and the address that each has for the other.

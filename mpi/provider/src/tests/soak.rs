@@ -7,10 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::rogue::{address, peers_connections_and_places, totals};
+use super::rogue::{peer, peers_connections_and_places, totals};
 use super::side::{Side, pattern};
 use crate::bindings::*;
-use crate::wire::{Address, EAGER_MAX, Kind, Link, PEERS_MIN, Record, connect, flag};
+use crate::wire::{EAGER_MAX, Kind, Link, PEERS_MIN, Record, flag};
 
 /// Rounds of the short run.
 const ROUNDS: usize = 60;
@@ -69,8 +69,7 @@ fn guest(server: &Side, round: usize, dies: bool) -> Duration {
 
 /// A peer with a link of its own, which this function's caller keeps or drops.
 fn rogue(server: &Side) -> Link {
-    let from = Address::fresh().expect("an address");
-    let link = connect(&from, &address(server), 512).expect("a link");
+    let (_, link) = peer(server, 512);
     (0..50).for_each(|_| server.progress());
     link
 }

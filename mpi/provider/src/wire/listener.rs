@@ -30,7 +30,7 @@ pub(crate) struct Hello {
 }
 
 impl Hello {
-    fn to_bytes(self) -> [u8; HELLO] {
+    pub(crate) fn to_bytes(self) -> [u8; HELLO] {
         let mut bytes = [0; HELLO];
         bytes[..64].copy_from_slice(&self.from.to_bytes());
         bytes[64..72].copy_from_slice(&self.key.to_be_bytes());

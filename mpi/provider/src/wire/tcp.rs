@@ -151,23 +151,3 @@ impl TcpLink {
         self.out.is_empty() && !self.ended
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-
-    use super::*;
-
-    #[test]
-    fn a_stream_is_idle_without_unsent_bytes_until_it_ends() {
-        let flags = SocketFlags::CLOEXEC;
-        let (one, other) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("two sockets");
-        let mut link = TcpLink::new(one, b"first");
-        assert!(!link.is_idle(), "it has bytes to send");
-        assert!(link.flush() && link.is_idle());
-        drop(other);
-        link.fill();
-        assert!(!link.is_idle() && link.next() == Err(LinkError::Closed));
-    }
-}
