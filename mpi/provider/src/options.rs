@@ -295,6 +295,7 @@ mod tests {
             ProviderOptions::read(&look).expect("good values").tcp
         };
         assert_eq!(tcp(&[]), TcpChoice::Off);
+        assert_eq!(tcp(&[("SLURM_NNODES", "1"), ("SLURM_JOB_ID", "7")]), TcpChoice::Off);
         assert_eq!(tcp(&[("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")]), TcpChoice::Off);
         let elsewhere = [
             [("PMI_SIZE", "8"), ("MPI_LOCALNRANKS", "4")],

@@ -148,14 +148,11 @@ fn tables_go_from_communicators_that_are_done() {
 }
 
 #[test]
-fn all_lengths_by_every_engine() {
-    for entry in dpamatch::registry::ENGINES {
-        let engine = (entry.name != "optimistic").then_some(entry);
-        let (a, b, to_b, to_a) = pair(|options| options.engine = engine);
-        exchange(&a, &b, to_b, to_a);
-        exchange(&b, &a, to_a, to_b);
-        assert_eq!([totals(&a).pulled, totals(&b).pulled], [0; 2], "their memory can be read");
-    }
+fn all_lengths_in_memory() {
+    let (a, b, to_b, to_a) = pair(|_| ());
+    exchange(&a, &b, to_b, to_a);
+    exchange(&b, &a, to_a, to_b);
+    assert_eq!([totals(&a).pulled, totals(&b).pulled], [0; 2], "their memory can be read");
 }
 
 #[test]
@@ -209,14 +206,9 @@ fn one_buffer_for_many_untagged_messages() {
         let (a, b, to_b, _) = pair(|_| ());
         let mut buffer = [0_u8; 200];
         let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-        let msg = Msg {
-            msg_iov: &iov,
-            desc: null_mut(),
-            iov_count: 1,
-            addr: FI_ADDR_UNSPEC,
-            context: 7 as *mut _,
-            data: 0,
-        };
+        let (msg_iov, desc, addr, context) =
+            (&raw const iov, null_mut(), FI_ADDR_UNSPEC, 7 as *mut _);
+        let msg = Msg { msg_iov, desc, iov_count: 1, addr, context, data: 0 };
         let (fid, value) = (b.ep.cast::<Fid>(), (&raw const least).cast());
         // SAFETY: a number; the buffer lives until the receive is over.
         unsafe {

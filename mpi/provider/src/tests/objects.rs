@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::bindings::*;
 use crate::objects;
-use crate::wire::{Address, EAGER_MAX};
+use crate::wire::{Address, EAGER_MAX, LONG_MAX};
 
 /// A structure of zeros: null, or "whatever there is".
 fn zeros<T>() -> T {
@@ -78,17 +78,13 @@ unsafe fn fabric(said: &mut Said) {
                 closed(queue);
                 queue = null_mut();
             }
-            said.say(
-                "eq_open",
-                (wait, call!(fabric, ops, eq_open, &raw mut attr, &mut queue, null_mut())),
-            );
+            let opened = call!(fabric, ops, eq_open, &raw mut attr, &mut queue, null_mut());
+            said.say("eq_open", (wait, opened));
         }
         let mut attr: EqAttr = zeros();
         attr.size = 2;
-        said.say(
-            "eq_open of 2",
-            call!(fabric, ops, eq_open, &raw mut attr, &mut queue, 6 as *mut _),
-        );
+        let opened = call!(fabric, ops, eq_open, &raw mut attr, &mut queue, 6 as *mut _);
+        said.say("eq_open of 2", opened);
         let (mut event, mut buffer) = (0, [0_u8; 8]);
         let to: *mut c_void = buffer.as_mut_ptr().cast();
         said.say("eq read of none", call!(queue, ops, read, &mut event, to, 8, 0));
@@ -121,14 +117,7 @@ unsafe fn fabric(said: &mut Said) {
 unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
-        for format in [
-            FI_CQ_FORMAT_UNSPEC,
-            FI_CQ_FORMAT_CONTEXT,
-            FI_CQ_FORMAT_MSG,
-            FI_CQ_FORMAT_DATA,
-            FI_CQ_FORMAT_TAGGED,
-            99,
-        ] {
+        for format in (FI_CQ_FORMAT_UNSPEC..=FI_CQ_FORMAT_TAGGED).chain([99]) {
             let (mut attr, mut queue): (CqAttr, _) = (zeros(), null_mut());
             (attr.format, attr.wait_obj) = (format, FI_WAIT_NONE);
             let opened = call!(b.domain, ops, cq_open, &raw mut attr, &mut queue, 7 as *mut _);
@@ -204,10 +193,8 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
                 said.say("cntr close", closed(counter));
             }
         }
-        said.say(
-            "cntr_open",
-            call!(a.domain, ops, cntr_open, null_mut(), &mut counter, 8 as *mut _),
-        );
+        let opened = call!(a.domain, ops, cntr_open, null_mut(), &mut counter, 8 as *mut _);
+        said.say("cntr_open", opened);
         said.say("cntr", ((*counter).fid.fclass, (*counter).fid.context));
         said.say("set", call!(counter, ops, set, 40));
         said.say("add", call!(counter, ops, add, 2));
@@ -226,10 +213,16 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
         }
         let (mut here, mut memory) = ([0; 1], [0; 8]);
         let (region, key) = register(b, &mut memory, FI_REMOTE_WRITE);
-        for context in 0..4 {
-            a.send_now(b"x", to_b, 3, context);
+        // The last one waits for its receive.
+        let (mut long, sent) = (vec![0; LONG_MAX + 1], vec![0; LONG_MAX + 1]);
+        assert_eq!(b.receive(&mut long, FI_ADDR_UNSPEC, (9, 0), 1), 0);
+        for (context, (bytes, tag)) in
+            [(&sent[..1], 3); 3].into_iter().chain([(&sent[..], 9)]).enumerate()
+        {
+            a.send_now(bytes, to_b, tag, context);
             assert_eq!(a.wait(&[b]).context(), context);
         }
+        assert_eq!(b.wait(&[]).context(), 1);
         for context in 0..3 {
             assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), context), 0);
         }
@@ -319,14 +312,8 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
         for room in [0, 5, 60] {
             let (mut text, mut length) = ([b'-'; 64], room);
             let start = text.as_mut_ptr().cast();
-            call!(
-                vector,
-                ops,
-                straddr,
-                names[Address::LENGTH..].as_ptr().cast(),
-                start,
-                &mut length
-            );
+            let second = names[Address::LENGTH..].as_ptr().cast();
+            call!(vector, ops, straddr, second, start, &mut length);
             said.say("straddr", (room, length, String::from_utf8_lossy(&text[..24])));
             let mut length = room;
             call!(vector, ops, straddr, from, start, &mut length);
@@ -470,10 +457,8 @@ unsafe fn regions(said: &mut Said, a: &Side) {
         let mut region = null_mut();
         let regv = ops.regv.expect("there");
         for count in [0, 2] {
-            said.say(
-                "regv",
-                regv(domain, &raw const one, count, 0, 0, 0, 0, &mut region, null_mut()),
-            );
+            let code = regv(domain, &raw const one, count, 0, 0, 0, 0, &mut region, null_mut());
+            said.say("regv", code);
         }
         let mut attr: MrAttr = zeros();
         (attr.mr_iov, attr.iov_count, attr.requested_key) = (&raw const one, 1, 8);

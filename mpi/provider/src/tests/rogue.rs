@@ -476,6 +476,7 @@ fn operations_that_wait_for_a_peer_are_limited() {
 /// harms the endpoint, its memory or its other peers.
 #[test]
 fn random_records_harm_nobody() {
+    use Kind::{Data, Eager, Fin, Pull, Read, Rendezvous, WriteLong};
     let (mut lost, mut ended) = (0, 0);
     for seed in 0..60 {
         let mut random = Random(seed);
@@ -493,17 +494,9 @@ fn random_records_harm_nobody() {
                 2 => u64::MAX >> random.below(64),
                 _ => random.below(70) as u64,
             };
-            let kinds = [
-                Kind::Eager,
-                Kind::Rendezvous,
-                Kind::Pull,
-                Kind::Data,
-                Kind::Fin,
-                Kind::WriteLong,
-                Kind::Read,
-            ];
+            let kinds = [Eager, Rendezvous, Pull, Data, Fin, WriteLong, Read];
             let kind = kinds[random.below(8 * kinds.len()).saturating_sub(7 * kinds.len())];
-            let bytes = if kind == Kind::Eager { random.below(25) as u32 } else { 0 };
+            let bytes = if kind == Eager { random.below(25) as u32 } else { 0 };
             let record = Record {
                 flags: random.below(8) as u8,
                 bytes,

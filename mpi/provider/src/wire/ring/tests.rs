@@ -219,16 +219,3 @@ fn a_wrap_of_a_whole_ring_is_rubbish() {
     memory.word(0, 0).store(1, Ordering::Release);
     assert_eq!(receiver.next(), Err(Broken));
 }
-
-#[test]
-fn a_sleeper_is_seen_or_sees() {
-    let memory = Memory::new(LINES_MIN);
-    let (mut sender, receiver) = memory.ends(LINES_MIN);
-    assert!(receiver.fall_asleep());
-    assert!(sender.receiver_sleeps());
-    receiver.wake();
-    assert!(!sender.receiver_sleeps());
-    // SAFETY: no payload.
-    assert_eq!(unsafe { sender.put(Record::new(Kind::Fin), &[], 0) }, Ok(true));
-    assert!(!receiver.fall_asleep());
-}
