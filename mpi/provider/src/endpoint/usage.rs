@@ -589,6 +589,8 @@ mod tests {
         usage.settled(1, 2);
         usage.matched(CommId(0), CommId(0), true);
         usage.untagged(100, true);
+        usage.settled(1, 2);
+        assert_eq!(usage.depths.columns.iter().map(|column| column.messages).sum::<u64>(), 3);
         usage.posted_untagged(WildcardClass::AnySource);
         usage.posted_untagged(WildcardClass::AnySource);
         assert_eq!(usage.untagged.posts.iter().sum::<u64>(), 2);

@@ -477,8 +477,8 @@ unsafe fn regions(said: &mut Said, a: &Side) {
     }
 }
 
-/// What a program that waits for a queue's descriptor sees: it may sleep where nothing waits for it,
-/// and a message wakes it.
+/// What a program that waits for a queue's descriptor sees: it may sleep where nothing waits for
+/// it, and a message wakes it.
 ///
 /// # Safety
 /// None: the objects are its own.

@@ -371,8 +371,8 @@ fn files_for_long_data_are_checked() {
     still_works(&a, &b, to_b);
 }
 
-/// A peer that ends operations early: what it ends moves no more data, and the others go on. Then it
-/// asks for data a second time, or sends some for what it has ended.
+/// A peer that ends operations early: what it ends moves no more data, and the others go on. Then
+/// it asks for data a second time, or sends some for what it has ended.
 #[test]
 fn an_early_end_is_that_of_one_operation() {
     // More than the ring for long data holds.
@@ -426,13 +426,16 @@ fn an_early_end_is_that_of_one_operation() {
     }
 }
 
-/// Pieces of data that were asked for, but too long, empty or over another connection.
+/// Second pieces of data that were asked for: one that fits, and others that are too long, empty or
+/// over another connection.
 #[test]
 fn pieces_are_those_that_were_asked_for() {
     const ASKED: usize = 100;
+    const FIRST: usize = 40;
+    const REST: usize = ASKED - FIRST;
     let mut bytes = pattern(3, ASKED + 1);
     let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
-    for (length, over, lost) in [(ASKED, 0, 0), (ASKED + 1, 0, 1), (0, 0, 1), (ASKED, 1, 1)] {
+    for (length, over, lost) in [(REST, 0, 0), (REST + 1, 0, 1), (0, 0, 1), (REST, 1, 1)] {
         let b = Side::open(|_| ());
         let mut links = [(); 2].map(|()| peer(&b, 1024).1);
         let announced = Record { body: [ASKED as u64, 8, 0], ..ANNOUNCEMENT };
@@ -442,10 +445,12 @@ fn pieces_are_those_that_were_asked_for() {
         (0..200).for_each(|_| b.progress());
         let (pull, _) = links[0].next().expect("a link").expect("a request");
         let (cookie, kind) = (pull.body[0], Record::new(Kind::Data));
-        let piece = Record { bytes: length as u32, cookie, ..kind };
-        // SAFETY: the list holds as many bytes.
-        assert_eq!(unsafe { links[over].put_in(true, piece, &iov, 0) }, Ok(true));
-        (0..200).for_each(|_| b.progress());
+        for (link, length, skip) in [(0, FIRST, 0), (over, length, FIRST)] {
+            let piece = Record { bytes: length as u32, cookie, ..kind };
+            // SAFETY: the list holds as many bytes.
+            assert_eq!(unsafe { links[link].put_in(true, piece, &iov, skip) }, Ok(true));
+            (0..200).for_each(|_| b.progress());
+        }
         assert_eq!((totals(&b).lost, buffer == bytes[..ASKED]), (lost, lost == 0), "{length}");
     }
 }
