@@ -116,9 +116,8 @@ impl Leader {
 }
 
 impl Boundary {
-    /// Posts a receive without wildcards. A function of its own, short enough to keep its values in
-    /// registers.
-    #[inline(never)]
+    /// Posts a receive without wildcards.
+    #[inline(always)]
     fn enter_exact_now(
         &mut self,
         nic: &Shared,
@@ -289,7 +288,9 @@ impl MessageRow<'_> {
         let receives = bookings.receives;
         // SAFETY: a search found the receive, and no block is running (D1).
         let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
-        let Some(number) = RequestId::from_u64(request).number() else { return Now::Queue };
+        let Some(number) = RequestId::from_u64(request).number() else {
+            return self.search(source, tag);
+        };
         // SAFETY: the search read this bin.
         let bin = unsafe { unchecked(bins, bin) };
         bin.unlink::<true>(receives, receive, &ReceiveId::NIL);

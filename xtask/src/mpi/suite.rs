@@ -24,7 +24,8 @@ const LISTS: &[(&str, usize)] = &[
     ("coll", 4),
     ("rma", 10),
 ];
-/// A test that takes longer counts as failed.
+/// A test that takes longer counts as failed. On a busy machine it may be late by chance: where
+/// stock is not, it runs again with four times as much.
 const LIMIT: Duration = Duration::from_secs(180);
 
 const POINT_TO_POINT: &[&str] = &["p2p", "msg", "request", "status"];
@@ -176,7 +177,12 @@ fn run_list(
         }
         let outcome = |job: &Job<'_>| Ending::of(job.run());
         let begin = Instant::now();
-        let ours = outcome(&job);
+        let mut ours = outcome(&job);
+        let as_in_stock = ours != Ending::Passes
+            && (line.may_fail || outcome(&job.clone().stock()) != Ending::Passes);
+        if ours == Ending::Late && !as_in_stock {
+            ours = outcome(&job.clone().limit(4 * LIMIT));
+        }
         let how = if ours == Ending::Passes {
             passed += 1;
             match job.replay() {
@@ -184,9 +190,7 @@ fn run_list(
                 Err(difference) => differences.push(difference),
             }
             "passes"
-        } else if ours != Ending::NotStarted
-            && (line.may_fail || outcome(&job.stock()) != Ending::Passes)
-        {
+        } else if ours != Ending::NotStarted && as_in_stock {
             as_stock.push(line.name);
             if ours == Ending::Late { "out of time as stock" } else { "fails as stock" }
         } else {

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use dpa_model::Now;
-use dpamatch_vocabulary::{CommId, Envelope};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 
 use super::log::Entry;
 use super::tables::{Body, Buffers, Post, rank_of, selector};
@@ -12,7 +12,7 @@ use crate::bindings::{
     FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
     FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
 };
-use crate::matcher::{Asked, Carried, Matching, MsgKey, RecvKey, Rule, Verdict};
+use crate::matcher::{Asked, Carried, Matching, MsgKey, NicMatcher, RecvKey, Rule, Verdict};
 use crate::wire::{Kind, PeerId, Record};
 
 /// A receive as the program requests it.
@@ -54,8 +54,13 @@ impl Endpoint {
         let key = self.posts.insert(post);
         let now = match &mut self.matcher {
             Matching::Nic(nic) if !self.asked => {
-                let selector = selector(receive.tag, receive.ignore, source);
-                nic.post_now(RecvKey(key as u32), comm, selector)
+                let recv = RecvKey(key as u32);
+                match selector(receive.tag, receive.ignore, source) {
+                    exact @ Selector { source: SourceSel::Rank(_), tag: TagSel::Tag(_) } => {
+                        nic.post_now(recv, comm, exact)
+                    }
+                    _ => post_wildcard_now(nic, recv, comm, (receive.tag, receive.ignore), source),
+                }
             }
             _ => Now::Queue,
         };
@@ -463,4 +468,17 @@ impl Endpoint {
 /// What a message carries to which no rule applies: it is untagged, or will be asked again.
 pub(super) fn only_bits(bits: u64) -> Carried {
     Carried { bits, envelope: Envelope::default() }
+}
+
+/// Posts a receive with a wildcard at once. A function of its own that takes what the caller has in
+/// registers: a receive without wildcards then pays nothing for it.
+#[inline(never)]
+fn post_wildcard_now(
+    nic: &mut NicMatcher,
+    recv: RecvKey,
+    comm: CommId,
+    (bits, ignore): (u64, u64),
+    source: Option<PeerId>,
+) -> Now<MsgKey> {
+    nic.post_now(recv, comm, selector(bits, ignore, source))
 }

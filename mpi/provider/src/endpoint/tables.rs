@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Weak;
 
-use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, RANK_MAX, Rank, Selector, SourceSel};
 
 use super::Region;
 use crate::bindings::IoVec;
@@ -103,7 +103,7 @@ pub(super) fn selector(bits: u64, ignore: u64, source: Option<PeerId>) -> Select
 /// A peer's number as a rank. The number of peers never exceeds the ranks.
 #[inline(always)]
 pub(super) fn rank_of(peer: PeerId) -> Rank {
-    Rank::new(peer.0).unwrap_or_default()
+    Rank::new(peer.0 & RANK_MAX).unwrap_or_default()
 }
 
 // SAFETY: addresses of the program's buffers, which it lends until the receive completes to the
