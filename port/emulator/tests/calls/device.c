@@ -112,12 +112,12 @@ __dpa_global__ void handle(uint64_t argument)
 	struct handler *handler = (void *)argument;
 	uint64_t how = handler->how;
 
-	handler->begun++;
 	handler->how = 0;
 	handler->local = flexio_dev_get_thread_local_storage();
 	handler->id = flexio_dev_get_thread_id();
 	if (handler->look)
 		handler->look += *(volatile uint8_t *)handler->look;
+	__atomic_fetch_add(&handler->begun, 1, __ATOMIC_RELEASE);
 	if (how == 9)
 		return;
 	dpa_emulator_end(how);
