@@ -273,38 +273,52 @@ fn a_reflector_sends_each_answer_back() {
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
-/// The number of each kind of event in a timeline, and the names of its threads.
-fn timeline(file: &Path) -> (HashMap<String, usize>, Vec<String>) {
+/// The events of a timeline in their order: phase, process, track, name, members.
+fn timeline(command: &mut Command, file: &Path) -> Vec<String> {
+    let begin = std::time::Instant::now();
+    run(command.env("DPA_TRACE", file));
     let bytes = std::fs::read(file).expect("a timeline");
     let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).expect("an array");
     assert!(events.is_sorted_by_key(|event| event["ts"].as_f64()), "{events:?}");
-    let (mut found, mut threads) = (HashMap::new(), Vec::new());
-    for event in &events {
+    let last = events.last().and_then(|event| event["ts"].as_f64()).expect("a time");
+    assert!(last > 1.0 && last < begin.elapsed().as_secs_f64() * 1e6, "{last} microseconds");
+    let text = |event: &serde_json::Value| {
         let [phase, name] = ["ph", "name"].map(|member| event[member].as_str().expect("a text"));
-        threads.extend(event["args"]["name"].as_str().map(String::from));
-        let kind = name.split(' ').next().unwrap_or(name);
-        *found.entry(format!("{phase} {kind}")).or_insert(0) += 1;
-    }
-    (found, threads)
+        format!("{phase} {} {} {name} {}", event["pid"], event["tid"], event["args"])
+    };
+    events.iter().map(text).collect()
 }
 
 #[test]
 fn a_timeline_has_each_activation_doorbell_and_completion() {
     let trace = place("json");
-    run(Command::new(build("examples", "hello")).arg("crash").env("DPA_TRACE", &trace));
+    let events = timeline(Command::new(build("examples", "hello")).arg("crash"), &trace);
     // A call after the crash does not begin.
-    let kinds = ["B activation", "E activation", "M thread_name"];
-    let calls = (kinds.map(|kind| (kind.to_owned(), 2)).into(), vec!["add".into(), "crash".into()]);
-    assert_eq!(timeline(&trace), calls);
+    let calls = [(0, "add"), (1, "crash")].map(|(thread, name)| {
+        let name = format!("M 1 {thread} thread_name {{\"name\":\"{name}\"}}");
+        let [begin, end] = ["B", "E"].map(|phase| format!("{phase} 1 {thread} activation 1 null"));
+        [name, begin, end]
+    });
+    assert_eq!(events, calls.as_flattened());
     let frames: Vec<_> = (0..9).map(|number| frame(number, false)).collect();
     let mut counter = Command::new(build("examples", "counter"));
-    play(counter.arg("9").env("DPA_TRACE", &trace), "pcap:", &frames);
-    let (found, threads) = timeline(&trace);
-    assert_eq!([found["i ring"], found["i completion"]], [9, 9], "{found:?}");
-    assert_eq!(threads.iter().filter(|name| *name == "count").count(), 1);
-    // An activation of the handler arms its queue; a call does not.
-    let activations = found["i arm"] + threads.len() - 1;
-    assert_eq!([found["B activation"], found["E activation"]], [activations; 2], "{found:?}");
+    counter.arg("9").env("DPA_WIRE", wire("pcap:", &frames));
+    let events = timeline(&mut counter, &trace);
+    let of = |begin: &str| -> Vec<_> {
+        events.iter().filter(|event| event.starts_with(begin)).map(String::as_str).collect()
+    };
+    let ring = |at: usize| format!("i 1 0 ring 0x101 {{\"index\":{at}}}");
+    assert_eq!(of("i 1 0 ring"), (1..10).map(ring).collect::<Vec<_>>());
+    let completion = |frame: &Vec<u8>| {
+        let bytes = frame.len();
+        format!("i 0 1024 completion of queue 0x400 {{\"bytes\":{bytes},\"opcode\":2}}")
+    };
+    assert_eq!(of("i 0 "), frames.iter().map(completion).collect::<Vec<_>>());
+    assert_eq!(of("M 1 0 "), ["M 1 0 thread_name {\"name\":\"count\"}"]);
+    // An activation of the handler arms its queue; the last one at the last frame.
+    let arms = of("i 1 0 arm 0x400");
+    assert_eq!(arms.last(), Some(&"i 1 0 arm 0x400 {\"index\":9}"));
+    assert_eq!([of("B 1 0 ").len(), of("E 1 0 ").len()], [arms.len(); 2], "{events:?}");
     let output = run(Command::new(build("examples", "hello")).env("DPA_TRACE", "/"));
     assert!(text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "), "{}", text(&output.stderr));
 }

@@ -88,6 +88,17 @@ CALL(wake, uint64_t first, uint64_t count)
 	return 0;
 }
 
+/* Whether the last call of this function ran on this host thread. */
+CALL(stays, uint64_t unused)
+{
+	extern uint64_t pthread_self(void);
+	static uint64_t before;
+	uint64_t now = pthread_self(), same = now == before;
+
+	before = now;
+	return unused | same;
+}
+
 CALL(together, uint64_t unused) { return unused | over << 8 | (most > 1) << 4 | overtaken; }
 
 CALL(say, uint64_t stream, uint64_t level, uint64_t number)
@@ -99,6 +110,8 @@ CALL(say, uint64_t stream, uint64_t level, uint64_t number)
 
 __dpa_global__ void last_words(uint64_t code)
 {
+	for (int at = 0; at < 80; at++) /* longer than a thread may go on without a turn of others */
+		__dpa_thread_memory_writeback();
 	flexio_dev_print("last words, code %lu\n", code);
 }
 
@@ -118,6 +131,8 @@ __dpa_global__ void handle(uint64_t argument)
 	if (handler->look)
 		handler->look += *(volatile uint8_t *)handler->look;
 	__atomic_fetch_add(&handler->begun, 1, __ATOMIC_RELEASE);
+	while (how == 6 && !*(volatile uint64_t *)&handler->how)
+		;
 	if (how == 9)
 		return;
 	dpa_emulator_end(how);
