@@ -56,3 +56,18 @@ impl<T> Slab<T> {
         numbered.filter_map(|(at, slot)| Some((self.first + at as u32, slot.as_ref()?)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_used_again_when_all_have_been() {
+        let mut slab = Slab::new(7);
+        let numbers = |slab: &mut Slab<u32>| slab.insert(|number| number);
+        assert_eq!(numbers(&mut slab), Some(7));
+        assert_eq!(slab.remove(7), Some(7));
+        assert!((8..).take(MOST - 1).all(|number| numbers(&mut slab) == Some(number)));
+        assert_eq!([numbers(&mut slab), numbers(&mut slab)], [Some(7), None]);
+    }
+}

@@ -235,7 +235,9 @@ fn calls_answer_as_their_scripts_say() {
         let settings =
             settings.flat_map(|line| line.split(' ')).flat_map(|one| one.split_once('='));
         command.envs(settings).stdin(std::fs::File::open(&place).expect("a file"));
-        let found = plain(&text(&run(&mut command).stdout));
+        let ran = run(&mut command);
+        // At the end, what was said before the program began.
+        let found = plain(&(text(&ran.stdout) + &text(&ran.stderr)));
         if found != wanted {
             std::fs::write(&place, found).expect("a file");
             wrong.push(place);

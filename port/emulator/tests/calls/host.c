@@ -192,6 +192,8 @@ static uint64_t perform(char **words, int *is_shown)
 		return peek((uint8_t *)v[0], v[1]), 0;
 	if (!strcmp(name, "completion"))
 		return completion((uint8_t *)v[0]), 0;
+	if (!strcmp(name, "usleep"))
+		return usleep(v[0]), printf("%s", line);
 	if (!strcmp(name, "show"))
 		return v[0];
 	return library(name, v);
@@ -202,6 +204,7 @@ int main(void)
 	char copy[512], *rest, *words[32];
 
 	setvbuf(stdout, NULL, _IONBF, 0);
+	setvbuf(stdin, NULL, _IONBF, 0); /* for a script that begins a program anew */
 	dup2(1, 2);
 	*place("app", 1) = (uint64_t)calls;
 	*place("stdout", 1) = (uint64_t)stdout;
@@ -210,7 +213,8 @@ int main(void)
 		uint64_t found;
 
 		/* What a call waits for is said before its line. */
-		if (strncmp(line, "> until", 7) && strncmp(line, "> completion", 12))
+		if (strncmp(line, "> until", 7) && strncmp(line, "> completion", 12) &&
+		    strncmp(line, "> usleep", 8))
 			printf("%s", line);
 		if (*line != '>')
 			continue;
