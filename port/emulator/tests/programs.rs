@@ -46,18 +46,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_call_has_its_result_and_a_crash_ends_the_process_only() {
-    let program = build("examples", "hello");
-    let good = "3 + 39 = 42\nstatus 0, result 42\n";
-    assert_eq!(text(&run(&mut Command::new(&program)).stdout), good);
-    let output = run(Command::new(&program).arg("crash"));
-    let bad = "ended with error status 1\nstatus 3, error status 1\nstatus 3\n";
-    assert_eq!(text(&output.stdout), format!("{good}{bad}"));
-    let errors = text(&output.stderr);
-    assert!(errors.contains("(crash), activation 1: bad access to 0x40"), "{errors}");
-    if Command::new("addr2line").arg("--version").output().is_ok() {
-        assert!(errors.contains("device.c:12"), "{errors}");
-    }
+fn a_call_has_its_result() {
+    let ran = run(&mut Command::new(build("examples", "hello")));
+    let said = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(said, ("3 + 39 = 42\nstatus 0, result 42\n".to_owned(), String::new()));
 }
 
 /// A frame whose bytes and length depend on its number.
@@ -203,8 +195,11 @@ fn plain(said: &str) -> String {
         let bare = word.trim_end_matches([',', ';']);
         // An address of the host has twelve digits, as those of the heap have.
         let is_far = bare.len() == 14 && bare.starts_with("0x") && !bare.starts_with("0x2");
-        let is_local = is_far || bare.starts_with("/proc/") || bare.contains("/device.c:");
-        if is_local { "...".to_owned() } else { word.to_owned() }
+        match word.rsplit_once('/') {
+            Some((_, place)) if place.starts_with("device.c:") => place.to_owned(),
+            _ if is_far || bare.starts_with("/proc/") => "...".to_owned(),
+            _ => word.to_owned(),
+        }
     };
     let line = |line: &str| {
         // The test of faults looks at the places of accesses.
@@ -271,8 +266,6 @@ fn a_reflector_sends_each_answer_back() {
     std::thread::sleep(std::time::Duration::from_millis(500));
     assert!(waits.try_wait().is_ok_and(|ended| ended.is_none()), "a frame came");
     waits.kill().and_then(|()| waits.wait()).expect("its end");
-    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "tap:x"));
-    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=tap:x: an unknown wire\n"));
 }
 
 /// The events of a timeline in their order: phase, process, track, name, members.
@@ -342,8 +335,6 @@ fn two_programs_answer_each_other() {
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
     went_to_and_fro(&said, &sent, &other);
-    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "link:"));
-    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE=link:: no link, which needs path=FILE\n"));
     run(Command::new(&program).arg("0").env("DPA_WIRE", format!("link:path={}", other.display())));
     assert!(other.is_file(), "only a socket may be left of another program");
 }
@@ -388,10 +379,8 @@ fn two_programs_answer_each_other_through_interfaces() {
          ip link set v0 up && sleep 0.5 && kill $! && wait $!; test $? = 143"
     );
     run(apart(&script).arg(&program).env("DPA_WIRE", "packet:interface=v0"));
-    let ran = run(Command::new(&program).arg("0").env("DPA_WIRE", "packet:interface=no"));
-    let lines = "dpa: DPA_WIRE: no: No such device (os error 19)\n\
-                 dpa: DPA_WIRE=packet:interface=no: no interface, which needs interface=NAME\n";
-    assert!(text(&ran.stderr).starts_with(lines), "{}", text(&ran.stderr));
+    let ran = run(apart("DPA_WIRE=packet:interface=no \"$0\" 0").arg(&program));
+    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE: no: No such device (os error 19)\n"));
 }
 
 /// Both sides of a comparison answer as many frames, from a file that repeats.

@@ -11,8 +11,3 @@ __dpa_rpc__ uint64_t crash(uint64_t address)
 {
 	return *(volatile uint64_t *)address;
 }
-
-__dpa_global__ void ended(uint64_t status)
-{
-	flexio_dev_print("ended with error status %lu\n", status);
-}

@@ -3,7 +3,7 @@
 #include "../queues/host.h"
 
 extern struct flexio_app *hello;
-extern flexio_func_t add, crash, ended;
+extern flexio_func_t add, crash;
 
 int main(int count, char **words)
 {
@@ -15,7 +15,6 @@ int main(int count, char **words)
 	(void)words;
 	open_process(hello);
 	CHECK(flexio_msg_stream_create(process, &attr, stdout, NULL, &stream));
-	CHECK(flexio_process_error_handler_set(process, &ended));
 	status = flexio_process_call(process, &add, &sum, (uint64_t)3, (uint64_t)39);
 	printf("status %d, result %lu\n", status, sum);
 	if (count > 1) {

@@ -34,12 +34,14 @@ CALL(all_is_well)
 	volatile uint64_t *words = (void *)shared->block;
 	volatile uint8_t *last = (void *)(shared->block + BLOCK - 1);
 	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
-	uint64_t cycles = __dpa_thread_cycles(), time = __dpa_thread_time();
+	uint64_t before = __dpa_thread_time(), cycles = __dpa_thread_cycles();
+	uint64_t time = __dpa_thread_time();
 
 	while (__dpa_thread_time() < time + 3000)
 		;
 	/* 1.8 cycles a nanosecond. */
-	if (__dpa_thread_cycles() - cycles < 5398000)
+	cycles = __dpa_thread_cycles() - cycles;
+	if (cycles < 5398000 || cycles > (__dpa_thread_time() - before + 1) * 1800)
 		words[BLOCK / 8] = 1;
 	words[1] = *last;
 	*(volatile uint64_t *)(pointer + BLOCK - 8) = words[1];
