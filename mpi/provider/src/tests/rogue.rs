@@ -1,7 +1,7 @@
 //! Peers that break the rules, from the hello on: the endpoint continues with the others.
 
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -203,12 +203,31 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     (0..1_000).for_each(|_| b.progress());
     assert_eq!(totals(&b).refused, 300 - 96, "those of one machine have 96 places");
     still_works(&a, &b, a.insert(&b.name()));
+    // From another machine, beyond the places of all; one of this machine has its own.
+    let others = [(); 96].map(|()| {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None);
+        let socket = socket.expect("a socket");
+        let from = SocketAddr::new("127.0.0.2".parse().expect("an address"), 0);
+        rustix::net::bind(&socket, &from).expect("an address of this machine");
+        rustix::net::connect(&socket, &port).expect("a port");
+        socket
+    });
+    (0..1_000).for_each(|_| b.progress());
+    assert_eq!(totals(&b).refused, 300 - 96, "they wait for a place");
+    let near = Address { host: to.host, ..Address::fresh().expect("an address") };
+    let _link = connect(&near, &to, 512).expect("a link");
+    until(&b, |seen| seen.connected == 2);
+    drop(others);
 
     std::thread::sleep(Duration::from_millis(1_500));
     let mut slow = TcpStream::connect(port).expect("a port");
     (0..1_000).for_each(|_| b.progress());
-    slow.write_all(&hello(&Address::fresh().expect("an address"), &to, 0)).expect("a stream");
-    until(&b, |seen| seen.connected == 2);
+    let hello = hello(&Address::fresh().expect("an address"), &to, 0);
+    slow.write_all(&hello[..50]).expect("a stream");
+    (0..200).for_each(|_| b.progress());
+    slow.write_all(&hello[50..]).expect("a stream");
+    until(&b, |seen| seen.connected == 3);
     drop(silent);
 }
 
@@ -314,12 +333,17 @@ fn answers_wait_for_a_peer_that_is_slow() {
     let b = Side::open(|_| ());
     let (_, mut link) = peer(&b, 512);
     let kind = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
+    let mut answers = Vec::new();
     for cookie in 0..COUNT {
         assert_eq!(link.put_head(Record { cookie, ..kind }), Ok(true));
         assert_eq!(b.receive(&mut [], FI_ADDR_UNSPEC, (3, 0), 1), 0);
         assert_eq!(b.wait(&[]).err, 0);
+        // There is room again, and others have waited for it longer.
+        if cookie % 3 == 0 {
+            answers.extend(link.next().expect("a link").map(|(answer, _)| answer.cookie));
+            link.release();
+        }
     }
-    let mut answers = Vec::new();
     for _ in 0..COUNT {
         while let Some((answer, _)) = link.next().expect("a link") {
             answers.push(answer.cookie);
