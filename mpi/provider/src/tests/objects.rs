@@ -131,7 +131,7 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
             let (mut here, mut words) = ([0; 4], [u64::MAX; 36]);
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (0x77, 0), 21), 0);
             a.send_now(b"abc", to_b, 0x77, 22);
-            if format == FI_CQ_FORMAT_UNSPEC {
+            if format == FI_CQ_FORMAT_CONTEXT {
                 said.say("cq of sends", (0..200).any(|_| b.read().is_some()));
             }
             let mut from = [99; 6];
