@@ -79,7 +79,6 @@ fn each_number_of_the_statistics_is_exact() {
             options.stats = Some(folder.0.clone());
             options.read_peers = false;
             options.engine = engine;
-            options.matching.set("bins", "64").expect("a number of bins");
         })
     };
     let [a, b, c] = [None, None, find("list")].map(open);
@@ -149,7 +148,7 @@ fn each_number_of_the_statistics_is_exact() {
         let engine = text.lines().find_map(|line| line.trim().strip_prefix("\"engine\": "));
         format!("{} {}", engine.expect("an engine"), told.join(", "))
     };
-    let nic = NicConfig { bins: 64, ..ProviderOptions::of_nothing().matching.nic };
+    let nic = NicConfig { bins: 256, ..ProviderOptions::of_nothing().matching.nic };
     let nic_name = "\"optimistic\",";
     let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());
     let received = "peers: 2, received: 10, received_bytes: 150448, received_untagged: 1, \

@@ -266,7 +266,7 @@ fn only_what_asks_completes() {
         unsafe {
             assert_eq!(call!(a.ep, rma, write, text, 1, none, to_b, start, key, 3 as *mut _), 0);
             for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
-                let msg = tagged(&iov, to_b, (tag, 0), tag as usize, 0);
+                let msg = tagged(&iov, to_b, (tag, 0), tag as usize);
                 assert_eq!(call!(a.ep, tagged, sendmsg, &msg, flags), 0);
             }
         }

@@ -182,7 +182,7 @@ impl Model {
                     let start = bytes.as_ptr().cast_mut().cast();
                     let iov = [IoVec { iov_base: start, iov_len: length }];
                     let data = sent.data.unwrap_or(0);
-                    let msg = tagged(&iov, to, (sent.bits, 0), sent.number, data);
+                    let msg = MsgTagged { data, ..tagged(&iov, to, (sent.bits, 0), sent.number) };
                     let carries = sent.data.map_or(0, |_| FI_REMOTE_CQ_DATA);
                     let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | carries;
                     call!(ep, tagged, sendmsg, &msg, flags)

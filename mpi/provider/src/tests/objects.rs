@@ -54,9 +54,7 @@ fn each_call_on_an_object_returns_what_it_says() {
     assert_eq!(said.0, include_str!("objects.txt"));
 }
 
-/// # Safety
-/// None: the objects are its own.
-unsafe fn fabric(said: &mut Said) {
+fn fabric(said: &mut Said) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (mut fabric, mut queue) = (null_mut(), null_mut::<FidEq>());
@@ -482,16 +480,10 @@ unsafe fn regions(said: &mut Said, a: &Side) {
 
 /// What a program that waits for a queue's descriptor sees: it may sleep where nothing waits for
 /// it, and a message wakes it.
-///
-/// # Safety
-/// None: the objects are its own.
-unsafe fn sleepers(said: &mut Said) {
-    for [own, other] in [[0, 0], [1, 2]] {
-        let open = |host| match host {
-            0 => Side::open_as(|_| (), |_| (), FI_WAIT_FD),
-            host => Side::over_tcp(host),
-        };
-        let (a, b) = (open(own), open(other));
+fn sleepers(said: &mut Said) {
+    // In memory, and by TCP.
+    for host in [1, 2] {
+        let (a, b) = (Side::over_tcp(1), Side::over_tcp(host));
         let (to_b, mut here, mut place) = (a.insert(&b.name()), [0; 1], -1);
         still_works(&a, &b, to_b);
         let mut fids = [b.queue.cast::<Fid>()];
@@ -511,10 +503,9 @@ unsafe fn sleepers(said: &mut Said) {
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
             (0..200).for_each(|_| b.progress());
             said.say("trywait, a completion", (trywait(), b.wait(&[]).context(), trywait()));
-            // The second one's receiver is awake.
             b.progress();
             a.send_now(b"y", to_b, 4, 7);
-            said.say("awake", woken(20 * own as i64));
+            said.say("awake", woken(20 * (host as i64 - 1)));
             call!(b.queue, ops, signal);
             said.say("trywait, signalled", (trywait(), b.read().is_some()));
         }

@@ -169,7 +169,7 @@ impl Side {
     ) -> isize {
         let iov = [IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() }];
         let parts = if buffer.is_empty() { &[][..] } else { &iov };
-        let msg = tagged(parts, FI_ADDR_UNSPEC, (tag, ignore), context, 0);
+        let msg = tagged(parts, FI_ADDR_UNSPEC, (tag, ignore), context);
         // SAFETY: as above.
         unsafe { call!(self.ep, tagged, recvmsg, &msg, flags) }
     }
@@ -252,15 +252,10 @@ impl Drop for Side {
 }
 
 /// What `fi_tsendmsg` and `fi_trecvmsg` take.
-pub(super) fn tagged(
-    iov: &[IoVec],
-    addr: u64,
-    (tag, ignore): (u64, u64),
-    context: usize,
-    data: u64,
-) -> MsgTagged {
+pub(super) fn tagged(iov: &[IoVec], addr: u64, bits: (u64, u64), context: usize) -> MsgTagged {
     let (msg_iov, iov_count, context) = (iov.as_ptr(), iov.len(), context as *mut c_void);
-    MsgTagged { msg_iov, desc: null_mut(), iov_count, addr, tag, ignore, context, data }
+    let (tag, ignore) = bits;
+    MsgTagged { msg_iov, desc: null_mut(), iov_count, addr, tag, ignore, context, data: 0 }
 }
 
 /// Two sides that know each other, and the address that each has for the other.
