@@ -7,23 +7,10 @@
 //! - Separate address spaces: an access of the host's memory without a window is only reported.
 //! - Weak memory, the end of a handler that takes too long. Of windows that are not coherent only
 //!   the missing fences are reported.
-//! - Device emulation, congestion control, external event queues, compressed completions, core
-//!   dumps, tracers, signatures, and sharing of the DPA between programs.
+//! - Device emulation, congestion control, external event queues, compressed completions and
+//!   their moderation, core dumps, tracers, signatures, and sharing of the DPA between programs.
 //! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.
 //! - Send queue entries for segmentation, waits and local copies.
-//!
-//! # How the rooms hang together
-//!
-//! ```text
-//! host's program ──► process   program image, heap, messages, calls
-//!        │           thread    handlers as coroutines on a pool of workers ──► device part
-//!        │              ▲ activation                                             │ doorbell
-//!        └► verbs ──► queue ◄─────────────────────────────────────────────────────┘
-//!           devices,  completion, receive and send queues, keys, windows
-//!           steering    ▲ │
-//!                       │ ▼
-//!                     wire    files of frames
-//! ```
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
 //! NIC's lock for each doorbell and hold no lock while device code runs.

@@ -241,33 +241,6 @@ fn calls_answer_as_their_scripts_say() {
     assert!(wrong.is_empty(), "not what {} says: {wrong:?}", folder.display());
 }
 
-/// One frame goes back and forth between the program and a reflector.
-#[test]
-fn a_reflector_sends_each_answer_back() {
-    let program = build("examples", "counter");
-    let (one, least) = ([frame(3, false)], 40);
-    for wire in ["reflect", "loop"] {
-        let mut command = Command::new(&program);
-        let options = format!("{wire}:rules=1,handlers=1");
-        let (said, _, answers) = play(command.arg(least.to_string()), &options, &one);
-        let numbers: Vec<usize> =
-            said.split(|letter: char| !letter.is_ascii_digit()).flat_map(str::parse).collect();
-        let [frames, bytes] = numbers[..] else { panic!("{said}") };
-        assert!(frames >= least && bytes >= frames * 63, "{said}");
-        // A reflector undoes the program's swap.
-        let swapped = (0..answers.len() / (16 + 63)).map(|at| wire == "reflect" || at % 2 == 0);
-        let right: Vec<_> = swapped.map(|swapped| frame(3, swapped)).collect();
-        assert!(right.len() >= least && answers == file(&right), "{wire}");
-    }
-    // One handler runs: no frame comes before two do.
-    let mut waits = Command::new(&program);
-    waits.arg("1").env("DPA_WIRE", wire("pcap:handlers=2", &one));
-    let mut waits = waits.spawn().expect("the program");
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert!(waits.try_wait().is_ok_and(|ended| ended.is_none()), "a frame came");
-    waits.kill().and_then(|()| waits.wait()).expect("its end");
-}
-
 /// The events of a timeline in their order: phase, process, track, name, members.
 fn timeline(command: &mut Command, file: &Path) -> Vec<String> {
     let begin = std::time::Instant::now();

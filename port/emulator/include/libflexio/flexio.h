@@ -132,6 +132,7 @@ struct flexio_qp;
 struct flexio_mkey;
 struct flexio_msg_stream;
 struct mlx5dv_devx_umem;
+struct mlx5dv_devx_uar;
 
 struct flexio_affinity {
 	enum flexio_affinity_type type;
@@ -150,6 +151,7 @@ struct flexio_qmem {
 struct flexio_process_attr {
 	struct ibv_pd *pd;
 	uint8_t en_pcc;
+	struct mlx5dv_devx_uar *uar;
 };
 
 struct flexio_app_attr {
@@ -354,6 +356,11 @@ flexio_status flexio_outbox_destroy(struct flexio_outbox *outbox);
 uint32_t flexio_outbox_get_id(struct flexio_outbox *outbox);
 struct flexio_uar *flexio_outbox_get_uar(struct flexio_outbox *outbox);
 flexio_status flexio_uar_create(struct flexio_process *process, struct flexio_uar **uar);
+/* Before 24.x the second of three arguments was a UAR of mlx5dv. */
+#define DPA_UAR_2(process, uar) (flexio_uar_create)(process, uar)
+#define DPA_UAR_3(process, devx, uar) ((void)(devx), (flexio_uar_create)(process, uar))
+#define DPA_UAR(a, b, c, name, ...) name
+#define flexio_uar_create(...) DPA_UAR(__VA_ARGS__, DPA_UAR_3, DPA_UAR_2, )(__VA_ARGS__)
 flexio_status flexio_uar_destroy(struct flexio_uar *uar);
 flexio_status flexio_uar_extend(struct flexio_uar *uar, struct ibv_context *context,
 				struct flexio_uar **extended);

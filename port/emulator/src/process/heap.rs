@@ -52,9 +52,6 @@ impl Heap {
 
     /// Allocates a block. Complexity: linear in the number of blocks.
     pub(crate) fn allocate(&self, bytes: u64) -> Result<u64, Refusal> {
-        if bytes == 0 {
-            return Err("a block of 0 bytes".into());
-        }
         let mut blocks = lock(&self.blocks);
         // A page for large blocks, since drivers demand it of rings.
         let align = if bytes >= 4096 { 4096 } else { ALIGN };
@@ -65,13 +62,11 @@ impl Heap {
             }
             at = (start + length + GAP).next_multiple_of(align);
         }
-        let end = at.checked_add(bytes).filter(|&end| end + GAP <= self.base + self.bytes);
-        if end.is_none() {
-            return Err(format!(
-                "no room for {bytes} bytes in a heap of {} (DPA_HEAP_MIB)",
-                self.bytes
-            )
-            .into());
+        if at.checked_add(bytes).is_none_or(|end| end + GAP > self.base + self.bytes) {
+            let all = self.bytes;
+            return Err(
+                format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)").into()
+            );
         }
         blocks.insert(at, bytes);
         Ok(at)
@@ -79,13 +74,10 @@ impl Heap {
 
     pub(crate) fn free(&self, address: u64) -> Result<(), Refusal> {
         let mut blocks = lock(&self.blocks);
-        match blocks.remove(&address) {
-            Some(_) => {
-                self.generation.fetch_add(1, Ordering::AcqRel);
-                Ok(())
-            }
-            None => Err(format!("{address:#x} is not the address of a block").into()),
-        }
+        let is_none = || format!("{address:#x} is not the address of a block");
+        blocks.remove(&address).ok_or_else(is_none)?;
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
     }
 
     pub(crate) fn has(&self, address: u64) -> bool {
@@ -148,16 +140,6 @@ impl Place {
         assert!(offset + bytes <= self.bytes, "a queue's index is masked by its depth");
         // SAFETY: within the place, as just asserted.
         unsafe { self.at.add(offset as usize) }
-    }
-
-    /// Copies bytes from the host.
-    ///
-    /// # Safety
-    ///
-    /// `source` has `bytes` readable bytes.
-    pub(crate) unsafe fn fill(&self, source: *const u8, bytes: u64) {
-        // SAFETY: the caller's promise, and the place has as many.
-        unsafe { std::ptr::copy(source, self.at(0, bytes), bytes as usize) };
     }
 
     /// A big-endian word of a doorbell record.

@@ -16,6 +16,11 @@ fn bytes(bytes: usize) -> Result<u64, Refusal> {
     Ok(bytes as u64)
 }
 
+/// Bytes that a host's call copies from `source`.
+fn from(source: *const u8, length: usize) -> Result<u64, Refusal> {
+    if source.is_null() { Err("no source".into()) } else { bytes(length) }
+}
+
 #[repr(C)]
 struct MkeyAttributes {
     pd: *mut c_void,
@@ -52,26 +57,19 @@ calls! {
     }
 
     fn flexio_host2dev_memcpy(process: Handle, source: *const u8, length: usize, daddr: u64) {
-        let length = bytes(length)?;
-        if source.is_null() {
-            return Err("no source".into());
-        }
+        let length = from(source, length)?;
         let place = machine().process(process)?.heap.in_block(daddr, length)?;
-        // SAFETY: the API's contract: the source has that many bytes.
-        unsafe { place.fill(source, length) };
+        // SAFETY: the API's contract: the source has that many bytes, and the place has as many.
+        unsafe { std::ptr::copy(source, place.at(0, length), length as usize) };
         Ok(())
     }
 
     fn flexio_copy_from_host(process: Handle, source: *const u8, length: usize, daddr: Given<u64>) {
         put(daddr, 0)?;
-        let length = bytes(length)?;
-        if source.is_null() {
-            return Err("no source".into());
-        }
-        let heap = &machine().process(process)?.heap;
+        let (length, heap) = (from(source, length)?, &machine().process(process)?.heap);
         let found = heap.allocate(length)?;
-        // SAFETY: the API's contract: the source has that many bytes.
-        unsafe { heap.place(found, length)?.fill(source, length) };
+        // SAFETY: as above.
+        unsafe { std::ptr::copy(source, heap.place(found, length)?.at(0, length), length as usize) };
         put(daddr, found)
     }
 

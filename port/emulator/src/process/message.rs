@@ -2,9 +2,6 @@
 
 use std::ffi::c_void;
 
-/// Level of a message that is never printed, and most detail.
-const NO_PRINT: u8 = 0;
-
 pub(crate) struct Stream {
     pub(crate) file: *mut libc::FILE,
     pub(crate) level: u8,
@@ -18,7 +15,7 @@ unsafe impl Send for Stream {}
 
 impl Stream {
     pub(crate) fn write(&mut self, level: u8, text: &[u8]) {
-        if level == NO_PRINT || level > self.level {
+        if level == 0 || level > self.level {
             return;
         }
         self.held.extend_from_slice(text);

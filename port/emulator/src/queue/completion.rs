@@ -6,6 +6,7 @@ use crate::process::Place;
 use crate::thread::Unit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 /// Indexes of completion queues have 24 bits.
 const INDEX: u32 = 0xff_ffff;
@@ -62,32 +63,25 @@ pub(crate) struct Cq {
     /// Work queues that complete here.
     pub(crate) users: u32,
     pub(crate) broken: bool,
+    /// When a frame first found the queue full.
+    pub(crate) full: Option<Instant>,
 }
 
+/// How long a frame waits for a full queue. Programs give a buffer back before they publish that
+/// its completion is consumed, and a card needs longer to see the buffer than they need to go on.
+const FULL: Duration = Duration::from_millis(500);
+
 impl Cq {
-    pub(crate) fn new(
-        number: u32,
-        process: u32,
-        ring: Place,
-        record: Place,
-        log_depth: u8,
-    ) -> Self {
-        Self {
-            number,
-            process,
-            ring,
-            record,
-            log_depth,
-            producer: 0,
-            armed: true,
-            armed_by: None,
-            always_armed: false,
-            overrun_ignore: false,
-            collapsed: false,
-            unit: None,
-            users: 0,
-            broken: false,
-        }
+    fn waiting(&self) -> u32 {
+        self.producer.wrapping_sub(self.record.word(0)) & INDEX
+    }
+
+    /// Whether a frame waits for this queue, which is full but for a moment.
+    pub(crate) fn delays(&mut self) -> bool {
+        let ignores = self.overrun_ignore || self.collapsed || self.broken;
+        let is_full = !ignores && self.waiting() >= 1 << self.log_depth;
+        self.full = is_full.then(|| self.full.unwrap_or_else(Instant::now));
+        self.full.is_some_and(|full| full.elapsed() < FULL)
     }
 
     /// Adds a completion. True if the queue's thread has an event.
@@ -96,8 +90,7 @@ impl Cq {
             return false;
         }
         let depth = 1_u32 << self.log_depth;
-        let consumer = self.record.word(0) & INDEX;
-        let waiting = self.producer.wrapping_sub(consumer) & INDEX;
+        let waiting = self.waiting();
         if waiting >= depth && !self.overrun_ignore && !self.collapsed {
             self.broken = true;
             let number = self.number;

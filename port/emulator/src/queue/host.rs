@@ -94,12 +94,21 @@ calls! {
         let ring = ring(&process, &attr.ring, bytes)?;
         let record = record(&process, attr.record)?;
         let number = machine().nic().cqs.insert(|number| Cq {
+            number,
+            process: process.id,
+            ring,
+            record,
+            log_depth: attr.log_depth,
+            producer: 0,
             armed: attr.no_arm == 0,
+            armed_by: None,
             always_armed: attr.always_armed != 0,
             overrun_ignore: attr.overrun_ignore != 0,
             collapsed: attr.collapsed != 0,
             unit,
-            ..Cq::new(number, process.id, ring, record, attr.log_depth)
+            users: 0,
+            broken: false,
+            full: None,
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     }

@@ -151,6 +151,9 @@ impl Nic {
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         let Some(receiver) = wq else { return Arrival::Dropped };
         let cqn = receiver.cqn;
+        if self.cqs.get_mut(cqn).is_some_and(Cq::delays) {
+            return Arrival::Later;
+        }
         let cq = self.cqs.get(cqn);
         let unit = cq.and_then(|cq| cq.unit.as_ref());
         if unit.is_some_and(|unit| unit.is_new()) {

@@ -83,18 +83,13 @@ impl Nic {
             let why = format!("QP {:#x} does not answer", pair.remote);
             return Err(Undone::Bad(format::NO_ANSWER, why));
         };
-        let segments = |least: usize| {
-            if bytes.len() >= least * format::SEGMENT {
-                Ok(())
-            } else {
-                Err(format!("{} segments for opcode {opcode:#x}", bytes.len() / format::SEGMENT))
-            }
+        let segments = |least: usize| match bytes.len() / format::SEGMENT {
+            count if count < least => Err(format!("{count} segments for opcode {opcode:#x}")),
+            _ => Ok(()),
         };
-        let allowed = |right: i32| {
-            if peer.access & right == 0 {
-                return Err(remote(format!("QP {:#x} does not allow it", pair.remote)));
-            }
-            Ok(right)
+        let allowed = |right: i32| match peer.access & right {
+            0 => Err(remote(format!("QP {:#x} does not allow it", pair.remote))),
+            _ => Ok(right),
         };
         let mut data = std::mem::take(&mut self.outgoing);
         data.clear();

@@ -128,10 +128,10 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
 pub(crate) fn tell(unit: &Unit) {
     let crash = CRASH.take().unwrap_or_default();
     let name = match crash.signal {
-        libc::SIGSEGV => "bad access",
+        libc::SIGSEGV => "bad access to",
         libc::SIGBUS => "bad address",
-        libc::SIGFPE => "bad arithmetic",
-        _ => "bad instruction",
+        libc::SIGFPE => "bad arithmetic in",
+        _ => "bad instruction in",
     };
     let line = if unit.process.image.range.contains(&crash.place) {
         unit.process.image.source_line(crash.place)
@@ -140,7 +140,7 @@ pub(crate) fn tell(unit: &Unit) {
     };
     let (process, activation) = (unit.process.id, unit.activations());
     crate::check::line(format_args!(
-        "process {process}, thread {} ({}), activation {activation}: {name} to {:#x} at {line}; \
+        "process {process}, thread {} ({}), activation {activation}: {name} {:#x} at {line}; \
          the process is in error state 1",
         unit.id, unit.name, crash.address
     ));

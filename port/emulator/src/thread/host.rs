@@ -73,6 +73,10 @@ calls! {
         machine().nic().wires.running += 1;
         Ok(())
     }
+
+    fn flexio_event_handler_get_thread(handler: Handle) -> Handle = std::ptr::null_mut() => {
+        Ok(Kind::Thread.handle(find(handler)?.id))
+    }
 }
 
 fn destroy(number: u32) -> Result<(), Refusal> {
@@ -84,9 +88,3 @@ fn destroy(number: u32) -> Result<(), Refusal> {
     Ok(())
 }
 destroyers! { flexio_event_handler_destroy: Thread => destroy; }
-
-calls! {
-    fn flexio_event_handler_get_thread(handler: Handle) -> Handle = std::ptr::null_mut() => {
-        Ok(Kind::Thread.handle(find(handler)?.id))
-    }
-}

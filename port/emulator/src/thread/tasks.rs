@@ -105,7 +105,7 @@ calls! {
         Ok(())
     }
 
-    fn flexio_cmdq_is_empty(queue: Handle) -> c_int = 0 => {
+    fn flexio_cmdq_is_empty(queue: Handle) -> c_int = 1 => {
         let queue = find(queue)?;
         let tasks = lock(&queue.tasks);
         // A process that has ended runs no task.

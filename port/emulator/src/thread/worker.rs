@@ -101,8 +101,7 @@ impl Scheduler {
         self.workers.get_or_init(|| {
             crash::install();
             let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-            let most = cores.max(setting("DPA_WORKERS", 1).min(64) as usize);
-            let count = (setting("DPA_WORKERS", 1) as usize).clamp(1, most);
+            let count = setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
             (0..count).map(Worker::spawn).collect()
         })
     }

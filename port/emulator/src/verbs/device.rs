@@ -1,11 +1,13 @@
 //! One device, its contexts, protection domains and memory regions. Layouts are those of
 //! rdma-core's verbs.h, with which host parts are compiled.
 
+use crate::handle::Handle;
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Refusal, calls, value};
+use crate::status::{Given, Refusal, calls, put, value};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 #[repr(C)]
 struct Device {
@@ -33,6 +35,8 @@ struct Context {
 struct Pd {
     context: *mut c_void,
     handle: u32,
+    /// Memory regions, after the fields that programs see.
+    regions: AtomicU32,
 }
 
 #[repr(C)]
@@ -76,7 +80,7 @@ pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
     if context.is_null() {
         return Err("no device context".into());
     }
-    Ok(Box::into_raw(Box::new(Pd { context, handle: 1 })).cast())
+    Ok(Box::into_raw(Box::new(Pd { context, handle: 1, regions: AtomicU32::new(0) })).cast())
 }
 
 #[unsafe(no_mangle)]
@@ -105,6 +109,38 @@ calls! {
         Ok(Box::into_raw(Box::new(made)).cast())
     }
 
+    fn mlx5dv_open_device(device: Handle, _attr: Handle) -> Handle = std::ptr::null_mut() => {
+        Ok(ibv_open_device(device))
+    }
+
+    /// A UAR of mlx5dv: two addresses, a number, an offset, a mask.
+    fn mlx5dv_devx_alloc_uar(_of: Handle, _flags: u32) -> *mut [u64; 5] = std::ptr::null_mut() => {
+        Ok(Box::into_raw(Box::new([0, 0, 1, 0, 0])))
+    }
+
+    /// The one port is up, with Ethernet of 4,096 bytes.
+    fn ibv_query_port(_device: Handle, port: u8, to: Given<[u32; 12]>) -> c_int = libc::EINVAL => {
+        let last = if port == 1 { 0x0002_0520 } else { return Err("there is one port".into()) };
+        put(to, [4, 5, 5, 1, 0, 1 << 30, 0, 0, 1, 0, 0, last]).map(|()| 0)
+    }
+
+    fn ibv_query_gid(_device: Handle, _port: u8, _at: c_int, to: Given<[u8; 16]>) -> c_int = -1 => {
+        put(to, 0xfe80_0000_0000_0000_0000_00ff_fe00_0001_u128.to_be_bytes()).map(|()| 0)
+    }
+
+    fn ibv_dealloc_pd(pd: *mut Pd) -> c_int = libc::EBUSY => {
+        if pd.is_null() {
+            return Ok(0);
+        }
+        // SAFETY: the host gives back what `ibv_alloc_pd` made; regions keep it.
+        match unsafe { (*pd).regions.load(Relaxed) } {
+            // SAFETY: as above.
+            0 => drop(unsafe { Box::from_raw(pd) }),
+            regions => return Err(format!("{regions} memory regions are registered").into()),
+        }
+        Ok(0)
+    }
+
     fn ibv_alloc_pd(context: *mut c_void) -> *mut c_void = std::ptr::null_mut() => {
         new_pd(context)
     }
@@ -130,7 +166,9 @@ extern "C" fn ibv_reg_mr_iova2(
         let key = Mkey::of_host(address.cast(), base, length as u64, access as c_int);
         let key = machine().nic().keys.add(key)?;
         // SAFETY: a domain of the host's, by the API's contract.
-        let context = unsafe { (*pd).context };
+        let domain = unsafe { &*pd };
+        domain.regions.fetch_add(1, Relaxed);
+        let context = domain.context;
         let (pd, handle, lkey, rkey) = (pd.cast(), key, key, key);
         Ok(Box::into_raw(Box::new(Mr { context, pd, address, length, handle, lkey, rkey })))
     })
@@ -142,12 +180,14 @@ extern "C" fn ibv_dereg_mr(mr: *mut Mr) -> c_int {
         // SAFETY: the host gives back what `ibv_reg_mr` made.
         let gone = unsafe { Box::from_raw(mr) };
         machine().nic().keys.remove(gone.lkey);
+        // SAFETY: the domain of a region lives, by the API's contract.
+        unsafe { &*gone.pd.cast::<Pd>() }.regions.fetch_sub(1, Relaxed);
     }
     0
 }
 
 take_back! {
+    mlx5dv_devx_free_uar: [u64; 5];
     ibv_free_device_list: [*const c_void; 2];
     ibv_close_device: Context;
-    ibv_dealloc_pd: Pd;
 }

@@ -34,6 +34,16 @@ enum Action {
     Queue(u32),
     Table(u32),
     Port,
+    /// To the host's own network, or nowhere.
+    Away,
+}
+
+/// One of several places for a frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Place {
+    kind: u32,
+    action: Given<Action>,
 }
 
 struct Rule {
@@ -180,6 +190,27 @@ calls! {
         _domain: *const c_void, _port: u32
     ) -> *mut Action = std::ptr::null_mut() => {
         Ok(make(Action::Port))
+    }
+
+    fn mlx5dv_dr_action_create_default_miss() -> *mut Action = std::ptr::null_mut() => {
+        Ok(make(Action::Away))
+    }
+
+    /// Of all places, the one that the emulator has.
+    fn mlx5dv_dr_action_create_dest_array(
+        _domain: *const c_void, count: usize, places: *const Given<Place>
+    ) -> *mut Action = std::ptr::null_mut() => {
+        let mut ours = Action::Away;
+        // SAFETY: as many places as `count` says, by the API's contract.
+        for place in unsafe { std::slice::from_raw_parts(places, count) } {
+            let place = look(*place)?;
+            match (ours, *look(place.action)?) {
+                (Action::Away, action) if place.kind == 0 => ours = action,
+                (_, Action::Away) if place.kind == 0 => {}
+                _ => return Err("an array of more than one place is not emulated".into()),
+            }
+        }
+        Ok(make(ours))
     }
 
     fn mlx5dv_dr_rule_create(

@@ -22,7 +22,6 @@ impl Packet {
     /// Opens the interface. It takes rights for raw packets.
     pub(crate) fn open(interface: &str) -> Result<Self, String> {
         let failed = || format!("{interface}: {}", Error::last_os_error());
-        let every = (libc::ETH_P_ALL as u16).to_be();
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: a new descriptor, or -1. It gets no frame before it is bound.
         let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
@@ -40,7 +39,7 @@ impl Packet {
             return Err(failed());
         }
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = every;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = index as i32;
         let (descriptor, length) = (socket.as_raw_fd(), size_of::<libc::sockaddr_ll>() as u32);
         // All frames that come, whatever their address, and none that this machine sends.

@@ -22,7 +22,7 @@ extern struct flexio_app *calls;
 #define WQ(field) F(wq, field)
 #define QP(field) F(qp, field)
 static const struct { const char *name; size_t at, bytes; } fields[] = {
-	F(app, app_name), F(app, app_ptr), F(app, app_bsize), F(app_select, app_name), F(process, pd),
+	F(app, app_name), F(app, app_ptr), F(app, app_bsize), F(app_select, app_name), F(process, pd), F(process, uar),
 	H(host_stub_func), H(arg), H(thread_local_storage_daddr), H(affinity.type), H(affinity.id),
 	F(cmdq, workers), F(cmdq, batch_size), F(cmdq, state), F(mkey, pd), F(mkey, daddr), F(mkey, len),
 	F(mkey, access), CQ(log_cq_depth), CQ(element_type), CQ(cqe_comp_type), CQ(cc), CQ(no_arm),
@@ -206,6 +206,8 @@ int main(void)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	setvbuf(stdin, NULL, _IONBF, 0); /* for a script that begins a program anew */
 	dup2(1, 2);
+	/* Versions differ in their arguments. */
+	(void)sizeof(flexio_uar_create(NULL, NULL, NULL) + flexio_uar_create(NULL, NULL));
 	*place("app", 1) = (uint64_t)calls;
 	*place("stdout", 1) = (uint64_t)stdout;
 	while (fgets(line, sizeof(line), stdin)) {

@@ -68,6 +68,31 @@ struct mlx5dv_dr_matcher;
 struct mlx5dv_dr_action;
 struct mlx5dv_dr_rule;
 
+enum mlx5dv_dr_action_dest_type { MLX5DV_DR_ACTION_DEST, MLX5DV_DR_ACTION_DEST_REFORMAT };
+struct mlx5dv_dr_action_dest_attr {
+	enum mlx5dv_dr_action_dest_type type;
+	struct mlx5dv_dr_action *dest;
+};
+
+struct mlx5dv_devx_uar {
+	void *reg_addr;
+	void *base_addr;
+	uint32_t page_id;
+	off_t mmap_off;
+	uint64_t comp_mask;
+};
+struct mlx5dv_context_attr {
+	uint32_t flags;
+	uint64_t comp_mask;
+};
+#define MLX5DV_CONTEXT_FLAGS_DEVX 1
+#define MLX5DV_UAR_ALLOC_TYPE_BF 0
+#define MLX5DV_UAR_ALLOC_TYPE_NC 1
+
+struct ibv_context *mlx5dv_open_device(struct ibv_device *device, struct mlx5dv_context_attr *attr);
+struct mlx5dv_devx_uar *mlx5dv_devx_alloc_uar(struct ibv_context *context, uint32_t flags);
+void mlx5dv_devx_free_uar(struct mlx5dv_devx_uar *uar);
+
 struct mlx5dv_dr_domain *mlx5dv_dr_domain_create(struct ibv_context *context,
 						 enum mlx5dv_dr_domain_type type);
 int mlx5dv_dr_domain_destroy(struct mlx5dv_dr_domain *domain);
@@ -82,6 +107,10 @@ mlx5dv_dr_action_create_dest_devx_tir(struct mlx5dv_devx_obj *tir);
 struct mlx5dv_dr_action *mlx5dv_dr_action_create_dest_table(struct mlx5dv_dr_table *table);
 struct mlx5dv_dr_action *mlx5dv_dr_action_create_dest_vport(struct mlx5dv_dr_domain *domain,
 							     uint32_t port);
+struct mlx5dv_dr_action *mlx5dv_dr_action_create_default_miss(void);
+struct mlx5dv_dr_action *
+mlx5dv_dr_action_create_dest_array(struct mlx5dv_dr_domain *domain, size_t count,
+				   struct mlx5dv_dr_action_dest_attr *places[]);
 int mlx5dv_dr_action_destroy(struct mlx5dv_dr_action *action);
 struct mlx5dv_dr_rule *mlx5dv_dr_rule_create(struct mlx5dv_dr_matcher *matcher,
 					     struct mlx5dv_flow_match_parameters *value,

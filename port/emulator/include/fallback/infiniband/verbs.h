@@ -63,6 +63,21 @@ struct ibv_mr {
 	uint32_t rkey;
 };
 
+enum ibv_port_state { IBV_PORT_NOP, IBV_PORT_DOWN, IBV_PORT_INIT, IBV_PORT_ARMED, IBV_PORT_ACTIVE };
+enum { IBV_LINK_LAYER_UNSPECIFIED, IBV_LINK_LAYER_INFINIBAND, IBV_LINK_LAYER_ETHERNET };
+
+struct ibv_port_attr {
+	enum ibv_port_state state;
+	uint32_t max_mtu, active_mtu;
+	int gid_tbl_len;
+	uint32_t port_cap_flags, max_msg_sz, bad_pkey_cntr, qkey_viol_cntr;
+	uint16_t pkey_tbl_len, lid, sm_lid;
+	uint8_t lmc, max_vl_num, sm_sl, subnet_timeout, init_type_reply, active_width, active_speed;
+	uint8_t phys_state, link_layer, flags;
+};
+
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
 struct ibv_device **ibv_get_device_list(int *count);
 void ibv_free_device_list(struct ibv_device **list);
 const char *ibv_get_device_name(struct ibv_device *device);
