@@ -45,8 +45,7 @@ impl Heap {
         if base == libc::MAP_FAILED {
             return Err(format!("no memory for a heap of {bytes} bytes").into());
         }
-        let blocks = Mutex::default();
-        let generation = AtomicU64::new(0);
+        let (blocks, generation) = (Mutex::default(), AtomicU64::new(0));
         Ok(Arc::new(Self { base: base as u64, bytes, blocks, generation }))
     }
 

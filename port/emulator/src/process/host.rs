@@ -32,11 +32,6 @@ struct StreamAttributes {
     affinity: [u32; 2],
 }
 
-/// The handle of a process's default UAR, outbox, memory: numbers of their own, without state.
-fn default_of(kind: Kind, process: Handle) -> Result<Handle, Refusal> {
-    Ok(kind.handle(machine().process(process)?.id))
-}
-
 calls! {
     fn flexio_process_create(
         context: *mut c_void, app: Handle, attr: Given<ProcessAttributes>, process: Given<Handle>
@@ -76,12 +71,13 @@ calls! {
         Ok(machine().process(process)?.pd as *mut c_void)
     }
 
+    /// UAR, outbox and memory are numbers of their own, without state.
     fn flexio_process_get_uar(process: Handle) -> Handle = std::ptr::null_mut() => {
-        default_of(Kind::Uar, process)
+        machine().process(process).map(|process| Kind::Uar.handle(process.id))
     }
 
     fn flexio_process_get_outbox(process: Handle) -> Handle = std::ptr::null_mut() => {
-        default_of(Kind::Outbox, process)
+        machine().process(process).map(|process| Kind::Outbox.handle(process.id))
     }
 
     fn flexio_process_get_dumem_id(process: Handle) -> u32 = 0 => {

@@ -118,14 +118,12 @@ fn destroy_key(key: u32) -> Result<(), Refusal> {
     machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
 }
 
-fn destroy_window(number: u32) -> Result<(), Refusal> {
-    machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
-}
-
 destroyers! {
     flexio_device_mkey_destroy: Mkey => destroy_key;
     flexio_mkey_destroy: Mkey => destroy_key;
-    flexio_window_destroy: Window => destroy_window;
+    flexio_window_destroy: Window => |number| {
+        machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
+    };
     flexio_outbox_destroy: Outbox => |_| Ok(());
     flexio_uar_destroy: Uar => |_| Ok(());
 }

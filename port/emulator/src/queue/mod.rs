@@ -108,30 +108,23 @@ impl Nic {
     /// Arms a completion queue: the next completion after `index` wakes its thread.
     pub(crate) fn arm(&mut self, by: Option<&Unit>, index: u32, cqn: u32) {
         crate::trace::doorbell(by, "arm", cqn, index);
-        match self.cqs.get_mut(cqn) {
-            Some(cq) => {
-                if let Some(consumed) = cq.is_behind(index) {
-                    let text = format_args!(
-                        "completion queue {cqn:#x} is armed at {index}, though its record says \
-                         that {consumed} completions are consumed"
-                    );
-                    device(by, Fault::OldIndex, text);
-                }
-                let arms = by.map(|unit| (unit.id, unit.activations(), index));
-                if cq.armed && arms.is_some() && cq.armed_by == arms {
-                    let text = format_args!(
-                        "completion queue {cqn:#x} is armed at {index} twice in this activation"
-                    );
-                    device(by, Fault::ArmedTwice, text);
-                }
-                cq.armed_by = arms;
-                if cq.arm(index) {
-                    cq.wake();
-                }
-            }
-            None => {
-                device(by, Fault::NoSuchQueue, format_args!("no completion queue {cqn:#x} to arm"));
-            }
+        let Some(cq) = self.cqs.get_mut(cqn) else {
+            let text = format_args!("no completion queue {cqn:#x} to arm");
+            return device(by, Fault::NoSuchQueue, text);
+        };
+        let said = format_args!("completion queue {cqn:#x} is armed at {index}");
+        if let Some(consumed) = cq.is_behind(index) {
+            let why = "though its record says that";
+            let text = format_args!("{said}, {why} {consumed} completions are consumed");
+            device(by, Fault::OldIndex, text);
+        }
+        let arms = by.map(|unit| (unit.id, unit.activations(), index));
+        if cq.armed && arms.is_some() && cq.armed_by == arms {
+            device(by, Fault::ArmedTwice, format_args!("{said} twice in this activation"));
+        }
+        cq.armed_by = arms;
+        if cq.arm(index) {
+            cq.wake();
         }
     }
 

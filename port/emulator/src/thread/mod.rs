@@ -38,7 +38,7 @@ fn spawn(
     kind: unit::Kind,
     local: u64,
 ) -> Result<Arc<Unit>, Refusal> {
-    let worker = machine().scheduler.choose();
+    let worker = machine().scheduler.choose(&kind)?;
     let mut made = None;
     machine().objects().units.insert(|id| {
         let unit = Unit::new(id, Arc::clone(process), entry, kind, local, worker);
@@ -50,8 +50,9 @@ fn spawn(
 }
 
 pub(crate) fn retire_all(process: &Arc<Process>) {
-    let mut units: Vec<_> =
-        machine().objects().units.iter().map(|(_, unit)| unit).cloned().collect();
-    units.retain(|unit| Arc::ptr_eq(&unit.process, process));
-    units.iter().for_each(|unit| machine().scheduler.retire(unit));
+    let units: Vec<_> = machine().objects().units.iter().map(|(_, unit)| unit).cloned().collect();
+    units
+        .iter()
+        .filter(|unit| Arc::ptr_eq(&unit.process, process))
+        .for_each(|unit| machine().scheduler.retire(unit));
 }

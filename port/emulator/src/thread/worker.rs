@@ -5,6 +5,7 @@ use super::unit::{Kind, Unit, state};
 use crate::check::{Fault, device};
 use crate::machine::{lock, machine, setting};
 use crate::process::ended;
+use crate::status::Refusal;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::{Cell, RefCell};
@@ -59,6 +60,8 @@ pub(crate) fn current<'a>() -> Option<&'a Unit> {
 pub(crate) struct Scheduler {
     workers: OnceLock<Vec<Arc<Worker>>>,
     next: AtomicUsize,
+    /// Each handler has a worker of its own; the first runs all else.
+    apart: bool,
 }
 
 enum Message {
@@ -90,7 +93,8 @@ unsafe impl Sync for Worker {}
 
 impl Scheduler {
     pub(crate) fn new() -> Self {
-        Self { workers: OnceLock::new(), next: AtomicUsize::new(0) }
+        let apart = std::env::var("DPA_WORKERS").is_ok_and(|text| text == "units");
+        Self { workers: OnceLock::new(), next: AtomicUsize::new(0), apart }
     }
 
     pub(crate) fn start(&self) {
@@ -101,14 +105,25 @@ impl Scheduler {
         self.workers.get_or_init(|| {
             crash::install();
             let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-            let count = setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
+            let wanted = || setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
+            let count = if self.apart { cores + 1 } else { wanted() };
             (0..count).map(Worker::spawn).collect()
         })
     }
 
-    /// The worker for the next thread, in turn.
-    pub(crate) fn choose(&self) -> usize {
-        self.next.fetch_add(1, Ordering::Relaxed) % self.workers().len()
+    /// The worker for a new thread: the next in turn, or one that no other handler has.
+    pub(crate) fn choose(&self, kind: &Kind) -> Result<usize, Refusal> {
+        let count = self.workers().len();
+        match kind {
+            _ if !self.apart => Ok(self.next.fetch_add(1, Ordering::Relaxed) % count),
+            Kind::Handler => {
+                let units = &machine().objects().units;
+                let free = |worker: &usize| !units.iter().any(|(_, unit)| unit.worker == *worker);
+                let why = "DPA_WORKERS=units: no core is left for another handler";
+                Ok((1..count).find(free).ok_or(why)?)
+            }
+            _ => Ok(0),
+        }
     }
 
     /// Gives a new thread to its worker.

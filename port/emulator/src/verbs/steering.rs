@@ -107,10 +107,8 @@ impl Steering {
     }
 
     pub(crate) fn receive(&self, frame: &[u8]) -> Option<u32> {
-        match self.follow(Direction::Receive, frame)? {
-            Action::Queue(number) => Some(number),
-            _ => None,
-        }
+        let action = self.follow(Direction::Receive, frame)?;
+        if let Action::Queue(number) = action { Some(number) } else { None }
     }
 
     /// Number of rules that receive.

@@ -139,3 +139,14 @@ __dpa_global__ void handle(uint64_t argument)
 	handler->ended++;
 	flexio_dev_thread_reschedule();
 }
+
+/* Waits for memory, unseen by the emulator. */
+__attribute__((no_sanitize("thread"))) __dpa_global__ void spins(uint64_t argument)
+{
+	volatile uint64_t *words = (volatile uint64_t *)argument;
+
+	while (!words[0])
+		;
+	words[1] = words[0] + 1;
+	flexio_dev_thread_reschedule();
+}
