@@ -28,7 +28,7 @@ impl Live {
             .collect();
         Table::of("live", "", rows)
             .columns(&[
-                ("rank", |(it, ..)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
+                ("rank", |(it, ..)| it.place_cell()),
                 ("state", |(_, state, ..)| state.words().into()),
                 ("messages", |(.., sum, _)| sum.messages.into()),
                 ("messages/s", |(.., rates)| rates.map(|(messages, _)| messages.round()).into()),

@@ -6,12 +6,14 @@ mod live;
 mod tables;
 mod waits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::table::Cell;
 
 pub use live::Live;
 pub use tables::tables;
@@ -81,6 +83,9 @@ pub struct Endpoint {
     /// Name of its file: rank and part of the identity.
     #[serde(skip_deserializing)]
     pub name: String,
+    /// 0, or the number of a spawned job; see [`number_jobs`].
+    #[serde(skip)]
+    pub job: usize,
     pub engine: String,
     /// The MPI library, recognized by its match bits.
     pub library: String,
@@ -110,6 +115,19 @@ impl Endpoint {
     /// The rank, if the launcher gave one.
     pub fn rank(&self) -> Option<u32> {
         self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
+    }
+
+    /// The rank, and of which job if it was spawned.
+    fn place(&self) -> String {
+        match (self.rank(), self.job) {
+            (None, _) => self.name.clone(),
+            (Some(rank), 0) => rank.to_string(),
+            (Some(rank), job) => format!("{rank} of job {}", job + 1),
+        }
+    }
+
+    fn place_cell(&self) -> Cell {
+        self.rank().filter(|_| self.job == 0).map_or(self.place().into(), Cell::from)
     }
 
     /// Whether these are statistics from after its beginning.
@@ -159,5 +177,40 @@ pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
             |endpoint: &Endpoint| (endpoint.rank().unwrap_or(u32::MAX), endpoint.name.clone());
         key(one).cmp(&key(other))
     });
+    number_jobs(&mut all);
     Ok(all)
+}
+
+/// A spawned job has a rank 0 of its own. Each process belongs to the job whose rank 0 began nearest
+/// to it, since a job begins together and spawns another one later.
+fn number_jobs(all: &mut [Endpoint]) {
+    let mut begins: BTreeMap<i32, u64> = BTreeMap::new();
+    for Endpoint { pid, depth, .. } in all.iter() {
+        let begin = begins.entry(*pid).or_insert(u64::MAX);
+        *begin = depth.begin_unix_ns.min(*begin);
+    }
+    let firsts = all.iter().filter(|endpoint| endpoint.rank() == Some(0));
+    let jobs: BTreeSet<u64> = firsts.map(|first| begins[&first.pid]).collect();
+    for endpoint in all {
+        let distance = |&(_, job): &(usize, &u64)| job.abs_diff(begins[&endpoint.pid]);
+        endpoint.job = jobs.iter().enumerate().min_by_key(distance).map_or(0, |(job, _)| job);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spawned_job_has_the_ranks_that_began_with_its_first() {
+        // Rank, process, beginning; the first process has two endpoints.
+        let begun = [(0, 7, 110), (2, 9, 103), (1, 8, 105), (0, 4, 410), (3, 5, 401), (0, 7, 900)];
+        let mut all = begun.map(|(rank, pid, begin_unix_ns)| {
+            let depth = Depth { begin_unix_ns, ..Depth::default() };
+            Endpoint { name: format!("rank-{rank}-0"), pid, depth, ..Endpoint::default() }
+        });
+        number_jobs(&mut all);
+        let places: Vec<_> = all.iter().map(Endpoint::place).collect();
+        assert_eq!(places, ["0", "2", "1", "0 of job 2", "3 of job 2", "0"]);
+    }
 }

@@ -9,9 +9,12 @@ use crate::table::{Cell, Column, Table};
 const MOMENTS: u64 = 16;
 const KINDS: [&str; 4] = ["user", "collective", "control", "unknown"];
 
-/// By rank, by kind, by communicator and over time.
+/// By rank, by kind, by communicator and over time; by phase, if there are several.
 pub fn tables(endpoints: &[Endpoint]) -> Vec<Table> {
-    vec![ranks(endpoints), kinds(endpoints), communicators(endpoints), depth(endpoints)]
+    let mut tables = vec![ranks(endpoints), kinds(endpoints), communicators(endpoints)];
+    tables.push(depth(endpoints));
+    tables.extend(Some(phases(endpoints)).filter(|table| table.rows.len() > 1));
+    tables
 }
 
 fn percent(part: u64, all: u64) -> Cell {
@@ -34,7 +37,7 @@ fn ranks(endpoints: &[Endpoint]) -> Table {
     );
     let rows = endpoints.iter().map(|it| (it, Use::sum(it.kinds.values().copied())));
     let table = Table::of("ranks", title, rows).columns(&[
-        ("rank", |(it, _)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
+        ("rank", |(it, _)| it.place_cell()),
         ("messages", |(_, sum)| sum.messages.into()),
         ("bytes", |(_, sum)| sum.bytes.into()),
         ("unexpected_%", |(_, sum)| percent(sum.unexpected, sum.messages)),
@@ -116,28 +119,12 @@ fn depth(endpoints: &[Endpoint]) -> Table {
     let title = "Over time: the longest queues of any rank, and the messages of all";
     let columns = ["part", "from_s", "messages", "posted_high", "unexpected_high"];
     let mut table = Table::new("depth", title, columns);
-    let depths = || endpoints.iter().map(|endpoint| &endpoint.depth);
-    let from = |depth: &super::Depth, at: usize| depth.begin_unix_ns + depth.column_ns * at as u64;
-    let first = |depth: &super::Depth| {
-        depth.messages.iter().position(|&messages| messages > 0).map(|at| from(depth, at))
-    };
-    let Some(begin) = depths().filter_map(first).min() else { return table };
-    let end = depths().map(|depth| from(depth, depth.posted.len())).max().unwrap_or(begin);
+    let Some((begin, end, columns)) = timeline(endpoints) else { return table };
     let moment_ns = (end - begin).div_ceil(MOMENTS).max(1);
     let mut moments = [[0_u64; 3]; MOMENTS as usize];
-    for depth in depths() {
-        let columns = depth.posted.iter().zip(&depth.unexpected).zip(&depth.messages);
-        for (at, ((&posted, &unexpected), &messages)) in columns.enumerate() {
-            // The column of the first message may begin before that of another rank.
-            if from(depth, at) + depth.column_ns <= begin {
-                continue;
-            }
-            let since = from(depth, at).saturating_sub(begin);
-            let moment = &mut moments[(since / moment_ns).min(MOMENTS - 1) as usize];
-            moment[0] += messages;
-            moment[1] = moment[1].max(posted);
-            moment[2] = moment[2].max(unexpected);
-        }
+    for (from, _, counts) in columns {
+        let at = (from.saturating_sub(begin) / moment_ns).min(MOMENTS - 1);
+        add(&mut moments[at as usize], counts);
     }
     for (at, [messages, posted, unexpected]) in moments.into_iter().enumerate() {
         let (part, from_s) = (at as u64 + 1, at as f64 * moment_ns as f64 / 1e9);
@@ -145,4 +132,89 @@ fn depth(endpoints: &[Endpoint]) -> Table {
         table.push([part.into(), from_s.into()].into_iter().chain(counts));
     }
     table.note("part: of the time from the first message to the end, in 16 parts")
+}
+
+/// Messages, longest posted queue and most unexpected messages.
+type Counts = [u64; 3];
+
+fn add(sum: &mut Counts, other: Counts) {
+    *sum = [sum[0] + other[0], sum[1].max(other[1]), sum[2].max(other[2])];
+}
+
+/// Times of the first message and of the end, and all ranks' columns between them: from, to and
+/// counts.
+fn timeline(endpoints: &[Endpoint]) -> Option<(u64, u64, Vec<(u64, u64, Counts)>)> {
+    let columns = endpoints.iter().flat_map(|Endpoint { depth, .. }| {
+        let counts = depth.messages.iter().zip(&depth.posted).zip(&depth.unexpected).zip(0..);
+        counts.map(|(((&messages, &posted), &unexpected), at)| {
+            let from = depth.begin_unix_ns + depth.column_ns * at;
+            (from, from + depth.column_ns, [messages, posted, unexpected])
+        })
+    });
+    let mut columns: Vec<_> = columns.collect();
+    let begin = columns.iter().filter(|it| it.2[0] > 0).map(|it| it.0).min()?;
+    let end = columns.iter().map(|it| it.1).max()?;
+    // The column of the first message may begin before that of another rank.
+    columns.retain(|it| it.1 > begin);
+    columns.sort_unstable();
+    Some((begin, end, columns))
+}
+
+/// Phases: times with messages, with pauses between them.
+fn phases(endpoints: &[Endpoint]) -> Table {
+    let title = "Phases: between them, no rank gets a message for 3 % of the time or longer";
+    let names = ["phase", "from_s", "to_s", "messages", "posted_high", "unexpected_high"];
+    let mut table = Table::new("phases", title, names);
+    let Some((begin, end, columns)) = timeline(endpoints) else { return table };
+    let mut phases: Vec<(u64, u64, Counts)> = Vec::new();
+    for (from, to, counts) in columns.into_iter().filter(|it| it.2[0] > 0) {
+        match phases.last_mut() {
+            Some((_, last, sum)) if from < *last + (end - begin) * 3 / 100 => {
+                *last = to.max(*last);
+                add(sum, counts);
+            }
+            _ => phases.push((from, to, counts)),
+        }
+    }
+    for ((from, to, counts), phase) in phases.into_iter().zip(1_u64..) {
+        let [from_s, to_s] = [from, to].map(|at| ((at - begin) as f64 / 1e9).into());
+        table.push([phase.into(), from_s, to_s].into_iter().chain(counts.map(Cell::from)));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Depth;
+    use super::*;
+
+    /// Columns as `place:messages` of one rank; the queues are one and two longer.
+    fn endpoint(
+        begin_unix_ns: u64,
+        column_ns: u64,
+        columns: usize,
+        told: &[(usize, u64)],
+    ) -> Endpoint {
+        let mut messages = vec![0; columns];
+        told.iter().for_each(|&(at, count)| messages[at] = count);
+        let longer = |by| messages.iter().map(|count| count + by).collect();
+        let (posted, unexpected) = (longer(1), longer(2));
+        let depth = Depth { begin_unix_ns, column_ns, posted, unexpected, messages };
+        Endpoint { depth, ..Endpoint::default() }
+    }
+
+    #[test]
+    fn a_phase_ends_with_a_pause_of_all_ranks() {
+        // From 1,000 to 2,000: a pause is 30 long. The second rank fills one of the first's.
+        let one = endpoint(900, 10, 110, &[(10, 3), (13, 5), (17, 7), (21, 11), (50, 13)]);
+        let other = endpoint(990, 20, 30, &[(3, 17), (5, 19)]);
+        let rows =
+            |all: &[Endpoint]| phases(all).csv().lines().skip(1).collect::<Vec<_>>().join(";");
+        let first =
+            "1,0,4e-8,8,6,7;2,7e-8,8e-8,7,8,9;3,1.1e-7,1.2e-7,11,12,13;4,4e-7,4.1e-7,13,14,15";
+        assert_eq!(rows(&[one.clone()]), first);
+        assert_eq!(rows(&[one.clone(), other]), "1,0,1.2e-7,62,20,21;2,4e-7,4.1e-7,13,14,15");
+        assert_eq!(tables(&[endpoint(900, 10, 110, &[(10, 3)])]).len(), 4, "one phase is no table");
+        assert_eq!(tables(&[one]).len(), 5);
+    }
 }

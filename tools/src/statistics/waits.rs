@@ -143,7 +143,8 @@ impl<'a> Joined<'a> {
     fn new(endpoints: &'a [(Endpoint, State)]) -> Self {
         let mut joined = Self { processes: Vec::new(), of: BTreeMap::new() };
         for (endpoint, state) in endpoints {
-            let name = endpoint.rank().map_or(endpoint.name.clone(), |rank| format!("rank {rank}"));
+            let rank = if endpoint.rank().is_some() { "rank " } else { "" };
+            let name = format!("{rank}{}", endpoint.place());
             let known = joined.processes.iter().position(|process| process.name == name);
             let at = known.unwrap_or_else(|| {
                 joined.processes.push(Process { name, state: *state, entries: Vec::new() });
@@ -432,14 +433,21 @@ impl<'a> Joined<'a> {
             None
         };
         let path = (0..edges.len()).filter_map(from).min_by_key(Vec::len)?;
-        let parts = path.iter().enumerate().map(|(place, &at)| {
-            let to = path[(place + 1) % path.len()];
-            let wait = edges[at][&to];
-            let (name, other) = (&self.processes[at].name, &self.processes[to].name);
+        let to = |place: usize| path[(place + 1) % path.len()];
+        let waits: Vec<&Entry> =
+            path.iter().zip(0..).map(|(&at, place)| edges[at][&to(place)]).collect();
+        let parts = waits.iter().enumerate().map(|(place, wait)| {
+            let [name, other] = [path[place], to(place)].map(|at| &self.processes[at].name);
             let act = if wait.is_receive() { "receives from" } else { "sends to" };
             format!("{name} {act} {other} ({})", wait.subject())
         });
-        Some(format!("cycle: {}", parts.collect::<Vec<_>>().join(", ")))
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        // All ranks of a communicator have its collective operations in one order.
+        let is_in_one =
+            |it: &&Entry| it.kind == "collective" && it.communicator == waits[0].communicator;
+        let differ = waits.iter().all(is_in_one) && waits.iter().any(|it| it.tag != waits[0].tag);
+        let why = if differ { "; these may be different operations" } else { "" };
+        Some(format!("cycle: {parts}{why}"))
     }
 
     /// Collective operations in which some processes wait for others that are not in one.

@@ -115,9 +115,15 @@ pub(super) enum Library {
 impl Library {
     /// By the bits that its receives ignore.
     pub(super) fn of(protocol: u64) -> Self {
+        Self::by(protocol, std::env::var_os("OMPI_COMM_WORLD_RANK").is_some())
+    }
+
+    /// Open MPI's launcher tells as long as no receive has ignored any.
+    fn by(protocol: u64, is_open_mpi_launcher: bool) -> Self {
         match protocol {
             0x00c0_0000_0000_0000 => Self::Mpich,
             0x0000_0001_0000_0000 => Self::OpenMpi,
+            0 if is_open_mpi_launcher => Self::OpenMpi,
             _ => Self::Unknown,
         }
     }
@@ -525,6 +531,12 @@ mod tests {
         for high in [51, 52, 53] {
             assert_eq!(tell(MPICH, 1 << high | 6 << 31), (6, Kind::Control));
         }
+        let launched = [MPICH, OPEN_MPI, 0, 1 << 9].map(|protocol| Library::by(protocol, true));
+        assert_eq!(
+            launched,
+            [Library::Mpich, Library::OpenMpi, Library::OpenMpi, Library::Unknown]
+        );
+        assert_eq!(Library::by(0, false), Library::Unknown);
         // A tag below 0 has bit 31 set.
         assert_eq!(tell(OPEN_MPI, 3 << 34 | 5), (3, Kind::User));
         assert_eq!(tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0), (3, Kind::Collective));
