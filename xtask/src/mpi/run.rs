@@ -157,19 +157,6 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Sums numbers with these words in their names over all statistics of the last run.
-    pub(super) fn total(&self, words: &str) -> Result<u64, String> {
-        let logs = self.logs();
-        let entries =
-            fs::read_dir(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
-        let files = entries.flatten().map(|entry| entry.path());
-        let files = files.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
-        let text = |file: PathBuf| {
-            fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
-        };
-        files.map(|file| Ok(total_of(&text(file)?, words))).sum()
-    }
-
     pub(super) fn replay(&self) -> Result<String, String> {
         let logs = self.logs();
         let entries =
@@ -195,10 +182,4 @@ impl<'a> Job<'a> {
         }
         Ok(format!("{count} logs with {lines} results equal the oracle"))
     }
-}
-
-fn total_of(json: &str, words: &str) -> u64 {
-    let pairs = json.split([',', '{', '}']).filter_map(|pair| pair.split_once(':'));
-    let wanted = pairs.filter(|(name, _)| name.contains(words));
-    wanted.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
 }
