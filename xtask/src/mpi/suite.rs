@@ -129,8 +129,8 @@ fn file(test: &str) -> Option<&str> {
     path.split_once('.').map(|(file, _)| file)
 }
 
-/// Runs a list; a test passes when it prints so and exits with 0. A failing test runs with
-/// libfabric's own provider as well, and counts only if it passes there.
+/// Runs a list; a test passes when it prints so and exits with 0. A failing test counts only if it
+/// passes three times with libfabric's own provider, since some fail there now and then.
 fn run_list(
     tools: &Tools,
     library: &Library,
@@ -179,7 +179,7 @@ fn run_list(
         let begin = Instant::now();
         let mut ours = outcome(&job);
         let as_in_stock = ours != Ending::Passes
-            && (line.may_fail || outcome(&job.clone().stock()) != Ending::Passes);
+            && (line.may_fail || (0..3).any(|_| outcome(&job.clone().stock()) != Ending::Passes));
         if ours == Ending::Late && !as_in_stock {
             ours = outcome(&job.clone().limit(4 * LIMIT));
         }
