@@ -264,11 +264,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         });
     }
     let mut tables = statistics::tables(&known);
+    let shown = tables.len();
     tables.extend(waited);
     let mut out = output::stdout();
     writeln!(out)?;
     if args.format == Format::Table && !known.is_empty() {
-        write(&mut *out, &tables[..4], args.format, args.wide)?;
+        write(&mut *out, &tables[..shown], args.format, args.wide)?;
         out.flush()?;
     }
     if let Some(why) = why {
