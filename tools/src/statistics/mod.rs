@@ -83,7 +83,7 @@ pub struct Endpoint {
     /// Name of its file: rank and part of the identity.
     #[serde(skip_deserializing)]
     pub name: String,
-    /// 0, or the number of a spawned job; see [`number_jobs`].
+    /// 0, or the number of a spawned job.
     #[serde(skip)]
     pub job: usize,
     pub engine: String,
