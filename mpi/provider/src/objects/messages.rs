@@ -64,7 +64,7 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
 fn apart(mut argument: *mut c_void) -> *mut c_void {
     // SAFETY: it has no instruction, which the compiler does not know.
     unsafe {
-        std::arch::asm!("/*{0}*/", inout(reg) argument, options(pure, nomem, nostack));
+        std::arch::asm!("/*{0}*/", inout(reg) argument, options(pure, readonly, nostack));
     }
     argument
 }
