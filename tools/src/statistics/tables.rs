@@ -135,14 +135,14 @@ fn depth(endpoints: &[Endpoint]) -> Table {
 
 /// Messages, longest posted queue and most unexpected messages.
 type Counts = [u64; 3];
+type Span = (u64, u64, Counts);
 
 fn add(sum: &mut Counts, other: Counts) {
     *sum = [sum[0] + other[0], sum[1].max(other[1]), sum[2].max(other[2])];
 }
 
-/// Times of the first message and of the end, and all ranks' columns between them: from, to and
-/// counts.
-fn timeline(endpoints: &[Endpoint]) -> Option<(u64, u64, Vec<(u64, u64, Counts)>)> {
+/// Times of the first message and of the end, and all ranks' columns between them.
+fn timeline(endpoints: &[Endpoint]) -> Option<(u64, u64, Vec<Span>)> {
     let columns = endpoints.iter().flat_map(|Endpoint { depth, .. }| {
         let counts = depth.messages.iter().zip(&depth.posted).zip(&depth.unexpected).zip(0..);
         counts.map(|(((&messages, &posted), &unexpected), at)| {
@@ -165,7 +165,7 @@ fn phases(endpoints: &[Endpoint]) -> Table {
     let names = ["phase", "from_s", "to_s", "messages", "posted_high", "unexpected_high"];
     let mut table = Table::new("phases", title, names);
     let Some((begin, end, columns)) = timeline(endpoints) else { return table };
-    let mut phases: Vec<(u64, u64, Counts)> = Vec::new();
+    let mut phases: Vec<Span> = Vec::new();
     for (from, to, counts) in columns.into_iter().filter(|it| it.2[0] > 0) {
         match phases.last_mut() {
             Some((_, last, sum)) if from < *last + (end - begin) * 3 / 100 => {
