@@ -14,7 +14,7 @@ use dpamatch::engine::{
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions, find};
 use dpamatch::stream::{Generator, Profile};
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 /// The software engines of the registry.
 fn engines() -> impl Iterator<Item = &'static EngineEntry> {
@@ -203,26 +203,6 @@ fn growing_tables_keep_searches_short() {
             let attempts = engine.stats().prq.attempts;
             assert!(attempts < 15_000, "{name}: {attempts} compares for {n} messages");
         }
-    }
-}
-
-/// A communicator in use is not freed; a freed one works like a new one.
-#[test]
-fn freed_communicators_start_anew() {
-    let (comm, other) = (CommId(5), CommId(6));
-    let any = Selector::new(SourceSel::Any, TagSel::Any);
-    let envelope = |comm| Envelope { comm, source: Rank::default(), tag: Tag::default() };
-    for entry in engines() {
-        let (mut engine, name) = (build(entry, bins(16), None), entry.name);
-        assert!(engine.free_comm(comm), "{name}: never used");
-        engine.post(RecvId(1), comm, any);
-        engine.arrive(MsgId(1), envelope(other));
-        assert!(!engine.free_comm(comm) && !engine.free_comm(other), "{name}: in use");
-        assert_eq!(engine.arrive(MsgId(2), envelope(comm)), Some(RecvId(1)), "{name}");
-        assert!(engine.free_comm(comm) && engine.is_empty(comm), "{name}: empty");
-        assert_eq!(engine.unexpected(), [MsgId(1)], "{name}: others stay");
-        assert_eq!(engine.post(RecvId(1), comm, any), None, "{name}: the id may come back");
-        assert_eq!(engine.posted(), [RecvId(1)], "{name}");
     }
 }
 

@@ -2,9 +2,7 @@
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{self, Use, mape, points};
-use dpamatch_predict::{
-    FastPath, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, predict, sdr, series, simulate,
-};
+use dpamatch_predict::{Offer, Pattern, Profile, Sequence, Setup, predict, sdr, series, simulate};
 use dpamatch_vocabulary::PaperWorkload;
 
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
@@ -92,30 +90,6 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     let results = held_out(&built_in);
     let nc = error_of(&results, Some(PaperWorkload::NoConflict));
     assert!(nc <= 5.0, "NC is off by {nc} %");
-}
-
-fn traced(handlers: usize, seed: u64) -> Part {
-    let offer = Offer::pattern(Pattern::Mixed { equal: 50, seed });
-    predict(&setup(handlers, &[]), &offer, 100_000).expect("a good set-up").part
-}
-
-#[test]
-fn spans_of_an_eu_do_not_overlap_and_name_every_phase() {
-    let part = traced(8, 1);
-    for eu in 0..8 {
-        let mut spans: Vec<_> = part.outcome.spans.iter().filter(|span| span.eu == eu).collect();
-        spans.sort_by_key(|span| (span.begin, span.end));
-        assert!(
-            spans.windows(2).all(|pair| pair[0].end <= pair[1].begin),
-            "EU {eu} does two things at a time"
-        );
-    }
-    let offer = Offer::pattern(Pattern::Mixed { equal: 50, seed: 1 });
-    let sequence = Setup { fast_path: FastPath::Sequence, ..setup(8, &["driver.window=0"]) };
-    let other = predict(&sequence, &offer, 100_000).expect("a good set-up").part;
-    let spans = part.outcome.spans.iter().chain(&other.outcome.spans);
-    let seen: std::collections::BTreeSet<Phase> = spans.map(|span| span.phase).collect();
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), Phase::ALL, "every phase is seen");
 }
 
 #[test]
