@@ -186,18 +186,14 @@ fn growing_tables_keep_searches_short() {
             let entry = find(name).expect("a registered engine");
             let mut engine = entry.engine(&options).expect("a software engine");
             for number in 0..n {
-                engine.post(
-                    RecvId(number.into()),
-                    CommId(0),
-                    Selector::new(source(number), tag(number)),
-                );
+                let selector = Selector::new(source(number), tag(number));
+                engine.post(RecvId(number.into()), CommId(0), selector);
             }
             assert_eq!(engine.stats().conversions, doublings, "{name}");
             for number in 0..n {
                 let wanted = if reverse { n - 1 - number } else { number };
-                let (source, tag) = (source(wanted), tag(wanted));
-                let found =
-                    engine.arrive(MsgId(number.into()), Envelope { comm: CommId(0), source, tag });
+                let (comm, source, tag) = (CommId(0), source(wanted), tag(wanted));
+                let found = engine.arrive(MsgId(number.into()), Envelope { comm, source, tag });
                 assert_eq!(found, Some(RecvId(wanted.into())), "{name}");
             }
             let attempts = engine.stats().prq.attempts;

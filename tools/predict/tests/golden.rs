@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use dpamatch_predict::calibrate::{self, Measured, calibrate};
-use dpamatch_predict::figure8::{CHOICES, Use, mape, points};
+use dpamatch_predict::figure8::{CHOICES, Point, Use, mape, points};
 use dpamatch_predict::sensitivity::{held_out, scaled, sensitivity};
 use dpamatch_predict::{
     Barrier, BlockBegin, BlockEnd, Domains, FastPath, Kind, Level, Offer, Overlap, Part, Pattern,
@@ -369,14 +369,10 @@ fn fits(out: &mut String) -> std::fmt::Result {
         let label = point.series.name();
         writeln!(out, "{label} {} {} {:?}", point.threads, point.rate, point.used)?;
     }
-    let measured: Vec<Measured> = points()
-        .filter(|point| point.used == Use::Fitted)
-        .map(|point| Measured {
-            series: point.series,
-            threads: point.threads,
-            rate: point.rate * 0.9,
-        })
-        .collect();
+    let measured = points().filter(|point| point.used == Use::Fitted);
+    let slower =
+        |Point { series, threads, rate, .. }| Measured { series, threads, rate: rate * 0.9 };
+    let measured: Vec<_> = measured.map(slower).collect();
     for name in NAMES {
         let setup = Setup::new(read(text(name), &odd(name)), 1);
         writeln!(out, "{name}: {:?}", calibrate::fitted(&setup.profile))?;
