@@ -3,7 +3,8 @@
 //!
 //! # What is not emulated
 //!
-//! - Instructions, caches and time of the DPA: the device part is native code of this machine.
+//! - Instructions and caches of the DPA: the device part is native code of this machine. Of its
+//!   time there is a model (`model`).
 //! - Separate address spaces: an access of the host's memory without a window is only reported.
 //! - Weak memory, the end of a handler that takes too long. Of windows that are not coherent only
 //!   the missing fences are reported.
@@ -26,6 +27,7 @@
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
 //! | `DPA_TRACE` | a file for a timeline of activations, doorbells and completions (Perfetto) |
 //! | `DPA_READ_TURNS` | turns of the NIC until an RDMA READ is answered, 0 by default |
+//! | `DPA_VIRTUAL` | 1: clocks of device code and a line per handler show a model of a card's time |
 //! | `DPA_WATCHDOG_S` | seconds of an activation that are reported, 12 by default; 0: none |
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
@@ -38,6 +40,7 @@ pub mod wire;
 
 mod handle;
 mod machine;
+mod model;
 mod slab;
 mod status;
 mod trace;

@@ -21,9 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(folder.join(FILES[usize::from(chosen) % FILES.len()]), rest).expect("written");
     for salvage in [false, true] {
         let Ok(trace) = open(&folder, &OpenOptions { salvage, rank: None }) else { continue };
-        for &rank in trace.ranks() {
-            let Ok(mut reader) = trace.open(rank) else { continue };
-            dpamatch_fuzz::read_all(&mut *reader, salvage);
-        }
+        let readers = trace.ranks().iter().flat_map(|&rank| trace.open(rank));
+        readers.for_each(|mut reader| dpamatch_fuzz::read_all(&mut *reader, salvage));
     }
 });

@@ -162,10 +162,12 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     }
     let heap = &unit.process.heap;
     let Access { address, place, .. } = access;
+    let mut waits = false;
     if !access.writes {
         let (last, by, count) = watch.last_read.get();
         let count = if (last, by) == (address, place) { count + 1 } else { 0 };
         watch.last_read.set((address, place, if count < READS { count } else { 0 }));
+        waits = count > 0;
         if count >= READS {
             wait_in_vain(unit);
         }
@@ -177,6 +179,9 @@ pub(crate) fn check(unit: &Unit, access: Access) {
         }
     } else if !access.within(&unit.process.image.range) {
         host = host_memory(unit, access);
+    }
+    if !waits {
+        unit.own.time.access(address, access.bytes, host);
     }
     if access.align <= 8 && address & (access.align - 1) != 0 {
         wrong(unit, Fault::Unaligned, access, ", which is not aligned");

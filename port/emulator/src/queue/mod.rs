@@ -25,6 +25,7 @@ use crate::thread::Unit;
 use crate::verbs::Steering;
 use crate::wire::Wires;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Numbers begin here, apart from each other, so that a wrong one is found.
 const FIRST_CQ: u32 = 0x400;
@@ -164,6 +165,7 @@ impl Nic {
             }
             return Arrival::Later;
         };
+        unit.into_iter().for_each(|unit| _ = unit.frames.fetch_add(1, Ordering::Relaxed));
         let mut completion = buffer.completion(number);
         completion.bytes = frame.len() as u32;
         completion.opcode = format::RECEIVED;

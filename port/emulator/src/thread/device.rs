@@ -4,6 +4,7 @@ use super::unit::{POLLS, Unit};
 use super::worker::{Pause, current, pause, wants_turn};
 use crate::check::{Fault, announce, device};
 use crate::machine::machine;
+use crate::model::DOORBELL;
 use crate::process::ended;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -108,8 +109,9 @@ pub(crate) fn accessed(unit: &Unit) {
 }
 
 /// Work: no wait. A place where the seed may choose another thread.
-fn works(unit: &Unit) {
+fn doorbell(unit: &Unit) {
     unit.own.spins.set(0);
+    unit.own.time.add(DOORBELL);
     if wants_turn() {
         pause(unit, Pause::Turn);
     }
@@ -138,17 +140,23 @@ pub(crate) fn nanoseconds() -> u64 {
     BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
+/// What clocks of device code show: this machine's time, or the model's.
+fn clock() -> u64 {
+    let unit = current().filter(|_| crate::model::is_on());
+    unit.map_or_else(nanoseconds, |unit| unit.own.time.look())
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_cycles() -> u64 {
     if let Some(unit) = current() {
         maybe_waiting(unit);
     }
-    nanoseconds() * CYCLES_IN_10_NS / 10
+    clock() * CYCLES_IN_10_NS / 10
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_time() -> u64 {
-    nanoseconds() / 1000
+    clock() / 1000
 }
 
 /// Reads a byte with an owner bit. The same byte twice means that nothing has come.
@@ -164,6 +172,7 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     let cell = &unit.own.polls[(owner as usize >> 6) % POLLS];
     if cell.replace((owner as usize, found)) != (owner as usize, found) {
         unit.own.spins.set(0);
+        unit.own.time.access(owner as usize, 1, false);
         return found;
     }
     pause(unit, Pause::Vain);
@@ -180,17 +189,17 @@ device_calls! {
         }
         nic.ring(Some(unit), index as u16, number);
         drop(nic);
-        works(unit);
+        doorbell(unit);
     }
 
     fn dpa_emulator_arm(unit, index: u32, cqn: u32) {
         machine().nic().arm(Some(unit), index & 0xff_ffff, cqn);
-        works(unit);
+        doorbell(unit);
     }
 
     fn dpa_emulator_zero_completion(unit, cqn: u32) {
         machine().nic().zero_completion(Some(unit), cqn);
-        works(unit);
+        doorbell(unit);
     }
 
     fn dpa_emulator_event_index(unit, _index: u32, eqn: u32) {

@@ -4,6 +4,7 @@ use super::call::Call;
 use super::tasks::TaskQueue;
 use super::worker::Pause;
 use crate::check::Watch;
+use crate::model::Time;
 use crate::process::Process;
 use corosensei::stack::DefaultStack;
 use corosensei::trap::CoroutineTrapHandler;
@@ -49,6 +50,7 @@ pub(crate) struct Own {
     /// Accesses since it has last given others a turn for them.
     pub(crate) accesses: Cell<u32>,
     pub(crate) watch: Watch,
+    pub(crate) time: Time,
     /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
@@ -66,6 +68,8 @@ pub(crate) struct Unit {
     pub(crate) state: AtomicU8,
     /// Its worker counts them.
     pub(crate) activations: AtomicU64,
+    /// Frames that came to its queues.
+    pub(crate) frames: AtomicU64,
     /// Faults that were reported. The NIC reports some from other workers.
     reported: AtomicU32,
     pub(crate) own: Own,
@@ -96,6 +100,7 @@ impl Unit {
             worker,
             state: state::NEW.into(),
             activations: 0.into(),
+            frames: 0.into(),
             reported: 0.into(),
             own: Own::default(),
         }

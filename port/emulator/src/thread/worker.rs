@@ -259,6 +259,7 @@ impl Worker {
                     unit.state.store(state::GONE, Ordering::Release);
                     self.queue.borrow_mut().retain(|&other| other != Arc::as_ptr(&unit));
                     self.abandon(&unit);
+                    crate::model::tell(&unit);
                     self.units.borrow_mut().remove(&Arc::as_ptr(&unit));
                     let _ = told.send(());
                 }
@@ -300,6 +301,7 @@ impl Worker {
         if slot.is_none() {
             unit.activations.store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
+            own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
                 crate::check::line(format_args!("no memory for the stack of a thread"));

@@ -150,3 +150,26 @@ __attribute__((no_sanitize("thread"))) __dpa_global__ void spins(uint64_t argume
 	words[1] = words[0] + 1;
 	flexio_dev_thread_reschedule();
 }
+
+/* A line more than the first level of a card's cache holds, then the two oldest, of which the second
+   counts activations. The copy reads the newest line of the first pass and a new one, and writes a
+   line that is there. */
+__dpa_global__ void reads(uint64_t argument)
+{
+	volatile uint64_t *words = (volatile uint64_t *)argument;
+
+	for (int line = 0; line < 17; line++)
+		(void)words[8 * line];
+	(void)words[0];
+	words[8 * 1 + 1]++;
+	memcpy((void *)argument, (void *)(argument + 17 * 64 - 1), 2);
+	flexio_dev_thread_reschedule();
+}
+
+CALL(cycles, uint64_t argument)
+{
+	uint64_t before = __dpa_thread_cycles();
+
+	(void)*(volatile uint64_t *)argument;
+	return __dpa_thread_cycles() - before;
+}

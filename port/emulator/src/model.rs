@@ -1,0 +1,99 @@
+//! A model of a card's time: what accesses and doorbells of handlers cost there, by the predictor's
+//! numbers. Instructions between accesses are free, so a card takes longer.
+//!
+//! `DPA_VIRTUAL=1` turns it on. Clocks of device code then show the model's time, and a handler
+//! that is destroyed leaves a line. An activation begins with an empty first-level cache of 16
+//! lines, whose oldest makes room. Other lines come from the second level, or through a window.
+//! Looks that find nothing new, and the stack, are free.
+
+use crate::machine::setting;
+use crate::thread::Unit;
+use std::cell::Cell;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+const PROFILE: &str = include_str!("../../../tools/predict/profiles/bluefield3.toml");
+
+static ON: LazyLock<bool> = LazyLock::new(|| setting("DPA_VIRTUAL", 0) != 0);
+
+/// Picoseconds of a line in the first level, in the second and behind a window, of a doorbell and
+/// of an activation.
+static COSTS: LazyLock<[u64; 5]> = LazyLock::new(|| {
+    ["l1_ns", "l2_ns", "window_write_ns", "doorbell_ns", "activation_ns"].map(|key| {
+        let named = |line: &&str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key);
+        let text = PROFILE.lines().find(named).and_then(|line| line.split(['=', '#']).nth(1));
+        let ns = text.and_then(|text| text.trim().parse::<f64>().ok());
+        (ns.unwrap_or_else(|| panic!("the profile has no {key}")) * 1e3).round() as u64
+    })
+});
+const HIT: usize = 0;
+pub(crate) const DOORBELL: usize = 3;
+
+#[inline]
+pub(crate) fn is_on() -> bool {
+    *ON
+}
+
+/// A thread's time; its worker alone touches it.
+#[derive(Default)]
+pub(crate) struct Time {
+    /// Lines of the first level, the newest first, each with one added.
+    cache: [Cell<usize>; 16],
+    picoseconds: Cell<u64>,
+}
+
+impl Time {
+    pub(crate) fn add(&self, what: usize) {
+        if is_on() {
+            self.picoseconds.set(self.picoseconds.get() + COSTS[what]);
+        }
+    }
+
+    pub(crate) fn activation(&self) {
+        self.cache.iter().for_each(|line| line.set(0));
+        self.add(4);
+    }
+
+    #[inline(always)]
+    pub(crate) fn access(&self, address: usize, bytes: usize, host: bool) {
+        if is_on() {
+            (address / 64..=(address + bytes.max(1) - 1) / 64)
+                .for_each(|line| self.line(line, host));
+        }
+    }
+
+    #[cold]
+    fn line(&self, line: usize, host: bool) {
+        let at = self.cache.iter().position(|known| known.get() == line + 1);
+        (1..=at.unwrap_or(15))
+            .rev()
+            .for_each(|place| self.cache[place].swap(&self.cache[place - 1]));
+        self.cache[0].set(line + 1);
+        self.add(if at.is_some() { HIT } else { 1 + usize::from(host) });
+    }
+
+    /// The thread's nanoseconds. A look at the clock takes a moment, so that waits for it end.
+    pub(crate) fn look(&self) -> u64 {
+        self.add(HIT);
+        self.picoseconds.get() / 1000
+    }
+}
+
+/// A handler is over.
+pub(crate) fn tell(unit: &Unit) {
+    let (activations, frames) = (unit.activations(), unit.frames.load(Ordering::Relaxed));
+    if !is_on() || activations == 0 {
+        return;
+    }
+    let each = |count: u64| {
+        let ns = unit.own.time.picoseconds.get() as f64 / 1e3 / count as f64;
+        format!("{count} of {ns:.1} ns, {:.3} million/s", 1e3 / ns)
+    };
+    let frames = if frames > 0 { format!("; frames: {}", each(frames)) } else { String::new() };
+    let (process, thread, name) = (unit.process.id, unit.id, &unit.name);
+    crate::check::line(format_args!(
+        "process {process}, thread {thread} ({name}): a model of a card, without instructions: \
+         activations: {}{frames}",
+        each(activations)
+    ));
+}
