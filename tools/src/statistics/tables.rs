@@ -205,7 +205,7 @@ mod tests {
             |all: &[Endpoint]| phases(all).csv().lines().skip(1).collect::<Vec<_>>().join(";");
         let first =
             "1,0,4e-8,8,6,7;2,7e-8,8e-8,7,8,9;3,1.1e-7,1.2e-7,11,12,13;4,4e-7,4.1e-7,13,14,15";
-        assert_eq!(rows(&[one.clone()]), first);
+        assert_eq!(rows(std::slice::from_ref(&one)), first);
         assert_eq!(rows(&[one.clone(), other]), "1,0,1.2e-7,62,20,21;2,4e-7,4.1e-7,13,14,15");
         assert_eq!(tables(&[endpoint(900, 10, &[(10, 3)])]).len(), 4, "one phase is no table");
         assert_eq!(tables(&[one]).len(), 5);
