@@ -11,9 +11,9 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Programs that tasks find by their names.
-const PROGRAMS: [&str; 12] = [
-    "cargo", "rustup", "rustc", "valgrind", "cc", "mdbook", "fi_info", "nice", "unshare", "setsid",
-    "git", "sh-fake",
+const PROGRAMS: [&str; 11] = [
+    "cargo", "rustup", "rustc", "valgrind", "cc", "mdbook", "nice", "unshare", "setsid", "git",
+    "sh-fake",
 ];
 
 /// The tests that the fast extent skips. Expectations show the first.
