@@ -7,7 +7,7 @@ use dpa_model::{NicConfig, Options};
 use dpamatch::named::SetError;
 use dpamatch::registry::{self, EngineEntry, EngineOptions};
 
-use crate::endpoint::usage;
+use crate::endpoint::library;
 use crate::wire::TcpChoice;
 
 /// Options of a process, read once.
@@ -175,7 +175,7 @@ impl ProviderOptions {
             short_path: source.switch("SHORT_PATH", !shapes_blocks(look)),
             keep_off: source.parsed("KEEP_OFF", Vec::new(), |text| {
                 let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
-                match names.iter().all(|name| usage::is_name(name)) {
+                match names.iter().all(|name| library::is_name(name)) {
                     true => Ok(names),
                     false => Err("user, collective, control or unknown, each with a number or \
                                   without, as in: user 2, collective"

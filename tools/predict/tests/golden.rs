@@ -370,8 +370,7 @@ fn fits(out: &mut String) -> std::fmt::Result {
         writeln!(out, "{label} {} {} {:?}", point.threads, point.rate, point.used)?;
     }
     let measured = points().filter(|point| point.used == Use::Fitted);
-    let slower =
-        |Point { series, threads, rate, .. }| Measured { series, threads, rate: rate * 0.9 };
+    let slower = |p: Point| Measured { series: p.series, threads: p.threads, rate: p.rate * 0.9 };
     let measured: Vec<_> = measured.map(slower).collect();
     for name in NAMES {
         let setup = Setup::new(read(text(name), &odd(name)), 1);

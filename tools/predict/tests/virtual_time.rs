@@ -1,7 +1,7 @@
 //! Predictions against the measured figure and against formulas; runs repeat exactly.
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
-use dpamatch_predict::figure8::{Point, Use, mape, points};
+use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::{Offer, Pattern, Profile, Sequence, Setup, predict, sdr, series, simulate};
 use dpamatch_vocabulary::PaperWorkload;
 
@@ -23,18 +23,7 @@ fn rate(setup: &Setup, offer: &Offer) -> f64 {
 /// What the built-in profiles are fitted to.
 fn fitted() -> Vec<Measured> {
     let fitted = points().filter(|point| point.used == Use::Fitted);
-    let measured =
-        fitted.map(|Point { series, threads, rate, .. }| Measured { series, threads, rate });
-    measured.collect()
-}
-
-/// Mean error in percent on the series without conflicts, where nothing was fitted.
-fn held_out(profile: &Profile) -> f64 {
-    let clean = points().filter(|point| point.used == Use::Clean);
-    mape(clean.filter(|point| point.series == PaperWorkload::NoConflict).map(|point| {
-        let (setup, offer) = series(&Setup::new(profile.clone(), point.threads), point.series);
-        (rate(&setup, &offer), point.rate)
-    }))
+    fitted.map(|p| Measured { series: p.series, threads: p.threads, rate: p.rate }).collect()
 }
 
 /// SDR's rates say how cores are shared, and nothing is fitted to them: 12 cores, threads spread.
@@ -77,7 +66,11 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     let near = |got: f64, wanted: f64| (got / wanted - 1.0).abs() < 0.005;
     assert!(near(profile.instructions.own_ns, built_in.instructions.own_ns), "{fits:?}");
     assert!(near(profile.word.handover_ns, built_in.word.handover_ns), "{fits:?}");
-    let nc = held_out(&built_in);
+    let clean = points().filter(|point| point.used == Use::Clean);
+    let nc = mape(clean.filter(|point| point.series == PaperWorkload::NoConflict).map(|point| {
+        let (setup, offer) = series(&Setup::new(built_in.clone(), point.threads), point.series);
+        (rate(&setup, &offer), point.rate)
+    }));
     assert!(nc <= 5.0, "NC is off by {nc} %");
 }
 

@@ -201,8 +201,7 @@ mod tests {
         // From 1,000 to 2,000: a pause is 30 long. The second rank fills one of the first's.
         let one = endpoint(900, 10, &[(10, 3), (13, 5), (17, 7), (21, 11), (50, 13)]);
         let other = endpoint(890, 20, &[(8, 17), (10, 19)]);
-        let rows =
-            |all: &[Endpoint]| phases(all).csv().lines().skip(1).collect::<Vec<_>>().join(";");
+        let rows = |all: &[_]| phases(all).csv().lines().skip(1).collect::<Vec<_>>().join(";");
         let first =
             "1,0,4e-8,8,6,7;2,7e-8,8e-8,7,8,9;3,1.1e-7,1.2e-7,11,12,13;4,4e-7,4.1e-7,13,14,15";
         assert_eq!(rows(std::slice::from_ref(&one)), first);

@@ -441,8 +441,8 @@ impl<'a> Joined<'a> {
             format!("{name} {act} {other} ({})", wait.subject())
         });
         // All ranks of a communicator have its collective operations in one order.
-        let is_in_one =
-            |it: &&Entry| it.kind == "collective" && it.communicator == waits[0].communicator;
+        let one = waits[0].communicator;
+        let is_in_one = |it: &&Entry| it.kind == "collective" && it.communicator == one;
         let differ = waits.iter().all(is_in_one) && waits.iter().any(|it| it.tag != waits[0].tag);
         let why = if differ { "; these may be different operations" } else { "" };
         Some(format!("cycle: {}{why}", parts.collect::<Vec<_>>().join(", ")))

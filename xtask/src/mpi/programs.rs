@@ -55,8 +55,7 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, prog
 
 /// Compares the answer with that of libfabric's own provider, and describes the matching.
 fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
-    let [stock, ours] = [&job.clone().stock(), job].map(|job| lines_of(job, answer));
-    let (stock, ours) = (stock?, ours?);
+    let (stock, ours) = (lines_of(&job.clone().stock(), answer)?, lines_of(job, answer)?);
     if ours != stock || ours.is_empty() {
         return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
     }

@@ -12,6 +12,7 @@ mod callers;
 mod completion;
 mod connections;
 mod deliver;
+pub(crate) mod library;
 mod log;
 mod progress;
 mod receive;
@@ -22,7 +23,7 @@ mod sockets;
 mod stats;
 mod table;
 mod tables;
-pub(crate) mod usage;
+mod usage;
 mod waiting;
 
 use std::collections::{HashMap, VecDeque};
@@ -47,11 +48,12 @@ use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
 pub(crate) use connections::OUTSTANDING_MAX;
+use library::KeptOff;
 use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
-use usage::{KeptOff, Usage};
+use usage::Usage;
 
 /// Longest time that a closing endpoint waits for its peers to take its records.
 const LINGER: Duration = Duration::from_secs(2);
@@ -512,7 +514,7 @@ impl Endpoint {
     fn sync_log(&mut self, common: &Common) {
         let Some(log) = &mut self.log else { return };
         let (protocol, contexts) = self.rule.contexts();
-        let describe = |&context: &u64| (context, usage::describe(protocol, context));
+        let describe = |&context: &u64| (context, library::describe(protocol, context));
         log.explain(&Legend {
             communicators: contexts.iter().map(describe).collect(),
             peers: common.peers.identities().collect(),

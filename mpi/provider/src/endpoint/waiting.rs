@@ -3,7 +3,8 @@
 
 use dpamatch_vocabulary::WildcardClass;
 
-use super::usage::{Library, Sought, Usage, members};
+use super::library::Library;
+use super::usage::{Sought, Usage, members};
 use super::{Common, Endpoint, Receive};
 use crate::bindings::FI_TAGGED;
 use crate::wire::PeerId;

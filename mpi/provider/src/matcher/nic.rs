@@ -26,7 +26,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Ta
 
 use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
-use crate::endpoint::usage::KeptOff;
+use crate::endpoint::library::KeptOff;
 
 /// Records a match of a receive and a message. `None`: an unknown name.
 #[inline]

@@ -409,7 +409,7 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
             said.say("send to nobody", a.send(b"x", row, 1, 2));
             a.remove(row);
         }
-        // Somebody who takes no more callers.
+        // An endpoint with a full backlog.
         let full = Address::fresh().expect("an address");
         let name = SocketAddrUnix::new_abstract_name(full.socket_name().as_bytes());
         let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None);
