@@ -27,7 +27,7 @@ fn endpoint(name: String, entries: Vec<Entry>) -> Endpoint {
     Endpoint { name, waiting: Waiting { entries, ..Waiting::default() }, ..endpoint }
 }
 
-/// A line `RANK STATE: ENTRY; ..`.
+/// A line `RANK STATE: ENTRY; ..`; rank 10 is rank 0 of a second job.
 fn process(line: &str) -> (Endpoint, State) {
     let (head, entries) = line.split_once(':').expect("a process");
     let (rank, state) = head.split_once(' ').expect("a rank and a state");
@@ -40,8 +40,9 @@ fn process(line: &str) -> (Endpoint, State) {
         "gone" => State::Gone,
         _ => panic!("no state: {state}"),
     };
-    let name = format!("rank-{rank}-{}", identity(rank.parse().expect("a rank")));
-    (endpoint(name, entries), state)
+    let number: u64 = rank.parse().expect("a rank");
+    let name = format!("rank-{}-{}", number % 10, identity(number));
+    (Endpoint { job: number as usize / 10, ..endpoint(name, entries) }, state)
 }
 
 #[test]
