@@ -38,7 +38,7 @@ pub(crate) fn is_on() -> bool {
 #[derive(Default)]
 pub(crate) struct Time {
     /// Lines of the first level, the newest first, each with one added.
-    cache: [Cell<usize>; 16],
+    cache: Cell<[usize; 16]>,
     picoseconds: Cell<u64>,
 }
 
@@ -50,25 +50,24 @@ impl Time {
     }
 
     pub(crate) fn activation(&self) {
-        self.cache.iter().for_each(|line| line.set(0));
+        self.cache.set([0; 16]);
         self.add(4);
     }
 
     #[inline(always)]
     pub(crate) fn access(&self, address: usize, bytes: usize, host: bool) {
         if is_on() {
-            (address / 64..=(address + bytes.max(1) - 1) / 64)
-                .for_each(|line| self.line(line, host));
+            (address / 64..=(address + bytes.max(1) - 1) / 64).for_each(|at| self.line(at, host));
         }
     }
 
     #[cold]
     fn line(&self, line: usize, host: bool) {
-        let at = self.cache.iter().position(|known| known.get() == line + 1);
-        (1..=at.unwrap_or(15))
-            .rev()
-            .for_each(|place| self.cache[place].swap(&self.cache[place - 1]));
-        self.cache[0].set(line + 1);
+        let mut cache = self.cache.get();
+        let at = cache.iter().position(|&known| known == line + 1);
+        cache[..=at.unwrap_or(15)].rotate_right(1);
+        cache[0] = line + 1;
+        self.cache.set(cache);
         self.add(if at.is_some() { HIT } else { 1 + usize::from(host) });
     }
 

@@ -165,7 +165,9 @@ impl Nic {
             }
             return Arrival::Later;
         };
-        unit.into_iter().for_each(|unit| _ = unit.frames.fetch_add(1, Ordering::Relaxed));
+        if let (Some(unit), true) = (unit, crate::model::is_on()) {
+            unit.frames.fetch_add(1, Ordering::Relaxed);
+        }
         let mut completion = buffer.completion(number);
         completion.bytes = frame.len() as u32;
         completion.opcode = format::RECEIVED;

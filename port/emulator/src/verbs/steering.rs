@@ -199,6 +199,7 @@ calls! {
         _domain: *const c_void, count: usize, places: *const Given<Place>
     ) -> *mut Action = std::ptr::null_mut() => {
         let mut ours = Action::Away;
+        let count = if places.is_null() { return Err("no places".into()) } else { count };
         // SAFETY: as many places as `count` says, by the API's contract.
         for place in unsafe { std::slice::from_raw_parts(places, count) } {
             let place = look(*place)?;
