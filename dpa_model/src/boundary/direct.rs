@@ -289,6 +289,7 @@ impl MessageRow<'_> {
         // SAFETY: a search found the receive, and no block is running (D1).
         let request = unsafe { unchecked(receives, receive).posted.peek() }.request;
         let Some(number) = RequestId::from_u64(request).number() else {
+            // Finds it again, and answers `Queue`. A call keeps what is here in registers.
             return self.search(source, tag);
         };
         // SAFETY: the search read this bin.

@@ -32,8 +32,7 @@ fn all() -> impl Iterator<Item = Program> {
     })
 }
 
-/// On a busy machine a program with frequent waits between ranks takes minutes: graph500 makes 64
-/// consecutive searches at any graph size.
+/// graph500 makes 64 consecutive searches at any graph size: minutes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, programs: &Path) {
