@@ -41,9 +41,20 @@ impl Rig {
             bounce_buffers: 1,
             ..NicConfig::default()
         };
-        let Nic { leader, mut host, sender, .. } = Nic::new(&config).expect("valid");
-        host.create(COMM, bins as u32, Hints::default(), 0).expect("room for a command");
-        let mut rig = Self { host, leader, wire: sender, requests: Vec::new() };
+        let Nic {
+            leader,
+            mut host,
+            sender,
+            ..
+        } = Nic::new(&config).expect("valid");
+        host.create(COMM, bins as u32, Hints::default(), 0)
+            .expect("room for a command");
+        let mut rig = Self {
+            host,
+            leader,
+            wire: sender,
+            requests: Vec::new(),
+        };
         // The communicator is there.
         rig.expect(1);
         rig
@@ -51,14 +62,30 @@ impl Rig {
 
     fn post(&mut self, count: usize, tag: impl Fn(usize) -> usize) {
         let (host, source) = (&mut self.host, Rank::default());
-        let post = |i| host.post(COMM, Selector::new(source, number(tag(i))), vec![0; BYTES], 0);
-        self.requests = (0..count).map(post).map(|it| it.expect("room for a command")).collect();
+        let post = |i| {
+            host.post(
+                COMM,
+                Selector::new(source, number(tag(i))),
+                vec![0; BYTES],
+                0,
+            )
+        };
+        self.requests = (0..count)
+            .map(post)
+            .map(|it| it.expect("room for a command"))
+            .collect();
     }
 
     fn send(&mut self, count: usize, tag: impl Fn(usize) -> usize) {
         for i in 0..count {
-            let envelope = Envelope { comm: COMM, source: Rank::default(), tag: number(tag(i)) };
-            self.wire.try_send(envelope, &[7; BYTES], 0).expect("room in the queue");
+            let envelope = Envelope {
+                comm: COMM,
+                source: Rank::default(),
+                tag: number(tag(i)),
+            };
+            self.wire
+                .try_send(envelope, &[7; BYTES], 0)
+                .expect("room in the queue");
         }
     }
 
@@ -159,7 +186,11 @@ fn parts(c: &mut Criterion) {
         let mut group = c.benchmark_group(part.name);
         for &size in part.sizes {
             let mut rig = Rig::new(size + 1, part.bins);
-            let messages = if part.name == "behind" { 1 } else { size as u64 };
+            let messages = if part.name == "behind" {
+                1
+            } else {
+                size as u64
+            };
             group.throughput(Throughput::Elements(messages));
             group.bench_function(size.to_string(), |bencher| {
                 bencher.iter_custom(|iterations| {

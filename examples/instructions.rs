@@ -46,14 +46,22 @@ struct Inner {
 impl Way for Inner {
     #[inline(always)]
     fn send(&mut self, tag: Tag, bytes: &[u8]) {
-        let envelope = Envelope { comm: COMM, source: self.source, tag };
-        self.sender.try_send(envelope, bytes, 0).expect("room for a window");
+        let envelope = Envelope {
+            comm: COMM,
+            source: self.source,
+            tag,
+        };
+        self.sender
+            .try_send(envelope, bytes, 0)
+            .expect("room for a window");
     }
 
     #[inline(always)]
     fn post(&mut self, tag: Tag, buffer: Vec<u8>) {
         let selector = Selector::new(self.source, tag);
-        self.host.post(COMM, selector, buffer, 0).expect("room for a window");
+        self.host
+            .post(COMM, selector, buffer, 0)
+            .expect("room for a window");
     }
 
     fn go_on(&mut self) {
@@ -85,7 +93,9 @@ impl Way for Public {
 
     #[inline(always)]
     fn post(&mut self, tag: Tag, buffer: Vec<u8>) {
-        let request = self.endpoint.post_recv(&self.comm, self.sender.rank(), tag, buffer);
+        let request = self
+            .endpoint
+            .post_recv(&self.comm, self.sender.rank(), tag, buffer);
         self.requests.push(request.expect("the endpoint runs"));
     }
 
@@ -119,8 +129,14 @@ struct Wire {
 impl Way for Wire {
     #[inline(always)]
     fn send(&mut self, tag: Tag, bytes: &[u8]) {
-        let envelope = Envelope { comm: COMM, source: self.source, tag };
-        self.sender.try_send(envelope, bytes, 0).expect("room for a window");
+        let envelope = Envelope {
+            comm: COMM,
+            source: self.source,
+            tag,
+        };
+        self.sender
+            .try_send(envelope, bytes, 0)
+            .expect("room for a window");
     }
 
     #[inline(always)]
@@ -136,7 +152,15 @@ impl Way for Wire {
     }
 
     fn go_on(&mut self) {
-        let Self { drain, engine, posted, stored, received, arrived, .. } = self;
+        let Self {
+            drain,
+            engine,
+            posted,
+            stored,
+            received,
+            arrived,
+            ..
+        } = self;
         let mut take = |envelope: Envelope, data: Data<'_>| {
             let Data::Eager(bytes) = data else { return };
             let message = *arrived;
@@ -170,12 +194,15 @@ impl Way for Wire {
 
 #[inline(never)]
 fn send_window<const BYTES: usize>(way: &mut impl Way, tags: &[Tag]) {
-    tags.iter().for_each(|&tag| way.send(tag, Sent::<BYTES>::MESSAGE));
+    tags.iter()
+        .for_each(|&tag| way.send(tag, Sent::<BYTES>::MESSAGE));
 }
 
 #[inline(never)]
 fn post_window(way: &mut impl Way, tags: &[Tag], buffers: &mut Vec<Vec<u8>>) {
-    tags.iter().zip(buffers.drain(..)).for_each(|(&tag, buffer)| way.post(tag, buffer));
+    tags.iter()
+        .zip(buffers.drain(..))
+        .for_each(|(&tag, buffer)| way.post(tag, buffer));
 }
 
 #[inline(never)]
@@ -199,7 +226,10 @@ fn run<const BYTES: usize>(mut way: impl Way, tags: &[Tag], windows: u32, messag
             send_window::<BYTES>(&mut way, tags);
         }
         collect_window(&mut way, tags, &mut buffers);
-        received += buffers.iter().filter(|buffer| buffer[..] == *Sent::<BYTES>::MESSAGE).count();
+        received += buffers
+            .iter()
+            .filter(|buffer| buffer[..] == *Sent::<BYTES>::MESSAGE)
+            .count();
         buffers.iter_mut().for_each(|buffer| buffer[0] = 0);
     }
     println!("{received}");
@@ -224,11 +254,19 @@ fn usage() -> ExitCode {
 }
 
 fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
-    let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<u32>().ok());
+    let number = |place: usize| {
+        arguments
+            .get(place)
+            .and_then(|text| text.parse::<u32>().ok())
+    };
     let window = number(3).and_then(|messages| u16::try_from(messages).ok());
-    let (Some(scenario), Some(windows), Some(handlers), Some(messages), Some(way)) =
-        (arguments.first(), number(1), number(2), window, arguments.get(4))
-    else {
+    let (Some(scenario), Some(windows), Some(handlers), Some(messages), Some(way)) = (
+        arguments.first(),
+        number(1),
+        number(2),
+        window,
+        arguments.get(4),
+    ) else {
         return usage();
     };
     let messages_first = scenario == "UNEXP";
@@ -237,8 +275,10 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
         None if messages_first || scenario == "MIX" => PaperWorkload::NoConflict,
         None => return usage(),
     };
-    let options =
-        Options { fast_path: workload.fast_path(FastPath::Sequence), ..Options::default() };
+    let options = Options {
+        fast_path: workload.fast_path(FastPath::Sequence),
+        ..Options::default()
+    };
     let config = NicConfig {
         handlers: handlers as usize,
         bins: 512,
@@ -249,39 +289,71 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
     // A quarter, at irregular distances.
     let is_common =
         |index: u16| scenario == "MIX" && u32::from(index).wrapping_mul(0x9E37_79B9) >> 30 == 0;
-    let tag =
-        |index: u16| if is_common(index) { PaperWorkload::COMMON_TAG } else { workload.tag(index) };
+    let tag = |index: u16| {
+        if is_common(index) {
+            PaperWorkload::COMMON_TAG
+        } else {
+            workload.tag(index)
+        }
+    };
     let tags: Vec<Tag> = (0..messages).map(tag).collect();
     let source = Rank::new(1).expect("small");
     let others_tag = Tag::new(1 << 20).expect("small");
     if way == "endpoint" {
-        let config = EndpointConfig { nic: config, drive: Drive::Caller };
+        let config = EndpointConfig {
+            nic: config,
+            drive: Drive::Caller,
+        };
         let mut endpoint = Endpoint::new(&config).expect("the default sizes");
-        let comm = endpoint.create_comm(Hints::default()).expect("room for a communicator");
+        let comm = endpoint
+            .create_comm(Hints::default())
+            .expect("room for a communicator");
         let sender = endpoint.sender(&comm, source);
         if messages_first {
             let request = endpoint.post_recv(&comm, source, others_tag, Vec::new());
             endpoint.release(request.expect("the endpoint runs"));
         }
         run::<BYTES>(
-            Public { endpoint, comm, sender, requests: Vec::new() },
+            Public {
+                endpoint,
+                comm,
+                sender,
+                requests: Vec::new(),
+            },
             &tags,
             windows,
             messages_first,
         );
         return ExitCode::SUCCESS;
     }
-    let Nic { mut leader, mut host, sender, .. } = Nic::new(&config).expect("the default sizes");
+    let Nic {
+        mut leader,
+        mut host,
+        sender,
+        ..
+    } = Nic::new(&config).expect("the default sizes");
     let mut engine = match way.as_str() {
         "nic" => {
-            host.create(COMM, 512, Hints::default(), 0).expect("an empty command queue");
+            host.create(COMM, 512, Hints::default(), 0)
+                .expect("an empty command queue");
             if messages_first {
                 let selector = Selector::new(source, others_tag);
-                host.post(COMM, selector, Vec::new(), 0).expect("an empty command queue");
+                host.post(COMM, selector, Vec::new(), 0)
+                    .expect("an empty command queue");
             }
             leader.round(1);
             while host.poll().is_some() {}
-            run::<BYTES>(Inner { leader, host, sender, source }, &tags, windows, messages_first);
+            run::<BYTES>(
+                Inner {
+                    leader,
+                    host,
+                    sender,
+                    source,
+                },
+                &tags,
+                windows,
+                messages_first,
+            );
             return ExitCode::SUCCESS;
         }
         "bins" => Some(BinEngine::new(BinCount::new(512).expect("a power of two"))),
@@ -293,8 +365,16 @@ fn windows_of<const BYTES: usize>(arguments: &[String]) -> ExitCode {
     }
     let stored = tags.iter().map(|_| vec![0; BYTES]).collect();
     let drain = Drain::new(leader);
-    let wire =
-        Wire { drain, sender, source, engine, posted: Vec::new(), stored, received: 0, arrived: 0 };
+    let wire = Wire {
+        drain,
+        sender,
+        source,
+        engine,
+        posted: Vec::new(),
+        stored,
+        received: 0,
+        arrived: 0,
+    };
     run::<BYTES>(wire, &tags, windows, messages_first);
     ExitCode::SUCCESS
 }

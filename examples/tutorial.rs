@@ -16,11 +16,18 @@ use dpamatch::{Hints, NicConfig, Rank, SourceSel, Tag, TagSel};
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> Outcome {
-    let config = EndpointConfig { drive: Drive::threads(), ..EndpointConfig::default() };
+    let config = EndpointConfig {
+        drive: Drive::threads(),
+        ..EndpointConfig::default()
+    };
     // MPI_Init, and MPI_Comm_dup of MPI_COMM_WORLD.
     let mut endpoint = Endpoint::new(&config)?;
     let world = endpoint.create_comm(Hints::default())?;
-    println!("communicator {:?} is matched on the NIC: {}", world.id(), world.is_offloaded());
+    println!(
+        "communicator {:?} is matched on the NIC: {}",
+        world.id(),
+        world.is_offloaded()
+    );
 
     ping_pong()?;
     wildcards(&mut endpoint, &world)?;
@@ -45,7 +52,10 @@ fn ping_pong() -> Outcome {
     println!("\n-- ping-pong: MPI_Send, MPI_Recv");
     const ROUNDS: u32 = 1000;
     let config = EndpointConfig {
-        nic: NicConfig { handlers: 4, ..NicConfig::default() },
+        nic: NicConfig {
+            handlers: 4,
+            ..NicConfig::default()
+        },
         ..Default::default()
     };
     let (rank_0, rank_1, ball) = (Rank::new(0)?, Rank::new(1)?, Tag::new(1)?);
@@ -63,7 +73,9 @@ fn ping_pong() -> Outcome {
             buffer = there.recv(&there_world, rank_0, ball, buffer)?.buffer;
             let count = number(&buffer) + 1;
             // The answer. The other side is gone only if it failed.
-            to_here.send(ball, &count.to_le_bytes()).map_err(|_| RecvError::Stopped)?;
+            to_here
+                .send(ball, &count.to_le_bytes())
+                .map_err(|_| RecvError::Stopped)?;
         }
         Ok(())
     });
@@ -130,7 +142,10 @@ fn unexpected_and_probe(endpoint: &mut Endpoint, world: &Communicator) -> Outcom
     let message = endpoint.mprobe(world, SourceSel::Any, TagSel::Any)?;
     let bytes = message.status().bytes;
     let received = endpoint.mrecv(message, vec![0; bytes])?;
-    println!("taken by the matched probe: {}", String::from_utf8_lossy(received.bytes()));
+    println!(
+        "taken by the matched probe: {}",
+        String::from_utf8_lossy(received.bytes())
+    );
     Ok(())
 }
 
@@ -143,8 +158,12 @@ fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("up to {} bytes are sent eagerly", sender.eager_limit());
 
     // The buffers move into the sends and come back through their requests.
-    let megabyte = sender.isend(big, vec![6; 1 << 20]).map_err(|(error, _)| error)?;
-    let mut synchronous = sender.issend(small, vec![7; 4]).map_err(|(error, _)| error)?;
+    let megabyte = sender
+        .isend(big, vec![6; 1 << 20])
+        .map_err(|(error, _)| error)?;
+    let mut synchronous = sender
+        .issend(small, vec![7; 4])
+        .map_err(|(error, _)| error)?;
     if synchronous.test().is_some() {
         return Err("a synchronous send ended before its receive was posted".into());
     }
@@ -166,7 +185,9 @@ fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
 fn truncation(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- truncation: MPI_ERR_TRUNCATE");
     let tag = Tag::new(70)?;
-    endpoint.sender(world, Rank::new(7)?).send(tag, b"too long a message")?;
+    endpoint
+        .sender(world, Rank::new(7)?)
+        .send(tag, b"too long a message")?;
     match endpoint.recv(world, SourceSel::Any, tag, vec![0; 8]) {
         Err(RecvError::Truncated { received, sent }) => {
             println!(
@@ -205,7 +226,11 @@ fn persistent(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
         receive.start(endpoint)?;
         sender.send(tag, &[round])?;
         let status = receive.wait(endpoint).ok_or("it was started")??;
-        println!("round {round}: {} byte, {:?}", status.bytes, receive.buffer());
+        println!(
+            "round {round}: {} byte, {:?}",
+            status.bytes,
+            receive.buffer()
+        );
     }
     Ok(())
 }

@@ -89,7 +89,9 @@ impl EngineOptions {
 }
 
 fn expected(what: &str) -> SetError {
-    SetError::Value { expected: what.to_owned() }
+    SetError::Value {
+        expected: what.to_owned(),
+    }
 }
 
 fn number<T: FromStr>(value: &str) -> Result<T, SetError> {
@@ -121,7 +123,10 @@ mod tests {
             let mut options = EngineOptions::default();
             assert_eq!(options.set(name, value), Ok(()), "{name}");
             let text = format!("{options:#?}");
-            let lines = text.lines().zip(usual.lines()).filter(|(line, usual)| line != usual);
+            let lines = text
+                .lines()
+                .zip(usual.lines())
+                .filter(|(line, usual)| line != usual);
             let changed: Vec<_> = lines.map(|(line, _)| line.trim()).collect();
             assert_eq!(changed.join(" "), expected, "{name}");
             options.nic.validate().expect("a NIC");
@@ -137,6 +142,9 @@ mod tests {
             assert!(matches!(error, SetError::Value { .. }), "{name}");
             assert_eq!(format!("{options:?}"), usual, "{name}");
         }
-        assert_eq!(EngineOptions::default().set("colour", "8"), Err(SetError::Unknown));
+        assert_eq!(
+            EngineOptions::default().set("colour", "8"),
+            Err(SetError::Unknown)
+        );
     }
 }

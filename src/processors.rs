@@ -10,7 +10,9 @@ pub fn allowed() -> Vec<usize> {
     let Ok(allowed) = sched_getaffinity(None) else {
         return Vec::new();
     };
-    (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect()
+    (0..CpuSet::MAX_CPU)
+        .filter(|&processor| allowed.is_set(processor))
+        .collect()
 }
 
 /// Numbers of the processors that this thread may use; empty if the system does not report them.
@@ -41,7 +43,10 @@ pub fn pin_to(_: usize) -> Result<(), String> {
 fn a_pinned_thread_may_use_its_processor_only() {
     for processor in allowed() {
         let pinned = move || pin_to(processor).map(|()| allowed());
-        assert_eq!(std::thread::spawn(pinned).join().expect("no panic"), Ok(vec![processor]));
+        assert_eq!(
+            std::thread::spawn(pinned).join().expect("no panic"),
+            Ok(vec![processor])
+        );
     }
     assert!(pin_to(CpuSet::MAX_CPU).is_err());
 }

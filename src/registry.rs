@@ -106,16 +106,26 @@ impl Default for EngineOptions {
 }
 
 fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
-    let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
-    let reason =
-        |error: ConfigError| BuildError { engine: "optimistic", reason: error.to_string() };
+    let config = NicConfig {
+        bins: options.bins.get() as usize,
+        ..options.nic
+    };
+    let reason = |error: ConfigError| BuildError {
+        engine: "optimistic",
+        reason: error.to_string(),
+    };
     let mut matcher = NicMatcher::new(config, options.threads, options.hints).map_err(reason)?;
     matcher.set_inline_hashes(options.sender_hashes);
     Ok(Box::new(matcher))
 }
 
 fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine> {
-    let &EngineOptions { k, theta, comm_size: processes, .. } = options;
+    let &EngineOptions {
+        k,
+        theta,
+        comm_size: processes,
+        ..
+    } = options;
     let part = |half: Option<u32>| half.map(|_| k);
     Box::new(DedicatedEngine::new(DedicatedConfig {
         k_collective: part(config.k_collective),
@@ -183,7 +193,11 @@ impl EngineEntry {
         summary: &'static str,
         engine: fn(&EngineOptions) -> Box<dyn Engine>,
     ) -> Self {
-        Self { name, summary, kind: Maker::Software(engine) }
+        Self {
+            name,
+            summary,
+            kind: Maker::Software(engine),
+        }
     }
 
     #[cfg(feature = "plugin")]
@@ -192,7 +206,11 @@ impl EngineEntry {
         summary: &'static str,
         table: &'static Table,
     ) -> Self {
-        Self { name, summary, kind: Maker::Plugin(table) }
+        Self {
+            name,
+            summary,
+            kind: Maker::Plugin(table),
+        }
     }
 
     /// Whether it is a software engine, so that [`engine`](Self::engine) returns `Some`.
@@ -210,8 +228,10 @@ impl EngineEntry {
             #[cfg(feature = "plugin")]
             Maker::Plugin(_) => {
                 let reason = "the library cannot make one".to_owned();
-                let engine =
-                    self.engine(options).ok_or(BuildError { engine: self.name, reason })?;
+                let engine = self.engine(options).ok_or(BuildError {
+                    engine: self.name,
+                    reason,
+                })?;
                 Ok(Box::new(ByKind::new(engine)))
             }
             Maker::Nic(build) => build(options),
@@ -226,7 +246,13 @@ impl EngineEntry {
             #[cfg(feature = "plugin")]
             Maker::Plugin(table) => {
                 let processes = options.comm_size.unwrap_or(0);
-                let engine = Plugin::new(table, Sizes { bins: options.bins.get(), processes })?;
+                let engine = Plugin::new(
+                    table,
+                    Sizes {
+                        bins: options.bins.get(),
+                        processes,
+                    },
+                )?;
                 Some(Box::new(engine))
             }
             Maker::Nic(_) => None,
@@ -298,7 +324,10 @@ pub static ENGINES: &[EngineEntry] = &[
         "adaptive",
         "a list that becomes ranks or bins under load, and back",
         |options| {
-            let config = AdaptiveConfig { bins: options.bins, ..AdaptiveConfig::default() };
+            let config = AdaptiveConfig {
+                bins: options.bins,
+                ..AdaptiveConfig::default()
+            };
             Box::new(AdaptiveEngine::new(config, options.comm_size))
         },
     ),
@@ -351,7 +380,13 @@ pub fn open(name: &str) -> Result<&'static EngineEntry, String> {
     if name.contains('/') {
         return crate::plugin::load(name);
     }
-    let known = || ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    let known = || {
+        ENGINES
+            .iter()
+            .map(|entry| entry.name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     find(name).ok_or_else(|| format!("unknown engine {name}; known: {}", known()))
 }
 
@@ -363,7 +398,10 @@ mod tests {
     fn names_are_found_once() {
         for entry in ENGINES {
             assert_eq!(ENGINES.iter().filter(|&other| other == entry).count(), 1);
-            assert_eq!(find(entry.name).map(|found| found.summary), Some(entry.summary));
+            assert_eq!(
+                find(entry.name).map(|found| found.summary),
+                Some(entry.summary)
+            );
             assert!(entry.build(&EngineOptions::default()).is_ok());
         }
     }

@@ -36,10 +36,18 @@ fn lower_ranks(events: &mut [Event], random: &mut ChaCha8Rng) {
     let low = Rank::new(31).expect("a small rank");
     for event in events {
         match event {
-            Event::Post { selector: Selector { source: SourceSel::Rank(rank), .. }, .. }
-            | Event::Arrive { envelope: Envelope { source: rank, .. }, .. } => {
-                *rank = low.min(*rank)
+            Event::Post {
+                selector:
+                    Selector {
+                        source: SourceSel::Rank(rank),
+                        ..
+                    },
+                ..
             }
+            | Event::Arrive {
+                envelope: Envelope { source: rank, .. },
+                ..
+            } => *rank = low.min(*rank),
             _ => {}
         }
     }
@@ -53,7 +61,12 @@ fn confuse(events: &mut [Event], random: &mut ChaCha8Rng) {
     }
     for event in events {
         match event {
-            Event::Post { comm, selector, coll, .. } => {
+            Event::Post {
+                comm,
+                selector,
+                coll,
+                ..
+            } => {
                 *comm = CommId(comm.0 & 2);
                 if coll.is_some() && random.random_bool(0.1) {
                     selector.source = SourceSel::Any;
@@ -76,7 +89,11 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
     confuse(&mut events, &mut random);
     let config = config(&mut random);
     let mut engine = DedicatedEngine::new(config);
-    let size = if random.random() { random.random_range(1..200) } else { 0 };
+    let size = if random.random() {
+        random.random_range(1..200)
+    } else {
+        0
+    };
     if size > 0 {
         engine.set_comm_size(CommId(1), size);
     }
@@ -93,15 +110,31 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
         .collect();
     // Setting its size named communicator 1.
     let comms = named.len() as u64 + 1;
-    let load = Load { posted: prq, unexpected: umq, comms, comm_size: size };
-    assert!(engine.stats().memory_bytes_max <= engine.memory_bound(&load), "seed {seed}");
+    let load = Load {
+        posted: prq,
+        unexpected: umq,
+        comms,
+        comm_size: size,
+    };
+    assert!(
+        engine.stats().memory_bytes_max <= engine.memory_bound(&load),
+        "seed {seed}"
+    );
     let count = |name: &str| {
-        engine.own_counters().iter().find(|c| c.name == name).expect("a counter").value
+        engine
+            .own_counters()
+            .iter()
+            .find(|c| c.name == name)
+            .expect("a counter")
+            .value
     };
     for side in ["prq", "umq"] {
         let queues =
             count(&format!("{side}_collective_queues")) + count(&format!("{side}_partner_queues"));
-        assert!(queues <= count(&format!("{side}_queue_cap")), "seed {seed}: {queues} queues");
+        assert!(
+            queues <= count(&format!("{side}_queue_cap")),
+            "seed {seed}: {queues} queues"
+        );
     }
     totals.add(engine.counters());
     Ok(())
@@ -111,5 +144,8 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
 fn transitions_under_load_equal_the_oracle() {
     let (count, totals) = seeds::run(600, check);
     let idle = totals.idle();
-    assert!(count < 300 || idle.is_empty(), "never happened in {count} streams: {idle:?}");
+    assert!(
+        count < 300 || idle.is_empty(),
+        "never happened in {count} streams: {idle:?}"
+    );
 }

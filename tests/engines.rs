@@ -18,7 +18,9 @@ use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 /// The software engines of the registry.
 fn engines() -> impl Iterator<Item = &'static EngineEntry> {
-    ENGINES.iter().filter(|entry| entry.engine(&EngineOptions::default()).is_some())
+    ENGINES
+        .iter()
+        .filter(|entry| entry.engine(&EngineOptions::default()).is_some())
 }
 
 const fn bins(number: u32) -> BinCount {
@@ -29,7 +31,11 @@ const fn bins(number: u32) -> BinCount {
 }
 
 fn build(entry: &EngineEntry, bins: BinCount, comm_size: Option<u32>) -> Box<dyn Engine> {
-    let options = EngineOptions { bins, comm_size, ..EngineOptions::default() };
+    let options = EngineOptions {
+        bins,
+        comm_size,
+        ..EngineOptions::default()
+    };
     entry.engine(&options).expect("a software engine")
 }
 
@@ -39,11 +45,24 @@ fn bounds_on_memory_are_those_of_the_text() {
     let mut text = String::new();
     for entry in engines() {
         let engine = build(entry, bins(32), Some(64));
-        let loads = [(0, 0, 1, 1), (1_000, 300, 4, 64), (100_000, 700_000, 9, 5_000)];
+        let loads = [
+            (0, 0, 1, 1),
+            (1_000, 300, 4, 64),
+            (100_000, 700_000, 9, 5_000),
+        ];
         let [none, few, many] = loads.map(|(posted, unexpected, comms, comm_size)| {
-            engine.memory_bound(&Load { posted, unexpected, comms, comm_size })
+            engine.memory_bound(&Load {
+                posted,
+                unexpected,
+                comms,
+                comm_size,
+            })
         });
-        assert!(none >= engine.stats().memory_bytes_max, "{}: {none}", entry.name);
+        assert!(
+            none >= engine.stats().memory_bytes_max,
+            "{}: {none}",
+            entry.name
+        );
         text += &format!("{} {none} {few} {many}\n", entry.name);
     }
     assert_eq!(text, include_str!("memory_bounds.txt"));
@@ -74,14 +93,26 @@ fn each_option_reaches_its_engines() {
             counters
         })
     };
-    let (mut text, usual) = (String::new(), EngineOptions { threads: false, ..Default::default() });
-    let as_usual = ENGINES.iter().map(|entry| counted(entry, &usual)).collect::<Vec<_>>();
+    let (mut text, usual) = (
+        String::new(),
+        EngineOptions {
+            threads: false,
+            ..Default::default()
+        },
+    );
+    let as_usual = ENGINES
+        .iter()
+        .map(|entry| counted(entry, &usual))
+        .collect::<Vec<_>>();
     for (option, change) in changes {
         let mut options = usual.clone();
         change(&mut options);
         let mut changed = ENGINES.iter().zip(&as_usual).collect::<Vec<_>>();
         changed.retain(|(entry, as_usual)| counted(entry, &options) != **as_usual);
-        let names: String = changed.iter().map(|(entry, _)| format!(" {}", entry.name)).collect();
+        let names: String = changed
+            .iter()
+            .map(|(entry, _)| format!(" {}", entry.name))
+            .collect();
         text += &format!("{option}:{names}\n");
     }
     assert_eq!(text, include_str!("options.txt"));
@@ -98,10 +129,18 @@ fn a_freed_communicator_leaves_no_memory_behind() {
         let tag = |number: u64| Tag::new(number as u32).expect("a small tag");
         let before = engine.stats().memory_bytes;
         for number in 0..many {
-            engine.post(RecvId(number), comm, Selector::new(Rank::default(), tag(number)));
+            engine.post(
+                RecvId(number),
+                comm,
+                Selector::new(Rank::default(), tag(number)),
+            );
         }
         for number in many..2 * many {
-            let envelope = Envelope { comm, source: Rank::default(), tag: tag(number) };
+            let envelope = Envelope {
+                comm,
+                source: Rank::default(),
+                tag: tag(number),
+            };
             assert_eq!(engine.arrive(MsgId(number), envelope), None, "{name}");
         }
         assert!(!engine.free_comm(comm), "{name}: it is in use");
@@ -115,9 +154,16 @@ fn a_freed_communicator_leaves_no_memory_behind() {
         }
         assert!(engine.free_comm(comm), "{name}: it is empty");
         // Dedicated queues stay for the next communicator.
-        let stays = if ["col-pnp", "col-ll", "ll-pnp"].contains(&name) { 1 << 10 } else { 0 };
+        let stays = if ["col-pnp", "col-ll", "ll-pnp"].contains(&name) {
+            1 << 10
+        } else {
+            0
+        };
         let after = engine.stats().memory_bytes;
-        assert!((before..=before + stays).contains(&after), "{name}: {before}, then {after}");
+        assert!(
+            (before..=before + stays).contains(&after),
+            "{name}: {before}, then {after}"
+        );
     }
 }
 
@@ -145,14 +191,29 @@ fn long_streams() {
 #[test]
 fn other_forms_of_engines() {
     type Form = fn() -> Box<dyn Engine>;
-    const RESTLESS: AdaptiveConfig =
-        AdaptiveConfig { bins: bins(100), window: 1, long: 8, short: 8, calm: 1 };
+    const RESTLESS: AdaptiveConfig = AdaptiveConfig {
+        bins: bins(100),
+        window: 1,
+        long: 8,
+        short: 8,
+        calm: 1,
+    };
     let forms: [(&str, Form); 6] = [
-        ("array while in use", || Box::new(RankArrayEngine::new(ArrayLife::Entries, Some(8)))),
-        ("array of unknown length", || Box::new(RankArrayEngine::new(ArrayLife::Entries, None))),
-        ("grid always", || Box::new(FourDEngine::new(GridThreshold::Entries(0), Some(20)))),
-        ("grid from 5 on", || Box::new(FourDEngine::new(GridThreshold::Entries(4), None))),
-        ("restless, size known", || Box::new(AdaptiveEngine::new(RESTLESS, Some(16)))),
+        ("array while in use", || {
+            Box::new(RankArrayEngine::new(ArrayLife::Entries, Some(8)))
+        }),
+        ("array of unknown length", || {
+            Box::new(RankArrayEngine::new(ArrayLife::Entries, None))
+        }),
+        ("grid always", || {
+            Box::new(FourDEngine::new(GridThreshold::Entries(0), Some(20)))
+        }),
+        ("grid from 5 on", || {
+            Box::new(FourDEngine::new(GridThreshold::Entries(4), None))
+        }),
+        ("restless, size known", || {
+            Box::new(AdaptiveEngine::new(RESTLESS, Some(16)))
+        }),
         ("restless", || Box::new(AdaptiveEngine::new(RESTLESS, None))),
     ];
     let mut conversions = BTreeMap::new();
@@ -182,7 +243,10 @@ fn growing_tables_keep_searches_short() {
     let tag = |number| Tag::new(number).expect("a small tag");
     for (name, doublings) in [("bins", 7), ("optimistic-seq", 12)] {
         for reverse in [false, true] {
-            let options = EngineOptions { grow_bins: true, ..EngineOptions::default() };
+            let options = EngineOptions {
+                grow_bins: true,
+                ..EngineOptions::default()
+            };
             let entry = find(name).expect("a registered engine");
             let mut engine = entry.engine(&options).expect("a software engine");
             for number in 0..n {
@@ -197,7 +261,10 @@ fn growing_tables_keep_searches_short() {
                 assert_eq!(found, Some(RecvId(wanted.into())), "{name}");
             }
             let attempts = engine.stats().prq.attempts;
-            assert!(attempts < 15_000, "{name}: {attempts} compares for {n} messages");
+            assert!(
+                attempts < 15_000,
+                "{name}: {attempts} compares for {n} messages"
+            );
         }
     }
 }
@@ -213,10 +280,17 @@ fn equal_keys_in_order_cost_one_compare_each() {
             engine.post(RecvId(number), CommId(0), selector);
         }
         for number in 0..500 {
-            assert_eq!(engine.arrive(MsgId(number), Envelope::default()), Some(RecvId(number)));
+            assert_eq!(
+                engine.arrive(MsgId(number), Envelope::default()),
+                Some(RecvId(number))
+            );
         }
         // Engines that compare many entries at a time count each compare.
         let attempts = engine.stats().prq.attempts;
-        assert!(attempts == 500 || entry.name == "simd", "{}: {attempts}", entry.name);
+        assert!(
+            attempts == 500 || entry.name == "simd",
+            "{}: {attempts}",
+            entry.name
+        );
     }
 }

@@ -47,7 +47,11 @@ fn options(random: &mut ChaCha8Rng) -> EngineOptions {
         bounce_buffers: bounded(random, 64),
         eager_limit: pick(random, &[0, 32, 2000]),
         unexpected,
-        unexpected_buffers: if roomy { unexpected } else { random.random_range(0..=unexpected) },
+        unexpected_buffers: if roomy {
+            unexpected
+        } else {
+            random.random_range(0..=unexpected)
+        },
         command_queue: 1 << random.random_range(0..8),
         completion_ring: deep(random),
         regions: bounded(random, 64),
@@ -70,7 +74,10 @@ fn options(random: &mut ChaCha8Rng) -> EngineOptions {
         // A few only: with threads most of the time goes into passing work between them.
         threads: random.random_bool(0.125),
         hints: Hints {
-            offload: pick(random, &[Offload::IfItFits, Offload::IfItFits, Offload::Never]),
+            offload: pick(
+                random,
+                &[Offload::IfItFits, Offload::IfItFits, Offload::Never],
+            ),
             ..Hints::default()
         },
         sender_hashes: random.random(),
@@ -85,7 +92,9 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
     let events: Vec<Event> = Generator::new(seed, length, profile).collect();
     let options = options(&mut random);
     let entry = find("optimistic").expect("the engine's name");
-    let mut nic = entry.build(&options).map_err(|error| format!("seed {seed}: {error}"))?;
+    let mut nic = entry
+        .build(&options)
+        .map_err(|error| format!("seed {seed}: {error}"))?;
     check_stream(nic.as_mut(), &events)
         .map_err(|what| format!("seed {seed}, {options:?}: {what}"))?;
     totals.add(nic.counters());
@@ -99,8 +108,17 @@ fn random_streams_equal_the_oracle() {
     println!("{count} streams: {totals:?}");
     // Other tests cover these paths, which need another policy or hint, wrong hashes, or a rare
     // race.
-    let rare = ["overtaking", "hash_mismatch", "unexpected_full", "regions_added", "lock_missed"];
+    let rare = [
+        "overtaking",
+        "hash_mismatch",
+        "unexpected_full",
+        "regions_added",
+        "lock_missed",
+    ];
     let mut idle = totals.idle();
     idle.retain(|name| !rare.contains(name));
-    assert!(count < 2000 || idle.is_empty(), "never happened in {count} streams: {idle:?}");
+    assert!(
+        count < 2000 || idle.is_empty(),
+        "never happened in {count} streams: {idle:?}"
+    );
 }

@@ -63,7 +63,11 @@ fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
     };
     let first = number * 2 * depth;
     for index in first..first + depth {
-        engine.post(RecvId(index), envelope(index).comm, Selector::new(SourceSel::Any, tag(index)));
+        engine.post(
+            RecvId(index),
+            envelope(index).comm,
+            Selector::new(SourceSel::Any, tag(index)),
+        );
     }
     for index in first..first + depth {
         if index % 5 == 0 {
@@ -87,8 +91,10 @@ fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
 fn no_allocation_once_warm() {
     let _dog = watchdog::on("an endpoint: no allocation once warm");
     let bins = BinCount::new(64).expect("a possible number");
-    let engines: [(&str, Box<dyn Engine>); 2] =
-        [("list", Box::new(ListEngine::new())), ("bins", Box::new(BinEngine::new(bins)))];
+    let engines: [(&str, Box<dyn Engine>); 2] = [
+        ("list", Box::new(ListEngine::new())),
+        ("bins", Box::new(BinEngine::new(bins))),
+    ];
     for (name, mut engine) in engines {
         for number in 0..3 {
             round(engine.as_mut(), number, 300);
@@ -124,7 +130,9 @@ fn engines_report_the_memory_that_they_hold() {
         let options = seed_options(seed);
         for entry in ENGINES {
             let before = BYTES.get();
-            let Some(mut engine) = entry.engine(&options) else { continue };
+            let Some(mut engine) = entry.engine(&options) else {
+                continue;
+            };
             let own = before + size_of_val(engine.as_ref());
             BYTES_MAX.set(BYTES.get());
             for (number, next) in calls.iter().enumerate() {
@@ -137,10 +145,16 @@ fn engines_report_the_memory_that_they_hold() {
                     entry.name
                 );
             }
-            let (reported, seen) =
-                (engine.stats().memory_bytes_max as usize, BYTES_MAX.get() - own);
+            let (reported, seen) = (
+                engine.stats().memory_bytes_max as usize,
+                BYTES_MAX.get() - own,
+            );
             let possible = reported <= seen && seen < 2 * reported;
-            assert!(possible, "{}, {profile}: {reported} bytes at most, {seen} seen", entry.name);
+            assert!(
+                possible,
+                "{}, {profile}: {reported} bytes at most, {seen} seen",
+                entry.name
+            );
         }
     }
 }
@@ -148,9 +162,17 @@ fn engines_report_the_memory_that_they_hold() {
 /// Posted receives, unexpected messages, cancels and completions in groups, with reused buffers.
 fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
     const DEPTH: usize = 50;
-    let config = EndpointConfig { nic: NicConfig { workers: 2, ..NicConfig::default() }, drive };
+    let config = EndpointConfig {
+        nic: NicConfig {
+            workers: 2,
+            ..NicConfig::default()
+        },
+        drive,
+    };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-    let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let comm = endpoint
+        .create_comm(Hints::default())
+        .expect("the NIC runs");
     let mut peer = endpoint.sender(&comm, Rank::default());
     let tag = Tag::default();
     let bytes = vec![1; payload];
@@ -164,7 +186,9 @@ fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
             if !early {
                 endpoint.send(&mut peer, tag, &bytes).expect("sent");
             }
-            let request = endpoint.post_recv(&comm, Rank::default(), tag, buffer).expect("posted");
+            let request = endpoint
+                .post_recv(&comm, Rank::default(), tag, buffer)
+                .expect("posted");
             if early {
                 endpoint.send(&mut peer, tag, &bytes).expect("sent");
             }
@@ -174,10 +198,14 @@ fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
         // Many at a time.
         for buffer in buffers.drain(..) {
             requests.push(Some(
-                endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, buffer).expect("posted"),
+                endpoint
+                    .post_recv(&comm, SourceSel::Any, TagSel::Any, buffer)
+                    .expect("posted"),
             ));
         }
-        let cancelled = requests[(number % DEPTH as u64) as usize].as_ref().expect("posted");
+        let cancelled = requests[(number % DEPTH as u64) as usize]
+            .as_ref()
+            .expect("posted");
         endpoint.cancel(cancelled).expect("asked");
         for _ in 1..DEPTH {
             endpoint.send(&mut peer, tag, &bytes).expect("sent");

@@ -18,12 +18,20 @@ fn main() {
     let commit = commit::of_git(&package, watch);
     let version = match &commit {
         None => number,
-        Some(Commit { name, modified: false }) => format!("{number} ({name})"),
-        Some(Commit { name, modified: true }) => format!("{number} ({name}, modified)"),
+        Some(Commit {
+            name,
+            modified: false,
+        }) => format!("{number} ({name})"),
+        Some(Commit {
+            name,
+            modified: true,
+        }) => format!("{number} ({name}, modified)"),
     };
     println!("cargo:rustc-env=DPAMATCH_VERSION={version}");
-    let Commit { name, modified } =
-        commit.unwrap_or(Commit { name: String::new(), modified: false });
+    let Commit { name, modified } = commit.unwrap_or(Commit {
+        name: String::new(),
+        modified: false,
+    });
     println!("cargo:rustc-env=DPAMATCH_COMMIT={name}");
     println!("cargo:rustc-env=DPAMATCH_MODIFIED={modified}");
     make_functions(&package);

@@ -17,7 +17,11 @@ pub(crate) struct Commit {
 /// another answer would come from.
 pub(crate) fn of_git(package: &Path, mut watch: impl FnMut(PathBuf)) -> Option<Commit> {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").current_dir(package).args(arguments).output().ok()?;
+        let output = Command::new("git")
+            .current_dir(package)
+            .args(arguments)
+            .output()
+            .ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
@@ -25,13 +29,19 @@ pub(crate) fn of_git(package: &Path, mut watch: impl FnMut(PathBuf)) -> Option<C
     git(&["ls-files", "--error-unmatch", "Cargo.toml"])?;
     // Commits and checkouts write the log of HEAD; without a log HEAD, or the branch it names.
     let branch = git(&["symbolic-ref", "-q", "HEAD"]);
-    let files = ["HEAD", "logs/HEAD", "packed-refs"].into_iter().chain(branch.as_deref());
+    let files = ["HEAD", "logs/HEAD", "packed-refs"]
+        .into_iter()
+        .chain(branch.as_deref());
     for file in files.filter_map(|name| git(&["rev-parse", "--git-path", name])) {
-        Some(package.join(file)).filter(|file| file.exists()).map(&mut watch);
+        Some(package.join(file))
+            .filter(|file| file.exists())
+            .map(&mut watch);
     }
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
     for part in ["Cargo.lock", "dpa_model", "src", "tools"] {
-        Some(top.join(part)).filter(|part| part.exists()).map(&mut watch);
+        Some(top.join(part))
+            .filter(|part| part.exists())
+            .map(&mut watch);
     }
     let name = git(&["rev-parse", &format!("--short={DIGITS}"), "HEAD"])?;
     let modified = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();

@@ -30,7 +30,9 @@ fn recipe_of(recipe: &str) -> String {
     if recipe == "-" {
         return "Recipe::Other".to_owned();
     }
-    let Some((variant, kind)) = recipe.split_once('(') else { return format!("Recipe::{recipe}") };
+    let Some((variant, kind)) = recipe.split_once('(') else {
+        return format!("Recipe::{recipe}");
+    };
     let kinds = match variant {
         "Collective" => "CollectiveKind",
         "Complete" => "CompletionKind",
@@ -44,7 +46,9 @@ fn field(argument: &str) -> String {
     if let Some(argument) = argument.strip_suffix("@root") {
         return format!("Field::AtRoot(&{})", field(argument));
     }
-    let (name, encoding) = argument.split_once(':').expect("an argument is name:encoding");
+    let (name, encoding) = argument
+        .split_once(':')
+        .expect("an argument is name:encoding");
     let variant = match encoding {
         "u8" => "U8",
         "u16" => "U16",

@@ -47,7 +47,12 @@ impl Arrivals {
     ) -> Self {
         let queue = |number| {
             let shared = number + 1 == queues;
-            Arc::new(CompletionQueue::new(depth, bounce_buffers, eager_limit, shared))
+            Arc::new(CompletionQueue::new(
+                depth,
+                bounce_buffers,
+                eager_limit,
+                shared,
+            ))
         };
         Self {
             queues: (0..queues).map(queue).collect(),
@@ -67,7 +72,9 @@ impl Arrivals {
         let queues = queue.0 as u64 + 1;
         let mut in_use = self.in_use.load(Relaxed);
         while in_use < queues
-            && let Err(newer) = self.in_use.compare_exchange_weak(in_use, queues, Relaxed, Relaxed)
+            && let Err(newer) = self
+                .in_use
+                .compare_exchange_weak(in_use, queues, Relaxed, Relaxed)
         {
             in_use = newer;
         }
@@ -86,7 +93,10 @@ impl Arrivals {
                 self.taken.store(with_this, Relaxed);
                 return queue;
             }
-            match self.taken.compare_exchange_weak(taken, with_this, weak!(Acquire), Relaxed) {
+            match self
+                .taken
+                .compare_exchange_weak(taken, with_this, weak!(Acquire), Relaxed)
+            {
                 Ok(_) => return queue,
                 Err(newer) => taken = newer,
             }
@@ -138,9 +148,16 @@ mod tests {
         assert_eq!([take(), take()], [0, 2]);
         arrivals.give(QueueId(1));
         arrivals.give(QueueId(0));
-        assert_eq!(([take(), take(), take()], arrivals.in_use()), ([0, 1, 2], 3));
+        assert_eq!(
+            ([take(), take(), take()], arrivals.in_use()),
+            ([0, 1, 2], 3)
+        );
         let one = Arrivals::new(1, 8, 8, 64);
-        assert_eq!([(); 2].map(|()| one.take().0.0), [0, 0], "one queue is for all");
+        assert_eq!(
+            [(); 2].map(|()| one.take().0.0),
+            [0, 0],
+            "one queue is for all"
+        );
         let most = Arrivals::new(COMPLETION_QUEUES_MAX, 1, 1, 0);
         let numbers: alloc::vec::Vec<_> = (0..65).map(|_| most.take().0.0).collect();
         assert_eq!(numbers[..64], (0..64).collect::<alloc::vec::Vec<_>>());

@@ -92,7 +92,8 @@ impl Bin {
         }
         self.tail.set(receive);
         self.length.store(self.length() + 1, Relaxed);
-        self.linked.store(self.linked.load(Relaxed).wrapping_add(1), Relaxed);
+        self.linked
+            .store(self.linked.load(Relaxed).wrapping_add(1), Relaxed);
         tail != ReceiveId::NIL
     }
 
@@ -136,7 +137,9 @@ impl Bin {
     /// its chain (B2), so its successor is, too.
     #[inline]
     fn unlink_after(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) -> bool {
-        let Some(neighbour) = receives.get(before.index()) else { return false };
+        let Some(neighbour) = receives.get(before.index()) else {
+            return false;
+        };
         if !neighbour.is_posted() || neighbour.next.get() != receive {
             return false;
         }
@@ -163,14 +166,21 @@ impl Bin {
         if removal == Removal::Deferred {
             return true;
         }
-        if self.lock.compare_exchange(0, 1, weak!(Acquire), Relaxed).is_err()
+        if self
+            .lock
+            .compare_exchange(0, 1, weak!(Acquire), Relaxed)
+            .is_err()
             && !fault!(UnlinkWithoutLock)
         {
             if removal == Removal::Lazy {
                 return false;
             }
             // A panic may have killed the lock's holder.
-            block.poll_until(|| self.lock.compare_exchange(0, 1, weak!(Acquire), Relaxed).is_ok());
+            block.poll_until(|| {
+                self.lock
+                    .compare_exchange(0, 1, weak!(Acquire), Relaxed)
+                    .is_ok()
+            });
         }
         // Read under the lock: an earlier holder may have unlinked the receive, too (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
@@ -234,7 +244,9 @@ mod tests {
     }
 
     fn post(bin: &Bin, receives: &[Descriptor], receive: u32) {
-        receives[ReceiveId(receive)].state.store(state::POSTED, Relaxed);
+        receives[ReceiveId(receive)]
+            .state
+            .store(state::POSTED, Relaxed);
         bin.append(receives, ReceiveId(receive), bin.tail());
     }
 
@@ -248,8 +260,14 @@ mod tests {
             return Vec::from([Vec::new()]);
         }
         let first = |&first: &u32| {
-            let others: Vec<u32> = left.iter().copied().filter(|&other| other != first).collect();
-            orders(&others).into_iter().map(move |order| [&[first], order.as_slice()].concat())
+            let others: Vec<u32> = left
+                .iter()
+                .copied()
+                .filter(|&other| other != first)
+                .collect();
+            orders(&others)
+                .into_iter()
+                .map(move |order| [&[first], order.as_slice()].concat())
         };
         left.iter().flat_map(first).collect()
     }
@@ -264,8 +282,9 @@ mod tests {
             |receive| receive,
             |_| RECEIVES - 1,
         ];
-        for (order, hint) in
-            orders(&[0, 1, 2, 3]).iter().flat_map(|order| hints.map(|hint| (order, hint)))
+        for (order, hint) in orders(&[0, 1, 2, 3])
+            .iter()
+            .flat_map(|order| hints.map(|hint| (order, hint)))
         {
             let (bin, receives) = (Bin::empty(), table(RECEIVES as usize + 1));
             let mut left: Vec<u32> = (0..RECEIVES).collect();
@@ -301,6 +320,12 @@ mod tests {
         post(&bin, &receives, 0);
         bin.lock.store(1, Relaxed);
         block.break_down();
-        bin.try_unlink(&receives, ReceiveId(0), &ReceiveId::NIL, Removal::Eager, &block);
+        bin.try_unlink(
+            &receives,
+            ReceiveId(0),
+            &ReceiveId::NIL,
+            Removal::Eager,
+            &block,
+        );
     }
 }

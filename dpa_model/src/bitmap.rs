@@ -79,7 +79,9 @@ impl Bitmap {
     fn clear_other(&self, block: u64) {
         if !fault!(BitsKept) {
             step!(BitsCleared { block });
-            self.set_of(block + 1).iter().for_each(|word| word.store(0, Relaxed));
+            self.set_of(block + 1)
+                .iter()
+                .for_each(|word| word.store(0, Relaxed));
         }
     }
 }
@@ -102,12 +104,19 @@ mod tests {
         for worker in [0, 1, 63, 64, 65, 128, HANDLERS_MAX - 1] {
             let bitmap = Bitmap::new();
             for missing in 0..worker {
-                assert!(!bitmap.are_set(7, workers(0..worker)), "{missing} of {worker}");
+                assert!(
+                    !bitmap.are_set(7, workers(0..worker)),
+                    "{missing} of {worker}"
+                );
                 bitmap.set(7, WorkerId(missing), workers(0..missing));
             }
             assert!(bitmap.are_set(7, workers(0..worker)));
             let knows = bitmap.set(7, WorkerId(worker), workers(0..worker));
-            assert_eq!(knows, worker < WORD, "the word of {worker} tells of its lower bits");
+            assert_eq!(
+                knows,
+                worker < WORD,
+                "the word of {worker} tells of its lower bits"
+            );
         }
     }
 

@@ -129,7 +129,11 @@ pub(crate) struct Claim {
 impl Claim {
     /// The claim of a handler without a candidate.
     pub(crate) fn none(comm: CommId) -> Self {
-        Self { receive: ReceiveId::NIL, sequence: Sequence::default(), comm }
+        Self {
+            receive: ReceiveId::NIL,
+            sequence: Sequence::default(),
+            comm,
+        }
     }
 }
 
@@ -146,12 +150,17 @@ impl Keys<'_> {
         let is_wanted = |key: &AtomicU64| wanted(Key(key.load(Relaxed)));
         let rows = self.0[from..].chunks_exact(Self::ROW);
         let at = from + Self::ROW * rows.take_while(|row| !row.iter().any(is_wanted)).count();
-        self.0[at..].iter().position(is_wanted).map(|behind| at + behind)
+        self.0[at..]
+            .iter()
+            .position(is_wanted)
+            .map(|behind| at + behind)
     }
 
     #[inline(always)]
     pub(crate) fn find_last(self, wanted: impl Fn(Key) -> bool) -> Option<usize> {
-        self.0.iter().rposition(|key| wanted(Key(key.load(Relaxed))))
+        self.0
+            .iter()
+            .rposition(|key| wanted(Key(key.load(Relaxed))))
     }
 
     #[inline(always)]
@@ -185,14 +194,24 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(handlers: usize, workers: usize, barrier: Barrier, domains: Domains) -> Self {
-        let keys = if domains == Domains::Keyed { handlers } else { 0 };
-        let receives = || (0..handlers).map(|_| PlainCell::new(ReceiveId::NIL)).collect();
+        let keys = if domains == Domains::Keyed {
+            handlers
+        } else {
+            0
+        };
+        let receives = || {
+            (0..handlers)
+                .map(|_| PlainCell::new(ReceiveId::NIL))
+                .collect()
+        };
         Self {
             published: CachePadded::new(AtomicU64::new(0)),
             info: PlainCell::new(BlockInfo::default()),
             candidates: receives(),
             taken: receives(),
-            progress: (0..workers).map(|_| CachePadded::new(Progress::new())).collect(),
+            progress: (0..workers)
+                .map(|_| CachePadded::new(Progress::new()))
+                .collect(),
             bitmap: (barrier == Barrier::Bitmap).then(Bitmap::new),
             keys: (0..keys).map(|_| AtomicU64::new(0)).collect(),
             in_conflict: Counter::default(),
@@ -210,7 +229,10 @@ impl Block {
     pub(crate) fn publish(&self, info: BlockInfo) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
-        self.published.store(info.number << SLICE_BITS | info.slices as u64, weak!(Release));
+        self.published.store(
+            info.number << SLICE_BITS | info.slices as u64,
+            weak!(Release),
+        );
     }
 
     /// The word of the last published block.
@@ -388,9 +410,16 @@ mod tests {
     fn every_handler_is_found_in_its_slice() {
         for count in [1, 2, 5, 16, 31, HANDLERS_MAX] {
             for slices in 1..=count {
-                let block = BlockInfo { count, slices, ..BlockInfo::default() };
+                let block = BlockInfo {
+                    count,
+                    slices,
+                    ..BlockInfo::default()
+                };
                 let of = |handler| block.slice(block.worker_of(handler));
-                assert!((0..count).all(|at| of(at).contains(&at)), "{count} in {slices}");
+                assert!(
+                    (0..count).all(|at| of(at).contains(&at)),
+                    "{count} in {slices}"
+                );
             }
         }
     }

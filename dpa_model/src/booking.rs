@@ -37,7 +37,9 @@ impl FarBits {
     /// The far bits of `receives` receives; empty if all handlers fit the descriptor.
     pub(crate) fn table(receives: usize, handlers: usize) -> Box<[Self]> {
         let places = 0..Self::places(receives, handlers);
-        places.map(|_| Self(core::array::from_fn(|_| AtomicU64::new(0)))).collect()
+        places
+            .map(|_| Self(core::array::from_fn(|_| AtomicU64::new(0))))
+            .collect()
     }
 
     #[cold]
@@ -73,7 +75,11 @@ impl<'a> Bookings<'a> {
     /// Sets the bit of `handler` while others may book, too: a read-modify-write.
     #[inline(always)]
     pub(crate) fn book(self, receive: ReceiveId, handler: usize) {
-        let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+        let bit = if fault!(BookingMissing) {
+            0
+        } else {
+            bit(handler)
+        };
         self.word(receive, handler).fetch_or(bit, Relaxed);
     }
 
@@ -85,7 +91,11 @@ impl<'a> Bookings<'a> {
         if handler >= NEAR {
             return book_far_alone(&self.receives[receive], &self.far[receive], handler);
         }
-        let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+        let bit = if fault!(BookingMissing) {
+            0
+        } else {
+            bit(handler)
+        };
         // SAFETY: a search found the receive.
         let word = unsafe { &unchecked(self.receives, receive).booking };
         let before = word.load(Relaxed);
@@ -101,9 +111,15 @@ impl<'a> Bookings<'a> {
         if handler < NEAR {
             return below(near, bit(handler) - 1);
         }
-        let far = self.far.get(receive.index()).into_iter().flat_map(|far| &far.0);
+        let far = self
+            .far
+            .get(receive.index())
+            .into_iter()
+            .flat_map(|far| &far.0);
         let words = core::iter::once(near).chain(far);
-        words.zip(HandlerSet::below(handler).0).any(|(word, bits)| below(word, bits))
+        words
+            .zip(HandlerSet::below(handler).0)
+            .any(|(word, bits)| below(word, bits))
     }
 
     /// Whether all of the first `handlers` handlers have booked the receive.
@@ -117,13 +133,18 @@ impl<'a> Bookings<'a> {
 
 #[cold]
 fn book_far_alone(near: &Descriptor, far: &FarBits, handler: usize) -> u64 {
-    let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+    let bit = if fault!(BookingMissing) {
+        0
+    } else {
+        bit(handler)
+    };
     let lower = &far.0[..handler / 64 - 1];
     let word = &far.0[handler / 64 - 1];
     let before = word.load(Relaxed);
     word.store(before | bit, Relaxed);
-    let lower =
-        lower.iter().fold(near.booking.load(Relaxed), |bits, word| bits | word.load(Relaxed));
+    let lower = lower.iter().fold(near.booking.load(Relaxed), |bits, word| {
+        bits | word.load(Relaxed)
+    });
     before | lower
 }
 
@@ -136,9 +157,11 @@ impl HandlerSet {
 
     /// The handlers before `handler`, which is at most [`HANDLERS_MAX`].
     pub(crate) fn below(handler: usize) -> Self {
-        Self(core::array::from_fn(|word| match handler.saturating_sub(word * 64) {
-            64.. => u64::MAX,
-            count => (1 << count) - 1,
+        Self(core::array::from_fn(|word| {
+            match handler.saturating_sub(word * 64) {
+                64.. => u64::MAX,
+                count => (1 << count) - 1,
+            }
         }))
     }
 
@@ -176,7 +199,10 @@ mod tests {
     #[test]
     fn a_booking_is_seen_by_higher_handlers_only() {
         let (receives, far) = (table(2), FarBits::table(2, HANDLERS_MAX));
-        let bookings = Bookings { receives: &receives, far: &far };
+        let bookings = Bookings {
+            receives: &receives,
+            far: &far,
+        };
         for booker in EDGES {
             for alone in [false, true] {
                 if alone {
@@ -186,9 +212,16 @@ mod tests {
                 }
                 for higher in EDGES.into_iter().filter(|&other| other > booker) {
                     let (receives, far) = (table(1), FarBits::table(1, HANDLERS_MAX));
-                    let both = Bookings { receives: &receives, far: &far };
+                    let both = Bookings {
+                        receives: &receives,
+                        far: &far,
+                    };
                     both.book_alone(ReceiveId(0), booker);
-                    assert_ne!(both.book_alone(ReceiveId(0), higher), 0, "{booker} {higher}");
+                    assert_ne!(
+                        both.book_alone(ReceiveId(0), higher),
+                        0,
+                        "{booker} {higher}"
+                    );
                 }
                 for handler in EDGES {
                     assert_eq!(
@@ -210,7 +243,10 @@ mod tests {
         for handlers in [1, 2, 63, 64, 65, 128, 200, HANDLERS_MAX] {
             let (receives, far) = (table(1), FarBits::table(1, handlers));
             assert_eq!(far.len(), usize::from(handlers > NEAR));
-            let bookings = Bookings { receives: &receives, far: &far };
+            let bookings = Bookings {
+                receives: &receives,
+                far: &far,
+            };
             for handler in (0..handlers).rev() {
                 assert!(!bookings.all_below(ReceiveId(0), handlers));
                 bookings.book_alone(ReceiveId(0), handler);
@@ -223,7 +259,9 @@ mod tests {
     fn members_are_told_from_others() {
         let mut set = HandlerSet::NONE;
         assert!(set.is_empty());
-        [9, 0, HANDLERS_MAX - 1].into_iter().for_each(|handler| set.insert(handler));
+        [9, 0, HANDLERS_MAX - 1]
+            .into_iter()
+            .for_each(|handler| set.insert(handler));
         assert!(!set.is_empty());
         let all: alloc::vec::Vec<usize> =
             (0..HANDLERS_MAX).filter(|&at| set.contains(at)).collect();

@@ -51,7 +51,11 @@ impl Buffers {
 
     /// Bytes of memory that a buffer of `size` bytes takes.
     pub(crate) const fn bytes_each(size: usize) -> usize {
-        if size == 0 { 0 } else { (size.div_ceil(LINE) | 1).saturating_mul(LINE) }
+        if size == 0 {
+            0
+        } else {
+            (size.div_ceil(LINE) | 1).saturating_mul(LINE)
+        }
     }
 
     #[inline(always)]

@@ -53,7 +53,11 @@ impl<T: Copy + Default> Ring<T> {
     fn place(&self) -> RingPlace {
         const { assert!(Self::SLOT_BYTES == 64) };
         let (slots, head) = self.addresses();
-        RingPlace { slots, depth: self.depth(), head }
+        RingPlace {
+            slots,
+            depth: self.depth(),
+            head,
+        }
     }
 }
 
@@ -111,13 +115,21 @@ mod tests {
         };
         let nic = Nic::new(&config).expect("a good configuration");
         let map = nic.leader.bus();
-        let BusMap { commands, arrivals, completions, .. } = map;
+        let BusMap {
+            commands,
+            arrivals,
+            completions,
+            ..
+        } = map;
         let depths = [commands, arrivals, completions].map(|ring| ring.depth as usize);
         assert_eq!(depths, [8, 64, config.completion_ring]);
         let mut rings = [commands, arrivals, completions].map(|ring| (ring.slots, ring.depth));
         rings.sort_unstable();
         for pair in rings.windows(2) {
-            assert!(pair[0].0 % 64 == 0 && pair[0].0 + pair[0].1 * 64 <= pair[1].0, "{pair:?}");
+            assert!(
+                pair[0].0 % 64 == 0 && pair[0].0 + pair[0].1 * 64 <= pair[1].0,
+                "{pair:?}"
+            );
         }
         // An odd number of lines holds 64 bytes: one.
         assert_eq!((map.bounce.stride, map.staging.stride), (64, 64));

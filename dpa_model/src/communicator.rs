@@ -52,7 +52,10 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    const NEW: Self = Self { next: Label(0), runs: 0 };
+    const NEW: Self = Self {
+        next: Label(0),
+        runs: 0,
+    };
 
     /// The label of a receive that now enters the posted queue.
     #[inline(always)]
@@ -95,7 +98,13 @@ impl Communicator {
     /// A communicator with empty tables. `forwarded` continues the count of what was sent to the
     /// host.
     pub(crate) fn new(home: Home, allowed: ClassSet, view: CommView, forwarded: u64) -> Self {
-        Self { home, allowed, linked: LINKED_ALWAYS, view, ..Self::absent(forwarded) }
+        Self {
+            home,
+            allowed,
+            linked: LINKED_ALWAYS,
+            view,
+            ..Self::absent(forwarded)
+        }
     }
 
     /// No communicator; keeps only the count of what was sent to the host.
@@ -170,8 +179,9 @@ impl BinRoom {
     }
 
     pub(crate) fn give(&mut self, BinId(first): BinId) {
-        if let Some(place) =
-            self.extents[..self.used].iter().position(|extent| extent.first == first)
+        if let Some(place) = self.extents[..self.used]
+            .iter()
+            .position(|extent| extent.first == first)
         {
             self.extents.copy_within(place + 1..self.used, place);
             self.used -= 1;
@@ -245,15 +255,24 @@ mod tests {
         // A receive of another chain lies between.
         labels.next();
         let behind = labels.run_after(Some(&last), class, &five);
-        let behind = Sequence { run: behind, label: labels.next() };
+        let behind = Sequence {
+            run: behind,
+            label: labels.next(),
+        };
         assert!(behind.run == again.run.plus(1) && !behind.is_that_of(again));
         // A run ends early enough for the widest block to count on from each place.
         last.run = RunPlace::first(7, class).plus((1 << 16) - 258);
         let end = labels.run_after(Some(&last), class, &five);
-        assert_eq!((end.place(), end.is_of_run_of(last.run)), ((1 << 16) - 257, true));
+        assert_eq!(
+            (end.place(), end.is_of_run_of(last.run)),
+            ((1 << 16) - 257, true)
+        );
         assert!(end.plus(256).is_of_run_of(end) && !end.plus(257).is_of_run_of(end));
         last.run = end;
         let next = labels.run_after(Some(&last), class, &five);
-        assert_eq!((next.place(), next.is_of_run_of(end), next.class()), (0, false, class));
+        assert_eq!(
+            (next.place(), next.is_of_run_of(end), next.class()),
+            (0, false, class)
+        );
     }
 }

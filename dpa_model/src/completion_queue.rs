@@ -93,14 +93,22 @@ impl CompletionQueue {
             tail: CachePadded::new(AtomicU64::new(0)),
             reserved: CachePadded::new(AtomicU64::new(0)),
             with_buffer,
-            buffer_bits: if with_buffer.is_power_of_two() { with_buffer - 1 } else { 0 },
+            buffer_bits: if with_buffer.is_power_of_two() {
+                with_buffer - 1
+            } else {
+                0
+            },
             shared,
         }
     }
 
     /// The claims of a sender that begins to fill this queue.
     pub(crate) fn claims(&self) -> Claims {
-        Claims { tail: self.tail.load(Relaxed), head: 0, sure: [0; 2] }
+        Claims {
+            tail: self.tail.load(Relaxed),
+            head: 0,
+            sure: [0; 2],
+        }
     }
 
     /// Ends the claims of a sender that leaves this queue.
@@ -169,7 +177,10 @@ impl CompletionQueue {
                 return Ok(position);
             }
             // `tail` may be older than the head; then the exchange fails.
-            match self.tail.compare_exchange_weak(position, claims.tail, Relaxed, Relaxed) {
+            match self
+                .tail
+                .compare_exchange_weak(position, claims.tail, Relaxed, Relaxed)
+            {
                 Ok(_) => return Ok(position),
                 Err(newer) => claims.tail = newer,
             }
@@ -197,7 +208,11 @@ impl CompletionQueue {
             claims.sure[0] = claims.sure[1];
         }
         let full = claims.tail >= claims.head + self.ring.depth();
-        Err(if full { NotReady::Queue } else { NotReady::BounceBuffer })
+        Err(if full {
+            NotReady::Queue
+        } else {
+            NotReady::BounceBuffer
+        })
     }
 
     /// Whether the last seen head allows the next position; a tail older than it is below any
@@ -206,7 +221,11 @@ impl CompletionQueue {
     fn allows(&self, claims: &mut Claims, bounced: bool) -> bool {
         let with_buffer = claims.head + self.with_buffer;
         let reserved = self.reserved.load(Relaxed) > claims.head;
-        let short = if reserved { with_buffer } else { claims.head + self.ring.depth() };
+        let short = if reserved {
+            with_buffer
+        } else {
+            claims.head + self.ring.depth()
+        };
         if !self.shared {
             let stored = (claims.tail + 1).next_multiple_of(STORE_EVERY);
             let limits = [short + u64::from(fault!(SureTooFar)), with_buffer];
@@ -246,7 +265,11 @@ mod tests {
         for position in 0..80 {
             assert_eq!(queue.claim(&mut claims, position % 2 == 0), Ok(position));
         }
-        assert_eq!(queue.claimed(), 65, "told by the first of each {STORE_EVERY}");
+        assert_eq!(
+            queue.claimed(),
+            65,
+            "told by the first of each {STORE_EVERY}"
+        );
         queue.leave(&claims);
         assert_eq!(queue.claimed(), 80);
         assert_eq!(queue.claim(&mut queue.claims(), false), Ok(80));
@@ -257,7 +280,10 @@ mod tests {
         let queue = queue(8, 8, true);
         let mut senders = [queue.claims(), queue.claims()];
         for position in 0..8 {
-            assert_eq!(queue.claim(&mut senders[position as usize / 3 % 2], true), Ok(position));
+            assert_eq!(
+                queue.claim(&mut senders[position as usize / 3 % 2], true),
+                Ok(position)
+            );
             assert_eq!(queue.claimed(), position + 1);
         }
         assert_eq!(queue.claim(&mut senders[0], false), Err(NotReady::Queue));

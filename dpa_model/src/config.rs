@@ -194,17 +194,28 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::OutOfRange { what, value, least, most } => {
+            Self::OutOfRange {
+                what,
+                value,
+                least,
+                most,
+            } => {
                 write!(f, "{what} is {value}, must be {least} to {most}")
             }
             Self::NotPowerOfTwo { what, value } => {
                 write!(f, "{what} is {value}, must be a power of two")
             }
             Self::HostMemory { needed, limit } => {
-                write!(f, "the host's side of the NIC needs {needed} bytes, the limit is {limit}")
+                write!(
+                    f,
+                    "the host's side of the NIC needs {needed} bytes, the limit is {limit}"
+                )
             }
             Self::Memory { needed, limit } => {
-                write!(f, "the NIC's tables need {needed} bytes, its memory is {limit} bytes")
+                write!(
+                    f,
+                    "the NIC's tables need {needed} bytes, its memory is {limit} bytes"
+                )
             }
         }
     }
@@ -216,7 +227,8 @@ impl NicConfig {
     /// Bins in NIC memory, over all communicators.
     pub fn total_index_bins(&self) -> usize {
         if self.index_bins == 0 {
-            self.communicators.saturating_mul(bins_of_communicator(self.bins))
+            self.communicators
+                .saturating_mul(bins_of_communicator(self.bins))
         } else {
             self.index_bins
         }
@@ -232,7 +244,12 @@ impl NicConfig {
             if (least..=most).contains(&value) {
                 Ok(())
             } else {
-                Err(ConfigError::OutOfRange { what, value, least, most })
+                Err(ConfigError::OutOfRange {
+                    what,
+                    value,
+                    least,
+                    most,
+                })
             }
         };
         range("handlers", self.handlers, 1, HANDLERS_MAX)?;
@@ -252,20 +269,36 @@ impl NicConfig {
                 return Err(ConfigError::NotPowerOfTwo { what, value });
             }
         }
-        range("completion_queues", self.completion_queues, 1, COMPLETION_QUEUES_MAX)?;
+        range(
+            "completion_queues",
+            self.completion_queues,
+            1,
+            COMPLETION_QUEUES_MAX,
+        )?;
         range("bounce_buffers", self.bounce_buffers, 1, tables)?;
         range("eager_limit", self.eager_limit, 0, 1 << 30)?;
         range("unexpected", self.unexpected, 1, tables)?;
-        range("unexpected_buffers", self.unexpected_buffers, 0, self.unexpected)?;
+        range(
+            "unexpected_buffers",
+            self.unexpected_buffers,
+            0,
+            self.unexpected,
+        )?;
         range("regions", self.regions, 1, REGIONS_MAX)?;
         let footprint = crate::Footprint::of(self);
         let needed = footprint.nic_bytes();
         if needed > self.memory_bytes {
-            return Err(ConfigError::Memory { needed, limit: self.memory_bytes });
+            return Err(ConfigError::Memory {
+                needed,
+                limit: self.memory_bytes,
+            });
         }
         let needed = footprint.host_bytes();
         if needed > self.host_memory_bytes {
-            return Err(ConfigError::HostMemory { needed, limit: self.host_memory_bytes });
+            return Err(ConfigError::HostMemory {
+                needed,
+                limit: self.host_memory_bytes,
+            });
         }
         Ok(())
     }

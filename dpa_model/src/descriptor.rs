@@ -57,7 +57,10 @@ impl Posted {
     /// The place of the receive in its sequence.
     #[inline(always)]
     pub(crate) fn sequence(&self) -> Sequence {
-        Sequence { run: self.run, label: self.label }
+        Sequence {
+            run: self.run,
+            label: self.label,
+        }
     }
 
     /// Whether a message with this source and tag fits, for a receive found in the index of

@@ -24,7 +24,9 @@ impl Dropped {
     pub(crate) fn new(entries: usize) -> Self {
         Self {
             head: AtomicU32::new(StoredId::NIL.0),
-            next: (0..entries).map(|_| AtomicU32::new(StoredId::NIL.0)).collect(),
+            next: (0..entries)
+                .map(|_| AtomicU32::new(StoredId::NIL.0))
+                .collect(),
         }
     }
 
@@ -35,7 +37,10 @@ impl Dropped {
             if fault!(DropTorn) {
                 return self.head.store(entry.0, crate::sync::Ordering::Release);
             }
-            match self.head.compare_exchange(head, entry.0, weak!(Release), Relaxed) {
+            match self
+                .head
+                .compare_exchange(head, entry.0, weak!(Release), Relaxed)
+            {
                 Ok(_) => return,
                 Err(newer) => head = newer,
             }

@@ -218,7 +218,9 @@ pub(crate) fn chosen(fault: Fault) -> bool {
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 fn asked() -> Option<Fault> {
     let name = std::env::var("DPAMATCH_FAULT").ok()?;
-    let known = Fault::ALL.iter().find(|fault| std::format!("{fault:?}") == name);
+    let known = Fault::ALL
+        .iter()
+        .find(|fault| std::format!("{fault:?}") == name);
     Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
 }
 
@@ -269,7 +271,11 @@ pub(crate) const fn place(file: &str, line: u32, column: u32) -> u32 {
         hash = (hash ^ file[at] as u32).wrapping_mul(0x0100_0193);
         at += 1;
     }
-    (hash ^ line).wrapping_mul(0x0100_0193).rotate_left(13).wrapping_add(column) | 1
+    (hash ^ line)
+        .wrapping_mul(0x0100_0193)
+        .rotate_left(13)
+        .wrapping_add(column)
+        | 1
 }
 
 /// Weakens an ordering for the whole program, before anything else runs: `FILE:LINE:COLUMN=WEAKER`,
@@ -281,8 +287,13 @@ pub fn weaken(what: &str) -> bool {
         let (whole, weaker) = what.split_once('=')?;
         let (rest, column) = whole.rsplit_once(':')?;
         let (file, line) = rest.rsplit_once(':')?;
-        let weaker = ["Relaxed", "Acquire", "Release"].iter().position(|&name| name == weaker)?;
-        Some([place(file, line.parse().ok()?, column.parse().ok()?), weaker as u32])
+        let weaker = ["Relaxed", "Acquire", "Release"]
+            .iter()
+            .position(|&name| name == weaker)?;
+        Some([
+            place(file, line.parse().ok()?, column.parse().ok()?),
+            weaker as u32,
+        ])
     };
     let Some(numbers) = read() else { return false };
     for (word, number) in WEAKENED.iter().zip(numbers) {
@@ -311,12 +322,18 @@ fn came_to(place: u32) {
     use std::sync::{LazyLock, Mutex, PoisonError};
     static PLACES: LazyLock<Option<Mutex<BTreeSet<u32>>>> = LazyLock::new(|| {
         if let Ok(what) = std::env::var("DPAMATCH_WEAKEN") {
-            assert!(weaken(&what), "DPAMATCH_WEAKEN={what}: no place of an ordering");
+            assert!(
+                weaken(&what),
+                "DPAMATCH_WEAKEN={what}: no place of an ordering"
+            );
         }
         std::env::var_os("DPAMATCH_PLACES").map(|_| Mutex::default())
     });
     if let Some(places) = &*PLACES
-        && places.lock().unwrap_or_else(PoisonError::into_inner).insert(place)
+        && places
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(place)
     {
         // The first line would stand behind the test's name.
         std::println!("\nplace {place}");

@@ -12,7 +12,10 @@ pub(crate) struct FreeList<Id> {
 
 impl<Id: Copy + From<u32>> FreeList<Id> {
     pub(crate) fn full(count: usize) -> Self {
-        Self { free: (0..count as u32).rev().map(Id::from).collect(), count }
+        Self {
+            free: (0..count as u32).rev().map(Id::from).collect(),
+            count,
+        }
     }
 
     #[inline(always)]

@@ -22,7 +22,11 @@ impl Hashes {
     /// Computes all three; a sender does this once per message.
     #[inline]
     pub fn of(source: Rank, tag: Tag) -> Self {
-        Self { both: both(source.get(), tag.get()), tag: one(tag.get()), source: one(source.get()) }
+        Self {
+            both: both(source.get(), tag.get()),
+            tag: one(tag.get()),
+            source: one(source.get()),
+        }
     }
 
     /// Sets each hash as soon as it is computed: a sending loop has no register to spare for them.

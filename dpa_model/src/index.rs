@@ -33,11 +33,19 @@ const LATE: u32 = 1 << 16;
 
 impl CommView {
     /// The view of an unknown communicator.
-    pub(crate) const NONE: Self = Self { base: BinId(0), bins: 0, kinds: 0 };
+    pub(crate) const NONE: Self = Self {
+        base: BinId(0),
+        bins: 0,
+        kinds: 0,
+    };
 
     /// The view of a communicator without receives.
     pub(crate) fn new(base: BinId, bins: u32, overtaking: bool) -> Self {
-        Self { base, bins, kinds: if overtaking { OVERTAKING } else { 0 } }
+        Self {
+            base,
+            bins,
+            kinds: if overtaking { OVERTAKING } else { 0 },
+        }
     }
 
     /// Classes with posted receives.
@@ -91,7 +99,11 @@ impl CommView {
 
     #[inline(always)]
     pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> BinId {
-        let within = if class == WildcardClass::Any { 0 } else { reduce(hash, self.bins) };
+        let within = if class == WildcardClass::Any {
+            0
+        } else {
+            reduce(hash, self.bins)
+        };
         BinId(self.base.0 + class as u32 * self.bins + within)
     }
 }
@@ -201,7 +213,11 @@ impl Indexes<'_> {
         }
         // SAFETY: the receive stands in a chain.
         let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
-        if live::<CLASS>(descriptor, key) { Oldest::Fits { bin, receive } } else { Oldest::Other }
+        if live::<CLASS>(descriptor, key) {
+            Oldest::Fits { bin, receive }
+        } else {
+            Oldest::Other
+        }
     }
 
     /// Walks the chain behind the head: `before` and its successors.
@@ -246,7 +262,11 @@ impl Indexes<'_> {
         {
             // SAFETY: as in `live`.
             let label = unsafe { descriptor.posted.peek() }.label;
-            Ok(Candidate { receive, before, label })
+            Ok(Candidate {
+                receive,
+                before,
+                label,
+            })
         } else {
             Err(descriptor.next.get())
         }
@@ -291,9 +311,11 @@ pub(crate) fn walked(counters: &HandlerCounters, class: WildcardClass) -> &Count
 #[inline(always)]
 fn older(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
     match (one, other) {
-        (Some(a), Some(b)) => {
-            Some(if a.label < b.label || fault!(SearchTakesFirstIndex) { a } else { b })
-        }
+        (Some(a), Some(b)) => Some(if a.label < b.label || fault!(SearchTakesFirstIndex) {
+            a
+        } else {
+            b
+        }),
         (found, None) | (None, found) => found,
     }
 }

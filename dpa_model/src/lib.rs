@@ -58,7 +58,10 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(
     any(not(feature = "ends"), dpamatch_card),
-    expect(dead_code, reason = "the far sides of the queues wait for what a port puts there")
+    expect(
+        dead_code,
+        reason = "the far sides of the queues wait for what a port puts there"
+    )
 )]
 
 extern crate alloc;

@@ -63,7 +63,10 @@ impl Footprint {
             bytes_each: bytes as u64,
             on_nic: true,
         };
-        let host = |what, count, bytes| FootprintLine { on_nic: false, ..nic(what, count, bytes) };
+        let host = |what, count, bytes| FootprintLine {
+            on_nic: false,
+            ..nic(what, count, bytes)
+        };
         let of_queues = |each: usize| each.saturating_mul(config.completion_queues);
         let bins = config.total_index_bins();
         let far_bits = FarBits::places(config.receives, config.handlers);
@@ -75,14 +78,26 @@ impl Footprint {
                 nic("bookings of handlers from 64 on", far_bits, FarBits::BYTES),
                 nic("free descriptor numbers", config.receives, 4),
                 nic("bins of posted receives", bins, BIN_BYTES),
-                nic("chains of unexpected messages", bins, UnexpectedStore::CHAIN_BYTES),
-                nic("unexpected messages", config.unexpected, UnexpectedStore::ENTRY_BYTES + 4),
+                nic(
+                    "chains of unexpected messages",
+                    bins,
+                    UnexpectedStore::CHAIN_BYTES,
+                ),
+                nic(
+                    "unexpected messages",
+                    config.unexpected,
+                    UnexpectedStore::ENTRY_BYTES + 4,
+                ),
                 nic(
                     "unexpected buffers",
                     config.unexpected_buffers,
                     Buffers::bytes_each(config.eager_limit).saturating_add(4),
                 ),
-                nic("communicators", config.communicators, crate::communicator::COMMUNICATOR_BYTES),
+                nic(
+                    "communicators",
+                    config.communicators,
+                    crate::communicator::COMMUNICATOR_BYTES,
+                ),
                 nic(
                     "completion queues",
                     of_queues(config.completion_queue),
@@ -93,7 +108,11 @@ impl Footprint {
                     of_queues(config.bounce_buffers),
                     Buffers::bytes_each(config.eager_limit),
                 ),
-                nic("command queue", config.command_queue, Ring::<Command>::SLOT_BYTES),
+                nic(
+                    "command queue",
+                    config.command_queue,
+                    Ring::<Command>::SLOT_BYTES,
+                ),
                 nic(
                     "block and counters, per handler",
                     config.handlers,
@@ -106,7 +125,11 @@ impl Footprint {
                 ),
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
-                host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
+                host(
+                    "completion ring",
+                    config.completion_ring,
+                    Ring::<Completion>::SLOT_BYTES,
+                ),
                 host(
                     "staging buffers",
                     config.completion_ring,
@@ -170,7 +193,12 @@ mod tests {
     /// Bytes of one entry in each table, by hand: an entry and all that is kept beside it.
     #[test]
     fn every_table_is_counted_to_the_byte() {
-        let config = NicConfig { eager_limit: 100, regions: 5, workers: 3, ..NicConfig::default() };
+        let config = NicConfig {
+            eager_limit: 100,
+            regions: 5,
+            workers: 3,
+            ..NicConfig::default()
+        };
         let bins = 16 * (3 * 2048 + 1);
         // A free list has four bytes for each entry that it can hold.
         let expected = [
@@ -204,16 +232,28 @@ mod tests {
             .iter()
             .map(|line| (line.what, line.count, line.bytes_each, line.on_nic));
         assert_eq!(lines.collect::<Vec<_>>(), expected);
-        let wide = NicConfig { handlers: 65, ..config };
+        let wide = NicConfig {
+            handlers: 65,
+            ..config
+        };
         let far = Footprint::of(&wide).lines()[1];
         assert_eq!((far.count, far.bytes_each), (1024, 24));
-        let options = crate::Options { barrier: Barrier::Bitmap, ..config.options };
+        let options = crate::Options {
+            barrier: Barrier::Bitmap,
+            ..config.options
+        };
         let bitmap = Footprint::of(&NicConfig { options, ..config });
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
-        let options = crate::Options { domains: Domains::Paper, ..config.options };
+        let options = crate::Options {
+            domains: Domains::Paper,
+            ..config.options
+        };
         let paper = Footprint::of(&NicConfig { options, ..config });
         // No key of each handler, and no candidate of each for every worker.
-        assert_eq!(paper.nic_bytes(), footprint.nic_bytes() - 32 * 8 - 3 * 32 * 4);
+        assert_eq!(
+            paper.nic_bytes(),
+            footprint.nic_bytes() - 32 * 8 - 3 * 32 * 4
+        );
     }
 
     #[test]
@@ -221,13 +261,29 @@ mod tests {
         let config = NicConfig::default();
         let footprint = Footprint::of(&config);
         let (on_nic, on_host) = (footprint.nic_bytes(), footprint.host_bytes());
-        let exact = NicConfig { memory_bytes: on_nic, host_memory_bytes: on_host, ..config };
+        let exact = NicConfig {
+            memory_bytes: on_nic,
+            host_memory_bytes: on_host,
+            ..config
+        };
         assert_eq!(exact.validate(), Ok(()));
-        let short = NicConfig { memory_bytes: on_nic - 1, ..exact };
-        let error = ConfigError::Memory { needed: on_nic, limit: on_nic - 1 };
+        let short = NicConfig {
+            memory_bytes: on_nic - 1,
+            ..exact
+        };
+        let error = ConfigError::Memory {
+            needed: on_nic,
+            limit: on_nic - 1,
+        };
         assert_eq!(short.validate(), Err(error));
-        let short = NicConfig { host_memory_bytes: on_host - 1, ..exact };
-        let error = ConfigError::HostMemory { needed: on_host, limit: on_host - 1 };
+        let short = NicConfig {
+            host_memory_bytes: on_host - 1,
+            ..exact
+        };
+        let error = ConfigError::HostMemory {
+            needed: on_host,
+            limit: on_host - 1,
+        };
         assert_eq!(short.validate(), Err(error));
         // The staging buffers alone would be an exbibyte.
         let huge = NicConfig {
@@ -238,6 +294,9 @@ mod tests {
             memory_bytes: u64::MAX,
             ..config
         };
-        assert!(matches!(huge.validate(), Err(ConfigError::HostMemory { .. })));
+        assert!(matches!(
+            huge.validate(),
+            Err(ConfigError::HostMemory { .. })
+        ));
     }
 }

@@ -171,7 +171,12 @@ impl Target {
     #[inline(always)]
     pub(crate) fn exact(source: Rank, tag: Tag) -> Self {
         let class = WildcardClass::Exact;
-        Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
+        Self {
+            class,
+            source,
+            tag,
+            hash: Hashes::of_one(class, source, tag),
+        }
     }
 
     pub(crate) fn of(selector: Selector) -> Self {
@@ -183,7 +188,12 @@ impl Target {
             (SourceSel::Rank(source), TagSel::Any) => (WildcardClass::AnyTag, source, none),
             (SourceSel::Any, TagSel::Any) => (WildcardClass::Any, nobody, none),
         };
-        Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
+        Self {
+            class,
+            source,
+            tag,
+            hash: Hashes::of_one(class, source, tag),
+        }
     }
 
     /// Whether this target of `class` accepts a message; callers compare the communicator.
@@ -388,23 +398,46 @@ mod tests {
                 put_words(&bytes[..length], &mut payload);
                 assert_eq!(inline_bytes(&payload, length as u32), &bytes[..length]);
                 let behind = &inline_bytes(&payload, INLINE_BYTES as u32)[length..];
-                assert!(behind.iter().all(|&byte| byte == 0xff), "{length}: {behind:?}");
+                assert!(
+                    behind.iter().all(|&byte| byte == 0xff),
+                    "{length}: {behind:?}"
+                );
             }
         }
     }
 
     #[test]
     fn an_enum_begins_with_its_number() {
-        let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+        let selector = Selector {
+            source: SourceSel::Any,
+            tag: TagSel::Any,
+        };
         let target = Target::of(selector);
         let (comm, buffer) = (CommId(3), HostAddress::none());
-        let post = Post { request: 0x0807_0605_0403_0201, comm, target, buffer, capacity: 0xab };
+        let post = Post {
+            request: 0x0807_0605_0403_0201,
+            comm,
+            target,
+            buffer,
+            capacity: 0xab,
+        };
         let command = Command::Post(post);
-        assert_eq!([byte(&command, 0), byte(&command, 8), byte(&command, 15)], [1, 1, 8]);
+        assert_eq!(
+            [byte(&command, 0), byte(&command, 8), byte(&command, 15)],
+            [1, 1, 8]
+        );
         assert_eq!([byte(&command, 16), byte(&command, 48)], [3, 0xab]);
         assert_eq!(byte(&Command::Return(post), 0), 9);
-        let message = Message { arrival: 7, length: 0xcd, ..Message::default() };
-        let received = Completion::Received { late: true, request: 5, message };
+        let message = Message {
+            arrival: 7,
+            length: 0xcd,
+            ..Message::default()
+        };
+        let received = Completion::Received {
+            late: true,
+            request: 5,
+            message,
+        };
         let at = |at| byte(&received, at);
         assert_eq!([at(0), at(1), at(8), at(16), at(36)], [1, 1, 5, 7, 0xcd]);
         assert_eq!(byte(&Completion::Declined { comm }, 0), 17);

@@ -63,8 +63,12 @@ impl Nic {
             staging: Buffers::new(config.completion_ring, config.eager_limit),
             receives: table(config.receives),
             far_bits: FarBits::table(config.receives, config.handlers),
-            bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
-            views: (0..config.communicators).map(|_| PlainCell::new(CommView::NONE)).collect(),
+            bins: (0..config.total_index_bins())
+                .map(|_| Bin::empty())
+                .collect(),
+            views: (0..config.communicators)
+                .map(|_| PlainCell::new(CommView::NONE))
+                .collect(),
             block: Block::new(
                 config.handlers,
                 config.workers,
@@ -76,7 +80,9 @@ impl Nic {
             life: Life::new(),
             block_sizes: BlockSizes::new(config.handlers),
             idle_blocks: BlockSizes::new(config.handlers),
-            handler_counters: (0..config.handlers).map(|_| HandlerCounters::default()).collect(),
+            handler_counters: (0..config.handlers)
+                .map(|_| HandlerCounters::default())
+                .collect(),
             boundary_counters: BoundaryCounters::default(),
             sender_counters: SenderCounters::default(),
         });
@@ -165,7 +171,10 @@ impl Monitor {
 
     /// The use of the bins of posted receives. Walks all bins.
     pub fn bin_use(&self) -> BinUse {
-        let mut sum = BinUse { bins: self.shared.bins.len() as u64, ..BinUse::default() };
+        let mut sum = BinUse {
+            bins: self.shared.bins.len() as u64,
+            ..BinUse::default()
+        };
         for bin in &self.shared.bins {
             sum.used += u64::from(bin.was_used());
             sum.occupied += u64::from(bin.length() > 0);
@@ -186,8 +195,15 @@ impl Monitor {
     }
 
     fn counted(&self, handler: usize) -> HandlerCounts {
-        let Shared { block_sizes, idle_blocks, handler_counters, .. } = &*self.shared;
-        let Some(counters) = handler_counters.get(handler) else { return HandlerCounts::default() };
+        let Shared {
+            block_sizes,
+            idle_blocks,
+            handler_counters,
+            ..
+        } = &*self.shared;
+        let Some(counters) = handler_counters.get(handler) else {
+            return HandlerCounts::default();
+        };
         let mut counts = counters.copy();
         counts.messages = block_sizes.messages(handler);
         counts.no_candidate += idle_blocks.messages(handler);

@@ -181,7 +181,10 @@ pub(crate) struct Sequence {
 impl Sequence {
     #[inline(always)]
     pub(crate) fn plus(self, receives: u64) -> Self {
-        Self { run: self.run.plus(receives), label: self.label.plus(receives) }
+        Self {
+            run: self.run.plus(receives),
+            label: self.label.plus(receives),
+        }
     }
 
     /// Whether both are of one sequence.
@@ -213,6 +216,10 @@ impl QueueId {
 
     #[inline(always)]
     pub(crate) fn next_of(self, queues: usize) -> Self {
-        if self.0 + 1 < queues { Self(self.0 + 1) } else { Self(0) }
+        if self.0 + 1 < queues {
+            Self(self.0 + 1)
+        } else {
+            Self(0)
+        }
     }
 }

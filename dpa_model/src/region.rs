@@ -125,7 +125,9 @@ impl Regions {
         let first_bits = count.next_power_of_two().ilog2();
         let chunks = most.next_power_of_two().ilog2() - first_bits + 1;
         let regions = Self {
-            chunks: (0..chunks).map(|_| PlainCell::new(Box::default())).collect(),
+            chunks: (0..chunks)
+                .map(|_| PlainCell::new(Box::default()))
+                .collect(),
             first_bits,
             growth: AtomicU64::new(0),
             free: AtomicU64::new(END),
@@ -148,7 +150,11 @@ impl Regions {
     }
 
     fn first_of(&self, chunk: usize) -> u32 {
-        if chunk == 0 { 0 } else { 1 << (self.first_bits as usize + chunk - 1) }
+        if chunk == 0 {
+            0
+        } else {
+            1 << (self.first_bits as usize + chunk - 1)
+        }
     }
 
     /// Exposes a buffer. Returns it while another sender adds regions, or if there are too many.
@@ -168,7 +174,10 @@ impl Regions {
         let key = RegionKey::new(index, generation);
         region.state.store(
             key.state(EXPOSED),
-            weak!(Release, "the key reaches its reader by an entry, which is released later"),
+            weak!(
+                Release,
+                "the key reaches its reader by an entry, which is released later"
+            ),
         );
         Ok(key)
     }
@@ -184,7 +193,9 @@ impl Regions {
         look: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
         let region = self.region(key.region());
-        let state = region.state.load(weak!(Acquire, "the key came with an acquired entry"));
+        let state = region
+            .state
+            .load(weak!(Acquire, "the key came with an acquired entry"));
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
@@ -236,9 +247,15 @@ impl Regions {
             if seen == key.state(ABANDONED) {
                 // Acquire: the sender, which saw the bytes last, is done with them.
                 let freed = key.state(FREE);
-                let acquire =
-                    weak!(Acquire, "a sender touches its bytes only before it sends their key");
-                if region.state.compare_exchange(seen, freed, acquire, Relaxed).is_ok() {
+                let acquire = weak!(
+                    Acquire,
+                    "a sender touches its bytes only before it sends their key"
+                );
+                if region
+                    .state
+                    .compare_exchange(seen, freed, acquire, Relaxed)
+                    .is_ok()
+                {
                     // SAFETY: the one reader has ended, and the sender gave the buffer up (G2).
                     drop(unsafe { region.bytes.write(core::mem::take) });
                     self.free(key.region(), key.region());
@@ -249,7 +266,10 @@ impl Regions {
                 return;
             }
             let ended = key.state(status);
-            match region.state.compare_exchange(seen, ended, weak!(Release), Relaxed) {
+            match region
+                .state
+                .compare_exchange(seen, ended, weak!(Release), Relaxed)
+            {
                 Ok(_) => return,
                 Err(newer) => seen = newer,
             }
@@ -268,7 +288,11 @@ impl Regions {
         let bytes = unsafe { region.bytes.write(core::mem::take) };
         region.state.store(key.state(FREE), Relaxed);
         self.free(key.region(), key.region());
-        Some(if state == key.state(READ) { Ended::Read(bytes) } else { Ended::Unread(bytes) })
+        Some(if state == key.state(READ) {
+            Ended::Read(bytes)
+        } else {
+            Ended::Unread(bytes)
+        })
     }
 
     /// Gives up the sender's claim to its buffer.
@@ -277,9 +301,14 @@ impl Regions {
         let mut seen = region.state.load(Relaxed);
         while seen == key.state(EXPOSED) || seen == key.state(READING) {
             let abandoned = key.state(ABANDONED);
-            let release =
-                weak!(Release, "a sender touches its bytes only before it sends their key");
-            match region.state.compare_exchange(seen, abandoned, release, Relaxed) {
+            let release = weak!(
+                Release,
+                "a sender touches its bytes only before it sends their key"
+            );
+            match region
+                .state
+                .compare_exchange(seen, abandoned, release, Relaxed)
+            {
                 Ok(_) => return,
                 Err(newer) => seen = newer,
             }
@@ -294,7 +323,9 @@ impl Regions {
     pub(crate) unsafe fn reclaim(&self, key: RegionKey) -> Option<Ended> {
         let region = self.region(key.region());
         let (exposed, unread) = (key.state(EXPOSED), key.state(UNREAD));
-        let _ = region.state.compare_exchange(exposed, unread, Relaxed, Relaxed);
+        let _ = region
+            .state
+            .compare_exchange(exposed, unread, Relaxed, Relaxed);
         self.take(key)
     }
 
@@ -322,9 +353,16 @@ impl Regions {
     fn free(&self, first: RegionId, last: RegionId) {
         let mut head = self.free.load(Relaxed);
         loop {
-            let next = if head & END == END { RegionId::NIL.0 } else { (head & END) as u32 };
+            let next = if head & END == END {
+                RegionId::NIL.0
+            } else {
+                (head & END) as u32
+            };
             self.region(last).next.store(next, Relaxed);
-            match self.free.compare_exchange(head, follow(head, first), weak!(Release), Relaxed) {
+            match self
+                .free
+                .compare_exchange(head, follow(head, first), weak!(Release), Relaxed)
+            {
                 Ok(_) => return,
                 Err(newer) => head = newer,
             }
@@ -338,7 +376,10 @@ impl Regions {
         let chunk = (seen >> 1) as usize;
         if chunk == self.chunks.len()
             || seen & 1 != 0
-            || self.growth.compare_exchange(seen, seen | 1, acquire, Relaxed).is_err()
+            || self
+                .growth
+                .compare_exchange(seen, seen | 1, acquire, Relaxed)
+                .is_err()
         {
             return false;
         }
@@ -394,8 +435,16 @@ mod tests {
         assert_eq!(receive(&regions, key), None, "it has ended");
         assert_eq!(regions.take(key), Some(Ended::Read(vec![1, 2, 3])));
         let next = regions.register(vec![5]).unwrap();
-        assert_eq!((next.region(), free(&regions)), (key.region(), 0), "the same region");
-        assert_eq!(receive(&regions, key), None, "a stale key reads nothing, and ends nothing");
+        assert_eq!(
+            (next.region(), free(&regions)),
+            (key.region(), 0),
+            "the same region"
+        );
+        assert_eq!(
+            receive(&regions, key),
+            None,
+            "a stale key reads nothing, and ends nothing"
+        );
         assert_eq!(regions.read_on_host(next, <[u8]>::to_vec), Some(vec![5]));
         assert_eq!(regions.take(next), Some(Ended::Read(vec![5])));
         let last = regions.register(vec![6]).unwrap();
@@ -430,7 +479,9 @@ mod tests {
     #[test]
     fn senders_add_regions_when_all_are_in_use() {
         let regions = Regions::new(3);
-        let keys: Vec<_> = (0..100).map(|number| regions.register(vec![number]).unwrap()).collect();
+        let keys: Vec<_> = (0..100)
+            .map(|number| regions.register(vec![number]).unwrap())
+            .collect();
         assert_eq!(free(&regions), 128 - 100);
         for (number, &key) in (0..).zip(&keys) {
             assert_eq!(receive(&regions, key), Some(vec![number]));
@@ -460,7 +511,11 @@ mod tests {
         for number in 0..4 {
             regions.register(vec![number]).expect("one of four");
         }
-        assert_eq!(regions.register(vec![4]), Err(vec![4]), "the buffer comes back");
+        assert_eq!(
+            regions.register(vec![4]),
+            Err(vec![4]),
+            "the buffer comes back"
+        );
         assert_eq!((regions.added.get(), regions.grow()), (2, false));
     }
 
@@ -468,9 +523,17 @@ mod tests {
     fn one_sender_adds_regions_at_a_time() {
         let regions = Regions::up_to(4, 1);
         let key = regions.register(vec![1]).expect("the first");
-        regions.growth.store(regions.growth.load(Relaxed) | 1, Relaxed);
-        assert_eq!(regions.register(vec![2]), Err(vec![2]), "another sender adds some");
-        regions.growth.store(regions.growth.load(Relaxed) & !1, Relaxed);
+        regions
+            .growth
+            .store(regions.growth.load(Relaxed) | 1, Relaxed);
+        assert_eq!(
+            regions.register(vec![2]),
+            Err(vec![2]),
+            "another sender adds some"
+        );
+        regions
+            .growth
+            .store(regions.growth.load(Relaxed) & !1, Relaxed);
         let next = regions.register(vec![2]).expect("the other has ended");
         assert_ne!(key, next);
     }

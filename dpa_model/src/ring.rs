@@ -36,7 +36,11 @@ struct Slot<T> {
 /// The owner bit of a filled slot on the pass that holds `position`.
 #[inline(always)]
 fn owner_bit(position: u64, depth: u64) -> u64 {
-    if fault!(OwnerBitConstant) { 1 } else { u64::from(position & depth == 0) }
+    if fault!(OwnerBitConstant) {
+        1
+    } else {
+        u64::from(position & depth == 0)
+    }
 }
 
 impl<T> Slot<T> {
@@ -69,8 +73,10 @@ impl<T: Copy + Default> Ring<T> {
     /// `depth`: a power of two.
     pub(crate) fn new(depth: usize) -> Self {
         debug_assert!(depth.is_power_of_two());
-        let slots = (0..depth)
-            .map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
+        let slots = (0..depth).map(|_| Slot {
+            entry: PlainCell::new(T::default()),
+            state: AtomicU64::new(0),
+        });
         Self {
             slots: slots.collect(),
             depth: depth as u64,
@@ -87,7 +93,10 @@ impl<T: Copy + Default> Ring<T> {
     #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
     pub(crate) fn addresses(&self) -> (u64, u64) {
         let head = core::ptr::from_ref::<AtomicU64>(&self.head);
-        (self.slots.as_ptr().expose_provenance() as u64, head.expose_provenance() as u64)
+        (
+            self.slots.as_ptr().expose_provenance() as u64,
+            head.expose_provenance() as u64,
+        )
     }
 
     #[inline(always)]
@@ -111,7 +120,10 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
+        unsafe {
+            self.slot(position)
+                .fill(stamp, owner_bit(position, self.depth), write)
+        };
     }
 
     /// Writes a part of the entry at `position` before [`fill`](Self::fill).
@@ -174,7 +186,11 @@ impl<T: Copy + Default> Ring<T> {
     /// The positions from `first` on, for a loop that keeps the ring's fields in registers.
     #[inline(always)]
     pub(crate) fn run(&self, first: u64) -> Run<'_, T> {
-        Run { slots: &self.slots, depth: self.depth, first }
+        Run {
+            slots: &self.slots,
+            depth: self.depth,
+            first,
+        }
     }
 
     /// Number of positions from `first` to the end of the slots.
@@ -189,7 +205,11 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn stretch(&self, first: u64, count: usize) -> Stretch<'_, T> {
         let start = (first & (self.depth - 1)) as usize;
         let slots = &self.slots[start..start + count];
-        Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
+        Stretch {
+            slots,
+            first,
+            owner_bit: owner_bit(first, self.depth),
+        }
     }
 
     /// Releases every position below `head`; consumer only.
@@ -241,7 +261,11 @@ impl<'a, T> Run<'a, T> {
         let start = (first & (self.depth - 1)) as usize;
         let count = (end - index).min(self.slots.len() - start);
         let slots = &self.slots[start..start + count];
-        Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
+        Stretch {
+            slots,
+            first,
+            owner_bit: owner_bit(first, self.depth),
+        }
     }
 
     /// Borrows the entry at `index`.
@@ -313,7 +337,11 @@ impl<'a, T> Stretch<'a, T> {
             self.slots.iter().take_while(ready).count()
         };
         // Two loops: a constant owner bit halves the instructions.
-        if self.owner_bit == 1 { count(1) } else { count(0) }
+        if self.owner_bit == 1 {
+            count(1)
+        } else {
+            count(0)
+        }
     }
 
     /// Prefetches the line of an entry, which may lie past the end.

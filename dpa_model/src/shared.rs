@@ -77,7 +77,10 @@ impl Shared {
     /// The booking bits of all receives.
     #[inline(always)]
     pub(crate) fn bookings(&self) -> Bookings<'_> {
-        Bookings { receives: &self.receives, far: &self.far_bits }
+        Bookings {
+            receives: &self.receives,
+            far: &self.far_bits,
+        }
     }
 
     pub(crate) fn bin_of(&self, receive: ReceiveId) -> BinId {
@@ -87,7 +90,11 @@ impl Shared {
 
     #[inline(always)]
     pub(crate) fn indexes(&self, view: CommView) -> Indexes<'_> {
-        Indexes { bookings: self.bookings(), bins: &self.bins, view }
+        Indexes {
+            bookings: self.bookings(),
+            bins: &self.bins,
+            view,
+        }
     }
 }
 
@@ -105,7 +112,10 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) fn new() -> Self {
-        Self { stop: AtomicU64::new(0), stopped: AtomicU64::new(0) }
+        Self {
+            stop: AtomicU64::new(0),
+            stopped: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn ask_to_stop(&self) {
@@ -125,6 +135,9 @@ impl Life {
     // Asked for every message, also from other crates.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped.load(weak!(Acquire, "it orders users' memory, which no model watches")) != 0
+        self.stopped.load(weak!(
+            Acquire,
+            "it orders users' memory, which no model watches"
+        )) != 0
     }
 }

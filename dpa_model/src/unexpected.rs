@@ -38,7 +38,10 @@ struct Neighbours {
     before: StoredId,
 }
 
-const UNLINKED: Neighbours = Neighbours { next: StoredId::NIL, before: StoredId::NIL };
+const UNLINKED: Neighbours = Neighbours {
+    next: StoredId::NIL,
+    before: StoredId::NIL,
+};
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -109,7 +112,10 @@ fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, m
     if tail != StoredId::NIL {
         entry_of(entries, tail).links[PLACE[CLASS]].next = message;
     }
-    let links = Neighbours { next: StoredId::NIL, before: tail };
+    let links = Neighbours {
+        next: StoredId::NIL,
+        before: tail,
+    };
     entry_of(entries, message).links[PLACE[CLASS]] = links;
 }
 
@@ -125,7 +131,11 @@ fn remove<const CLASS: usize, const FOUND: usize>(
     let class = WildcardClass::ALL[CLASS];
     let entry = entry_of(entries, message);
     let Neighbours { next, before } = entry.links[PLACE[CLASS]];
-    let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
+    let bin = if CLASS == FOUND {
+        bin
+    } else {
+        view.bin(class, entry.hashes.of_class(class))
+    };
     let chain = chain_of(chains, bin);
     if before == StoredId::NIL {
         chain.head = next;
@@ -189,7 +199,12 @@ impl UnexpectedStore {
         Self {
             entries: (0..entries).map(|_| entry).collect(),
             free: FreeList::full(entries),
-            chains: (0..bins).map(|_| Chain { head: StoredId::NIL, tail: StoredId::NIL }).collect(),
+            chains: (0..bins)
+                .map(|_| Chain {
+                    head: StoredId::NIL,
+                    tail: StoredId::NIL,
+                })
+                .collect(),
             buffers: Buffers::new(buffers, buffer_bytes),
             free_buffers: FreeList::full(buffers),
             bytes: 0,
@@ -240,7 +255,9 @@ impl UnexpectedStore {
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(incoming.length);
         }
-        let Self { entries, chains, .. } = self;
+        let Self {
+            entries, chains, ..
+        } = self;
         entry_of(entries, message).fill(arrival, incoming, hashes, buffer);
         append::<0>(entries, chains, view, message, hashes);
         if linked.exceeds(LINKED_ALWAYS) {
@@ -268,7 +285,14 @@ impl UnexpectedStore {
         incoming: Stretch<'_, Entry>,
     ) -> usize {
         let (view, mut bytes, mut count) = (*view, 0, 0);
-        let Self { entries, chains, free, buffers, free_buffers, .. } = self;
+        let Self {
+            entries,
+            chains,
+            free,
+            buffers,
+            free_buffers,
+            ..
+        } = self;
         // The end of the list of all messages, in a local variable.
         let all = view.bin(WildcardClass::Any, 0).index();
         let mut tail = chains[all].tail;
@@ -363,8 +387,22 @@ impl UnexpectedStore {
     /// A view of the store for a loop over common messages.
     #[inline(always)]
     pub(crate) fn in_row(&mut self) -> InRow<'_> {
-        let Self { entries, chains, free, buffers, free_buffers, bytes } = self;
-        InRow { entries, chains, free, buffers, free_buffers, bytes }
+        let Self {
+            entries,
+            chains,
+            free,
+            buffers,
+            free_buffers,
+            bytes,
+        } = self;
+        InRow {
+            entries,
+            chains,
+            free,
+            buffers,
+            free_buffers,
+            bytes,
+        }
     }
 
     /// Unlinks a message, found in the chain of `bin`, from all its chains; it keeps its memory
@@ -377,7 +415,9 @@ impl UnexpectedStore {
         message: StoredId,
         bin: BinId,
     ) {
-        let Self { entries, chains, .. } = self;
+        let Self {
+            entries, chains, ..
+        } = self;
         remove::<0, CLASS>(entries, chains, view, message, bin);
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
@@ -396,9 +436,15 @@ impl UnexpectedStore {
         let entry = &self.entries[message];
         if entry.protocol == Protocol::Buffered {
             // SAFETY: only the boundary writes the buffers, and it holds `&self` here.
-            unsafe { self.buffers.read(entry.buffer.index(), entry.message.length as usize, look) }
+            unsafe {
+                self.buffers
+                    .read(entry.buffer.index(), entry.message.length as usize, look)
+            }
         } else {
-            look(crate::message::inline_bytes(&entry.payload, entry.message.length))
+            look(crate::message::inline_bytes(
+                &entry.payload,
+                entry.message.length,
+            ))
         }
     }
 
@@ -461,7 +507,9 @@ impl InRow<'_> {
         if first == StoredId::NIL {
             return None;
         }
-        let Unexpected { message, protocol, .. } = entry_of(self.entries, first);
+        let Unexpected {
+            message, protocol, ..
+        } = entry_of(self.entries, first);
         let Envelope { source, tag, .. } = message.envelope;
         let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
         (accepted && fits::<DATA>(*protocol, message.length, capacity)).then_some(first)
@@ -512,7 +560,8 @@ impl InRow<'_> {
             // SAFETY: only the boundary writes the buffers, and it is here; the caller's promise.
             unsafe {
                 let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
-                self.buffers.read(entry.buffer.index(), length as usize, put);
+                self.buffers
+                    .read(entry.buffer.index(), length as usize, put);
             }
         } else {
             // SAFETY: the caller's promise.

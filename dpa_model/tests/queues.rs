@@ -23,23 +23,43 @@ fn nic(config: NicConfig) -> Nic {
         ..config
     };
     let mut nic = Nic::new(&config).expect("a NIC can be built");
-    nic.host.create(WORLD, 64, Hints::default(), 0).expect("room for a command");
+    nic.host
+        .create(WORLD, 64, Hints::default(), 0)
+        .expect("room for a command");
     assert_eq!(nic.leader.round(1), Round::Worked);
-    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    assert!(matches!(
+        nic.host.poll(),
+        Some(Event::Created {
+            offloaded: true,
+            ..
+        })
+    ));
     nic
 }
 
 fn post(nic: &mut Nic, count: usize) {
     for _ in 0..count {
         let any = Selector::new(SourceSel::Any, TagSel::Any);
-        nic.host.post(WORLD, any, vec![0; 8], 0).expect("room for a command");
+        nic.host
+            .post(WORLD, any, vec![0; 8], 0)
+            .expect("room for a command");
     }
 }
 
 /// Sends a message of this source, if the receiver is ready.
 fn send(sender: &mut Sender, source: u32) -> bool {
     let source = Rank::new(source).expect("a small rank");
-    sender.try_send(Envelope { comm: WORLD, source, tag: Tag::default() }, &[], 0).is_ok()
+    sender
+        .try_send(
+            Envelope {
+                comm: WORLD,
+                source,
+                tag: Tag::default(),
+            },
+            &[],
+            0,
+        )
+        .is_ok()
 }
 
 /// Sources and numbers of the messages received so far.
@@ -55,7 +75,11 @@ fn received(nic: &mut Nic) -> Vec<(u32, u64)> {
 
 #[test]
 fn queues_take_turns() {
-    let config = NicConfig { handlers: 2, completion_queue: 8, ..NicConfig::default() };
+    let config = NicConfig {
+        handlers: 2,
+        completion_queue: 8,
+        ..NicConfig::default()
+    };
     let mut nic = nic(config);
     let (mut second, mut third) = (nic.sender.clone(), nic.sender.clone());
     post(&mut nic, 40);
@@ -68,28 +92,52 @@ fn queues_take_turns() {
     }
     assert_eq!(sent, 16);
     let all = received(&mut nic);
-    assert!(all.iter().map(|&(_, arrival)| arrival).eq(0..all.len() as u64), "numbers of all");
+    assert!(
+        all.iter()
+            .map(|&(_, arrival)| arrival)
+            .eq(0..all.len() as u64),
+        "numbers of all"
+    );
     let of = |source| all.iter().filter(|message| message.0 == source).count();
-    assert_eq!([of(0), of(1), of(2)], [4, 5, 6], "at most two each, in turn from the second on");
+    assert_eq!(
+        [of(0), of(1), of(2)],
+        [4, 5, 6],
+        "at most two each, in turn from the second on"
+    );
 }
 
 #[test]
 fn a_message_that_has_to_wait_holds_up_its_queue_only() {
-    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
-    let config =
-        NicConfig { unexpected: 1, unexpected_buffers: 1, options, ..NicConfig::default() };
+    let options = Options {
+        unexpected_full: UnexpectedFull::BackPressure,
+        ..Options::default()
+    };
+    let config = NicConfig {
+        unexpected: 1,
+        unexpected_buffers: 1,
+        options,
+        ..NicConfig::default()
+    };
     let mut nic = nic(config);
     let mut second = nic.sender.clone();
     // The first takes the one place for an unexpected message, so the others must wait.
     assert!((0..3).all(|_| send(&mut nic.sender, 0)));
     while nic.leader.round(1) == Round::Worked {}
-    let envelope = Envelope { comm: CommId(1), ..Envelope::default() };
+    let envelope = Envelope {
+        comm: CommId(1),
+        ..Envelope::default()
+    };
     // The second round begins with the blocked queue.
     for _ in 0..2 {
-        second.try_send(envelope, b"not the NIC's", 0).expect("room");
+        second
+            .try_send(envelope, b"not the NIC's", 0)
+            .expect("room");
         assert_eq!(nic.leader.round(1), Round::Worked);
         let event = nic.host.poll();
-        assert!(matches!(event, Some(Event::ArrivalForwarded { .. })), "{event:?}");
+        assert!(
+            matches!(event, Some(Event::ArrivalForwarded { .. })),
+            "{event:?}"
+        );
     }
     assert_eq!(nic.leader.round(1), Round::Idle);
     post(&mut nic, 3);
@@ -123,7 +171,11 @@ fn what_was_sent_has_arrived_when_each_queue_says_so() {
 
 #[test]
 fn a_sender_goes_on_where_the_last_one_of_its_queue_stopped() {
-    let config = NicConfig { completion_queues: 2, completion_queue: 32, ..NicConfig::default() };
+    let config = NicConfig {
+        completion_queues: 2,
+        completion_queue: 32,
+        ..NicConfig::default()
+    };
     let mut nic = nic(config);
     let mut next = 0;
     for source in 0..20 {

@@ -28,7 +28,9 @@ const TOGETHER: u64 = 2;
 /// Repetitions of everything.
 fn factor() -> u64 {
     let asked = std::env::var("DPAMATCH_STRESS").ok();
-    asked.map_or(1, |factor| factor.parse().expect("DPAMATCH_STRESS is a number"))
+    asked.map_or(1, |factor| {
+        factor.parse().expect("DPAMATCH_STRESS is a number")
+    })
 }
 
 /// Messages in one sender's life.
@@ -81,7 +83,11 @@ fn nic(removal: Removal, fast_path: FastPath, messages: u64) -> Nic {
         command_queue: 8,
         completion_ring: 16,
         regions: 1,
-        options: Options { removal, fast_path, ..Options::default() },
+        options: Options {
+            removal,
+            fast_path,
+            ..Options::default()
+        },
         ..NicConfig::default()
     };
     let mut nic = Nic::new(&config).expect("a sound configuration");
@@ -98,7 +104,11 @@ fn bytes(number: u64) -> Vec<u8> {
 }
 
 fn envelope(number: u64) -> Envelope {
-    Envelope { comm: COMM, source: source(number % 2), tag: tag(number / 2 % 3) }
+    Envelope {
+        comm: COMM,
+        source: source(number % 2),
+        tag: tag(number / 2 % 3),
+    }
 }
 
 /// Sends one message; a long one is waited for or not. `Stopped` ends a life.
@@ -131,7 +141,11 @@ fn life(mut sender: Sender, first: u64) -> bool {
     // Some requests outlive their sender.
     drop(sender);
     for (place, mut request) in open.into_iter().enumerate() {
-        let result = if place % 2 == 0 { request.test() } else { Some(request.wait()) };
+        let result = if place % 2 == 0 {
+            request.test()
+        } else {
+            Some(request.wait())
+        };
         let back = match result {
             None => continue,
             Some(Ok(back)) => back,
@@ -182,7 +196,11 @@ impl Host {
             } else {
                 source(self.random.below(2)).into()
             },
-            if self.random.one_in(2) { TagSel::Any } else { tag(self.random.below(3)).into() },
+            if self.random.one_in(2) {
+                TagSel::Any
+            } else {
+                tag(self.random.below(3)).into()
+            },
         );
         if let Ok(request) = self.port.post(COMM, selector, vec![0; LONGEST], 0) {
             self.posted.push(request);
@@ -222,7 +240,12 @@ impl Host {
         while let Some(event) = self.port.poll() {
             any = true;
             match event {
-                Event::Received { request, buffer, message, .. } => {
+                Event::Received {
+                    request,
+                    buffer,
+                    message,
+                    ..
+                } => {
                     self.posted.retain(|&other| other != request);
                     self.note(message, &buffer);
                 }
@@ -234,7 +257,10 @@ impl Host {
                     self.probes -= 1;
                     self.taken.extend(taken);
                 }
-                Event::TooLate { .. } | Event::Created { offloaded: true, .. } => {}
+                Event::TooLate { .. }
+                | Event::Created {
+                    offloaded: true, ..
+                } => {}
                 other => panic!("nothing goes to software: {other:?}"),
             }
         }

@@ -64,7 +64,10 @@ pub fn explore(
     });
 
     let executions = executions.load(Ordering::Relaxed);
-    assert!(executions > 1, "{name}: one execution only, so no two threads met");
+    assert!(
+        executions > 1,
+        "{name}: one execution only, so no two threads met"
+    );
     executions
 }
 

@@ -22,11 +22,17 @@ pub struct Extent {
 
 impl Extent {
     /// Every interleaving, in both sets.
-    pub const EXHAUSTIVE: Self = Self { usual: None, full: None };
+    pub const EXHAUSTIVE: Self = Self {
+        usual: None,
+        full: None,
+    };
 
     /// Bounded in both sets.
     pub const fn bounded(usual: usize, full: usize) -> Self {
-        Self { usual: Some(usual), full: Some(full) }
+        Self {
+            usual: Some(usual),
+            full: Some(full),
+        }
     }
 
     /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all bounded models, to show how
@@ -35,7 +41,9 @@ impl Extent {
         let bound = if is_full() { self.full } else { self.usual };
         let asked = std::env::var("DPAMATCH_LOOM_BOUND").ok();
         bound.map(|bound| {
-            asked.map_or(bound, |asked| asked.parse().expect("DPAMATCH_LOOM_BOUND: a number"))
+            asked.map_or(bound, |asked| {
+                asked.parse().expect("DPAMATCH_LOOM_BOUND: a number")
+            })
         })
     }
 }
@@ -104,7 +112,10 @@ pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'s
     let noted = Arc::clone(&paths);
     // With the early check a lone leader sees all bookings and never meets a conflict.
     let early_check = stream.config.options.early_check;
-    let config = NicConfig { workers: 1, ..stream.config };
+    let config = NicConfig {
+        workers: 1,
+        ..stream.config
+    };
     let stream = Stream { config, ..stream };
     let executions = explore(&name, bound, move || noted.add(&stream.run(Crew::Alone, 0)));
     report(&name, executions, bound);
@@ -132,12 +143,18 @@ pub fn shared(name: &str, stream: Stream, extent: Extent, expected: &[&str], nev
     let paths = Arc::new(Paths::default());
     let run = |rotation, bound| {
         let (stream, paths) = (Arc::clone(&stream), Arc::clone(&paths));
-        explore(name, bound, move || paths.add(&stream.run(Crew::Shared, rotation)))
+        explore(name, bound, move || {
+            paths.add(&stream.run(Crew::Shared, rotation))
+        })
     };
     let first = run(0, bound);
     report(name, first, bound);
     if workers < 4 || bound.is_none_or(|k| k > 1) {
-        let bound = if workers > 2 { bound.map(|k| k.saturating_sub(1).max(1)) } else { bound };
+        let bound = if workers > 2 {
+            bound.map(|k| k.saturating_sub(1).max(1))
+        } else {
+            bound
+        };
         let others = (1..workers).map(|rotation| run(rotation, bound)).sum();
         report(&format!("{name}, rotated"), others, bound);
     }

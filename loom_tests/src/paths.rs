@@ -30,14 +30,24 @@ impl Paths {
             ("send_no_bounce_buffer", counts.send_no_bounce_buffer),
             ("regions_added", counts.regions_added),
         ];
-        for (name, count) in counts.handlers.rows().chain(counts.boundary.rows()).chain(queues) {
+        for (name, count) in counts
+            .handlers
+            .rows()
+            .chain(counts.boundary.rows())
+            .chain(queues)
+        {
             *sums.entry(name).or_default() += count;
         }
     }
 
     /// Adds a path that the NIC has no counter for.
     pub fn note(&self, name: &'static str) {
-        *self.sums.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+        *self
+            .sums
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(name)
+            .or_default() += 1;
     }
 
     /// How often executions took a path.
@@ -46,7 +56,9 @@ impl Paths {
     /// When no path has that name: a misspelt expectation must not pass.
     pub fn taken(&self, name: &str) -> u64 {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.get(name).copied().unwrap_or_else(|| panic!("no path is called `{name}`: {sums:?}"))
+        sums.get(name)
+            .copied()
+            .unwrap_or_else(|| panic!("no path is called `{name}`: {sums:?}"))
     }
 
     /// Checks that executions took each path of `expected` and none of `never`. An exploration that
@@ -56,7 +68,10 @@ impl Paths {
     /// Naming the first path that breaks this.
     pub fn require(&self, model: &str, expected: &[&str], never: &[&str]) {
         for path in expected.iter().filter(|_| cut().is_none()) {
-            assert!(self.taken(path) > 0, "{model}: the path `{path}` was never taken");
+            assert!(
+                self.taken(path) > 0,
+                "{model}: the path `{path}` was never taken"
+            );
         }
         for path in never {
             assert_eq!(self.taken(path), 0, "{model}: the path `{path}` was taken");

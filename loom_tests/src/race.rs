@@ -48,16 +48,33 @@ pub struct Parts {
 
 /// A NIC in free order that logs its order, with communicator 0 created.
 pub fn build(config: NicConfig) -> Parts {
-    build_as(NicConfig { options: Options { log_order: true, ..config.options }, ..config })
+    build_as(NicConfig {
+        options: Options {
+            log_order: true,
+            ..config.options
+        },
+        ..config
+    })
 }
 
 /// A NIC with communicator 0 created.
 pub fn build_as(config: NicConfig) -> Parts {
-    let Nic { mut leader, workers, mut host, sender } =
-        Nic::new(&config).expect("a valid configuration");
-    host.create(CommId(0), config.bins as u32, Hints::default(), 0).expect("room for a command");
+    let Nic {
+        mut leader,
+        workers,
+        mut host,
+        sender,
+    } = Nic::new(&config).expect("a valid configuration");
+    host.create(CommId(0), config.bins as u32, Hints::default(), 0)
+        .expect("room for a command");
     assert_eq!(leader.round(1), Round::Worked);
-    assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
+    assert!(matches!(
+        host.poll(),
+        Some(Event::Created {
+            offloaded: true,
+            ..
+        })
+    ));
     Parts {
         leader: ManuallyDrop::new(Box::new(leader)),
         workers: workers.into_iter().map(Box::new).collect(),
@@ -113,7 +130,10 @@ pub fn lead(
                 Round::Idle => wait.pause(),
             }
         }
-        Ends { leader: Some(leader), ..Ends::default() }
+        Ends {
+            leader: Some(leader),
+            ..Ends::default()
+        }
     })
 }
 
@@ -197,7 +217,10 @@ impl Ends {
                 host.withdraw(forwarded);
             }
         }
-        let left = (replay.oracle.posted().len(), replay.oracle.unexpected().len());
+        let left = (
+            replay.oracle.posted().len(),
+            replay.oracle.unexpected().len(),
+        );
         for &(_, envelope) in replay.oracle.unexpected() {
             for &(_, comm, selector) in replay.oracle.posted() {
                 assert!(!envelope.fits(comm, selector), "the lost message (S12)");
@@ -250,14 +273,24 @@ impl Replay<'_> {
     fn event(&mut self, event: Event, paths: &Paths) -> Option<ForwardedRequest> {
         match event {
             Event::Admitted { request } => assert_eq!(self.post(request), None),
-            Event::Received { request, message, late: true, .. } => {
+            Event::Received {
+                request,
+                message,
+                late: true,
+                ..
+            } => {
                 assert_eq!(
                     self.post(request),
                     Some(message.arrival),
                     "not the oldest unexpected message"
                 );
             }
-            Event::Received { request, message, late: false, .. } => {
+            Event::Received {
+                request,
+                message,
+                late: false,
+                ..
+            } => {
                 let matched = self.oracle.arrive(message.arrival, message.envelope);
                 let expected = (self.place(request), message.arrival);
                 assert_eq!(matched, Some(expected), "not the oldest receive");
@@ -276,7 +309,9 @@ impl Replay<'_> {
             }
             Event::PostForwarded { request } => {
                 let receive = self.place(request.id());
-                let here = self.software.post(receive, CommId(0), self.posted[receive].1);
+                let here = self
+                    .software
+                    .post(receive, CommId(0), self.posted[receive].1);
                 assert_eq!(
                     self.post(request.id()),
                     here.map(|(_, arrival)| arrival),
@@ -287,18 +322,29 @@ impl Replay<'_> {
             Event::ArrivalForwarded { message, .. } => {
                 let here = self.software.arrive(message.arrival, message.envelope);
                 let receive = self.oracle.arrive(message.arrival, message.envelope);
-                assert_eq!(receive, here, "the software lists do not follow the order (S20)");
+                assert_eq!(
+                    receive, here,
+                    "the software lists do not follow the order (S20)"
+                );
             }
             Event::Probed { request, found, .. } => {
                 let probe = self.probed.iter().find(|probe| probe.0 == request);
                 let &(_, selector, take) = probe.expect("a probe of this model");
-                paths.note(if found.is_some() { "probe found" } else { "probe missed" });
+                paths.note(if found.is_some() {
+                    "probe found"
+                } else {
+                    "probe missed"
+                });
                 let oldest = if take {
                     self.oracle.take(CommId(0), selector)
                 } else {
                     self.oracle.probe(CommId(0), selector).copied()
                 };
-                assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message");
+                assert_eq!(
+                    found.map(|message| message.arrival),
+                    oldest,
+                    "not the oldest message"
+                );
             }
             Event::Declined { receives, .. } => assert!(receives.is_empty()),
             Event::Resumed { .. } => {

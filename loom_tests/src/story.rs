@@ -34,7 +34,10 @@ pub(crate) fn begin(operations: &[Operation]) {
     if file().is_none() {
         return;
     }
-    NOTES.set(Notes { operations: operations.to_vec(), ..Notes::default() });
+    NOTES.set(Notes {
+        operations: operations.to_vec(),
+        ..Notes::default()
+    });
     dpa_model::step::listen(Some(note));
 }
 
@@ -54,7 +57,11 @@ fn note(step: Step) {
             notes.actors.push(thread);
             notes.actors.len() - 1
         });
-        notes.told.push(Told { actor, step, at: None });
+        notes.told.push(Told {
+            actor,
+            step,
+            at: None,
+        });
     });
 }
 
@@ -69,7 +76,9 @@ pub(crate) fn told<R>(name: &str, model: impl FnOnce() -> R) -> R {
             dpa_model::step::listen(None);
             if let Some(file) = file() {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
-                let why = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+                let why = text
+                    .or(panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("it panicked");
                 match std::fs::write(&file, page(name, why)) {
                     Ok(()) => eprintln!("the execution is shown by {}", file.display()),
                     Err(error) => eprintln!("{}: {error}", file.display()),
@@ -81,13 +90,25 @@ pub(crate) fn told<R>(name: &str, model: impl FnOnce() -> R) -> R {
 }
 
 fn page(name: &str, why: &str) -> String {
-    let Notes { told, operations, requests, .. } = NOTES.take();
-    let cast = Cast::of(&operations, |recv| requests.get(recv as usize).copied().flatten());
+    let Notes {
+        told,
+        operations,
+        requests,
+        ..
+    } = NOTES.take();
+    let cast = Cast::of(&operations, |recv| {
+        requests.get(recv as usize).copied().flatten()
+    });
     let story = Story::new(&cast, &told).titled(
         "The execution that failed".to_owned(),
         why.to_owned(),
         true,
     );
     let source = format!("model: {name}");
-    Page { title: "A model that failed".to_owned(), source, stories: vec![story] }.html()
+    Page {
+        title: "A model that failed".to_owned(),
+        source,
+        stories: vec![story],
+    }
+    .html()
 }

@@ -31,20 +31,30 @@ pub fn post_in(
     tag: impl Into<Option<u32>>,
 ) -> Operation {
     let selector = selector(source.into(), tag.into());
-    Operation::Post { recv: RecvId::default(), comm: CommId(comm), selector, bytes: 64 }
+    Operation::Post {
+        recv: RecvId::default(),
+        comm: CommId(comm),
+        selector,
+        bytes: 64,
+    }
 }
 
 /// Cancels the n-th posted receive, counted from 0.
 pub fn cancel(receive: usize) -> Operation {
-    Operation::Cancel { recv: RecvId(receive as u64) }
+    Operation::Cancel {
+        recv: RecvId(receive as u64),
+    }
 }
 
 /// A selector; `None` is a wildcard.
 pub fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
     Selector {
-        source: source
-            .map_or(SourceSel::Any, |rank| SourceSel::Rank(Rank::new(rank).expect("a small rank"))),
-        tag: tag.map_or(TagSel::Any, |tag| TagSel::Tag(Tag::new(tag).expect("a small tag"))),
+        source: source.map_or(SourceSel::Any, |rank| {
+            SourceSel::Rank(Rank::new(rank).expect("a small rank"))
+        }),
+        tag: tag.map_or(TagSel::Any, |tag| {
+            TagSel::Tag(Tag::new(tag).expect("a small tag"))
+        }),
     }
 }
 
@@ -56,7 +66,11 @@ pub fn send(source: u32, tag: u32) -> Operation {
 /// A message on any communicator, with its data in the entry.
 pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
     let envelope = envelope(comm, source, tag);
-    Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
+    Operation::Arrive {
+        msg: MsgId::default(),
+        envelope,
+        bytes: 8,
+    }
 }
 
 /// The envelope of a message.
@@ -70,7 +84,10 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
 
 /// The defaults, with the paper's rules for a whole block.
 pub fn paper() -> Options {
-    Options { domains: Domains::Paper, ..Options::default() }
+    Options {
+        domains: Domains::Paper,
+        ..Options::default()
+    }
 }
 
 /// The smallest NIC with blocks of `handlers` on `workers`. Uncontended parts are tiny, since every
@@ -158,10 +175,19 @@ impl Stream {
             completion_ring: (steps.len() + config.communicators)
                 .max(config.handlers)
                 .next_power_of_two(),
-            options: Options { order: Order::Stamped, ..config.options },
+            options: Options {
+                order: Order::Stamped,
+                ..config.options
+            },
             ..config
         };
-        Self { config, hints: Hints::default(), steps, switching: false, false_hashes: false }
+        Self {
+            config,
+            hints: Hints::default(),
+            steps,
+            switching: false,
+            false_hashes: false,
+        }
     }
 
     /// Runs the stream once under the model checker and compares the outcome with the oracle's.
@@ -170,8 +196,12 @@ impl Stream {
     /// # Panics
     /// When an outcome differs.
     pub fn run(&self, crew: Crew, rotation: usize) -> Counts {
-        let Nic { leader, workers, host, sender } =
-            Nic::new(&self.config).expect("a valid configuration");
+        let Nic {
+            leader,
+            workers,
+            host,
+            sender,
+        } = Nic::new(&self.config).expect("a valid configuration");
         // Never dropped when a check fails: while unwinding, a drop would use the checker's atomics
         // and hide the message.
         let mut leader = ManuallyDrop::new(Box::new(leader));
@@ -179,9 +209,22 @@ impl Stream {
 
         for comm in self.comms() {
             let bins = self.config.bins as u32;
-            issue(&mut feeder, &Operation::Create { comm, bins, hints: self.hints });
+            issue(
+                &mut feeder,
+                &Operation::Create {
+                    comm,
+                    bins,
+                    hints: self.hints,
+                },
+            );
             assert_eq!(leader.round(1), Round::Worked);
-            assert!(matches!(feeder.host.poll(), Some(Event::Created { offloaded: true, .. })));
+            assert!(matches!(
+                feeder.host.poll(),
+                Some(Event::Created {
+                    offloaded: true,
+                    ..
+                })
+            ));
         }
         story::begin(&self.steps);
         let (steps, lies) = (self.steps.clone(), self.false_hashes);
@@ -223,8 +266,14 @@ impl Stream {
         }
         self.drain(&mut leader, &mut feeder, expected.len(), oracle);
         let (counts, arrivals) = (leader.monitor().counts(), feeder.arrivals());
-        assert_eq!(counts.handlers.messages, arrivals, "a message was matched twice or not at all");
-        drop((ManuallyDrop::into_inner(leader), ManuallyDrop::into_inner(feeder)));
+        assert_eq!(
+            counts.handlers.messages, arrivals,
+            "a message was matched twice or not at all"
+        );
+        drop((
+            ManuallyDrop::into_inner(leader),
+            ManuallyDrop::into_inner(feeder),
+        ));
         counts
     }
 
@@ -254,13 +303,18 @@ impl Stream {
         let (awake, switching) = (self.config.workers, self.switching);
         let lead = move || {
             let mut leader = leader;
-            let mut awake = [awake, if switching { 1 } else { awake }].into_iter().cycle();
+            let mut awake = [awake, if switching { 1 } else { awake }]
+                .into_iter()
+                .cycle();
             while leader.round(awake.next().unwrap_or(1)) == Round::Worked {}
             Some(leader)
         };
         let mut roles: Vec<Role> = vec![Box::new(lead)];
         for mut worker in workers.into_iter().map(Box::new) {
-            let blocks = self.slices().filter(|&slices| slices > worker.index()).count();
+            let blocks = self
+                .slices()
+                .filter(|&slices| slices > worker.index())
+                .count();
             roles.push(Box::new(move || {
                 for _ in 0..blocks {
                     let mut wait = Wait::new();
@@ -305,7 +359,9 @@ impl Stream {
                         late: true,
                     }));
                 }
-                Operation::Cancel { recv: RecvId(receive) } => {
+                Operation::Cancel {
+                    recv: RecvId(receive),
+                } => {
                     let receive = receive as usize;
                     if oracle.cancel(|&other| other == receive).is_some() {
                         fates[receive] = Fate::Cancelled;
@@ -313,7 +369,10 @@ impl Stream {
                 }
                 Operation::Arrive { envelope, .. } => {
                     if let Some((receive, _)) = oracle.arrive(arrivals, envelope) {
-                        fates[receive] = Fate::Matched { arrival: arrivals, late: false };
+                        fates[receive] = Fate::Matched {
+                            arrival: arrivals,
+                            late: false,
+                        };
                     }
                     arrivals += 1;
                 }
@@ -339,13 +398,32 @@ impl Stream {
         }
         for &(arrival, Envelope { comm, source, tag }) in oracle.unexpected() {
             let any = Selector {
-                source: if self.hints.no_any_source { source.into() } else { SourceSel::Any },
-                tag: if self.hints.no_any_tag { tag.into() } else { TagSel::Any },
+                source: if self.hints.no_any_source {
+                    source.into()
+                } else {
+                    SourceSel::Any
+                },
+                tag: if self.hints.no_any_tag {
+                    tag.into()
+                } else {
+                    TagSel::Any
+                },
             };
             let recv = RecvId(fates.len() as u64);
             fates.push(Fate::Posted);
-            one(Operation::Post { recv, comm, selector: any, bytes: 64 }, &mut fates);
-            expected.push(Fate::Matched { arrival, late: true });
+            one(
+                Operation::Post {
+                    recv,
+                    comm,
+                    selector: any,
+                    bytes: 64,
+                },
+                &mut fates,
+            );
+            expected.push(Fate::Matched {
+                arrival,
+                late: true,
+            });
         }
         for comm in self.comms() {
             issue(feeder, &Operation::Free { comm });
@@ -356,7 +434,10 @@ impl Stream {
             }
         }
         if !self.hints.allow_overtaking {
-            assert_eq!(fates, expected, "what was left came out otherwise than in order");
+            assert_eq!(
+                fates, expected,
+                "what was left came out otherwise than in order"
+            );
         }
     }
 }
@@ -365,9 +446,13 @@ impl Stream {
 fn taken(fates: &[Fate]) -> (usize, usize) {
     let mut arrivals: Vec<u64> = fates
         .iter()
-        .filter_map(
-            |fate| if let Fate::Matched { arrival, .. } = fate { Some(*arrival) } else { None },
-        )
+        .filter_map(|fate| {
+            if let Fate::Matched { arrival, .. } = fate {
+                Some(*arrival)
+            } else {
+                None
+            }
+        })
         .collect();
     let receives = arrivals.len();
     arrivals.sort_unstable();
@@ -396,7 +481,13 @@ fn collect(feeder: &mut Feeder, fates: &mut [Fate]) {
     while let Some(event) = feeder.host.poll() {
         let late = matches!(event, Event::Received { late: true, .. });
         let (recv, fate) = match feeder.note(event).expect("a result of this stream") {
-            Some(Outcome::Matched { recv, msg }) => (recv, Fate::Matched { arrival: msg.0, late }),
+            Some(Outcome::Matched { recv, msg }) => (
+                recv,
+                Fate::Matched {
+                    arrival: msg.0,
+                    late,
+                },
+            ),
             Some(Outcome::Cancelled { recv }) => (recv, Fate::Cancelled),
             Some(Outcome::TooLate { .. }) => continue,
             other => panic!("unexpected outcome {other:?}"),

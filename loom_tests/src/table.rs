@@ -52,11 +52,20 @@ pub fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
 /// # Panics
 /// When a model fails, when a row cannot be read, and when the test has no row.
 pub fn run(file: &str, text: &'static str, test: &str) {
-    let usual = text.lines().find_map(|line| line.strip_prefix("usual ")).unwrap_or_default();
+    let usual = text
+        .lines()
+        .find_map(|line| line.strip_prefix("usual "))
+        .unwrap_or_default();
     let mut any = false;
     for [_, model, words, steps, paths] in rows(text).filter(|row| row[0] == test) {
-        let mut setup = Setup { options: paper(), ..Setup::default() };
-        usual.split_whitespace().chain(words.split(' ')).for_each(|word| setup.note(word));
+        let mut setup = Setup {
+            options: paper(),
+            ..Setup::default()
+        };
+        usual
+            .split_whitespace()
+            .chain(words.split(' '))
+            .for_each(|word| setup.note(word));
         setup.explore(&format!("{file}/{model}"), &read(steps), paths);
         any = true;
     }
@@ -65,7 +74,10 @@ pub fn run(file: &str, text: &'static str, test: &str) {
 
 /// The operations of a row's steps.
 fn read(steps: &str) -> Vec<Operation> {
-    let number = |text: &str| text.parse::<u32>().unwrap_or_else(|_| panic!("no number: {text}"));
+    let number = |text: &str| {
+        text.parse::<u32>()
+            .unwrap_or_else(|_| panic!("no number: {text}"))
+    };
     let key = |text: &str| (text != "*").then(|| number(text));
     let (mut verb, mut all) = ("", Vec::new());
     for word in steps.split(' ') {
@@ -126,7 +138,10 @@ impl Setup {
                 (Some(("bins", value)), _) => self.bins = number(value),
                 (Some(("repeat", value)), _) => self.repeat = number(value),
                 (_, Some((usual, full))) => {
-                    self.extents.push(Extent { usual: number(usual), full: number(full) });
+                    self.extents.push(Extent {
+                        usual: number(usual),
+                        full: number(full),
+                    });
                 }
                 _ => match (FastPath::named(word), Removal::named(word)) {
                     (Some(fast_path), _) => options.fast_path = fast_path,
@@ -147,11 +162,19 @@ impl Setup {
             receives: self.receives.unwrap_or(posts.clone().count().max(1)),
             communicators: posts.max().unwrap_or(0) + 1,
             bins: self.bins.unwrap_or(1),
-            ..tiny(self.handlers, self.workers.unwrap_or(self.handlers), options)
+            ..tiny(
+                self.handlers,
+                self.workers.unwrap_or(self.handlers),
+                options,
+            )
         };
         let mut stream = Stream::new(config, &steps);
         stream.hints.allow_overtaking = self.overtaking;
-        Stream { switching: self.switching, false_hashes: self.false_hashes, ..stream }
+        Stream {
+            switching: self.switching,
+            false_hashes: self.false_hashes,
+            ..stream
+        }
     }
 
     fn explore(&self, name: &str, steps: &[Operation], paths: &'static str) {
@@ -169,7 +192,10 @@ impl Setup {
         };
         match (self.twice, self.extents.as_slice()) {
             (true, &[deferred, removing]) => {
-                let options = Options { removal: Removal::Deferred, ..self.options };
+                let options = Options {
+                    removal: Removal::Deferred,
+                    ..self.options
+                };
                 one(&format!("{name}, deferred"), options, deferred);
                 one(name, self.options, removing);
             }

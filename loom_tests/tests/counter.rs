@@ -31,12 +31,16 @@ fn torn_increment(counter: &AtomicU32) {
 
 #[test]
 fn fetch_add_loses_nothing() {
-    check("counter/fetch_add", None, 2, || two_increments(atomic_increment));
+    check("counter/fetch_add", None, 2, || {
+        two_increments(atomic_increment)
+    });
 }
 
 #[test]
 fn bounded_exploration_says_so() {
-    check("counter/fetch_add_bounded", Some(2), 2, || two_increments(atomic_increment));
+    check("counter/fetch_add_bounded", Some(2), 2, || {
+        two_increments(atomic_increment)
+    });
 }
 
 #[test]
@@ -48,5 +52,7 @@ fn a_lost_increment_is_found() {
 #[test]
 #[should_panic(expected = "no two threads met")]
 fn a_model_without_a_race_is_refused() {
-    check("counter/alone", None, 1, || atomic_increment(&AtomicU32::new(0)));
+    check("counter/alone", None, 1, || {
+        atomic_increment(&AtomicU32::new(0))
+    });
 }

@@ -10,7 +10,10 @@ fn every_fault_has_its_line() {
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    let faults: Vec<String> = Fault::ALL.iter().map(|fault| format!("{fault:?}")).collect();
+    let faults: Vec<String> = Fault::ALL
+        .iter()
+        .map(|fault| format!("{fault:?}"))
+        .collect();
     assert_eq!(table, faults);
     assert!(faults.len() >= 25);
 }

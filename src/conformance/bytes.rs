@@ -72,7 +72,11 @@ impl Decoder {
         };
         let selector_at = |step: u32| {
             let (source, tag) = key_at(step);
-            let source = if any_source { SourceSel::Any } else { source.into() };
+            let source = if any_source {
+                SourceSel::Any
+            } else {
+                source.into()
+            };
             let tag = if any_tag { TagSel::Any } else { tag.into() };
             Selector { source, tag }
         };
@@ -95,16 +99,23 @@ impl Decoder {
                 self.arrivals += 1;
                 let (source, tag) = key_at(step);
                 let envelope = Envelope { comm, source, tag };
-                self.calls.push(Call::Event(Event::Arrive { msg, envelope, bytes: None, coll }));
+                self.calls.push(Call::Event(Event::Arrive {
+                    msg,
+                    envelope,
+                    bytes: None,
+                    coll,
+                }));
             }),
             10 | 11 => {
                 // Counted from the youngest, so that most values are valid.
                 let recv = RecvId(self.posts.wrapping_sub(u64::from(key & 0xff)));
                 self.calls.push(Call::Event(Event::Cancel { recv }));
             }
-            12 => {
-                self.calls.push(Call::Event(Event::Probe { probe, comm, selector: selector_at(0) }))
-            }
+            12 => self.calls.push(Call::Event(Event::Probe {
+                probe,
+                comm,
+                selector: selector_at(0),
+            })),
             13 => self.calls.push(Call::Event(Event::Mprobe {
                 probe,
                 comm,
@@ -119,7 +130,10 @@ impl Decoder {
 
 fn mark(number: u8) -> Option<Collective> {
     let name = CollName::new(NAMES[usize::from(number)])?;
-    Some(Collective { name, bytes: (number > 1).then_some(8) })
+    Some(Collective {
+        name,
+        bytes: (number > 1).then_some(8),
+    })
 }
 
 #[cfg(test)]
@@ -131,8 +145,14 @@ mod tests {
         // Communicator 1, source 3, tag 2, three times with rising tags, any source.
         let key = (1_u16 | 3 << 2 | 2 << 6 | 2 << 10 | 1 << 14).to_le_bytes();
         let verbs = [0x80, 0x85, 10, 12, 13, 14, 15, 0x95 | 0x40];
-        let bytes: Vec<u8> = verbs.iter().flat_map(|&verb| [verb, key[0], key[1]]).collect();
-        let text: Vec<String> = calls_from_bytes(&bytes).iter().map(Call::to_string).collect();
+        let bytes: Vec<u8> = verbs
+            .iter()
+            .flat_map(|&verb| [verb, key[0], key[1]])
+            .collect();
+        let text: Vec<String> = calls_from_bytes(&bytes)
+            .iter()
+            .map(Call::to_string)
+            .collect();
         assert_eq!(
             text.join(" "),
             "post,0,1,*,2 post,1,1,*,3 post,2,1,*,4 arrive,0,1,3,2 arrive,1,1,3,3 arrive,2,1,3,4 \

@@ -35,7 +35,9 @@ pub struct Pair {
 
 impl std::fmt::Debug for Pair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pair").field("oracle", &self.oracle).finish_non_exhaustive()
+        f.debug_struct("Pair")
+            .field("oracle", &self.oracle)
+            .finish_non_exhaustive()
     }
 }
 
@@ -49,7 +51,11 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, engine: T, oracle: T) -> Res
 }
 
 fn holds(what: &str, condition: bool) -> Result<(), String> {
-    if condition { Ok(()) } else { Err(what.to_owned()) }
+    if condition {
+        Ok(())
+    } else {
+        Err(what.to_owned())
+    }
 }
 
 impl Pair {
@@ -95,7 +101,11 @@ impl Pair {
     }
 
     fn difference(&self, call: String, what: String) -> Difference {
-        Difference { number: self.calls - 1, call, what }
+        Difference {
+            number: self.calls - 1,
+            call,
+            what,
+        }
     }
 
     fn event(&mut self, event: Event) -> Result<(), String> {
@@ -128,7 +138,11 @@ impl Pair {
         same("UMQ", self.engine.unexpected(), self.oracle.unexpected())?;
         // At most some hundred: the oracle needs the length of its queues for each.
         for &comm in self.comms.iter().take(200) {
-            same("no entries", self.engine.is_empty(comm), self.oracle.is_empty(comm))?;
+            same(
+                "no entries",
+                self.engine.is_empty(comm),
+                self.oracle.is_empty(comm),
+            )?;
         }
         Ok(())
     }
@@ -137,11 +151,25 @@ impl Pair {
     /// no entry is lost.
     fn compare_stats(&mut self) -> Result<(), String> {
         let common = |queue: &QueueStats| {
-            (queue.hits, queue.misses, queue.length, queue.length_max, queue.length_sum)
+            (
+                queue.hits,
+                queue.misses,
+                queue.length,
+                queue.length_max,
+                queue.length_sum,
+            )
         };
         let (stats, expected) = (self.engine.stats(), self.oracle.stats());
-        same("PRQ hits, misses, lengths", common(&stats.prq), common(&expected.prq))?;
-        same("UMQ hits, misses, lengths", common(&stats.umq), common(&expected.umq))?;
+        same(
+            "PRQ hits, misses, lengths",
+            common(&stats.prq),
+            common(&expected.prq),
+        )?;
+        same(
+            "UMQ hits, misses, lengths",
+            common(&stats.umq),
+            common(&expected.umq),
+        )?;
         same(
             "cancels",
             (stats.cancelled, stats.too_late),
@@ -149,19 +177,35 @@ impl Pair {
         )?;
         for (name, queue) in [("PRQ", &stats.prq), ("UMQ", &stats.umq)] {
             // One search compares an entry at most once.
-            holds(&format!("{name}: depth above length"), queue.depth_max <= queue.length_max)?;
-            holds(&format!("{name}: depths above lengths"), queue.depth_sum <= queue.length_sum)?;
-            holds(&format!("{name}: attempts below depths"), queue.attempts >= queue.depth_sum)?;
+            holds(
+                &format!("{name}: depth above length"),
+                queue.depth_max <= queue.length_max,
+            )?;
+            holds(
+                &format!("{name}: depths above lengths"),
+                queue.depth_sum <= queue.length_sum,
+            )?;
+            holds(
+                &format!("{name}: attempts below depths"),
+                queue.attempts >= queue.depth_sum,
+            )?;
         }
         // Every post and arrival is matched, cancelled, taken or still queued.
         let pairs = self.posts - stats.cancelled - stats.prq.length;
-        same("matches", pairs, self.arrivals - self.mprobes - stats.umq.length)?;
+        same(
+            "matches",
+            pairs,
+            self.arrivals - self.mprobes - stats.umq.length,
+        )?;
 
         self.load.posted = stats.prq.length_max;
         self.load.unexpected = stats.umq.length_max;
         self.load.comms = self.comms.len() as u64;
         let bound = self.engine.memory_bound(&self.load);
-        holds("memory above its maximum", stats.memory_bytes <= stats.memory_bytes_max)?;
+        holds(
+            "memory above its maximum",
+            stats.memory_bytes <= stats.memory_bytes_max,
+        )?;
         holds(
             &format!(
                 "memory {} above the bound {bound} for {:?}",
@@ -200,7 +244,11 @@ mod tests {
     use crate::engine::{ListEngine, MsgId, RecvId, Stats};
     use crate::stream::Profile;
 
-    struct Broken(ListEngine, fn(&mut ListEngine, CommId, Selector) -> Option<MsgId>, u64);
+    struct Broken(
+        ListEngine,
+        fn(&mut ListEngine, CommId, Selector) -> Option<MsgId>,
+        u64,
+    );
 
     impl Engine for Broken {
         fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
@@ -249,12 +297,21 @@ mod tests {
 
     #[test]
     fn differences_are_found_and_named() {
-        const ANY: Selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+        const ANY: Selector = Selector {
+            source: SourceSel::Any,
+            tag: TagSel::Any,
+        };
         assert_eq!(differs(ListEngine::mprobe, u64::MAX), "none");
         let leaves = differs(|list, comm, selector| list.probe(comm, selector), u64::MAX);
-        assert!(leaves.starts_with("call 112, probe,3,1,0,2147483647: result: "), "{leaves}");
+        assert!(
+            leaves.starts_with("call 112, probe,3,1,0,2147483647: result: "),
+            "{leaves}"
+        );
         let other = differs(|list, comm, _| list.mprobe(comm, ANY), u64::MAX);
-        assert!(other.starts_with("call 67, mprobe,2,1,*,2147483647: result: "), "{other}");
+        assert!(
+            other.starts_with("call 67, mprobe,2,1,*,2147483647: result: "),
+            "{other}"
+        );
         let memory = differs(ListEngine::mprobe, 500);
         let above = "call 4, after it: memory 544 above the bound 500 for Load { posted: 0, ";
         assert!(memory.starts_with(above), "{memory}");
@@ -262,6 +319,9 @@ mod tests {
         let mut engine = ListEngine::new();
         engine.post(RecvId(9), CommId(0), ANY);
         let calls = random_calls(3, 1, Profile::Hot).into_iter();
-        assert_eq!(check_engine(Box::new(engine), calls).map_err(|it| it.number), Err(0));
+        assert_eq!(
+            check_engine(Box::new(engine), calls).map_err(|it| it.number),
+            Err(0)
+        );
     }
 }

@@ -38,12 +38,22 @@ pub fn seed_options(seed: u64) -> EngineOptions {
         regions: 2,
         ..NicConfig::default()
     };
-    let comm_size = pick(&mut random, &[None, Some(1), Some(64), Some(300), Some(5000)]);
+    let comm_size = pick(
+        &mut random,
+        &[None, Some(1), Some(64), Some(300), Some(5000)],
+    );
     let grow_bins = pick(&mut random, &[false, false, true]);
-    let (k, theta) = (pick(&mut random, &[0, 1, 8]), pick(&mut random, &[1, 5, 20, 100]));
+    let (k, theta) = (
+        pick(&mut random, &[0, 1, 8]),
+        pick(&mut random, &[1, 5, 20, 100]),
+    );
     let grid = pick(
         &mut random,
-        &[GridThreshold::Span, GridThreshold::Entries(0), GridThreshold::Entries(4)],
+        &[
+            GridThreshold::Span,
+            GridThreshold::Entries(0),
+            GridThreshold::Entries(4),
+        ],
     );
     EngineOptions {
         bins,
@@ -68,17 +78,30 @@ pub fn check_stream(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result
     let run = |matcher: &mut dyn StreamMatcher| -> Result<Vec<Outcome>, String> {
         let mut results = Vec::new();
         let mut sink = |outcome| results.push(outcome);
-        matcher.run(&mut events.iter().copied(), &mut sink).map_err(|error| error.to_string())?;
+        matcher
+            .run(&mut events.iter().copied(), &mut sink)
+            .map_err(|error| error.to_string())?;
         Ok(results)
     };
     let (got, wanted) = (run(matcher)?, run(&mut Oracle::new())?);
     if got == wanted {
         return Ok(());
     }
-    let first = got.iter().zip(&wanted).take_while(|(got, wanted)| got == wanted).count();
-    let word =
-        |results: &[Outcome]| results.get(first).map_or("nothing".to_owned(), Outcome::to_string);
-    Err(format!("result {first} is {}, the oracle's {}", word(&got), word(&wanted)))
+    let first = got
+        .iter()
+        .zip(&wanted)
+        .take_while(|(got, wanted)| got == wanted)
+        .count();
+    let word = |results: &[Outcome]| {
+        results
+            .get(first)
+            .map_or("nothing".to_owned(), Outcome::to_string)
+    };
+    Err(format!(
+        "result {first} is {}, the oracle's {}",
+        word(&got),
+        word(&wanted)
+    ))
 }
 
 /// A random stream, its length, profile and options fixed by the seed, through every engine of the
@@ -138,12 +161,26 @@ mod tests {
 
     #[test]
     fn a_failing_engine_is_named() {
-        let hints = Hints { no_any_source: true, ..Hints::default() };
-        let options = EngineOptions { hints, ..seed_options(1) };
+        let hints = Hints {
+            no_any_source: true,
+            ..Hints::default()
+        };
+        let options = EngineOptions {
+            hints,
+            ..seed_options(1)
+        };
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let event =
-            Event::Post { recv: RecvId(0), comm: CommId(0), selector, size: None, coll: None };
+        let event = Event::Post {
+            recv: RecvId(0),
+            comm: CommId(0),
+            selector,
+            size: None,
+            coll: None,
+        };
         let told = check_calls(&[Call::Event(event)], &options).unwrap_err();
-        assert!(told.starts_with("optimistic: a receive or probe uses a wildcard"), "{told}");
+        assert!(
+            told.starts_with("optimistic: a receive or probe uses a wildcard"),
+            "{told}"
+        );
     }
 }

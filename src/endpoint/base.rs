@@ -24,9 +24,16 @@ use crate::host::{Software, SoftwareStats};
 /// The NIC's answer to a call that waits for one. At most one such call is under way.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Probed { found: Option<Message>, taken: Option<TakenMessage> },
-    Created { offloaded: bool },
-    Freed { busy: bool },
+    Probed {
+        found: Option<Message>,
+        taken: Option<TakenMessage>,
+    },
+    Created {
+        offloaded: bool,
+    },
+    Freed {
+        busy: bool,
+    },
     Flushed,
 }
 
@@ -78,7 +85,9 @@ impl Endpoint {
     /// # Errors
     /// [`EndpointError`].
     pub fn new(config: &EndpointConfig) -> Result<Self, EndpointError> {
-        Self::build(config, |leader, workers| Runner::start(&config.drive, leader, workers))
+        Self::build(config, |leader, workers| {
+            Runner::start(&config.drive, leader, workers)
+        })
     }
 
     fn build(
@@ -166,7 +175,9 @@ impl Endpoint {
         let mut left = EVENTS_MAX;
         while left > 0 {
             if !self.is_plain() {
-                let Some(event) = self.software.poll(&mut self.port) else { break };
+                let Some(event) = self.software.poll(&mut self.port) else {
+                    break;
+                };
                 self.note(event);
                 left -= 1;
                 continue;
@@ -251,8 +262,14 @@ impl Endpoint {
             self.write_log(&event);
         }
         match event {
-            Event::Received { request, buffer, message, .. } => {
-                self.requests.end(request.slot(), Ended::Received(buffer, message));
+            Event::Received {
+                request,
+                buffer,
+                message,
+                ..
+            } => {
+                self.requests
+                    .end(request.slot(), Ended::Received(buffer, message));
             }
             Event::Cancelled { request, buffer } => {
                 self.requests.end(request.slot(), Ended::Cancelled(buffer))
@@ -265,7 +282,9 @@ impl Endpoint {
             }
             Event::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
             Event::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
-            Event::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
+            Event::TooLate {
+                request: RequestId::NONE,
+            } => self.answer = Some(Answer::Flushed),
             // After a late cancel the receive's own result says everything.
             _ => {}
         }
@@ -274,7 +293,12 @@ impl Endpoint {
     fn write_log(&mut self, event: &Event) {
         let recv = |request: RequestId| RecvId(request.as_u64());
         let entry = match *event {
-            Event::Received { request, message, late: false, .. } => LogEntry::Arrive {
+            Event::Received {
+                request,
+                message,
+                late: false,
+                ..
+            } => LogEntry::Arrive {
                 msg: MsgId(message.arrival),
                 envelope: message.envelope,
                 matched: Some(recv(request)),
@@ -284,10 +308,17 @@ impl Endpoint {
                 envelope: message.envelope,
                 matched: None,
             },
-            Event::Received { request, message, late: true, .. } => {
+            Event::Received {
+                request,
+                message,
+                late: true,
+                ..
+            } => {
                 // Without a selector the receive took a matched probe's message, which is no
                 // matching event.
-                let Some((comm, selector)) = self.describe(request) else { return };
+                let Some((comm, selector)) = self.describe(request) else {
+                    return;
+                };
                 LogEntry::Post {
                     recv: recv(request),
                     comm,
@@ -296,18 +327,31 @@ impl Endpoint {
                 }
             }
             Event::Admitted { request } => {
-                let Some((comm, selector)) = self.describe(request) else { return };
-                LogEntry::Post { recv: recv(request), comm, selector, matched: None }
+                let Some((comm, selector)) = self.describe(request) else {
+                    return;
+                };
+                LogEntry::Post {
+                    recv: recv(request),
+                    comm,
+                    selector,
+                    matched: None,
+                }
             }
-            Event::Cancelled { request, .. } => {
-                LogEntry::Cancel { recv: recv(request), cancelled: true }
-            }
-            Event::TooLate { request: RequestId::NONE } => return,
-            Event::TooLate { request } => {
-                LogEntry::Cancel { recv: recv(request), cancelled: false }
-            }
+            Event::Cancelled { request, .. } => LogEntry::Cancel {
+                recv: recv(request),
+                cancelled: true,
+            },
+            Event::TooLate {
+                request: RequestId::NONE,
+            } => return,
+            Event::TooLate { request } => LogEntry::Cancel {
+                recv: recv(request),
+                cancelled: false,
+            },
             Event::Probed { found, .. } => {
-                let Some((comm, selector, take)) = self.probing else { return };
+                let Some((comm, selector, take)) = self.probing else {
+                    return;
+                };
                 LogEntry::Probe {
                     comm,
                     selector,
@@ -349,7 +393,11 @@ mod tests {
     fn mortal() -> (Endpoint, mpsc::Sender<()>) {
         let (die, death) = mpsc::channel::<()>();
         let death = std::sync::Mutex::new(death);
-        let nic = NicConfig { workers: 2, command_queue: 16, ..NicConfig::default() };
+        let nic = NicConfig {
+            workers: 2,
+            command_queue: 16,
+            ..NicConfig::default()
+        };
         let start = |leader, workers| {
             let pool = Pool::start(leader, workers, move |worker| {
                 if worker == 1 {
@@ -359,23 +407,35 @@ mod tests {
             })?;
             Ok((Runner::Threads { _pool: pool }, Vec::new()))
         };
-        let config = EndpointConfig { nic, ..EndpointConfig::default() };
-        (Endpoint::build(&config, start).expect("a NIC can be built"), die)
+        let config = EndpointConfig {
+            nic,
+            ..EndpointConfig::default()
+        };
+        (
+            Endpoint::build(&config, start).expect("a NIC can be built"),
+            die,
+        )
     }
 
     #[test]
     fn a_dead_nic_turns_every_wait_into_an_error() {
         let (mut endpoint, die) = mortal();
-        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let comm = endpoint
+            .create_comm(Hints::default())
+            .expect("the NIC runs");
         let tag = Tag::default();
         let mut peer = endpoint.sender(&comm, Default::default());
         let request = peer.issend(tag, vec![1, 2]).expect("the NIC runs");
-        let matched = endpoint.mprobe(&comm, SourceSel::Any, tag).expect("the NIC runs");
+        let matched = endpoint
+            .mprobe(&comm, SourceSel::Any, tag)
+            .expect("the NIC runs");
         let post = |endpoint: &mut Endpoint| {
             endpoint.post_recv(&comm, SourceSel::Any, Tag::new(5).expect("small"), vec![1])
         };
-        let (first, second) =
-            (post(&mut endpoint).expect("posted"), post(&mut endpoint).expect("posted"));
+        let (first, second) = (
+            post(&mut endpoint).expect("posted"),
+            post(&mut endpoint).expect("posted"),
+        );
         let third = post(&mut endpoint).expect("posted");
         let mut fourth = Some(post(&mut endpoint).expect("posted"));
         assert_eq!(endpoint.test(&mut fourth), None);
@@ -384,15 +444,24 @@ mod tests {
         assert!(endpoint.is_stopped());
         assert_eq!(endpoint.test(&mut fourth), Some(Err(RecvError::Stopped)));
         let mut requests = [None, Some(second)];
-        assert_eq!(endpoint.wait_any(&mut requests), Some((1, Err(RecvError::Stopped))));
+        assert_eq!(
+            endpoint.wait_any(&mut requests),
+            Some((1, Err(RecvError::Stopped)))
+        );
         assert_eq!(requests, [None, None]);
         let mut results = Vec::new();
         assert_eq!(endpoint.wait_some(&mut [Some(third)], &mut results), 1);
         assert_eq!(results, [(0, Err(RecvError::Stopped))]);
         assert_eq!(peer.send(tag, b""), Err(SendError::Stopped));
         assert_eq!(endpoint.send(&mut peer, tag, b""), Err(SendError::Stopped));
-        assert_eq!(endpoint.probe(&comm, SourceSel::Any, TagSel::Any), Err(RecvError::Stopped));
-        assert_eq!(endpoint.wait_send(request), Err((SendError::Stopped, vec![1, 2])));
+        assert_eq!(
+            endpoint.probe(&comm, SourceSel::Any, TagSel::Any),
+            Err(RecvError::Stopped)
+        );
+        assert_eq!(
+            endpoint.wait_send(request),
+            Err((SendError::Stopped, vec![1, 2]))
+        );
         // Posts still fit in the command queue, so the wait reports the stop.
         let late = post(&mut endpoint).expect("there is room");
         assert_eq!(endpoint.cancel(&late), Ok(()));
@@ -407,14 +476,24 @@ mod tests {
         };
         assert_eq!(refused.into_buffer(), [8, posted.len() as u8]);
         assert_eq!(endpoint.cancel(&posted[0]), Err(Stopped));
-        let refused = endpoint.imrecv(matched, vec![4, 3]).map_err(|error| error.into_buffer());
+        let refused = endpoint
+            .imrecv(matched, vec![4, 3])
+            .map_err(|error| error.into_buffer());
         assert_eq!(refused, Err(vec![4, 3]));
-        let mut persistent = endpoint.recv_init(&comm, any, tag, vec![6, 7]).expect("allowed");
+        let mut persistent = endpoint
+            .recv_init(&comm, any, tag, vec![6, 7])
+            .expect("allowed");
         assert_eq!(persistent.start(&mut endpoint), Err(Stopped));
-        assert_eq!((persistent.is_active(), persistent.buffer()), (false, &[6, 7][..]));
+        assert_eq!(
+            (persistent.is_active(), persistent.buffer()),
+            (false, &[6, 7][..])
+        );
         assert_eq!(persistent.wait(&mut endpoint), None);
         drop(persistent);
-        assert!(matches!(endpoint.create_comm(Hints::default()), Err(Stopped)));
+        assert!(matches!(
+            endpoint.create_comm(Hints::default()),
+            Err(Stopped)
+        ));
         drop(peer);
         assert!(
             matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })),
@@ -426,10 +505,15 @@ mod tests {
     fn progress_tells_of_a_receive_that_has_ended() {
         // Without the log, and with it.
         for log_order in [false, true] {
-            let mut config = EndpointConfig { drive: Drive::threads(), ..Default::default() };
+            let mut config = EndpointConfig {
+                drive: Drive::threads(),
+                ..Default::default()
+            };
             config.nic.options.log_order = log_order;
             let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-            let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+            let comm = endpoint
+                .create_comm(Hints::default())
+                .expect("the NIC runs");
             let mut peer = endpoint.sender(&comm, Default::default());
             // The first round also finishes the creation of the communicator.
             for _ in 0..2 {
@@ -449,18 +533,31 @@ mod tests {
     /// Freeing a communicator frees its memory in the software fallback.
     #[test]
     fn software_gives_back_what_a_communicator_had() {
-        let nic = NicConfig { receives: 1, ..NicConfig::default() };
-        let config = EndpointConfig { nic, ..EndpointConfig::default() };
+        let nic = NicConfig {
+            receives: 1,
+            ..NicConfig::default()
+        };
+        let config = EndpointConfig {
+            nic,
+            ..EndpointConfig::default()
+        };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
-        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let comm = endpoint
+            .create_comm(Hints::default())
+            .expect("the NIC runs");
         let mut requests = Vec::new();
         for _ in 0..3 {
             let posted = endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
             requests.push(posted.expect("posted"));
         }
         let held = |endpoint: &Endpoint| endpoint.software.engine().stats().memory_bytes;
-        requests.iter().for_each(|request| endpoint.cancel(request).expect("asked"));
-        assert!(endpoint.wait_all(requests).iter().all(Result::is_err), "cancelled");
+        requests
+            .iter()
+            .for_each(|request| endpoint.cancel(request).expect("asked"));
+        assert!(
+            endpoint.wait_all(requests).iter().all(Result::is_err),
+            "cancelled"
+        );
         assert!(held(&endpoint) > 0, "{:?}", endpoint.counts().1);
         endpoint.free_comm(comm).expect("nothing is left");
         assert_eq!(held(&endpoint), 0);
@@ -471,8 +568,13 @@ mod tests {
         let (endpoint, die) = mortal();
         let comm_id = CommId(0);
         let mut sender = endpoint.port.sender();
-        let envelope = dpamatch_vocabulary::Envelope { comm: comm_id, ..Default::default() };
-        let request = sender.try_send_rendezvous(envelope, vec![3], 0).expect("the NIC runs");
+        let envelope = dpamatch_vocabulary::Envelope {
+            comm: comm_id,
+            ..Default::default()
+        };
+        let request = sender
+            .try_send_rendezvous(envelope, vec![3], 0)
+            .expect("the NIC runs");
         drop(die);
         drop(endpoint);
         assert_eq!(request.wait(), Err((SendError::Stopped, vec![3])));

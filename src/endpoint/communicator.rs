@@ -78,7 +78,11 @@ pub(super) struct CommIds {
 impl CommIds {
     /// `beyond`: the NIC has tables for smaller numbers only.
     pub(super) fn new(beyond: u32) -> Self {
-        Self { free: Default::default(), next: [0, beyond], beyond }
+        Self {
+            free: Default::default(),
+            next: [0, beyond],
+            beyond,
+        }
     }
 
     fn take(&mut self, offload: Offload) -> CommId {
@@ -138,7 +142,13 @@ impl Endpoint {
         if offloaded {
             self.software.offer(id);
         }
-        Ok(Communicator { endpoint: self.name, id, hints, offloaded, lease: Arc::new(()) })
+        Ok(Communicator {
+            endpoint: self.name,
+            id,
+            hints,
+            offloaded,
+            lease: Arc::new(()),
+        })
     }
 
     /// A sender of rank `source` in the communicator; it may be cloned and used from any thread.
@@ -178,7 +188,8 @@ impl Endpoint {
             return busy(comm, BusyReason::Messages);
         }
         let id = comm.id;
-        self.command(|port| port.free(id, 0)).map_err(|Stopped| FreeError::Stopped)?;
+        self.command(|port| port.free(id, 0))
+            .map_err(|Stopped| FreeError::Stopped)?;
         match self.answer() {
             Ok(Answer::Freed { busy: true }) => busy(comm, BusyReason::Messages),
             Ok(_) => {

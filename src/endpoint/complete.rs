@@ -16,7 +16,10 @@ impl Endpoint {
         &mut self,
         requests: impl IntoIterator<Item = RecvRequest>,
     ) -> Vec<Result<Received, RecvError>> {
-        requests.into_iter().map(|request| self.wait(request)).collect()
+        requests
+            .into_iter()
+            .map(|request| self.wait(request))
+            .collect()
     }
 
     /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Returns its index and
@@ -38,7 +41,9 @@ impl Endpoint {
             } else {
                 return None;
             };
-            let result = requests[place].take().and_then(|request| endpoint.take(&request))?;
+            let result = requests[place]
+                .take()
+                .and_then(|request| endpoint.take(&request))?;
             Some((place, result))
         });
         Some(found.unwrap_or_else(|stopped| {

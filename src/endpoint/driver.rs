@@ -63,7 +63,10 @@ mod tests {
             });
             assert!(join(first));
             for later in 0..8 {
-                assert!(!join(scope.spawn(|| driver.is_here())), "later thread {later}");
+                assert!(
+                    !join(scope.spawn(|| driver.is_here())),
+                    "later thread {later}"
+                );
             }
         });
     }

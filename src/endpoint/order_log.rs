@@ -69,24 +69,43 @@ pub struct Mismatch {
 pub fn replay(engine: &mut dyn Engine, log: &[LogEntry]) -> Result<(), Mismatch> {
     for (index, &entry) in log.iter().enumerate() {
         let (engine, logged) = match entry {
-            LogEntry::Post { recv, comm, selector, matched } => {
-                (number(engine.post(recv, comm, selector)), number(matched))
-            }
-            LogEntry::Arrive { msg, envelope, matched } => {
-                (engine.arrive(msg, envelope).map(|recv| recv.0), matched.map(|recv| recv.0))
-            }
-            LogEntry::Cancel { recv, cancelled } => {
-                (engine.cancel(recv).then_some(recv.0), cancelled.then_some(recv.0))
-            }
-            LogEntry::Probe { comm, selector, take: false, found } => {
-                (number(engine.probe(comm, selector)), number(found))
-            }
-            LogEntry::Probe { comm, selector, take: true, found } => {
-                (number(engine.mprobe(comm, selector)), number(found))
-            }
+            LogEntry::Post {
+                recv,
+                comm,
+                selector,
+                matched,
+            } => (number(engine.post(recv, comm, selector)), number(matched)),
+            LogEntry::Arrive {
+                msg,
+                envelope,
+                matched,
+            } => (
+                engine.arrive(msg, envelope).map(|recv| recv.0),
+                matched.map(|recv| recv.0),
+            ),
+            LogEntry::Cancel { recv, cancelled } => (
+                engine.cancel(recv).then_some(recv.0),
+                cancelled.then_some(recv.0),
+            ),
+            LogEntry::Probe {
+                comm,
+                selector,
+                take: false,
+                found,
+            } => (number(engine.probe(comm, selector)), number(found)),
+            LogEntry::Probe {
+                comm,
+                selector,
+                take: true,
+                found,
+            } => (number(engine.mprobe(comm, selector)), number(found)),
         };
         if engine != logged {
-            return Err(Mismatch { index, entry, engine });
+            return Err(Mismatch {
+                index,
+                entry,
+                engine,
+            });
         }
     }
     Ok(())
@@ -106,8 +125,12 @@ mod tests {
     #[test]
     fn a_wrong_match_is_found() {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let post =
-            |recv| LogEntry::Post { recv: RecvId(recv), comm: CommId(0), selector, matched: None };
+        let post = |recv| LogEntry::Post {
+            recv: RecvId(recv),
+            comm: CommId(0),
+            selector,
+            matched: None,
+        };
         let arrive = |matched| LogEntry::Arrive {
             msg: MsgId(0),
             envelope: Envelope::default(),
@@ -116,7 +139,11 @@ mod tests {
         let right = [post(5), post(6), arrive(RecvId(5))];
         assert_eq!(replay(&mut Oracle::new(), &right), Ok(()));
         let wrong = [post(5), post(6), arrive(RecvId(6))];
-        let mismatch = Mismatch { index: 2, entry: wrong[2], engine: Some(5) };
+        let mismatch = Mismatch {
+            index: 2,
+            entry: wrong[2],
+            engine: Some(5),
+        };
         assert_eq!(replay(&mut Oracle::new(), &wrong), Err(mismatch));
     }
 
@@ -128,8 +155,18 @@ mod tests {
             envelope: Envelope::default(),
             matched: None,
         };
-        let probe = |take, found| LogEntry::Probe { comm: CommId(0), selector, take, found };
-        let post = |matched| LogEntry::Post { recv: RecvId(9), comm: CommId(0), selector, matched };
+        let probe = |take, found| LogEntry::Probe {
+            comm: CommId(0),
+            selector,
+            take,
+            found,
+        };
+        let post = |matched| LogEntry::Post {
+            recv: RecvId(9),
+            comm: CommId(0),
+            selector,
+            matched,
+        };
         let all = |post_takes| {
             [
                 probe(false, None),
@@ -144,7 +181,11 @@ mod tests {
         assert_eq!(replay(&mut Oracle::new(), &all(Some(MsgId(4)))), Ok(()));
         for wrong in [Some(MsgId(5)), None] {
             let log = all(wrong);
-            let mismatch = Mismatch { index: 6, entry: log[6], engine: Some(4) };
+            let mismatch = Mismatch {
+                index: 6,
+                entry: log[6],
+                engine: Some(4),
+            };
             assert_eq!(replay(&mut Oracle::new(), &log), Err(mismatch));
         }
     }

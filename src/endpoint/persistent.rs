@@ -108,7 +108,8 @@ impl PersistentRecv {
     /// # Panics
     /// When one belongs to another endpoint.
     pub fn start_all(all: &mut [Self], endpoint: &mut Endpoint) -> Result<(), Stopped> {
-        all.iter_mut().try_for_each(|receive| receive.start(endpoint))
+        all.iter_mut()
+            .try_for_each(|receive| receive.start(endpoint))
     }
 
     /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and
@@ -141,7 +142,9 @@ impl PersistentRecv {
     /// # Errors
     /// [`Stopped`].
     pub fn cancel(&self, endpoint: &mut Endpoint) -> Result<(), Stopped> {
-        self.request.as_ref().map_or(Ok(()), |request| endpoint.cancel(request))
+        self.request
+            .as_ref()
+            .map_or(Ok(()), |request| endpoint.cancel(request))
     }
 
     /// Whether the receive is active: started, and its result not collected.
@@ -163,10 +166,16 @@ impl PersistentRecv {
             Err(error) => error,
         };
         match error {
-            RecvError::Truncated { received: Received { buffer, status }, sent } => {
+            RecvError::Truncated {
+                received: Received { buffer, status },
+                sent,
+            } => {
                 self.buffer = buffer;
                 Err(RecvError::Truncated {
-                    received: Received { buffer: Vec::new(), status },
+                    received: Received {
+                        buffer: Vec::new(),
+                        status,
+                    },
                     sent,
                 })
             }

@@ -16,7 +16,14 @@ pub struct PinFailure {
 
 impl fmt::Display for PinFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worker, processor, reason } = self;
-        write!(f, "worker {worker} is not pinned to processor {processor}: {reason}")
+        let Self {
+            worker,
+            processor,
+            reason,
+        } = self;
+        write!(
+            f,
+            "worker {worker} is not pinned to processor {processor}: {reason}"
+        )
     }
 }

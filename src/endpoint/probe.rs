@@ -53,7 +53,9 @@ impl Endpoint {
     ) -> Result<Option<Status>, RecvError> {
         let selector = Selector::new(source, tag);
         self.settle();
-        Ok(self.look(comm, selector, false)?.map(|(message, _)| whole(&message)))
+        Ok(self
+            .look(comm, selector, false)?
+            .map(|(message, _)| whole(&message)))
     }
 
     /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section
@@ -115,7 +117,11 @@ impl Endpoint {
         matched: MatchedMessage,
         mut buffer: Vec<u8>,
     ) -> Result<RecvRequest, PostError> {
-        let MatchedMessage { endpoint, message, taken } = matched;
+        let MatchedMessage {
+            endpoint,
+            message,
+            taken,
+        } = matched;
         self.check_own(endpoint);
         let comm: CommId = message.envelope.comm;
         let held = match taken.into_payload() {
@@ -145,9 +151,9 @@ impl Endpoint {
                 let index = self.requests.insert(id.slot());
                 Ok(self.handle(index))
             }
-            Err(Stopped) => {
-                Err(PostError::Stopped(waiting.map(|(_, buffer)| buffer).unwrap_or_default()))
-            }
+            Err(Stopped) => Err(PostError::Stopped(
+                waiting.map(|(_, buffer)| buffer).unwrap_or_default(),
+            )),
         }
     }
 
@@ -165,7 +171,11 @@ impl Endpoint {
     }
 
     fn matched(&self, message: Message, taken: Option<TakenMessage>) -> Option<MatchedMessage> {
-        Some(MatchedMessage { endpoint: self.name, message, taken: taken? })
+        Some(MatchedMessage {
+            endpoint: self.name,
+            message,
+            taken: taken?,
+        })
     }
 
     fn settle(&mut self) {
@@ -211,7 +221,9 @@ impl Endpoint {
         }
         self.probing = Some((comm.id, selector, take));
         self.command(|port| port.probe(comm.id, selector, take, 0))?;
-        let Answer::Probed { found, taken } = self.answer()? else { return Ok(None) };
+        let Answer::Probed { found, taken } = self.answer()? else {
+            return Ok(None);
+        };
         Ok(found.map(|message| (message, taken)))
     }
 }

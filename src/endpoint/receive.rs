@@ -35,7 +35,8 @@ impl Endpoint {
         if !comm.allows(selector) {
             return Err(PostError::WildcardExcluded(buffer));
         }
-        self.post(comm.id, selector, buffer).map_err(PostError::Stopped)
+        self.post(comm.id, selector, buffer)
+            .map_err(PostError::Stopped)
     }
 
     /// Posts a receive and waits for it: `MPI_Recv` (MPI 4.1, section 3.2.4).
@@ -109,7 +110,13 @@ impl Endpoint {
     fn wait_longer(&mut self, index: u32) -> Result<Received, RecvError> {
         let request = &self.handle(index);
         self.wait_until_or(
-            |endpoint| if endpoint.requests.any_ended() { endpoint.take(request) } else { None },
+            |endpoint| {
+                if endpoint.requests.any_ended() {
+                    endpoint.take(request)
+                } else {
+                    None
+                }
+            },
             |endpoint| {
                 let (buffer, message) = endpoint.take_next(request)?;
                 Some(received(buffer, &message))
@@ -190,7 +197,10 @@ impl Endpoint {
     }
 
     pub(super) fn handle(&self, index: u32) -> RecvRequest {
-        RecvRequest { endpoint: self.name, index }
+        RecvRequest {
+            endpoint: self.name,
+            index,
+        }
     }
 }
 
@@ -199,5 +209,9 @@ fn received(buffer: Vec<u8>, message: &Message) -> Result<Received, RecvError> {
     let sent = message.length as usize;
     let status = Status::new(message, sent.min(buffer.len()));
     let received = Received { buffer, status };
-    if sent > status.bytes { Err(RecvError::Truncated { received, sent }) } else { Ok(received) }
+    if sent > status.bytes {
+        Err(RecvError::Truncated { received, sent })
+    } else {
+        Ok(received)
+    }
 }

@@ -67,7 +67,10 @@ impl Requests {
         if slot >= self.rows.len() {
             self.grow(slot);
         }
-        debug_assert!(self.rows[slot].state == State::Plain, "the slot was another's (S18)");
+        debug_assert!(
+            self.rows[slot].state == State::Plain,
+            "the slot was another's (S18)"
+        );
         slot as u32
     }
 
@@ -100,7 +103,9 @@ impl Requests {
 
     /// Records that a receive ended otherwise; its buffer is no longer in the port's slot.
     pub(super) fn end(&mut self, slot: usize, ended: Ended) {
-        let Some(row) = self.rows.get_mut(slot) else { return };
+        let Some(row) = self.rows.get_mut(slot) else {
+            return;
+        };
         if row.state == State::Plain {
             row.state = State::Other;
             self.others[slot] = Some(ended);
@@ -133,7 +138,10 @@ impl Requests {
 
     #[inline]
     pub(super) fn has_ended(&self, request: &RecvRequest) -> bool {
-        matches!(self.rows[request.index as usize].state, State::Received | State::Other)
+        matches!(
+            self.rows[request.index as usize].state,
+            State::Received | State::Other
+        )
     }
 
     /// The message of a receive that got one. Frees the row; the buffer is in the port's slot.
@@ -196,15 +204,26 @@ mod tests {
     #[test]
     fn a_message_waits_in_its_row() {
         let mut requests = Requests::default();
-        let [request, given_up] =
-            [4, 1].map(|slot| RecvRequest { endpoint: 0, index: requests.insert(slot) });
+        let [request, given_up] = [4, 1].map(|slot| RecvRequest {
+            endpoint: 0,
+            index: requests.insert(slot),
+        });
         assert!(requests.is_active(&request) && !requests.has_ended(&request));
         requests.release(&given_up);
         for slot in [4, 1] {
-            requests.receive(slot, &Message { arrival: 10 + slot as u64, ..Message::default() });
+            requests.receive(
+                slot,
+                &Message {
+                    arrival: 10 + slot as u64,
+                    ..Message::default()
+                },
+            );
         }
         assert!(requests.has_ended(&request) && !requests.is_active(&request));
-        assert_eq!(requests.take(&request).map(|message| message.arrival), Some(14));
+        assert_eq!(
+            requests.take(&request).map(|message| message.arrival),
+            Some(14)
+        );
         assert!(requests.take(&request).is_none() && !requests.any_ended());
         assert_eq!((requests.gone(), requests.gone()), (Some(1), None));
     }

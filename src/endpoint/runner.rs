@@ -43,8 +43,14 @@ impl Runner {
             Drive::Threads { pin_to } => pin_to.clone(),
         };
         Self::start_threads(leader, workers, move |worker| {
-            let Some(&processor) = pin_to.get(worker % pin_to.len().max(1)) else { return Ok(()) };
-            processors::pin_to(processor).map_err(|reason| PinFailure { worker, processor, reason })
+            let Some(&processor) = pin_to.get(worker % pin_to.len().max(1)) else {
+                return Ok(());
+            };
+            processors::pin_to(processor).map_err(|reason| PinFailure {
+                worker,
+                processor,
+                reason,
+            })
         })
     }
 
@@ -102,7 +108,10 @@ mod tests {
         let panics = |_: &mut Leader| panic!("this panic is part of the test");
         let panicked = catch_unwind(AssertUnwindSafe(|| runner.drive_by(panics)));
         assert!(panicked.is_err() && nic.host.is_stopped());
-        assert_eq!(nic.sender.try_send(Envelope::default(), b"", 0), Err(SendError::Stopped));
+        assert_eq!(
+            nic.sender.try_send(Envelope::default(), b"", 0),
+            Err(SendError::Stopped)
+        );
         assert!(!runner.drive());
     }
 }

@@ -58,7 +58,13 @@ impl CommSender {
         comm: &Communicator,
         source: Rank,
     ) -> Self {
-        Self { sender, comm: comm.id, source, driver, _lease: comm.lease.clone() }
+        Self {
+            sender,
+            comm: comm.id,
+            source,
+            driver,
+            _lease: comm.lease.clone(),
+        }
     }
 
     /// The source rank of its messages.
@@ -82,7 +88,11 @@ impl CommSender {
     }
 
     fn envelope(&self, tag: Tag) -> Envelope {
-        Envelope { comm: self.comm, source: self.source, tag }
+        Envelope {
+            comm: self.comm,
+            source: self.source,
+            tag,
+        }
     }
 
     /// Sends if the receiver is ready. The caller may reuse `bytes` at once: a message above the
@@ -104,7 +114,9 @@ impl CommSender {
     #[inline(never)]
     fn try_send_long(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
         // Without its request the message is still delivered.
-        self.try_issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
+        self.try_issend(tag, bytes.to_vec())
+            .map(drop)
+            .map_err(|(error, _)| error)
     }
 
     /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never
@@ -114,7 +126,10 @@ impl CommSender {
     /// [`SendError::Stopped`]; [`SendError::OwnThread`]; [`SendError::TooLong`] from 4 GiB on.
     pub fn send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
         if bytes.len() > self.eager_limit() {
-            return self.issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error);
+            return self
+                .issend(tag, bytes.to_vec())
+                .map(drop)
+                .map_err(|(error, _)| error);
         }
         let envelope = self.envelope(tag);
         let mut standstill = Standstill::default();
@@ -216,7 +231,10 @@ impl Standstill {
     fn pause(&mut self, sender: &CommSender) -> Result<(), SendError> {
         let now = sender.sender.dealt_with();
         if now != self.seen {
-            *self = Self { wait: Wait::new(), seen: now };
+            *self = Self {
+                wait: Wait::new(),
+                seen: now,
+            };
         } else if self.wait.failed_polls() > STANDSTILL_POLLS && sender.driver.is_here() {
             return Err(SendError::OwnThread);
         }

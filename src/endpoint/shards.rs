@@ -79,7 +79,9 @@ impl Deal {
     /// The shard of this source; the first call chooses one of `shards`, and it stays.
     fn shard(&self, source: Rank, shards: usize) -> usize {
         let number = source.get() as usize;
-        let Some(place) = self.places.get(number) else { return number % shards };
+        let Some(place) = self.places.get(number) else {
+            return number % shards;
+        };
         let known = place.load(Relaxed);
         if known != 0 {
             return known as usize - 1;
@@ -109,7 +111,11 @@ impl ShardedCommunicator {
     /// The shard that matches messages of this source. The first call, sender or receive that names
     /// the source chooses it. Any thread may call this.
     pub fn shard(&self, source: Rank) -> usize {
-        if self.is_spread() { self.deal.shard(source, self.parts.len()) } else { self.home }
+        if self.is_spread() {
+            self.deal.shard(source, self.parts.len())
+        } else {
+            self.home
+        }
     }
 
     /// The communicator's part on a shard; `None` if it has none there.
@@ -165,7 +171,10 @@ impl Shards {
     /// [`Stopped`].
     pub fn create_comm(&mut self, hints: Hints) -> Result<ShardedCommunicator, Stopped> {
         if hints.no_any_source {
-            let parts = self.endpoints.iter_mut().map(|endpoint| endpoint.create_comm(hints));
+            let parts = self
+                .endpoints
+                .iter_mut()
+                .map(|endpoint| endpoint.create_comm(hints));
             return Ok(ShardedCommunicator {
                 parts: parts.collect::<Result<_, _>>()?,
                 home: 0,
@@ -175,7 +184,11 @@ impl Shards {
         let home = self.next_home;
         self.next_home = (home + 1) % self.endpoints.len();
         let part = self.endpoints[home].create_comm(hints)?;
-        Ok(ShardedCommunicator { parts: vec![part], home, deal: Deal::new(0) })
+        Ok(ShardedCommunicator {
+            parts: vec![part],
+            home,
+            deal: Deal::new(0),
+        })
     }
 
     /// Frees a communicator, on all shards or on none.
@@ -189,7 +202,11 @@ impl Shards {
         &mut self,
         comm: ShardedCommunicator,
     ) -> Result<(), FreeError<ShardedCommunicator>> {
-        let ShardedCommunicator { mut parts, home, deal } = comm;
+        let ShardedCommunicator {
+            mut parts,
+            home,
+            deal,
+        } = comm;
         let all = parts.len();
         while let Some(part) = parts.pop() {
             let hints = part.hints();
@@ -201,7 +218,11 @@ impl Shards {
                     // The freed parts were empty, so new ones replace them.
                     while parts.len() < all {
                         let shard = &mut self.endpoints[home + parts.len()];
-                        parts.push(shard.create_comm(hints).map_err(|Stopped| FreeError::Stopped)?);
+                        parts.push(
+                            shard
+                                .create_comm(hints)
+                                .map_err(|Stopped| FreeError::Stopped)?,
+                        );
                     }
                     let comm = ShardedCommunicator { parts, home, deal };
                     return Err(FreeError::Busy { comm, reason });
@@ -246,7 +267,11 @@ impl Shards {
         let result = self.endpoints[shard].test(request);
         if result.is_none() {
             // The request's own shard has already made progress.
-            let others = self.endpoints.iter_mut().enumerate().filter(|(other, _)| *other != shard);
+            let others = self
+                .endpoints
+                .iter_mut()
+                .enumerate()
+                .filter(|(other, _)| *other != shard);
             others.for_each(|(_, endpoint)| {
                 endpoint.progress();
             });
@@ -269,7 +294,10 @@ impl Shards {
         &mut self,
         requests: impl IntoIterator<Item = RecvRequest>,
     ) -> Vec<Result<Received, RecvError>> {
-        requests.into_iter().map(|request| self.wait(request)).collect()
+        requests
+            .into_iter()
+            .map(|request| self.wait(request))
+            .collect()
     }
 
     /// Cancels a receive: `MPI_Cancel` (MPI 4.1, section 3.8.4); see [`Endpoint::cancel`].
@@ -331,7 +359,9 @@ impl Shards {
 
     /// Makes progress on all shards without waiting. Returns whether anything happened.
     pub fn progress(&mut self) -> bool {
-        self.endpoints.iter_mut().fold(false, |any, endpoint| endpoint.progress() | any)
+        self.endpoints
+            .iter_mut()
+            .fold(false, |any, endpoint| endpoint.progress() | any)
     }
 
     fn shard_of(&self, request: &RecvRequest) -> usize {
@@ -339,7 +369,10 @@ impl Shards {
     }
 
     fn named(&self, name: u64) -> usize {
-        let own = self.endpoints.iter().position(|endpoint| endpoint.name == name);
+        let own = self
+            .endpoints
+            .iter()
+            .position(|endpoint| endpoint.name == name);
         own.expect("the handle belongs to other shards")
     }
 

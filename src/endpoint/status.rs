@@ -20,7 +20,12 @@ pub struct Status {
 impl Status {
     pub(super) fn new(message: &Message, bytes: usize) -> Self {
         let envelope = message.envelope;
-        Self { source: envelope.source, tag: envelope.tag, bytes, arrival: message.arrival }
+        Self {
+            source: envelope.source,
+            tag: envelope.tag,
+            bytes,
+            arrival: message.arrival,
+        }
     }
 }
 

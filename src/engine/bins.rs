@@ -30,7 +30,11 @@ impl BinCount {
     /// # Errors
     /// [`BadBinCount`] for 0 and above [`BIN_COUNT_MAX`].
     pub const fn new(bins: u32) -> Result<Self, BadBinCount> {
-        if bins == 0 || bins > BIN_COUNT_MAX { Err(BadBinCount(bins)) } else { Ok(Self(bins)) }
+        if bins == 0 || bins > BIN_COUNT_MAX {
+            Err(BadBinCount(bins))
+        } else {
+            Ok(Self(bins))
+        }
     }
 
     /// The number.
@@ -57,8 +61,9 @@ impl std::str::FromStr for BinCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bins =
-            text.parse().map_err(|_| format!("a number from 1 to {BIN_COUNT_MAX} is needed"))?;
+        let bins = text
+            .parse()
+            .map_err(|_| format!("a number from 1 to {BIN_COUNT_MAX} is needed"))?;
         Self::new(bins).map_err(|error| error.to_string())
     }
 }
@@ -79,7 +84,10 @@ impl BinEngine {
     /// An engine with empty queues whose tables have `bins` bins of 8 bytes. It makes up to eight
     /// tables, four for each queue, each on first use.
     pub fn new(bins: BinCount) -> Self {
-        Self::with_index(Bins { indexes: FourIndexes::default(), growth: Growth::fixed(bins) })
+        Self::with_index(Bins {
+            indexes: FourIndexes::default(),
+            growth: Growth::fixed(bins),
+        })
     }
 
     /// An engine with empty queues whose tables start with the default number of bins. A table
@@ -87,7 +95,10 @@ impl BinEngine {
     pub fn growing() -> Self {
         let least = BinCount::default().get();
         let growth = Growth::doubling(least, BIN_COUNT_MAX, least);
-        Self::with_index(Bins { indexes: FourIndexes::default(), growth })
+        Self::with_index(Bins {
+            indexes: FourIndexes::default(),
+            growth,
+        })
     }
 }
 
@@ -184,12 +195,26 @@ mod tests {
         engine.post(RecvId(0), CommId(0), Selector::new(rank(1), tag(1)));
         engine.post(RecvId(1), CommId(0), Selector::new(rank(2), tag(1)));
         engine.post(RecvId(2), CommId(0), Selector::new(SourceSel::Any, tag(1)));
-        engine.post(RecvId(3), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
-        engine.post(RecvId(4), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
+        engine.post(
+            RecvId(3),
+            CommId(0),
+            Selector::new(SourceSel::Any, TagSel::Any),
+        );
+        engine.post(
+            RecvId(4),
+            CommId(0),
+            Selector::new(SourceSel::Any, TagSel::Any),
+        );
         assert_eq!(engine.stats().prq.collisions, 1);
         for number in 0..3 {
-            engine
-                .arrive(MsgId(number), Envelope { comm: CommId(1), source: rank(1), tag: tag(1) });
+            engine.arrive(
+                MsgId(number),
+                Envelope {
+                    comm: CommId(1),
+                    source: rank(1),
+                    tag: tag(1),
+                },
+            );
         }
         assert_eq!(engine.stats().umq.collisions, 2);
     }

@@ -18,7 +18,10 @@ pub struct Chain {
 
 impl Chain {
     /// A chain of no nodes.
-    pub const EMPTY: Self = Self { head: NIL, tail: NIL };
+    pub const EMPTY: Self = Self {
+        head: NIL,
+        tail: NIL,
+    };
 
     /// Whether it has no nodes.
     #[inline]
@@ -41,7 +44,10 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) const EMPTY: Self = Self { posted: Chain::EMPTY, unexpected: Chain::EMPTY };
+    pub(super) const EMPTY: Self = Self {
+        posted: Chain::EMPTY,
+        unexpected: Chain::EMPTY,
+    };
 }
 
 /// Upper bound on the bytes of a vector that grew one by one to `items` elements of `size` bytes.
@@ -61,7 +67,10 @@ struct Link {
 }
 
 impl Link {
-    const NONE: Self = Self { prev: NIL, next: NIL };
+    const NONE: Self = Self {
+        prev: NIL,
+        next: NIL,
+    };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +97,11 @@ impl<T: Copy, const LANES: usize> Default for Slab<T, LANES> {
 impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     /// No nodes, no memory.
     pub const fn new() -> Self {
-        Self { nodes: Vec::new(), free: NIL, live: 0 }
+        Self {
+            nodes: Vec::new(),
+            free: NIL,
+            live: 0,
+        }
     }
 
     /// A node that holds `item` and stands in no chain.
@@ -97,7 +110,10 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     /// With 2^32 - 2 nodes in use (more than 128 GiB of them).
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
-        let node = Node { item, links: [Link::NONE; LANES] };
+        let node = Node {
+            item,
+            links: [Link::NONE; LANES],
+        };
         let at = self.free;
         if at == NIL {
             let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at < FREE);
@@ -116,7 +132,10 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     #[inline]
     pub fn remove(&mut self, at: u32) -> T {
         let node = &mut self.nodes[at as usize];
-        node.links[0] = Link { prev: FREE, next: self.free };
+        node.links[0] = Link {
+            prev: FREE,
+            next: self.free,
+        };
         self.free = at;
         self.live -= 1;
         node.item
@@ -151,7 +170,9 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     /// All nodes in use, in no particular order.
     pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
         let nodes = (0..).zip(&self.nodes);
-        nodes.filter(|(_, node)| node.links[0].prev != FREE).map(|(at, node)| (at, &node.item))
+        nodes
+            .filter(|(_, node)| node.links[0].prev != FREE)
+            .map(|(at, node)| (at, &node.item))
     }
 
     /// Number of nodes in use.
@@ -184,7 +205,10 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     #[inline]
     pub fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) -> bool {
         let in_use = !chain.is_empty();
-        self.nodes[at as usize].links[lane] = Link { prev: chain.tail, next: NIL };
+        self.nodes[at as usize].links[lane] = Link {
+            prev: chain.tail,
+            next: NIL,
+        };
         match chain.tail {
             NIL => chain.head = at,
             tail => self.nodes[tail as usize].links[lane].next = at,

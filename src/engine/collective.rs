@@ -23,7 +23,10 @@ impl CollName {
         }
         let mut bytes = [0; COLL_NAME_MAX];
         bytes[..name.len()].copy_from_slice(name.as_bytes());
-        Some(Self { len: name.len() as u8, bytes })
+        Some(Self {
+            len: name.len() as u8,
+            bytes,
+        })
     }
 
     /// The name as text.
@@ -61,7 +64,10 @@ mod tests {
     #[test]
     fn names_of_collectives_are_bounded_and_plain() {
         let longest = "a".repeat(COLL_NAME_MAX);
-        assert_eq!(CollName::new(&longest).map(|name| name.to_string()), Some(longest.clone()));
+        assert_eq!(
+            CollName::new(&longest).map(|name| name.to_string()),
+            Some(longest.clone())
+        );
         for bad in ["", "two words", "a,b", "größe", &format!("{longest}a")] {
             assert_eq!(CollName::new(bad), None, "{bad:?}");
         }

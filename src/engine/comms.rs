@@ -27,7 +27,12 @@ pub(super) struct Comms<T> {
 
 impl<T> Comms<T> {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), places: IdTable::new(), last: None }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            places: IdTable::new(),
+            last: None,
+        }
     }
 
     #[inline]
@@ -50,7 +55,9 @@ impl<T> Comms<T> {
 
     /// Entries of the communicator in both queues.
     pub(super) fn entries(&self, comm: CommId) -> u32 {
-        self.places.get(u64::from(comm.0)).map_or(0, |at| self.slots[at as usize].entries)
+        self.places
+            .get(u64::from(comm.0))
+            .map_or(0, |at| self.slots[at as usize].entries)
     }
 
     /// Counts one more entry of the communicator; the first takes it into use with `new`.
@@ -68,7 +75,10 @@ impl<T> Comms<T> {
     #[cold]
     fn insert(&mut self, comm: CommId) -> u32 {
         let at = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { entries: 0, value: None });
+            self.slots.push(Slot {
+                entries: 0,
+                value: None,
+            });
             // Fewer than there are entries, which are fewer than 2^32.
             self.slots.len() as u32 - 1
         });
@@ -82,7 +92,10 @@ impl<T> Comms<T> {
     pub(super) fn leave(&mut self, comm: CommId) -> Option<(&mut T, u32)> {
         let at = self.place(comm)?;
         let slot = &mut self.slots[at as usize];
-        debug_assert!(slot.entries > 0, "an entry leaves a communicator without entries");
+        debug_assert!(
+            slot.entries > 0,
+            "an entry leaves a communicator without entries"
+        );
         slot.entries -= 1;
         Some((slot.value.as_mut()?, slot.entries))
     }

@@ -93,7 +93,9 @@ impl Lead {
             Some(grid) => {
                 let place = grid.find(pools, source, &mut steps.hops);
                 self.place = Some(place);
-                place.segment().map_or(Chain::EMPTY, |segment| pools.segment(segment).chains[queue])
+                place
+                    .segment()
+                    .map_or(Chain::EMPTY, |segment| pools.segment(segment).chains[queue])
             }
         }
     }
@@ -117,7 +119,13 @@ impl FourDEngine {
     /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(threshold: GridThreshold, size: Option<u32>) -> Self {
         let pools = grid::Pools::default();
-        Self::with_index(FourD { threshold, default_size: size, pools, leads: 0, conversions: 0 })
+        Self::with_index(FourD {
+            threshold,
+            default_size: size,
+            pools,
+            leads: 0,
+            conversions: 0,
+        })
     }
 }
 
@@ -258,7 +266,9 @@ impl Index<1, 1> for FourD {
             return ranked;
         }
         let label = ranked.map_or(u64::MAX, |at| entries.posted.get(at).label);
-        entries.first_accepting(lead.any, 0, label, envelope, steps).or(ranked)
+        entries
+            .first_accepting(lead.any, 0, label, envelope, steps)
+            .or(ranked)
     }
 
     #[inline]

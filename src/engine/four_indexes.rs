@@ -38,13 +38,25 @@ pub(super) struct Growth {
 impl Growth {
     /// Tables with a fixed number of bins, shared by all communicators.
     pub(super) const fn fixed(bins: BinCount) -> Self {
-        Self { least: bins.get(), most: bins.get(), both: bins.get(), bytes: 0, doublings: 0 }
+        Self {
+            least: bins.get(),
+            most: bins.get(),
+            both: bins.get(),
+            bytes: 0,
+            doublings: 0,
+        }
     }
 
     /// Tables that double from `least` to `most` bins. Tables of I3 have `both` bins: 1 if they
     /// serve one communicator.
     pub(super) const fn doubling(least: u32, most: u32, both: u32) -> Self {
-        Self { least, most, both, bytes: 0, doublings: 0 }
+        Self {
+            least,
+            most,
+            both,
+            bytes: 0,
+            doublings: 0,
+        }
     }
 
     /// Least and greatest number of bins of a class.
@@ -90,7 +102,10 @@ struct Table {
 impl Table {
     #[inline]
     fn chain(&self, hash: u32) -> Chain {
-        self.bins.get(bin_of(hash, self.bins.len() as u32)).copied().unwrap_or(Chain::EMPTY)
+        self.bins
+            .get(bin_of(hash, self.bins.len() as u32))
+            .copied()
+            .unwrap_or(Chain::EMPTY)
     }
 
     /// The chain of a hash, mutable; the table has bins. A table of one bin, as I3 of one
@@ -177,11 +192,18 @@ pub struct FourIndexes {
 impl FourIndexes {
     /// Empty indexes, which hold messages for every class at once if `eager`.
     pub(super) fn new(eager: bool) -> Self {
-        Self { asked: [eager; 4], ..Self::default() }
+        Self {
+            asked: [eager; 4],
+            ..Self::default()
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.posted.iter().chain(&self.unexpected).map(Table::bytes).sum()
+        self.posted
+            .iter()
+            .chain(&self.unexpected)
+            .map(Table::bytes)
+            .sum()
     }
 
     /// The earliest receive that accepts the message: the lowest label of four candidates (O8).
@@ -286,8 +308,13 @@ impl FourIndexes {
         let class = posted.selector.class();
         posted.home = selector_hash(posted.comm.0, posted.selector);
         let table = &mut self.posted[class as usize];
-        let collided =
-            table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);
+        let collided = table.link(
+            growth,
+            class,
+            (&mut entries.posted, 0),
+            |posted| posted.home,
+            at,
+        );
         collided && class != WildcardClass::Any
     }
 
@@ -308,7 +335,11 @@ impl FourIndexes {
     ) -> bool {
         let message = entries.unexpected.get_mut(at);
         message.home = hash_of_envelope(WildcardClass::Exact, &message.envelope);
-        for class in [WildcardClass::AnySource, WildcardClass::AnyTag, WildcardClass::Any] {
+        for class in [
+            WildcardClass::AnySource,
+            WildcardClass::AnyTag,
+            WildcardClass::Any,
+        ] {
             if self.messages_stand_in(class) {
                 self.link_message(growth, entries, class, at);
             }

@@ -48,11 +48,26 @@ mod tests {
         // 4,096 keys in 1,024 bins: 4 each on average; a random function fills no bin with more
         // than about 14.
         for bins in [1000, 1024] {
-            assert!(fullest((0..4096).map(|i| (0, i, 7)), bins) <= 16, "sources, {bins}");
-            assert!(fullest((0..4096).map(|i| (0, 3, i)), bins) <= 16, "tags, {bins}");
-            assert!(fullest((0..4096).map(|i| (i, 0, 0)), bins) <= 16, "communicators, {bins}");
-            assert!(fullest((0..4096).map(|i| (1, i % 64, i / 64)), bins) <= 16, "grid, {bins}");
-            assert!(fullest((0..4096).map(|i| (1, i << 16, 0)), bins) <= 16, "strided, {bins}");
+            assert!(
+                fullest((0..4096).map(|i| (0, i, 7)), bins) <= 16,
+                "sources, {bins}"
+            );
+            assert!(
+                fullest((0..4096).map(|i| (0, 3, i)), bins) <= 16,
+                "tags, {bins}"
+            );
+            assert!(
+                fullest((0..4096).map(|i| (i, 0, 0)), bins) <= 16,
+                "communicators, {bins}"
+            );
+            assert!(
+                fullest((0..4096).map(|i| (1, i % 64, i / 64)), bins) <= 16,
+                "grid, {bins}"
+            );
+            assert!(
+                fullest((0..4096).map(|i| (1, i << 16, 0)), bins) <= 16,
+                "strided, {bins}"
+            );
         }
     }
 

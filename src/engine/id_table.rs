@@ -26,7 +26,11 @@ pub(super) struct IdTable {
 
 impl IdTable {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), live: 0, seed: RandomState::new().hash_one(0_u64) }
+        Self {
+            slots: Vec::new(),
+            live: 0,
+            seed: RandomState::new().hash_one(0_u64),
+        }
     }
 
     #[inline]
@@ -111,7 +115,10 @@ impl IdTable {
 
     /// All ids and values, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.slots.iter().copied().filter(|&(_, value)| value != VACANT)
+        self.slots
+            .iter()
+            .copied()
+            .filter(|&(_, value)| value != VACANT)
     }
 
     /// Counts one more entry of `id`.
@@ -166,7 +173,9 @@ mod tests {
         let mut model = BTreeMap::new();
         let mut random = 1_u64;
         for step in 0..20_000_u32 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let id = random >> 55;
             if random & 1 == 0 {
                 table.set(id, step);
@@ -177,6 +186,10 @@ mod tests {
             let other = (random >> 40) & 0x1ff;
             assert_eq!(table.get(other), model.get(&other).copied());
         }
-        assert!(table.slots.len() <= 1024, "512 ids grew the table to {}", table.slots.len());
+        assert!(
+            table.slots.len() <= 1024,
+            "512 ids grew the table to {}",
+            table.slots.len()
+        );
     }
 }

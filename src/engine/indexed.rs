@@ -222,7 +222,10 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     /// An engine with empty queues.
     pub fn with_index(index: I) -> Self {
         let mut engine = Self {
-            entries: Entries { posted: Slab::new(), unexpected: Slab::new() },
+            entries: Entries {
+                posted: Slab::new(),
+                unexpected: Slab::new(),
+            },
             next_label: 0,
             next_arrival: 0,
             places: Places::new(),
@@ -286,7 +289,9 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         self.next_label += 1;
         self.places.set(&self.entries.posted, recv, at);
         let index = &mut self.index;
-        let per_comm = self.comms.enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
+        let per_comm = self
+            .comms
+            .enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
         let collided = self.index.link_posted(&mut self.entries, per_comm, at);
         self.stats.prq.inserted(collided);
         self.note_structure();
@@ -304,22 +309,33 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     }
 
     fn insert_unexpected(&mut self, msg: MsgId, envelope: Envelope) {
-        let message = Unexpected { msg, arrival: self.next_arrival, envelope, home: 0 };
+        let message = Unexpected {
+            msg,
+            arrival: self.next_arrival,
+            envelope,
+            home: 0,
+        };
         let at = self.entries.unexpected.insert(message);
         self.next_arrival += 1;
         let index = &mut self.index;
         let comm = envelope.comm;
-        let per_comm = self.comms.enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
+        let per_comm = self
+            .comms
+            .enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
         let collided = self.index.link_unexpected(&mut self.entries, per_comm, at);
         self.stats.umq.inserted(collided);
         self.note_structure();
     }
 
     fn remove_unexpected(&mut self, at: u32) -> MsgId {
-        let Unexpected { msg, envelope: Envelope { comm, .. }, .. } =
-            *self.entries.unexpected.get(at);
+        let Unexpected {
+            msg,
+            envelope: Envelope { comm, .. },
+            ..
+        } = *self.entries.unexpected.get(at);
         if let Some((per_comm, left)) = self.comms.leave(comm) {
-            self.index.unlink_unexpected(&mut self.entries, per_comm, at);
+            self.index
+                .unlink_unexpected(&mut self.entries, per_comm, at);
             self.entries.unexpected.remove(at);
             self.stats.umq.removed();
             self.left(comm, left);
@@ -360,7 +376,8 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         let entries = self.entries.posted.bytes() + self.entries.unexpected.bytes();
         let tables = self.places.bytes() + self.comms.bytes() + self.sizes.bytes();
         self.index_bytes = self.index.bytes();
-        self.stats.set_memory_bytes(entries + tables + self.index_bytes);
+        self.stats
+            .set_memory_bytes(entries + tables + self.index_bytes);
         self.stats.conversions = self.index.conversions();
     }
 }
@@ -392,17 +409,20 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|at| self.entries.unexpected.get(at).msg)
+        self.oldest(comm, selector)
+            .map(|at| self.entries.unexpected.get(at).msg)
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|at| self.remove_unexpected(at))
+        self.oldest(comm, selector)
+            .map(|at| self.remove_unexpected(at))
     }
 
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         // The largest number marks a vacant slot; no communicator has more processes than there are
         // ranks.
-        self.sizes.set(u64::from(comm.0), size.min(dpa_model::RANK_MAX));
+        self.sizes
+            .set(u64::from(comm.0), size.min(dpa_model::RANK_MAX));
         self.note_structure();
     }
 
@@ -429,15 +449,18 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
 
     fn posted(&self) -> Vec<RecvId> {
         let live = self.entries.posted.live();
-        let mut receives: Vec<_> = live.map(|(_, posted)| (posted.label, posted.recv)).collect();
+        let mut receives: Vec<_> = live
+            .map(|(_, posted)| (posted.label, posted.recv))
+            .collect();
         receives.sort_unstable();
         receives.into_iter().map(|(_, recv)| recv).collect()
     }
 
     fn unexpected(&self) -> Vec<MsgId> {
         let live = self.entries.unexpected.live();
-        let mut messages: Vec<_> =
-            live.map(|(_, message)| (message.arrival, message.msg)).collect();
+        let mut messages: Vec<_> = live
+            .map(|(_, message)| (message.arrival, message.msg))
+            .collect();
         messages.sort_unstable();
         messages.into_iter().map(|(_, msg)| msg).collect()
     }

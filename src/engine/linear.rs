@@ -91,7 +91,14 @@ where
     /// An engine of these queues, which are empty.
     pub(super) fn with_queues(prq: P, umq: U, policy: X) -> Self {
         let (places, entries) = (Places::new(), Comms::new());
-        Self { prq, umq, policy, places, entries, stats: Stats::default() }
+        Self {
+            prq,
+            umq,
+            policy,
+            places,
+            entries,
+            stats: Stats::default(),
+        }
     }
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
@@ -106,7 +113,8 @@ where
 
     fn note_memory(&mut self) {
         let queues = self.prq.bytes() + self.umq.bytes();
-        self.stats.set_memory_bytes(queues + self.places.bytes() + self.entries.bytes());
+        self.stats
+            .set_memory_bytes(queues + self.places.bytes() + self.entries.bytes());
     }
 }
 
@@ -121,7 +129,11 @@ where
         if message.is_none() {
             self.policy.before_post(&mut self.prq, &mut self.umq);
             self.stats.prq.inserted(self.prq.len() > 0);
-            let at = self.prq.push(PostedReceive { recv, comm, selector });
+            let at = self.prq.push(PostedReceive {
+                recv,
+                comm,
+                selector,
+            });
             self.places.set(&self.prq, recv, at);
             self.entries.enter(comm, || ());
             self.note_memory();

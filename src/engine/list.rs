@@ -21,8 +21,14 @@ pub type ListEngine = Linear<List<PostedReceive>, List<UnexpectedMessage>>;
 impl ListEngine {
     /// An engine with empty queues.
     pub fn new() -> Self {
-        let prq = List { nodes: Slab::new(), chain: Chain::EMPTY };
-        let umq = List { nodes: Slab::new(), chain: Chain::EMPTY };
+        let prq = List {
+            nodes: Slab::new(),
+            chain: Chain::EMPTY,
+        };
+        let umq = List {
+            nodes: Slab::new(),
+            chain: Chain::EMPTY,
+        };
         Self::with_queues(prq, umq, ())
     }
 }

@@ -136,7 +136,11 @@ impl<E: Entry> Queue<E> for Parts<E> {
     fn push(&mut self, entry: E) -> u32 {
         let on_card = self.to_card;
         let at = self.entries.insert(Placed { entry, on_card });
-        let chain = if on_card { &mut self.card } else { &mut self.host };
+        let chain = if on_card {
+            &mut self.card
+        } else {
+            &mut self.host
+        };
         self.entries.push_back(chain, 0, at);
         self.on_card += u32::from(on_card);
         self.shares.host_entries += u64::from(!on_card);
@@ -145,7 +149,11 @@ impl<E: Entry> Queue<E> for Parts<E> {
 
     fn remove(&mut self, at: u32) -> (E, bool) {
         let on_card = self.entries.get(at).on_card;
-        let chain = if on_card { &mut self.card } else { &mut self.host };
+        let chain = if on_card {
+            &mut self.card
+        } else {
+            &mut self.host
+        };
         self.entries.unlink(chain, 0, at);
         self.on_card -= u32::from(on_card);
         let entry = self.entries.remove(at).entry;
@@ -159,7 +167,10 @@ impl<E: Entry> Queue<E> for Parts<E> {
     }
 
     fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
-        let both = self.entries.walk(self.card, 0).chain(self.entries.walk(self.host, 0));
+        let both = self
+            .entries
+            .walk(self.card, 0)
+            .chain(self.entries.walk(self.host, 0));
         both.map(|(at, placed)| (at, &placed.entry))
     }
 
@@ -204,7 +215,12 @@ impl NicListEngine {
     /// An engine with empty queues and `room` entries on the card.
     pub fn new(design: NicDesign, room: u32) -> Self {
         let unit = (design == NicDesign::Alpu).then_some(room);
-        let card = Card { design, room, software: false, changes: 0 };
+        let card = Card {
+            design,
+            room,
+            software: false,
+            changes: 0,
+        };
         Self::with_queues(Parts::new(unit), Parts::new(unit), card)
     }
 }
@@ -258,7 +274,9 @@ impl Policy<Receives, Messages> for Card {
             ("moved_entries", both(|shares| shares.moved)),
             ("control_changes", self.changes),
         ];
-        rows.into_iter().map(|(name, value)| Counter::new(name, value)).collect()
+        rows.into_iter()
+            .map(|(name, value)| Counter::new(name, value))
+            .collect()
     }
 }
 
@@ -279,7 +297,11 @@ mod tests {
     }
 
     fn counts(engine: &NicListEngine) -> Vec<u64> {
-        engine.own_counters().iter().map(|counter| counter.value).collect()
+        engine
+            .own_counters()
+            .iter()
+            .map(|counter| counter.value)
+            .collect()
     }
 
     /// Five receives and room for three: messages in falling order find two on the host. The sixth
@@ -314,9 +336,15 @@ mod tests {
         let [card, host, _, _, receives, messages, moved, changes] = counts(&engine)[..] else {
             panic!("eight counters");
         };
-        assert_eq!([card, host, receives, messages, moved, changes], [1, 2, 1, 0, 2, 1]);
+        assert_eq!(
+            [card, host, receives, messages, moved, changes],
+            [1, 2, 1, 0, 2, 1]
+        );
         assert_eq!(post(&mut engine, 4), None);
-        assert_eq!(engine.prq.on_card, 1, "room on the card does not bring control back");
+        assert_eq!(
+            engine.prq.on_card, 1,
+            "room on the card does not bring control back"
+        );
     }
 
     #[test]
@@ -328,6 +356,9 @@ mod tests {
         // The unit holds 0, 1, 3; the list 4.
         assert_eq!(arrive(&mut engine, 4), Some(RecvId(4)));
         assert_eq!(counts(&engine), [1, 1, 2, 1, 2, 0, 1, 0]);
-        assert_eq!((engine.stats().prq.attempts, engine.stats().prq.hops), (2, 2));
+        assert_eq!(
+            (engine.stats().prq.attempts, engine.stats().prq.hops),
+            (2, 2)
+        );
     }
 }

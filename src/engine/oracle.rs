@@ -24,7 +24,9 @@ impl Engine for Oracle {
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
         let collided = !self.lists.posted().is_empty();
         let matched = self.lists.post(recv, comm, selector);
-        self.stats.umq.searched(self.lists.compares() as u64, matched.is_some());
+        self.stats
+            .umq
+            .searched(self.lists.compares() as u64, matched.is_some());
         if matched.is_some() {
             self.stats.umq.removed();
         } else {
@@ -37,7 +39,9 @@ impl Engine for Oracle {
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
         let collided = !self.lists.unexpected().is_empty();
         let matched = self.lists.arrive(msg, envelope);
-        self.stats.prq.searched(self.lists.compares() as u64, matched.is_some());
+        self.stats
+            .prq
+            .searched(self.lists.compares() as u64, matched.is_some());
         if matched.is_some() {
             self.stats.prq.removed();
         } else {
@@ -58,13 +62,17 @@ impl Engine for Oracle {
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
         let found = self.lists.probe(comm, selector).copied();
-        self.stats.umq.searched(self.lists.compares() as u64, found.is_some());
+        self.stats
+            .umq
+            .searched(self.lists.compares() as u64, found.is_some());
         found
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
         let found = self.lists.take(comm, selector);
-        self.stats.umq.searched(self.lists.compares() as u64, found.is_some());
+        self.stats
+            .umq
+            .searched(self.lists.compares() as u64, found.is_some());
         if found.is_some() {
             self.stats.umq.removed();
         }
@@ -80,12 +88,20 @@ impl Engine for Oracle {
     }
 
     fn unexpected(&self) -> Vec<MsgId> {
-        self.lists.unexpected().iter().map(|&(msg, _)| msg).collect()
+        self.lists
+            .unexpected()
+            .iter()
+            .map(|&(msg, _)| msg)
+            .collect()
     }
 
     fn is_empty(&self, comm: CommId) -> bool {
         self.lists.posted().iter().all(|&(_, of, _)| of != comm)
-            && self.lists.unexpected().iter().all(|(_, envelope)| envelope.comm != comm)
+            && self
+                .lists
+                .unexpected()
+                .iter()
+                .all(|(_, envelope)| envelope.comm != comm)
     }
 
     fn stats(&self) -> &Stats {

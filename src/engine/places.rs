@@ -37,7 +37,10 @@ struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Self = Self { check: 0, at: VACANT };
+    const EMPTY: Self = Self {
+        check: 0,
+        at: VACANT,
+    };
 }
 
 /// From the id of a receive to its node: open addressing.
@@ -54,7 +57,11 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), used: 0, seed: RandomState::new().hash_one(0_u64) }
+        Self {
+            slots: Vec::new(),
+            used: 0,
+            seed: RandomState::new().hash_one(0_u64),
+        }
     }
 
     /// The slot where a search for `id` begins, and the check of its hash.
@@ -165,7 +172,11 @@ mod tests {
     impl Nodes {
         /// Puts the receive in the first free node.
         fn add(&mut self, recv: RecvId) -> u32 {
-            let at = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
+            let at = self
+                .0
+                .iter()
+                .position(Option::is_none)
+                .unwrap_or(self.0.len());
             self.0.resize(self.0.len().max(at + 1), None);
             self.0[at] = Some(recv);
             at as u32
@@ -177,7 +188,9 @@ mod tests {
             self.0.get(at as usize).copied().flatten()
         }
         fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
-            (0..).zip(&self.0).filter_map(|(at, recv)| Some((at, (*recv)?)))
+            (0..)
+                .zip(&self.0)
+                .filter_map(|(at, recv)| Some((at, (*recv)?)))
         }
         fn count(&self) -> usize {
             self.0.iter().flatten().count()
@@ -190,11 +203,20 @@ mod tests {
         let (mut nodes, mut places, mut model) = (Nodes::default(), Places::new(), BTreeMap::new());
         let mut random = 1_u64;
         for step in 0..20_000_u64 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             // A few random ids, or consecutive ones.
-            let recv = RecvId(if random & 2 == 0 { random >> 58 } else { 1000 + step });
+            let recv = RecvId(if random & 2 == 0 {
+                random >> 58
+            } else {
+                1000 + step
+            });
             if random & 1 == 0 || model.len() > 100 {
-                let gone = model.keys().nth((random >> 40) as usize % model.len().max(1)).copied();
+                let gone = model
+                    .keys()
+                    .nth((random >> 40) as usize % model.len().max(1))
+                    .copied();
                 if let Some(at) = gone.and_then(|gone: RecvId| model.remove(&gone)) {
                     nodes.0[at as usize] = None;
                 }

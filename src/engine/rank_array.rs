@@ -79,7 +79,11 @@ pub type RankArrayEngine = Indexed<RankArray, 1, 1>;
 impl RankArrayEngine {
     /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(life: ArrayLife, size: Option<u32>) -> Self {
-        Self::with_index(RankArray { life, default_size: size, bytes: 0 })
+        Self::with_index(RankArray {
+            life,
+            default_size: size,
+            bytes: 0,
+        })
     }
 }
 
@@ -102,11 +106,19 @@ impl Index<1, 1> for RankArray {
     type Comm = Array;
 
     fn new_comm(&mut self, size: Option<u32>) -> Array {
-        let size = size.or(self.default_size).map(|size| size.min(ARRAY_RANKS_MAX));
+        let size = size
+            .or(self.default_size)
+            .map(|size| size.min(ARRAY_RANKS_MAX));
         let heads = vec![Head::EMPTY; size.unwrap_or(0) as usize];
         self.bytes += heads.capacity() * size_of::<Head>();
         let limit = size.unwrap_or(UNTOLD_RANKS_MAX);
-        Array { heads, limit, far: Head::EMPTY, any: Chain::EMPTY, messages: 0 }
+        Array {
+            heads,
+            limit,
+            far: Head::EMPTY,
+            any: Chain::EMPTY,
+            messages: 0,
+        }
     }
 
     fn end_comm(&mut self, array: Array) {
@@ -131,7 +143,9 @@ impl Index<1, 1> for RankArray {
         let mut best = entries.first_accepting(ranked, 0, u64::MAX, envelope, steps);
         if !array.any.is_empty() {
             let label = best.map_or(u64::MAX, |at| entries.posted.get(at).label);
-            best = entries.first_accepting(array.any, 0, label, envelope, steps).or(best);
+            best = entries
+                .first_accepting(array.any, 0, label, envelope, steps)
+                .or(best);
         }
         best
     }
@@ -198,7 +212,9 @@ impl Index<1, 1> for RankArray {
     fn unlink_unexpected(&mut self, entries: &mut Entries<1, 1>, array: &mut Array, at: u32) {
         let source = entries.unexpected.get(at).envelope.source.get();
         array.messages -= 1;
-        entries.unexpected.unlink(&mut array.head_mut(source).unexpected, 0, at);
+        entries
+            .unexpected
+            .unlink(&mut array.head_mut(source).unexpected, 0, at);
     }
 
     fn bytes(&self) -> usize {
@@ -207,7 +223,10 @@ impl Index<1, 1> for RankArray {
 
     /// One array per communicator in use, of the known size or of the longest it grows to.
     fn bytes_bound(&self, load: &Load) -> u64 {
-        let told = load.comm_size.max(self.default_size.unwrap_or(0)).min(ARRAY_RANKS_MAX);
+        let told = load
+            .comm_size
+            .max(self.default_size.unwrap_or(0))
+            .min(ARRAY_RANKS_MAX);
         let comms = match self.life {
             ArrayLife::Communicator => load.comms,
             ArrayLife::Entries => load.comms.min(load.posted + load.unexpected),
@@ -232,7 +251,11 @@ mod tests {
         source: u32,
         number_of_tag: u32,
     ) -> Option<RecvId> {
-        let envelope = Envelope { comm: COMM, source: rank(source), tag: tag(number_of_tag) };
+        let envelope = Envelope {
+            comm: COMM,
+            source: rank(source),
+            tag: tag(number_of_tag),
+        };
         engine.arrive(MsgId(number), envelope)
     }
 
@@ -246,10 +269,17 @@ mod tests {
                 arrive(&mut engine, round, 1, 0);
                 assert_eq!(engine.index().bytes(), 1000 * size_of::<Head>());
                 engine.mprobe(COMM, Selector::new(rank(1), tag(0)));
-                assert_eq!(engine.index().bytes(), while_idle * size_of::<Head>(), "{life:?}");
+                assert_eq!(
+                    engine.index().bytes(),
+                    while_idle * size_of::<Head>(),
+                    "{life:?}"
+                );
             }
             assert!(engine.free_comm(COMM));
-            assert_eq!((engine.index().bytes(), engine.stats().memory_bytes), (0, 0));
+            assert_eq!(
+                (engine.index().bytes(), engine.stats().memory_bytes),
+                (0, 0)
+            );
         }
     }
 

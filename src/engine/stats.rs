@@ -14,7 +14,10 @@ pub struct Counter {
 impl Counter {
     /// A counter.
     pub fn new(name: impl Into<Cow<'static, str>>, value: u64) -> Self {
-        Self { name: name.into(), value }
+        Self {
+            name: name.into(),
+            value,
+        }
     }
 }
 
@@ -189,14 +192,27 @@ mod tests {
         for bytes in [10, 10, 20, 5, 15] {
             stats.set_memory_bytes(bytes);
         }
-        assert_eq!((stats.allocations, stats.memory_bytes, stats.memory_bytes_max), (3, 15, 20));
+        assert_eq!(
+            (
+                stats.allocations,
+                stats.memory_bytes,
+                stats.memory_bytes_max
+            ),
+            (3, 15, 20)
+        );
     }
 
     #[test]
     fn counters_are_named_once_each() {
-        let stats = Stats { too_late: 4, ..Stats::default() };
+        let stats = Stats {
+            too_late: 4,
+            ..Stats::default()
+        };
         let counters = stats.counters();
-        let mut names: Vec<_> = counters.iter().map(|counter| counter.name.clone()).collect();
+        let mut names: Vec<_> = counters
+            .iter()
+            .map(|counter| counter.name.clone())
+            .collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), counters.len());

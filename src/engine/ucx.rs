@@ -97,7 +97,9 @@ impl Index<1, 2> for Ucx {
             return exact;
         }
         let label = exact.map_or(u64::MAX, |at| entries.posted.get(at).label);
-        entries.first_accepting(self.wildcard, 0, label, envelope, steps).or(exact)
+        entries
+            .first_accepting(self.wildcard, 0, label, envelope, steps)
+            .or(exact)
     }
 
     #[inline]
@@ -199,7 +201,11 @@ mod tests {
                 engine.arrive(MsgId(expected), envelope(COMM, 1, 5)),
                 Some(RecvId(expected))
             );
-            assert_eq!(engine.stats().prq.attempts - before, attempts, "receive {expected}");
+            assert_eq!(
+                engine.stats().prq.attempts - before,
+                attempts,
+                "receive {expected}"
+            );
         }
     }
 
@@ -210,7 +216,10 @@ mod tests {
         for number in 0..10 {
             engine.arrive(
                 MsgId(number),
-                Envelope { comm: CommId(number as u32), ..envelope(COMM, 3, 3) },
+                Envelope {
+                    comm: CommId(number as u32),
+                    ..envelope(COMM, 3, 3)
+                },
             );
         }
         let any = Selector::new(SourceSel::Any, TagSel::Any);

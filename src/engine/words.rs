@@ -15,5 +15,9 @@ pub(super) fn exact(source: u32, number: u32) -> Selector {
 }
 
 pub(super) fn envelope(comm: CommId, source: u32, number: u32) -> Envelope {
-    Envelope { comm, source: rank(source), tag: tag(number) }
+    Envelope {
+        comm,
+        source: rank(source),
+        tag: tag(number),
+    }
 }

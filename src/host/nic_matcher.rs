@@ -40,7 +40,9 @@ pub struct NicMatcher {
 
 impl std::fmt::Debug for NicMatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NicMatcher").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("NicMatcher")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
@@ -103,7 +105,14 @@ impl NicMatcher {
                 let known = *comms.entry(*comm).or_insert(next);
                 if known == next {
                     let (bins, hints) = (self.config.bins as u32, self.hints);
-                    run.issue(&Operation::Create { comm: known, bins, hints }, &mut sink)?;
+                    run.issue(
+                        &Operation::Create {
+                            comm: known,
+                            bins,
+                            hints,
+                        },
+                        &mut sink,
+                    )?;
                 }
                 *comm = known;
             }
@@ -126,8 +135,10 @@ impl NicMatcher {
         let result = work(self, &mut run);
         self.counts = Some((run.monitor().counts(), run.software.stats()));
         let searched = run.software.engine().stats();
-        self.software_steps =
-            [searched.prq, searched.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
+        self.software_steps = [searched.prq, searched.umq]
+            .iter()
+            .map(|queue| queue.attempts + queue.hops)
+            .sum();
         self.bins = run.monitor().bin_use();
         run.stop();
         result.map_err(boxed)
@@ -162,7 +173,9 @@ impl StreamMatcher for NicMatcher {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let Some((nic, software)) = self.counts else { return Vec::new() };
+        let Some((nic, software)) = self.counts else {
+            return Vec::new();
+        };
         let sends = [
             ("send_queue_full", nic.send_queue_full),
             ("send_no_bounce_buffer", nic.send_no_bounce_buffer),
@@ -177,36 +190,56 @@ impl StreamMatcher for NicMatcher {
             ("bins_used", self.bins.used),
         ];
         let rows = nic.handlers.rows().chain(nic.boundary.rows()).chain(sends);
-        rows.map(|(name, value)| Counter::new(name, value)).collect()
+        rows.map(|(name, value)| Counter::new(name, value))
+            .collect()
     }
 }
 
 /// Compares the contents of the NIC's queues, in order, with the entries that its answers leave.
 fn drain(run: &mut NicRun, sink: &mut dyn FnMut(Outcome)) -> Result<(), NicRunError> {
     let posted = run.feeder().posted();
-    posted.iter().for_each(|&recv| sink(Outcome::Posted { recv }));
+    posted
+        .iter()
+        .for_each(|&recv| sink(Outcome::Posted { recv }));
     let mut cancelled = Vec::with_capacity(posted.len());
     let mut note = |outcome| cancelled.push(outcome);
     for &recv in &posted {
         run.issue(&Operation::Cancel { recv }, &mut note)?;
     }
     run.settle(&mut note)?;
-    if !cancelled.into_iter().eq(posted.iter().map(|&recv| Outcome::Cancelled { recv })) {
+    if !cancelled
+        .into_iter()
+        .eq(posted.iter().map(|&recv| Outcome::Cancelled { recv }))
+    {
         return Err(NicRunError::LeftDiffers("a receive could not be cancelled"));
     }
     let left: Vec<_> = run.feeder().unexpected().collect();
-    left.iter().for_each(|&(msg, _)| sink(Outcome::Unexpected { msg }));
+    left.iter()
+        .for_each(|&(msg, _)| sink(Outcome::Unexpected { msg }));
     let mut taken = Vec::with_capacity(left.len());
     let mut note = |outcome| taken.push(outcome);
     for &(MsgId(name), envelope) in &left {
         let selector = Selector::new(envelope.source, envelope.tag);
         let (probe, comm) = (ProbeId(name), envelope.comm);
-        run.issue(&Operation::Probe { probe, comm, selector, take: true }, &mut note)?;
+        run.issue(
+            &Operation::Probe {
+                probe,
+                comm,
+                selector,
+                take: true,
+            },
+            &mut note,
+        )?;
     }
     run.settle(&mut note)?;
-    let found = |&(msg, _): &(MsgId, _)| Outcome::Mprobed { probe: ProbeId(msg.0), msg: Some(msg) };
+    let found = |&(msg, _): &(MsgId, _)| Outcome::Mprobed {
+        probe: ProbeId(msg.0),
+        msg: Some(msg),
+    };
     if !taken.into_iter().eq(left.iter().map(found)) {
-        return Err(NicRunError::LeftDiffers("a message was not found, or in another order"));
+        return Err(NicRunError::LeftDiffers(
+            "a message was not found, or in another order",
+        ));
     }
     Ok(())
 }
@@ -229,49 +262,90 @@ mod tests {
         let mut nic = NicMatcher::new(config, false, Hints::default()).expect("a NIC can be built");
         let comm = CommId(9);
         let (source, tag) = (Rank::default(), Tag::new(3).expect("a small tag"));
-        let selector = Selector { source: SourceSel::Any, tag: tag.into() };
-        let post =
-            |recv| Event::Post { recv: RecvId(recv), comm, selector, size: None, coll: None };
-        let envelope = Envelope { comm, source, tag };
-        let arrive = |msg| Event::Arrive { msg: MsgId(msg), envelope, bytes: None, coll: None };
-        nic.time(&[post(0), post(1), post(2)], &[arrive(0), arrive(1)]).expect("the NIC runs");
-        let count = |name: &str| {
-            nic.counters().iter().find(|counter| counter.name == name).map(|counter| counter.value)
+        let selector = Selector {
+            source: SourceSel::Any,
+            tag: tag.into(),
         };
-        assert_eq!((count("posts_admitted"), count("messages")), (Some(3), Some(2)));
-        assert_eq!((count("unexpected"), count("cancelled")), (Some(0), Some(0)));
+        let post = |recv| Event::Post {
+            recv: RecvId(recv),
+            comm,
+            selector,
+            size: None,
+            coll: None,
+        };
+        let envelope = Envelope { comm, source, tag };
+        let arrive = |msg| Event::Arrive {
+            msg: MsgId(msg),
+            envelope,
+            bytes: None,
+            coll: None,
+        };
+        nic.time(&[post(0), post(1), post(2)], &[arrive(0), arrive(1)])
+            .expect("the NIC runs");
+        let count = |name: &str| {
+            nic.counters()
+                .iter()
+                .find(|counter| counter.name == name)
+                .map(|counter| counter.value)
+        };
+        assert_eq!(
+            (count("posts_admitted"), count("messages")),
+            (Some(3), Some(2))
+        );
+        assert_eq!(
+            (count("unexpected"), count("cancelled")),
+            (Some(0), Some(0))
+        );
     }
 
     /// Few receives and messages fit on the NIC, so that software matches the others, searching its
     /// bins. The data of two messages stay at their sender.
     #[test]
     fn counters_of_software_and_sends_are_exact() {
-        let mut config = NicConfig { receives: 4, regions: 1, ..NicConfig::default() };
-        (config.handlers, config.completion_queue, config.bounce_buffers) = (2, 2, 1);
+        let mut config = NicConfig {
+            receives: 4,
+            regions: 1,
+            ..NicConfig::default()
+        };
+        (
+            config.handlers,
+            config.completion_queue,
+            config.bounce_buffers,
+        ) = (2, 2, 1);
         let mut nic = NicMatcher::new(config, false, Hints::default()).expect("a NIC can be built");
         nic.set_inline_hashes(false);
         let tag = |number| Tag::new(number).expect("a small tag");
         let post = |recv: u64, number: u32| Event::Post {
             recv: RecvId(recv),
             comm: CommId(7),
-            selector: Selector { source: SourceSel::Any, tag: tag(number).into() },
+            selector: Selector {
+                source: SourceSel::Any,
+                tag: tag(number).into(),
+            },
             size: None,
             coll: None,
         };
         let arrive = |msg: u64, number: u32, bytes: u64| Event::Arrive {
             msg: MsgId(msg),
-            envelope: Envelope { comm: CommId(7), source: Rank::default(), tag: tag(number) },
+            envelope: Envelope {
+                comm: CommId(7),
+                source: Rank::default(),
+                tag: tag(number),
+            },
             bytes: Some(bytes),
             coll: None,
         };
         let posts = (0..14).map(|recv| post(recv, recv as u32 % 10));
         let tags = [4, 4, 3, 3, 8, 4, 3, 5, 5, 6, 6, 7, 7, 7];
-        let kilo =
-            [65, 99, 0, 0, 70, 66, 30, 0, 0, 0, 0, 0, 70, 70].into_iter().zip(tags).enumerate();
+        let kilo = [65, 99, 0, 0, 70, 66, 30, 0, 0, 0, 0, 0, 70, 70]
+            .into_iter()
+            .zip(tags)
+            .enumerate();
         let arrivals =
             kilo.map(|(at, (kilo, tag))| arrive(at as u64, tag, 1000 * kilo + 5 * at as u64));
         let late = [post(21, 5), post(22, 4)];
-        nic.run(&mut posts.chain(arrivals).chain(late), &mut |_| ()).expect("the NIC runs");
+        nic.run(&mut posts.chain(arrivals).chain(late), &mut |_| ())
+            .expect("the NIC runs");
         let rows = nic.counters().into_iter();
         let rows = rows.skip_while(|row| row.name != "send_queue_full");
         // No fallback has ended, so that none has a time.

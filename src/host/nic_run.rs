@@ -51,7 +51,9 @@ pub struct NicRun {
 
 impl fmt::Debug for NicRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NicRun").field("feeder", &self.feeder).finish_non_exhaustive()
+        f.debug_struct("NicRun")
+            .field("feeder", &self.feeder)
+            .finish_non_exhaustive()
     }
 }
 
@@ -66,8 +68,13 @@ impl NicRun {
         threads: bool,
         inline_hashes: bool,
     ) -> Result<Self, NicRunError> {
-        let Nic { leader, workers, host, mut sender, .. } =
-            Nic::new(config).map_err(NicRunError::Config)?;
+        let Nic {
+            leader,
+            workers,
+            host,
+            mut sender,
+            ..
+        } = Nic::new(config).map_err(NicRunError::Config)?;
         sender.set_inline_hashes(inline_hashes);
         let monitor = leader.monitor();
         let runner = if threads {
@@ -77,12 +84,20 @@ impl NicRun {
             Runner::Caller(Box::new(leader))
         };
         let feeder = Feeder::new(host, sender);
-        Ok(Self { runner, feeder, software: Software::default(), monitor })
+        Ok(Self {
+            runner,
+            feeder,
+            software: Software::default(),
+            monitor,
+        })
     }
 
     /// Switches the checks off; see [`Feeder::without_checks`].
     pub fn without_checks(self) -> Self {
-        Self { feeder: self.feeder.without_checks(), ..self }
+        Self {
+            feeder: self.feeder.without_checks(),
+            ..self
+        }
     }
 
     /// The operations fed, and the ones still open.
@@ -209,32 +224,62 @@ mod tests {
         use std::error::Error;
         let error = NicRunError::Thread(std::io::Error::other("no more threads"));
         assert_eq!(error.to_string(), "cannot start a thread");
-        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no more threads"));
+        assert_eq!(
+            error.source().map(ToString::to_string).as_deref(),
+            Some("no more threads")
+        );
         assert!(NicRunError::Stopped.source().is_none());
     }
 
     /// A receive that may only be posted after a message that never comes.
     #[test]
     fn a_run_that_cannot_go_on_says_what_is_missing() {
-        let mut config = NicConfig { command_queue: 1, ..NicConfig::default() };
+        let mut config = NicConfig {
+            command_queue: 1,
+            ..NicConfig::default()
+        };
         config.options.order = Order::Stamped;
         let run = NicRun::start(&config, false, true);
         let mut run = run.expect("a NIC");
         let none = &mut |outcome: Outcome| panic!("{outcome:?}");
         let comm = CommId(0);
-        run.issue(&Operation::Create { comm, bins: 1, hints: Hints::default() }, none)
-            .expect("room");
+        run.issue(
+            &Operation::Create {
+                comm,
+                bins: 1,
+                hints: Hints::default(),
+            },
+            none,
+        )
+        .expect("room");
         run.settle(none).expect("an answer");
         // The state as if a message had come before the receive.
-        let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
-        run.feeder.host.post(comm, selector, Vec::new(), 1).expect("room");
-        let post = Operation::Post { recv: RecvId(0), comm, selector, bytes: 8 };
+        let selector = Selector {
+            source: SourceSel::Any,
+            tag: TagSel::Any,
+        };
+        run.feeder
+            .host
+            .post(comm, selector, Vec::new(), 1)
+            .expect("room");
+        let post = Operation::Post {
+            recv: RecvId(0),
+            comm,
+            selector,
+            bytes: 8,
+        };
         let error = run.issue(&post, none).expect_err("the queue stays full");
         assert_eq!(
             error.to_string(),
             "the emulated NIC does nothing any more, and room in a queue for the next operation is missing"
         );
-        let error = run.settle(none).expect_err("the queue stays full").to_string();
-        assert!(error.ends_with("and room in the command queue for a flush is missing"), "{error}");
+        let error = run
+            .settle(none)
+            .expect_err("the queue stays full")
+            .to_string();
+        assert!(
+            error.ends_with("and room in the command queue for a flush is missing"),
+            "{error}"
+        );
     }
 }

@@ -84,7 +84,9 @@ const STEP_MAX: u64 = 1024;
 
 impl std::fmt::Debug for Software {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Software").field("stats", &self.stats).finish_non_exhaustive()
+        f.debug_struct("Software")
+            .field("stats", &self.stats)
+            .finish_non_exhaustive()
     }
 }
 
@@ -187,7 +189,9 @@ impl Software {
             return Some(event);
         }
         while let Some(event) = port.poll() {
-            let Some(comm) = self.offered else { return Some(event) };
+            let Some(comm) = self.offered else {
+                return Some(event);
+            };
             if matches!(event, Event::Resumed { .. } | Event::Declined { .. }) {
                 self.answered(port, event);
                 if let Some(event) = self.held.pop_front() {
@@ -219,8 +223,11 @@ impl Software {
                     side.step = (2 * side.step).clamp(1, STEP_MAX);
                     side.next = side.forwarded + side.step;
                 }
-                self.receives
-                    .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
+                self.receives.extend(
+                    receives
+                        .into_iter()
+                        .map(|receive| (receive.id().as_u64(), receive)),
+                );
             }
             _ => {}
         }
@@ -242,7 +249,8 @@ impl Software {
         }
         let mut posted = self.engine.posted();
         posted.retain(|recv| {
-            port.describe(RequestId::from_u64(recv.0)).is_some_and(|(of, _)| of == comm)
+            port.describe(RequestId::from_u64(recv.0))
+                .is_some_and(|(of, _)| of == comm)
         });
         posted
     }
@@ -304,7 +312,12 @@ impl Software {
         let mut buffer = port.withdraw(request);
         // Otherwise the NIC has stopped and the sender has its data again: the receive never ends.
         payload.read(&mut buffer)?;
-        Some(Event::Received { request: id, buffer, message, late })
+        Some(Event::Received {
+            request: id,
+            buffer,
+            message,
+            late,
+        })
     }
 
     fn cancel(&mut self, port: &mut HostPort, request: RequestId, comm: CommId) -> Event {
@@ -320,7 +333,10 @@ impl Software {
             return Event::TooLate { request };
         };
         self.side(comm).receives -= 1;
-        Event::Cancelled { request, buffer: port.withdraw(forwarded) }
+        Event::Cancelled {
+            request,
+            buffer: port.withdraw(forwarded),
+        }
     }
 
     fn probe(
@@ -333,21 +349,31 @@ impl Software {
         let (comm, selector): (CommId, Selector) = port.describe(id)?;
         port.withdraw(request);
         if !take {
-            let found = self.engine.probe(comm, selector).and_then(|msg| self.messages.get(&msg.0));
+            let found = self
+                .engine
+                .probe(comm, selector)
+                .and_then(|msg| self.messages.get(&msg.0));
             return Some(Event::Probed {
                 request: id,
                 found: found.map(|held| held.0),
                 taken: None,
             });
         }
-        let found = self.engine.mprobe(comm, selector).and_then(|msg| self.remove(comm, msg.0));
+        let found = self
+            .engine
+            .mprobe(comm, selector)
+            .and_then(|msg| self.remove(comm, msg.0));
         Some(match found {
             Some((message, payload)) => Event::Probed {
                 request: id,
                 found: Some(message),
                 taken: Some(TakenMessage::by_software(payload)),
             },
-            None => Event::Probed { request: id, found: None, taken: None },
+            None => Event::Probed {
+                request: id,
+                found: None,
+                taken: None,
+            },
         })
     }
 
@@ -380,7 +406,13 @@ impl Software {
         while self.offered.is_none()
             && let Some(&comm) = self.changed.last()
         {
-            let Side { forwarded, messages, receives, next, .. } = *self.side(comm);
+            let Side {
+                forwarded,
+                messages,
+                receives,
+                next,
+                ..
+            } = *self.side(comm);
             let early = forwarded < next;
             // No offer can hold that many receives. Try again after one has left.
             let too_many = receives > port.offer_most();
@@ -392,11 +424,16 @@ impl Software {
                 }
                 let posted = self.posted(port, comm);
                 debug_assert_eq!(posted.len() as u64, receives, "they are counted");
-                let mut receives: Vec<_> =
-                    posted.iter().filter_map(|recv| self.receives.remove(&recv.0)).collect();
+                let mut receives: Vec<_> = posted
+                    .iter()
+                    .filter_map(|recv| self.receives.remove(&recv.0))
+                    .collect();
                 let result = port.hand_back(comm, forwarded, &mut receives);
-                self.receives
-                    .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
+                self.receives.extend(
+                    receives
+                        .into_iter()
+                        .map(|receive| (receive.id().as_u64(), receive)),
+                );
                 match result {
                     Ok(()) => {
                         self.offered = Some(comm);
@@ -446,10 +483,23 @@ mod tests {
     /// The NIC holds the receives of an offer, so a cancel waits for its answer.
     #[test]
     fn a_receive_is_cancelled_although_it_was_just_offered() {
-        let config = NicConfig { receives: 1, ..NicConfig::default() };
-        let Nic { mut leader, mut host, .. } = Nic::new(&config).expect("a NIC can be built");
+        let config = NicConfig {
+            receives: 1,
+            ..NicConfig::default()
+        };
+        let Nic {
+            mut leader,
+            mut host,
+            ..
+        } = Nic::new(&config).expect("a NIC can be built");
         let mut software = Software::default();
-        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        let (comm, any) = (
+            CommId(0),
+            Selector {
+                source: SourceSel::Any,
+                tag: TagSel::Any,
+            },
+        );
         host.create(comm, 4, Hints::default(), 0).expect("room");
         let requests =
             [1, 2, 3].map(|bytes| host.post(comm, any, vec![0; bytes], 0).expect("room"));
@@ -468,14 +518,21 @@ mod tests {
             _ => None,
         };
         let cancelled: Vec<_> = events.iter().filter_map(cancelled).collect();
-        assert_eq!(cancelled, [(requests[1], 2), (requests[2], 3)], "{events:?}");
+        assert_eq!(
+            cancelled,
+            [(requests[1], 2), (requests[2], 3)],
+            "{events:?}"
+        );
         // Nothing is left but the NIC's receive: the fallback is over, and the next one ends when
         // its communicator is freed.
         let (resumed, away) = (software.stats().resumed, software.stats().away_ns);
         assert!(resumed > 0 && away > 0, "{:?}", software.stats());
         host.post(comm, any, vec![0; 4], 0).expect("room");
         let _ = leader.round(1);
-        assert!(matches!(software.poll(&mut host), Some(Event::Admitted { .. })));
+        assert!(matches!(
+            software.poll(&mut host),
+            Some(Event::Admitted { .. })
+        ));
         std::thread::sleep(std::time::Duration::from_millis(2));
         host.post(comm, any, vec![0; 5], 0).expect("room");
         let _ = leader.round(1);
@@ -484,13 +541,22 @@ mod tests {
         };
         host.cancel(second, 0).expect("room");
         let _ = leader.round(1);
-        assert!(matches!(software.poll(&mut host), Some(Event::Cancelled { .. })));
+        assert!(matches!(
+            software.poll(&mut host),
+            Some(Event::Cancelled { .. })
+        ));
         assert!(!software.free_comm(comm), "it holds a receive");
-        assert_eq!((software.stats().away_ns, software.side(comm).receives), (away, 1));
+        assert_eq!(
+            (software.stats().away_ns, software.side(comm).receives),
+            (away, 1)
+        );
         let last = RequestId::from_u64(*software.receives.keys().next().expect("the receive"));
         host.cancel(last, 0).expect("room");
         let _ = leader.round(1);
-        assert!(matches!(software.poll(&mut host), Some(Event::Cancelled { .. })));
+        assert!(matches!(
+            software.poll(&mut host),
+            Some(Event::Cancelled { .. })
+        ));
         assert!(software.free_comm(comm) && software.stats().away_ns >= away + 2_000_000);
         assert_eq!(software.side(comm).away, None);
     }
@@ -499,10 +565,24 @@ mod tests {
     /// begins without a wait.
     #[test]
     fn offers_grow_rarer() {
-        let config = NicConfig { receives: 1, command_queue: 4096, ..NicConfig::default() };
-        let Nic { mut leader, mut host, .. } = Nic::new(&config).expect("a NIC can be built");
+        let config = NicConfig {
+            receives: 1,
+            command_queue: 4096,
+            ..NicConfig::default()
+        };
+        let Nic {
+            mut leader,
+            mut host,
+            ..
+        } = Nic::new(&config).expect("a NIC can be built");
         let mut software = Software::default();
-        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        let (comm, any) = (
+            CommId(0),
+            Selector {
+                source: SourceSel::Any,
+                tag: TagSel::Any,
+            },
+        );
         host.create(comm, 4, Hints::default(), 0).expect("room");
         for length in [3100, 9] {
             let (mut requests, mut offered) = (Vec::new(), Vec::new());
@@ -528,10 +608,25 @@ mod tests {
     /// More receives than fit in an offer stay on the host, without repeated cost.
     #[test]
     fn receives_that_no_offer_can_tell_of_wait_until_they_are_fewer() {
-        let config = NicConfig { receives: 4, command_queue: 8, ..NicConfig::default() };
-        let Nic { mut leader, mut host, mut sender, .. } = Nic::new(&config).expect("a NIC");
+        let config = NicConfig {
+            receives: 4,
+            command_queue: 8,
+            ..NicConfig::default()
+        };
+        let Nic {
+            mut leader,
+            mut host,
+            mut sender,
+            ..
+        } = Nic::new(&config).expect("a NIC");
         let mut software = Software::default();
-        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        let (comm, any) = (
+            CommId(0),
+            Selector {
+                source: SourceSel::Any,
+                tag: TagSel::Any,
+            },
+        );
         host.create(comm, 4, Hints::default(), 0).expect("room");
         for _ in 0..24 {
             host.post(comm, any, Vec::new(), 0).expect("room");
@@ -541,11 +636,16 @@ mod tests {
         }
         // The receive that found no room sent the NIC's receives along.
         assert_eq!((software.side(comm).receives, host.offer_most()), (20, 7));
-        let envelope = dpamatch_vocabulary::Envelope { comm, ..Default::default() };
+        let envelope = dpamatch_vocabulary::Envelope {
+            comm,
+            ..Default::default()
+        };
         for left in (0..24).rev() {
             sender.try_send(envelope, &[], 0).expect("room");
             let events = settle(&mut software, &mut leader, &mut host);
-            let received = events.iter().filter(|event| matches!(event, Event::Received { .. }));
+            let received = events
+                .iter()
+                .filter(|event| matches!(event, Event::Received { .. }));
             assert_eq!(received.count(), 1, "{left} are left");
         }
         assert!(software.stats().resumed > 0, "{:?}", software.stats());

@@ -73,7 +73,11 @@ unsafe fn engine<'a>(state: State) -> &'a mut Box<dyn Engine> {
 /// `found` is valid for writing.
 unsafe fn answer(found: *mut Found, id: Option<u64>, before: QueueStats, now: QueueStats) -> bool {
     let compares = now.attempts - before.attempts;
-    let answer = Found { id: id.unwrap_or(0), compares, hops: now.hops - before.hops };
+    let answer = Found {
+        id: id.unwrap_or(0),
+        compares,
+        hops: now.hops - before.hops,
+    };
     // SAFETY: the caller's promise.
     unsafe { found.write(answer) };
     id.is_some()
@@ -87,24 +91,49 @@ unsafe extern "C" fn destroy(state: State) {
 unsafe extern "C" fn post(state: State, id: u64, key: *const Key, found: *mut Found) -> bool {
     // SAFETY: the caller passes the state and valid pointers.
     let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else { return false };
+    let Some(selector) = key.selector() else {
+        return false;
+    };
     let before = engine.stats().umq;
     let message = engine.post(RecvId(id), CommId(key.comm), selector);
     // SAFETY: as above.
-    unsafe { answer(found, message.map(|message| message.0), before, engine.stats().umq) }
+    unsafe {
+        answer(
+            found,
+            message.map(|message| message.0),
+            before,
+            engine.stats().umq,
+        )
+    }
 }
 
 unsafe extern "C" fn arrive(state: State, id: u64, key: *const Key, found: *mut Found) -> bool {
     // SAFETY: the caller passes the state and valid pointers.
     let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else { return false };
+    let Some(selector) = key.selector() else {
+        return false;
+    };
     let (SourceSel::Rank(source), TagSel::Tag(tag)) = (selector.source, selector.tag) else {
         return false;
     };
     let before = engine.stats().prq;
-    let receive = engine.arrive(MsgId(id), Envelope { comm: CommId(key.comm), source, tag });
+    let receive = engine.arrive(
+        MsgId(id),
+        Envelope {
+            comm: CommId(key.comm),
+            source,
+            tag,
+        },
+    );
     // SAFETY: as above.
-    unsafe { answer(found, receive.map(|receive| receive.0), before, engine.stats().prq) }
+    unsafe {
+        answer(
+            found,
+            receive.map(|receive| receive.0),
+            before,
+            engine.stats().prq,
+        )
+    }
 }
 
 /// # Safety
@@ -112,14 +141,23 @@ unsafe extern "C" fn arrive(state: State, id: u64, key: *const Key, found: *mut 
 unsafe fn look(state: State, key: *const Key, found: *mut Found, take: bool) -> bool {
     // SAFETY: the caller's promise.
     let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else { return false };
+    let Some(selector) = key.selector() else {
+        return false;
+    };
     let before = engine.stats().umq;
     let message = match take {
         true => engine.mprobe(CommId(key.comm), selector),
         false => engine.probe(CommId(key.comm), selector),
     };
     // SAFETY: as above.
-    unsafe { answer(found, message.map(|message| message.0), before, engine.stats().umq) }
+    unsafe {
+        answer(
+            found,
+            message.map(|message| message.0),
+            before,
+            engine.stats().umq,
+        )
+    }
 }
 
 unsafe extern "C" fn probe(state: State, key: *const Key, found: *mut Found) -> bool {
@@ -160,12 +198,24 @@ unsafe fn list(all: impl ExactSizeIterator<Item = u64>, ids: *mut u64, room: usi
 
 unsafe extern "C" fn posted(state: State, ids: *mut u64, room: usize) -> usize {
     // SAFETY: the caller passes the state, and as much room as it says.
-    unsafe { list(engine(state).posted().into_iter().map(|recv| recv.0), ids, room) }
+    unsafe {
+        list(
+            engine(state).posted().into_iter().map(|recv| recv.0),
+            ids,
+            room,
+        )
+    }
 }
 
 unsafe extern "C" fn unexpected(state: State, ids: *mut u64, room: usize) -> usize {
     // SAFETY: the caller passes the state, and as much room as it says.
-    unsafe { list(engine(state).unexpected().into_iter().map(|msg| msg.0), ids, room) }
+    unsafe {
+        list(
+            engine(state).unexpected().into_iter().map(|msg| msg.0),
+            ids,
+            room,
+        )
+    }
 }
 
 unsafe extern "C" fn bytes(state: State) -> u64 {

@@ -30,7 +30,12 @@ impl Plugin {
         // SAFETY: the table has the functions of its version.
         let state = unsafe { (table.create)(&raw const sizes) };
         let stats = Stats::default();
-        (!state.is_null()).then(|| Self { table, state, stats, refused: 0 })
+        (!state.is_null()).then(|| Self {
+            table,
+            state,
+            stats,
+            refused: 0,
+        })
     }
 
     /// Counts a search of `queue`. Returns the entry that it found.
@@ -46,7 +51,8 @@ impl Plugin {
         queue(&mut self.stats).inserted(false);
         if let Some(bytes) = self.table.bytes {
             // SAFETY: the state is the table's.
-            self.stats.set_memory_bytes(unsafe { bytes(self.state) } as usize);
+            self.stats
+                .set_memory_bytes(unsafe { bytes(self.state) } as usize);
         }
     }
 
@@ -119,11 +125,17 @@ impl Engine for Plugin {
     }
 
     fn posted(&self) -> Vec<RecvId> {
-        self.ids(self.table.posted, self.stats.prq.length).into_iter().map(RecvId).collect()
+        self.ids(self.table.posted, self.stats.prq.length)
+            .into_iter()
+            .map(RecvId)
+            .collect()
     }
 
     fn unexpected(&self) -> Vec<MsgId> {
-        self.ids(self.table.unexpected, self.stats.umq.length).into_iter().map(MsgId).collect()
+        self.ids(self.table.unexpected, self.stats.umq.length)
+            .into_iter()
+            .map(MsgId)
+            .collect()
     }
 
     fn is_empty(&self, comm: CommId) -> bool {

@@ -55,7 +55,11 @@ impl Key {
     fn of(comm: CommId, selector: Selector) -> Self {
         let number = |number: Option<u32>| number.map_or(-1, i64::from);
         let Selector { source, tag } = selector;
-        Self { source: number(source.number()), tag: number(tag.number()), comm: comm.0 }
+        Self {
+            source: number(source.number()),
+            tag: number(tag.number()),
+            comm: comm.0,
+        }
     }
 
     /// `None` if a number is neither -1 nor a rank or tag.
@@ -176,8 +180,13 @@ fn open(path: &str) -> Result<&'static Table, String> {
     }
     // SAFETY: the caller trusts the library's initialisers.
     let library = unsafe { libloading::Library::new(path) }.map_err(|error| {
-        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        format!("{path}: {}", reason.trim_start_matches(&format!("{path}: ")))
+        let reason = error
+            .source()
+            .map_or_else(|| error.to_string(), ToString::to_string);
+        format!(
+            "{path}: {}",
+            reason.trim_start_matches(&format!("{path}: "))
+        )
     })?;
     // SAFETY: the function's name stands for its type.
     let found =
@@ -196,6 +205,8 @@ fn open(path: &str) -> Result<&'static Table, String> {
     match unsafe { (*table).abi } {
         // SAFETY: a table of this version is constant and has all functions.
         ABI => Ok(unsafe { &*table }),
-        other => Err(format!("{path}: version {other} of the interface, needs {ABI}")),
+        other => Err(format!(
+            "{path}: version {other} of the interface, needs {ABI}"
+        )),
     }
 }

@@ -66,19 +66,49 @@ impl Event {
             given.map_or(otherwise, |given| u32::try_from(given).unwrap_or(u32::MAX))
         };
         match *self {
-            Self::Post { recv, comm, selector, size, .. } => {
-                Operation::Post { recv, comm, selector, bytes: bytes(size, room) }
-            }
-            Self::Arrive { msg, envelope, bytes: given, .. } => {
-                Operation::Arrive { msg, envelope, bytes: bytes(given, length) }
-            }
+            Self::Post {
+                recv,
+                comm,
+                selector,
+                size,
+                ..
+            } => Operation::Post {
+                recv,
+                comm,
+                selector,
+                bytes: bytes(size, room),
+            },
+            Self::Arrive {
+                msg,
+                envelope,
+                bytes: given,
+                ..
+            } => Operation::Arrive {
+                msg,
+                envelope,
+                bytes: bytes(given, length),
+            },
             Self::Cancel { recv } => Operation::Cancel { recv },
-            Self::Probe { probe, comm, selector } => {
-                Operation::Probe { probe, comm, selector, take: false }
-            }
-            Self::Mprobe { probe, comm, selector } => {
-                Operation::Probe { probe, comm, selector, take: true }
-            }
+            Self::Probe {
+                probe,
+                comm,
+                selector,
+            } => Operation::Probe {
+                probe,
+                comm,
+                selector,
+                take: false,
+            },
+            Self::Mprobe {
+                probe,
+                comm,
+                selector,
+            } => Operation::Probe {
+                probe,
+                comm,
+                selector,
+                take: true,
+            },
         }
     }
 }
@@ -115,21 +145,47 @@ fn write_keys(
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Post { recv, comm, selector, size, coll } => {
+            Self::Post {
+                recv,
+                comm,
+                selector,
+                size,
+                coll,
+            } => {
                 write!(f, "post,{}", recv.0)?;
                 write_selector(f, comm, selector)?;
                 write_keys(f, ("size", size), coll)
             }
-            Self::Arrive { msg, envelope: Envelope { comm, source, tag }, bytes, coll } => {
-                write!(f, "arrive,{},{},{},{}", msg.0, comm.0, source.get(), tag.get())?;
+            Self::Arrive {
+                msg,
+                envelope: Envelope { comm, source, tag },
+                bytes,
+                coll,
+            } => {
+                write!(
+                    f,
+                    "arrive,{},{},{},{}",
+                    msg.0,
+                    comm.0,
+                    source.get(),
+                    tag.get()
+                )?;
                 write_keys(f, ("bytes", bytes), coll)
             }
             Self::Cancel { recv } => write!(f, "cancel,{}", recv.0),
-            Self::Probe { probe, comm, selector } => {
+            Self::Probe {
+                probe,
+                comm,
+                selector,
+            } => {
                 write!(f, "probe,{}", probe.0)?;
                 write_selector(f, comm, selector)
             }
-            Self::Mprobe { probe, comm, selector } => {
+            Self::Mprobe {
+                probe,
+                comm,
+                selector,
+            } => {
                 write!(f, "mprobe,{}", probe.0)?;
                 write_selector(f, comm, selector)
             }

@@ -84,8 +84,15 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn next(&mut self, field: &'static str) -> Result<&'a str, FieldError> {
-        let text = self.rest.next().map(str::trim).filter(|text| !text.is_empty());
-        text.ok_or(FieldError::Missing { verb: self.verb, field })
+        let text = self
+            .rest
+            .next()
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        text.ok_or(FieldError::Missing {
+            verb: self.verb,
+            field,
+        })
     }
 
     fn id(&mut self, field: &'static str) -> Result<u64, FieldError> {
@@ -118,7 +125,11 @@ impl<'a> Fields<'a> {
                 .ok_or_else(|| FieldError::NotKeyValue(excerpt(text)))?;
             let (key, value) = (key.trim(), value.trim());
             if key == length {
-                set_once(&mut options.length, length, number(value, length, u64::MAX)?)?;
+                set_once(
+                    &mut options.length,
+                    length,
+                    number(value, length, u64::MAX)?,
+                )?;
             } else if key == "coll" {
                 let name =
                     CollName::new(value).ok_or_else(|| FieldError::BadCollName(excerpt(value)))?;
@@ -145,7 +156,10 @@ struct Options {
 
 impl Options {
     fn collective(&self) -> Option<Collective> {
-        self.coll.map(|name| Collective { name, bytes: self.coll_bytes })
+        self.coll.map(|name| Collective {
+            name,
+            bytes: self.coll_bytes,
+        })
     }
 }
 
@@ -158,46 +172,66 @@ fn set_once<T>(place: &mut Option<T>, key: &'static str, value: T) -> Result<(),
 
 fn number(text: &str, field: &'static str, max: u64) -> Result<u64, FieldError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(FieldError::NotANumber { field, text: excerpt(text), wild: false });
+        return Err(FieldError::NotANumber {
+            field,
+            text: excerpt(text),
+            wild: false,
+        });
     }
     // Only digits: what cannot be read is too large.
     let value = text.parse().ok().filter(|&value| value <= max);
-    value.ok_or_else(|| FieldError::OutOfRange { field, text: excerpt(text), max })
+    value.ok_or_else(|| FieldError::OutOfRange {
+        field,
+        text: excerpt(text),
+        max,
+    })
 }
 
 fn source(text: &str) -> Result<Rank, FieldError> {
     let value = number(text, "SOURCE", u64::from(RANK_MAX))?;
-    let out_of_range =
-        |_| FieldError::OutOfRange { field: "SOURCE", text: excerpt(text), max: RANK_MAX.into() };
+    let out_of_range = |_| FieldError::OutOfRange {
+        field: "SOURCE",
+        text: excerpt(text),
+        max: RANK_MAX.into(),
+    };
     Rank::new(value as u32).map_err(out_of_range)
 }
 
 fn tag(text: &str) -> Result<Tag, FieldError> {
     let value = number(text, "TAG", u64::from(TAG_MAX))?;
-    let out_of_range =
-        |_| FieldError::OutOfRange { field: "TAG", text: excerpt(text), max: TAG_MAX.into() };
+    let out_of_range = |_| FieldError::OutOfRange {
+        field: "TAG",
+        text: excerpt(text),
+        max: TAG_MAX.into(),
+    };
     Tag::new(value as u32).map_err(out_of_range)
 }
 
 fn wildcard_allowed(error: FieldError) -> FieldError {
     match error {
-        FieldError::NotANumber { field, text, .. } => {
-            FieldError::NotANumber { field, text, wild: true }
-        }
+        FieldError::NotANumber { field, text, .. } => FieldError::NotANumber {
+            field,
+            text,
+            wild: true,
+        },
         other => other,
     }
 }
 
 /// The event of a line, or `None` if there is only space or a comment.
 pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
-    let code = line.split_once('#').map_or(line, |(code, _comment)| code).trim();
+    let code = line
+        .split_once('#')
+        .map_or(line, |(code, _comment)| code)
+        .trim();
     if code.is_empty() {
         return Ok(None);
     }
     let mut rest = code.split(',');
     let word = rest.next().map_or("", str::trim);
-    let known =
-        ["post", "arrive", "cancel", "probe", "mprobe"].into_iter().find(|&verb| verb == word);
+    let known = ["post", "arrive", "cancel", "probe", "mprobe"]
+        .into_iter()
+        .find(|&verb| verb == word);
     let verb = known.ok_or_else(|| FieldError::UnknownVerb(excerpt(word)))?;
     let mut fields = Fields { verb, rest };
     let event = match verb {
@@ -205,7 +239,13 @@ pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
             let recv = RecvId(fields.id("RECV")?);
             let (comm, selector) = (fields.comm()?, fields.selector()?);
             let options = fields.options("size")?;
-            Event::Post { recv, comm, selector, size: options.length, coll: options.collective() }
+            Event::Post {
+                recv,
+                comm,
+                selector,
+                size: options.length,
+                coll: options.collective(),
+            }
         }
         "arrive" => {
             let msg = MsgId(fields.id("MSG")?);
@@ -214,7 +254,12 @@ pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
             let tag = tag(fields.next("TAG")?)?;
             let options = fields.options("bytes")?;
             let envelope = Envelope { comm, source, tag };
-            Event::Arrive { msg, envelope, bytes: options.length, coll: options.collective() }
+            Event::Arrive {
+                msg,
+                envelope,
+                bytes: options.length,
+                coll: options.collective(),
+            }
         }
         "cancel" => {
             let recv = RecvId(fields.id("RECV")?);
@@ -226,8 +271,16 @@ pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
             let (comm, selector) = (fields.comm()?, fields.selector()?);
             fields.options("")?;
             match verb {
-                "probe" => Event::Probe { probe, comm, selector },
-                _ => Event::Mprobe { probe, comm, selector },
+                "probe" => Event::Probe {
+                    probe,
+                    comm,
+                    selector,
+                },
+                _ => Event::Mprobe {
+                    probe,
+                    comm,
+                    selector,
+                },
             }
         }
     };
@@ -281,6 +334,9 @@ mod tests {
     #[test]
     fn messages_quote_little_and_escape() {
         let message = error(&format!("\u{1b}{}", "é".repeat(1000)));
-        assert!(message.len() < 200 && message.contains("\\u{1b}"), "{message}");
+        assert!(
+            message.len() < 200 && message.contains("\\u{1b}"),
+            "{message}"
+        );
     }
 }

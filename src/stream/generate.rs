@@ -91,13 +91,30 @@ impl Profile {
                 depth: 128,
                 ..mixed
             },
-            Self::Wild => Shape { sources: 4, tags: 4, comms: 2, wild: 50, ..mixed },
-            Self::Deep => {
-                Shape { sources: 64, tags: 48, comms: 2, wild: 5, burst: 40, depth: 2000, ..mixed }
-            }
-            Self::Coll => {
-                Shape { sources: 32, tags: 3, comms: 4, burst: 32, collectives: true, ..mixed }
-            }
+            Self::Wild => Shape {
+                sources: 4,
+                tags: 4,
+                comms: 2,
+                wild: 50,
+                ..mixed
+            },
+            Self::Deep => Shape {
+                sources: 64,
+                tags: 48,
+                comms: 2,
+                wild: 5,
+                burst: 40,
+                depth: 2000,
+                ..mixed
+            },
+            Self::Coll => Shape {
+                sources: 32,
+                tags: 3,
+                comms: 4,
+                burst: 32,
+                collectives: true,
+                ..mixed
+            },
             Self::Comms => Shape {
                 sources: 3,
                 tags: 2,
@@ -121,8 +138,14 @@ impl Profile {
     }
 }
 
-const COLLECTIVES: [&str; 6] =
-    ["bcast", "gather", "allgather", "allreduce", "alltoall", "reduce_scatter_block"];
+const COLLECTIVES: [&str; 6] = [
+    "bcast",
+    "gather",
+    "allgather",
+    "allreduce",
+    "alltoall",
+    "reduce_scatter_block",
+];
 
 /// Communicators of the profile with many, and the number in use at a time.
 const COMMS_MANY: u32 = 5000;
@@ -154,7 +177,10 @@ struct Burst {
 /// assert_eq!(stream.len(), 500);
 /// assert!(Generator::new(1, 500, Profile::Wild).eq(stream));
 /// ```
-#[expect(missing_debug_implementations, reason = "the state of a random generator says nothing")]
+#[expect(
+    missing_debug_implementations,
+    reason = "the state of a random generator says nothing"
+)]
 pub struct Generator {
     random: ChaCha8Rng,
     shape: Shape,
@@ -180,7 +206,14 @@ impl Generator {
             probes: 0,
             bursts: 0,
             aim: 0,
-            burst: Burst { left: 0, posts: false, comm: 0, source: 0, tag: 0, coll: None },
+            burst: Burst {
+                left: 0,
+                posts: false,
+                comm: 0,
+                source: 0,
+                tag: 0,
+                coll: None,
+            },
         }
     }
 
@@ -194,12 +227,16 @@ impl Generator {
 
     fn new_burst(&mut self) {
         if self.percent(8) {
-            self.aim = self.random.random_range(-self.shape.depth..=self.shape.depth);
+            self.aim = self
+                .random
+                .random_range(-self.shape.depth..=self.shape.depth);
         }
         let surplus = i128::from(self.receives) - i128::from(self.messages);
         let towards_aim = surplus < i128::from(self.aim);
         self.bursts = self.bursts.wrapping_add(1);
-        let at_once = self.random.random_range(0..self.shape.comms.min(COMMS_AT_ONCE));
+        let at_once = self
+            .random
+            .random_range(0..self.shape.comms.min(COMMS_AT_ONCE));
         // Of many communicators those in use change slowly, or posts and arrivals would never meet.
         let comm = if self.shape.comms == COMMS_MANY {
             (self.bursts / 3 + at_once) % COMMS_MANY
@@ -233,10 +270,22 @@ impl Generator {
 
     /// The numbers of the burst's communicator, source and tag.
     fn numbers(&self) -> (u32, u32, u32) {
-        let Burst { comm, source, tag, .. } = self.burst;
-        let Shape { comms, sources, tags, .. } = self.shape;
-        let extreme =
-            |index, count, largest| if count > 2 && index == count - 1 { largest } else { index };
+        let Burst {
+            comm, source, tag, ..
+        } = self.burst;
+        let Shape {
+            comms,
+            sources,
+            tags,
+            ..
+        } = self.shape;
+        let extreme = |index, count, largest| {
+            if count > 2 && index == count - 1 {
+                largest
+            } else {
+                index
+            }
+        };
         match self.shape.numbers {
             Numbers::Plain => (comm, source, tag),
             Numbers::Extreme => (
@@ -260,9 +309,21 @@ impl Generator {
     /// The burst's communicator and key, some of it wild unless the burst is collective.
     fn selector(&mut self) -> (CommId, Selector) {
         let Envelope { comm, source, tag } = self.envelope();
-        let wild = if self.burst.coll.is_some() { 0 } else { self.shape.wild };
-        let source = if self.percent(wild) { SourceSel::Any } else { source.into() };
-        let tag = if self.percent(wild) { TagSel::Any } else { tag.into() };
+        let wild = if self.burst.coll.is_some() {
+            0
+        } else {
+            self.shape.wild
+        };
+        let source = if self.percent(wild) {
+            SourceSel::Any
+        } else {
+            source.into()
+        };
+        let tag = if self.percent(wild) {
+            TagSel::Any
+        } else {
+            tag.into()
+        };
         (comm, Selector { source, tag })
     }
 
@@ -282,9 +343,17 @@ impl Generator {
         let probe = ProbeId(self.probes);
         self.probes += 1;
         if self.percent(60) {
-            Event::Probe { probe, comm, selector }
+            Event::Probe {
+                probe,
+                comm,
+                selector,
+            }
         } else {
-            Event::Mprobe { probe, comm, selector }
+            Event::Mprobe {
+                probe,
+                comm,
+                selector,
+            }
         }
     }
 
@@ -293,14 +362,25 @@ impl Generator {
         let recv = RecvId(self.receives);
         self.receives += 1;
         let size = self.percent(50).then(|| self.choose(&LENGTHS));
-        Event::Post { recv, comm, selector, size, coll: self.burst.coll }
+        Event::Post {
+            recv,
+            comm,
+            selector,
+            size,
+            coll: self.burst.coll,
+        }
     }
 
     fn arrive(&mut self) -> Event {
         let msg = MsgId(self.messages);
         self.messages += 1;
         let bytes = Some(self.choose(&LENGTHS));
-        Event::Arrive { msg, envelope: self.envelope(), bytes, coll: self.burst.coll }
+        Event::Arrive {
+            msg,
+            envelope: self.envelope(),
+            bytes,
+            coll: self.burst.coll,
+        }
     }
 }
 
@@ -317,7 +397,11 @@ impl Iterator for Generator {
             2 | 3 => self.probe(),
             _ => {
                 self.burst.left -= 1;
-                if self.burst.posts { self.post() } else { self.arrive() }
+                if self.burst.posts {
+                    self.post()
+                } else {
+                    self.arrive()
+                }
             }
         };
         self.next_key();
@@ -352,8 +436,9 @@ mod tests {
         assert_eq!(start.next().as_deref(), Some("arrive,0,1,1,3,bytes=1024"));
         // Checksums (FNV-1a) of longer streams.
         let checksum = |profile| {
-            let text: String =
-                Generator::new(1, 3_000, profile).map(|event| format!("{event}\n")).collect();
+            let text: String = Generator::new(1, 3_000, profile)
+                .map(|event| format!("{event}\n"))
+                .collect();
             let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
             text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
         };

@@ -51,7 +51,11 @@ mod tests {
         for (number, (comm, source, tag)) in keys(comm).enumerate() {
             let source = Rank::new(source).expect("a possible rank");
             let tag = Tag::new(tag).expect("a possible tag");
-            engine.post(RecvId(number as u64), CommId(comm), Selector::new(source, tag));
+            engine.post(
+                RecvId(number as u64),
+                CommId(comm),
+                Selector::new(source, tag),
+            );
         }
         engine.stats().prq.collisions
     }
@@ -61,7 +65,10 @@ mod tests {
         for comm in 0..3 {
             let all: BTreeSet<_> = keys(comm).collect();
             assert_eq!(all.len(), (SOURCES * TAGS) as usize);
-            assert!(all.iter().all(|&(_, source, tag)| source <= RANK_MAX && tag <= TAG_MAX));
+            assert!(
+                all.iter()
+                    .all(|&(_, source, tag)| source <= RANK_MAX && tag <= TAG_MAX)
+            );
         }
     }
 
@@ -72,6 +79,9 @@ mod tests {
             let bins = BinCount::new(bins).expect("a possible number");
             assert_eq!(collisions(&mut BinEngine::new(bins), 0), all - 1);
         }
-        assert_eq!(collisions(&mut UcxEngine::new(), 1), all - u64::from(SOURCES));
+        assert_eq!(
+            collisions(&mut UcxEngine::new(), 1),
+            all - u64::from(SOURCES)
+        );
     }
 }

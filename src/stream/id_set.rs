@@ -20,7 +20,9 @@ impl IdSet {
             }
             _ => false,
         };
-        let after = id.checked_add(1).and_then(|next| self.intervals.remove(&next));
+        let after = id
+            .checked_add(1)
+            .and_then(|next| self.intervals.remove(&next));
         match (joins_before, after) {
             (true, Some(last)) => {
                 if let Some((_, end)) = self.intervals.range_mut(..=id).next_back() {

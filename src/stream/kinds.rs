@@ -59,13 +59,25 @@ impl Kinds {
     /// All numbers by name; none of a stream without collective elements.
     fn counters(&self) -> Vec<Counter> {
         let collective = self.prq[1].searches + self.umq[1].searches > 0;
-        let queues = [("prq", &self.prq), ("umq", &self.umq)].into_iter().filter(|_| collective);
+        let queues = [("prq", &self.prq), ("umq", &self.umq)]
+            .into_iter()
+            .filter(|_| collective);
         let kinds = queues
             .flat_map(|(queue, [p2p, coll])| [(queue, "p2p", p2p), (queue, "collective", coll)]);
         let named = kinds.flat_map(|(queue, kind, stats)| {
-            let KindStats { entered, searches, attempts, hops } = *stats;
-            [("entered", entered), ("searches", searches), ("attempts", attempts), ("hops", hops)]
-                .map(|(name, value)| Counter::new(format!("{queue}_{kind}_{name}"), value))
+            let KindStats {
+                entered,
+                searches,
+                attempts,
+                hops,
+            } = *stats;
+            [
+                ("entered", entered),
+                ("searches", searches),
+                ("attempts", attempts),
+                ("hops", hops),
+            ]
+            .map(|(name, value)| Counter::new(format!("{queue}_{kind}_{name}"), value))
         });
         named.collect()
     }
@@ -79,14 +91,19 @@ pub struct ByKind {
 
 impl fmt::Debug for ByKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByKind").field("kinds", &self.kinds).finish_non_exhaustive()
+        f.debug_struct("ByKind")
+            .field("kinds", &self.kinds)
+            .finish_non_exhaustive()
     }
 }
 
 impl ByKind {
     /// Counts the searches of `engine` from now on.
     pub fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, kinds: Kinds::default() }
+        Self {
+            engine,
+            kinds: Kinds::default(),
+        }
     }
 }
 
@@ -97,7 +114,10 @@ impl StreamMatcher for ByKind {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
         for event in events {
-            self.kinds.apply(self.engine.as_mut(), event).into_iter().for_each(&mut *sink);
+            self.kinds
+                .apply(self.engine.as_mut(), event)
+                .into_iter()
+                .for_each(&mut *sink);
         }
         self.engine.as_mut().run(&mut std::iter::empty(), sink)
     }
@@ -127,14 +147,28 @@ mod tests {
         let mut list = ByKind::new(Box::new(ListEngine::new()));
         list.run(&mut events, &mut |_| ()).expect("an engine");
         let [p2p, collective] = list.kinds.prq;
-        let of = |entered, searches, attempts| KindStats { entered, searches, attempts, hops: 0 };
+        let of = |entered, searches, attempts| KindStats {
+            entered,
+            searches,
+            attempts,
+            hops: 0,
+        };
         assert_eq!((p2p, collective), (of(1, 2, 2 + 1), of(1, 1, 1)));
         let [p2p, collective] = list.kinds.umq;
         assert_eq!((p2p, collective), (of(1, 2, 1), of(1, 2, 2)));
-        let named =
-            |name: &str| list.counters().iter().find(|it| it.name == name).map(|it| it.value);
+        let named = |name: &str| {
+            list.counters()
+                .iter()
+                .find(|it| it.name == name)
+                .map(|it| it.value)
+        };
         assert_eq!(named("umq_collective_attempts"), Some(2));
         let plain = ByKind::new(Box::new(ListEngine::new()));
-        assert!(plain.counters().iter().all(|counter| !counter.name.contains("p2p")));
+        assert!(
+            plain
+                .counters()
+                .iter()
+                .all(|counter| !counter.name.contains("p2p"))
+        );
     }
 }

@@ -17,7 +17,14 @@ pub struct Lines<R> {
 impl<R: BufRead> Lines<R> {
     /// The lines of this text, none of them longer than `bytes_max` without its line feed.
     pub fn new(input: R, bytes_max: usize) -> Self {
-        Self { input, bytes_max, buffer: Vec::new(), number: 0, offset: 0, position: 0 }
+        Self {
+            input,
+            bytes_max,
+            buffer: Vec::new(),
+            number: 0,
+            offset: 0,
+            position: 0,
+        }
     }
 
     /// Number of the line read last, from 1; 0 before the first.
@@ -50,7 +57,10 @@ impl<R: BufRead> Lines<R> {
         }
         let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
         if line.len() > self.bytes_max {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, TooLong(self.bytes_max)));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                TooLong(self.bytes_max),
+            ));
         }
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
@@ -84,9 +94,17 @@ mod tests {
         let end = 5 + long.len() as u64;
         assert_eq!(
             seen,
-            [(1, 0, "a".into()), (2, 3, String::new()), (3, 4, long), (4, end, "last".into())]
+            [
+                (1, 0, "a".into()),
+                (2, 3, String::new()),
+                (3, 4, long),
+                (4, end, "last".into())
+            ]
         );
-        assert!(lines.read().expect("readable").is_none(), "the end stays the end");
+        assert!(
+            lines.read().expect("readable").is_none(),
+            "the end stays the end"
+        );
     }
 
     #[test]

@@ -54,8 +54,12 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
                 sink(outcome);
             }
         }
-        self.posted().into_iter().for_each(|recv| sink(Outcome::Posted { recv }));
-        self.unexpected().into_iter().for_each(|msg| sink(Outcome::Unexpected { msg }));
+        self.posted()
+            .into_iter()
+            .for_each(|recv| sink(Outcome::Posted { recv }));
+        self.unexpected()
+            .into_iter()
+            .for_each(|msg| sink(Outcome::Unexpected { msg }));
         Ok(())
     }
 
@@ -78,24 +82,45 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
 /// Makes the call of one event. Returns the result if there is one to print.
 pub fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {
-        Event::Post { recv, comm, selector, coll, .. } => match coll {
+        Event::Post {
+            recv,
+            comm,
+            selector,
+            coll,
+            ..
+        } => match coll {
             None => engine.post(recv, comm, selector),
             Some(coll) => engine.post_collective(recv, comm, selector, &coll),
         }
         .map(|msg| Outcome::Matched { recv, msg }),
-        Event::Arrive { msg, envelope, coll, .. } => match coll {
+        Event::Arrive {
+            msg,
+            envelope,
+            coll,
+            ..
+        } => match coll {
             None => engine.arrive(msg, envelope),
             Some(coll) => engine.arrive_collective(msg, envelope, &coll),
         }
         .map(|recv| Outcome::Matched { recv, msg }),
         Event::Cancel { recv } if engine.cancel(recv) => Some(Outcome::Cancelled { recv }),
         Event::Cancel { recv } => Some(Outcome::TooLate { recv }),
-        Event::Probe { probe, comm, selector } => {
-            Some(Outcome::Probed { probe, msg: engine.probe(comm, selector) })
-        }
-        Event::Mprobe { probe, comm, selector } => {
-            Some(Outcome::Mprobed { probe, msg: engine.mprobe(comm, selector) })
-        }
+        Event::Probe {
+            probe,
+            comm,
+            selector,
+        } => Some(Outcome::Probed {
+            probe,
+            msg: engine.probe(comm, selector),
+        }),
+        Event::Mprobe {
+            probe,
+            comm,
+            selector,
+        } => Some(Outcome::Mprobed {
+            probe,
+            msg: engine.mprobe(comm, selector),
+        }),
     }
 }
 
@@ -116,7 +141,9 @@ mod tests {
             assert_eq!(seen.get(), [0, 0, 1][taken - 1]);
             event.expect("a good line")
         });
-        Oracle::new().run(&mut events, &mut |_| seen.set(seen.get() + 1)).expect("an engine");
+        Oracle::new()
+            .run(&mut events, &mut |_| seen.set(seen.get() + 1))
+            .expect("an engine");
         assert_eq!(seen.get(), 2);
     }
 }

@@ -83,10 +83,21 @@ impl<R: BufRead> Reader<R> {
             Ok(None) => return None,
             Ok(Some(line)) => std::str::from_utf8(line).map_err(|_| FieldError::NotUtf8),
             Err(error) if is_too_long(&error) => Err(FieldError::TooLong),
-            Err(error) => return Some(Err(ReadError::Io { line: self.line(), error })),
+            Err(error) => {
+                return Some(Err(ReadError::Io {
+                    line: self.line(),
+                    error,
+                }));
+            }
         };
         let event = event.and_then(parse).and_then(|event| self.checked(event));
-        Some(event.map_err(|error| LineError { line: self.line(), error }.into()))
+        Some(event.map_err(|error| {
+            LineError {
+                line: self.line(),
+                error,
+            }
+            .into()
+        }))
     }
 
     /// The event, if its ids are new.
@@ -133,16 +144,25 @@ mod tests {
         let good = events.by_ref().take_while(Result::is_ok).count();
         assert!(events.next().is_none(), "the reader goes on after an error");
         let error = Reader::new(text).find_map(Result::err);
-        (good, error.map(|error| error.to_string()).unwrap_or_default())
+        (
+            good,
+            error.map(|error| error.to_string()).unwrap_or_default(),
+        )
     }
 
     #[test]
     fn ids_are_used_once() {
         let text =
             b"post,1,0,0,0\narrive,1,0,0,0\npost,2,0,0,0\ncancel,2\ncancel,2\npost,1,0,0,0\n";
-        assert_eq!(first_error(text), (5, "line 6: receive 1 was posted before".to_owned()));
+        assert_eq!(
+            first_error(text),
+            (5, "line 6: receive 1 was posted before".to_owned())
+        );
         let text = b"arrive,7,0,0,0\n\narrive,7,1,0,0\n";
-        assert_eq!(first_error(text), (1, "line 3: message 7 arrived before".to_owned()));
+        assert_eq!(
+            first_error(text),
+            (1, "line 3: message 7 arrived before".to_owned())
+        );
     }
 
     #[test]
@@ -164,7 +184,10 @@ mod tests {
         let endless = io::BufReader::new(io::Cursor::new(b"cancel,1\n").chain(io::repeat(b'x')));
         let mut events = Reader::new(endless);
         assert!(events.next().is_some_and(|event| event.is_ok()));
-        let error = events.next().and_then(Result::err).expect("a line that is too long");
+        let error = events
+            .next()
+            .and_then(Result::err)
+            .expect("a line that is too long");
         assert_eq!(error.to_string(), "line 2: line is longer than 65536 bytes");
     }
 
@@ -177,7 +200,9 @@ mod tests {
             }
         }
         let input = io::BufReader::new(io::Cursor::new(b"cancel,1\n").chain(Broken));
-        let error = Reader::new(input).find_map(Result::err).expect("an input that fails");
+        let error = Reader::new(input)
+            .find_map(Result::err)
+            .expect("an input that fails");
         assert_eq!(error.to_string(), "cannot read line 2: gone");
     }
 }

@@ -31,10 +31,21 @@ fn logged(nic: NicConfig) -> NicConfig {
 /// One endpoint per way to run its NIC; at the end the order log must agree with the oracle.
 fn everywhere(nic: NicConfig, test: impl Fn(&mut Endpoint)) {
     let _dog = watchdog::on("a call of an endpoint");
-    let drives = [Drive::Caller, Drive::threads(), Drive::Threads { pin_to: vec![0] }];
+    let drives = [
+        Drive::Caller,
+        Drive::threads(),
+        Drive::Threads { pin_to: vec![0] },
+    ];
     for drive in drives {
-        let nic = NicConfig { workers: 2, slice_min: 1, ..logged(nic) };
-        let config = EndpointConfig { nic, drive: drive.clone() };
+        let nic = NicConfig {
+            workers: 2,
+            slice_min: 1,
+            ..logged(nic)
+        };
+        let config = EndpointConfig {
+            nic,
+            drive: drive.clone(),
+        };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         test(&mut endpoint);
         let mut log = Vec::new();
@@ -59,11 +70,18 @@ fn tiny() -> NicConfig {
 }
 
 fn no_tables() -> NicConfig {
-    NicConfig { index_bins: 1, eager_limit: 64, ..NicConfig::default() }
+    NicConfig {
+        index_bins: 1,
+        eager_limit: 64,
+        ..NicConfig::default()
+    }
 }
 
 fn small() -> NicConfig {
-    NicConfig { eager_limit: 64, ..NicConfig::default() }
+    NicConfig {
+        eager_limit: 64,
+        ..NicConfig::default()
+    }
 }
 
 fn open(nic: NicConfig, drive: Drive) -> (Endpoint, Communicator) {
@@ -73,7 +91,9 @@ fn open(nic: NicConfig, drive: Drive) -> (Endpoint, Communicator) {
 }
 
 fn world(endpoint: &mut Endpoint) -> Communicator {
-    endpoint.create_comm(Hints::default()).expect("the NIC runs")
+    endpoint
+        .create_comm(Hints::default())
+        .expect("the NIC runs")
 }
 
 fn on_all_sizes(test: impl Fn(&mut Endpoint)) {

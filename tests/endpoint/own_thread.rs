@@ -8,7 +8,10 @@ use super::{open, watchdog};
 
 fn small(drive: Drive) -> (Endpoint, Communicator) {
     // Every message is reported, so the completion ring fills when it is not read.
-    let options = Options { log_order: true, ..Options::default() };
+    let options = Options {
+        log_order: true,
+        ..Options::default()
+    };
     let nic = NicConfig {
         completion_queue: 32,
         completion_ring: 32,
@@ -43,7 +46,9 @@ fn a_sender_does_not_wait_for_its_own_thread() {
             // With progress all messages get through, and so do the messages of a thread that waits
             // for this one.
             for _ in 0..100 {
-                endpoint.send(&mut peer, Tag::default(), &bytes).expect("sent");
+                endpoint
+                    .send(&mut peer, Tag::default(), &bytes)
+                    .expect("sent");
                 sent += 1;
             }
             let other = std::thread::spawn(move || {

@@ -62,7 +62,10 @@ fn bytes_of(msg: MsgId, length: usize) -> Vec<u8> {
 
 impl Play {
     fn new(seed: u64, nic: NicConfig, number: usize) -> Self {
-        let config = EndpointConfig { nic, ..EndpointConfig::default() };
+        let config = EndpointConfig {
+            nic,
+            ..EndpointConfig::default()
+        };
         Self {
             random: ChaCha8Rng::seed_from_u64(seed),
             shards: Shards::new(&config, number).expect("small NICs"),
@@ -97,18 +100,40 @@ impl Play {
         let source = rank(self.one_of(SOURCES)).into();
         let source = if any_source { SourceSel::Any } else { source };
         let wanted = tag(self.one_of(TAGS)).into();
-        Selector::new(source, if self.below(3) == 0 { TagSel::Any } else { wanted })
+        Selector::new(
+            source,
+            if self.below(3) == 0 {
+                TagSel::Any
+            } else {
+                wanted
+            },
+        )
     }
 
     fn create(&mut self) {
         if self.comms.len() == COMMS {
             return;
         }
-        let offload = if self.below(6) == 0 { Offload::Never } else { Offload::IfItFits };
-        let hints = Hints { no_any_source: self.below(2) == 0, offload, ..Hints::default() };
+        let offload = if self.below(6) == 0 {
+            Offload::Never
+        } else {
+            Offload::IfItFits
+        };
+        let hints = Hints {
+            no_any_source: self.below(2) == 0,
+            offload,
+            ..Hints::default()
+        };
         let real = self.shards.create_comm(hints).expect("it runs");
         assert_eq!(real.is_spread(), hints.no_any_source && self.number > 1);
-        self.comms.insert(CommId(self.next_comm), Comm { real, hints, senders: BTreeMap::new() });
+        self.comms.insert(
+            CommId(self.next_comm),
+            Comm {
+                real,
+                hints,
+                senders: BTreeMap::new(),
+            },
+        );
         self.next_comm += 1;
     }
 
@@ -139,10 +164,17 @@ impl Play {
 
     fn free(&mut self, comm: CommId) {
         let reason = self.reason(comm);
-        let Comm { real, hints, senders } = self.comms.remove(&comm).expect("it is there");
+        let Comm {
+            real,
+            hints,
+            senders,
+        } = self.comms.remove(&comm).expect("it is there");
         match self.shards.free_comm(real) {
             Ok(()) => assert_eq!(reason, None, "{comm:?} was freed"),
-            Err(FreeError::Busy { comm: real, reason: told }) => {
+            Err(FreeError::Busy {
+                comm: real,
+                reason: told,
+            }) => {
                 assert_eq!(Some(told), reason, "{comm:?}");
                 self.busy[match told {
                     BusyReason::Receives(_) => 0,
@@ -150,7 +182,14 @@ impl Play {
                     _ => 2,
                 }] += 1;
                 // It goes on, as if nobody had tried.
-                self.comms.insert(comm, Comm { real, hints, senders });
+                self.comms.insert(
+                    comm,
+                    Comm {
+                        real,
+                        hints,
+                        senders,
+                    },
+                );
             }
             Err(error) => panic!("{error}"),
         }
@@ -158,11 +197,21 @@ impl Play {
 
     fn post_of(&mut self, comm: CommId, selector: Selector, room: usize) {
         let Selector { source, tag } = selector;
-        let posted = self.shards.post_recv(&self.comms[&comm].real, source, tag, vec![0; room]);
+        let posted = self
+            .shards
+            .post_recv(&self.comms[&comm].real, source, tag, vec![0; room]);
         let recv = RecvId(self.next_id);
         self.next_id += 1;
         let request = Some(posted.expect("it runs"));
-        self.receives.insert(recv, Waiting { comm, source, request, room });
+        self.receives.insert(
+            recv,
+            Waiting {
+                comm,
+                source,
+                request,
+                room,
+            },
+        );
         if let Some(msg) = self.oracle.post(recv, comm, selector) {
             self.matched(recv, msg);
         }
@@ -181,9 +230,14 @@ impl Play {
         }
         self.next_id += 1;
         let arrived = &mut self.arrived[real.shard(rank(source))];
-        self.messages.insert(msg, (comm, source, length, number, *arrived));
+        self.messages
+            .insert(msg, (comm, source, length, number, *arrived));
         *arrived += 1;
-        let envelope = Envelope { comm, source: rank(source), tag: tag(number) };
+        let envelope = Envelope {
+            comm,
+            source: rank(source),
+            tag: tag(number),
+        };
         if let Some(recv) = self.oracle.arrive(msg, envelope) {
             self.matched(recv, msg);
         }
@@ -191,7 +245,9 @@ impl Play {
 
     /// The shards must end this receive with this message.
     fn matched(&mut self, recv: RecvId, msg: MsgId) {
-        let Waiting { mut request, room, .. } = self.receives.remove(&recv).expect("it was posted");
+        let Waiting {
+            mut request, room, ..
+        } = self.receives.remove(&recv).expect("it was posted");
         let (_, source, length, number, arrival) = self.messages.remove(&msg).expect("it was sent");
         while self.shards.progress() {}
         let ended = self.shards.test(&mut request);
@@ -206,18 +262,28 @@ impl Play {
         };
         assert_eq!(received.bytes(), &expected[..length.min(room)], "{recv:?}");
         let bytes = length.min(room);
-        let status = Status { source: rank(source), tag: tag(number), bytes, arrival };
+        let status = Status {
+            source: rank(source),
+            tag: tag(number),
+            bytes,
+            arrival,
+        };
         assert_eq!((received.status, received.buffer.len()), (status, room));
     }
 
     fn cancel(&mut self, recv: RecvId) {
-        let Waiting { mut request, room, .. } = self.receives.remove(&recv).expect("it was posted");
+        let Waiting {
+            mut request, room, ..
+        } = self.receives.remove(&recv).expect("it was posted");
         // A test of a receive that waits leaves it as it is.
         assert_eq!(self.shards.test(&mut request), None);
         let request = request.expect("still there");
         self.shards.cancel(&request).expect("it runs");
         assert!(self.oracle.cancel(recv));
-        assert_eq!(self.shards.wait(request), Err(RecvError::Cancelled(vec![0; room])));
+        assert_eq!(
+            self.shards.wait(request),
+            Err(RecvError::Cancelled(vec![0; room]))
+        );
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector, take: bool) {
@@ -225,17 +291,27 @@ impl Play {
         let real = &self.comms[&comm].real;
         if !take {
             let found = self.shards.iprobe(real, source, tag).expect("it runs");
-            let expected = self.oracle.probe(comm, selector).map(|msg| self.messages[&msg]);
-            let found = found.map(|Status { source, tag, bytes, arrival }| {
-                (comm, source.get(), bytes, tag.get(), arrival)
-            });
+            let expected = self
+                .oracle
+                .probe(comm, selector)
+                .map(|msg| self.messages[&msg]);
+            let found = found.map(
+                |Status {
+                     source,
+                     tag,
+                     bytes,
+                     arrival,
+                 }| { (comm, source.get(), bytes, tag.get(), arrival) },
+            );
             assert_eq!(found, expected);
             return;
         }
         let taken = self.shards.improbe(real, source, tag).expect("it runs");
         let expected = self.oracle.mprobe(comm, selector);
         assert_eq!(taken.is_some(), expected.is_some());
-        let (Some(taken), Some(msg)) = (taken, expected) else { return };
+        let (Some(taken), Some(msg)) = (taken, expected) else {
+            return;
+        };
         let (_, _, length, ..) = self.messages.remove(&msg).expect("it was sent");
         // Some are dropped unread.
         if self.below(4) > 0 {
@@ -249,7 +325,9 @@ impl Play {
         if let (0, 2..) = (dice, self.comms.len()) {
             return self.settle();
         }
-        let Some(comm) = self.any_comm() else { return self.create() };
+        let Some(comm) = self.any_comm() else {
+            return self.create();
+        };
         let selector = self.selector(self.comms[&comm].hints);
         let length = self.one_of(LENGTHS);
         match dice {
@@ -257,7 +335,11 @@ impl Play {
             3..5 => self.free(comm),
             5..7 => {
                 let source = self.one_of(SOURCES);
-                self.comms.get_mut(&comm).expect("it is there").senders.remove(&source);
+                self.comms
+                    .get_mut(&comm)
+                    .expect("it is there")
+                    .senders
+                    .remove(&source);
             }
             7..16 => self.post_of(comm, selector, length),
             16..25 => {
@@ -308,9 +390,14 @@ impl Play {
     fn exchange(&mut self) -> u64 {
         let comms: Vec<CommId> = self.comms.keys().copied().collect();
         let mut expected = 0;
-        for (comm, source) in comms.iter().flat_map(|&comm| SOURCES.map(|source| (comm, source))) {
+        for (comm, source) in comms
+            .iter()
+            .flat_map(|&comm| SOURCES.map(|source| (comm, source)))
+        {
             let real = &self.comms[&comm].real;
-            let part = real.part(real.shard(rank(source))).expect("the part of a source");
+            let part = real
+                .part(real.shard(rank(source)))
+                .expect("the part of a source");
             expected += u64::from(!part.is_offloaded());
             self.post_of(comm, Selector::new(rank(source), TagSel::Any), 8);
             self.send_to(comm, source, 1, 8);
@@ -325,25 +412,46 @@ fn sequences_follow_the_model() {
     let mut busy = [0; 3];
     let mut fallbacks = 0;
     // Room for one communicator's tables, and for few receives and messages.
-    let scarce = NicConfig { communicators: 1, regions: 3, unexpected: 3, ..tiny() };
-    for nic in [NicConfig { eager_limit: 64, ..NicConfig::default() }, tiny(), no_tables(), scarce]
-    {
+    let scarce = NicConfig {
+        communicators: 1,
+        regions: 3,
+        unexpected: 3,
+        ..tiny()
+    };
+    for nic in [
+        NicConfig {
+            eager_limit: 64,
+            ..NicConfig::default()
+        },
+        tiny(),
+        no_tables(),
+        scarce,
+    ] {
         for number in [1, 2, 3, 7] {
             for seed in 0..12 {
                 let mut play = Play::new(seed, nic, number);
                 (0..250).for_each(|_| play.step());
                 play.settle();
-                busy.iter_mut().zip(play.busy).for_each(|(sum, of)| *sum += of);
+                busy.iter_mut()
+                    .zip(play.busy)
+                    .for_each(|(sum, of)| *sum += of);
                 for endpoint in play.shards.endpoints() {
                     let boundary = endpoint.counts().0.boundary;
                     fallbacks += boundary.fallback_receives + boundary.fallback_unexpected;
                 }
                 while let Some((&comm, _)) = play.comms.iter().next() {
-                    play.comms.get_mut(&comm).expect("it is there").senders.clear();
+                    play.comms
+                        .get_mut(&comm)
+                        .expect("it is there")
+                        .senders
+                        .clear();
                     play.free(comm);
                 }
             }
         }
     }
-    assert!(busy.iter().all(|&count| count > 0) && fallbacks > 500, "{busy:?}, {fallbacks}");
+    assert!(
+        busy.iter().all(|&count| count > 0) && fallbacks > 500,
+        "{busy:?}, {fallbacks}"
+    );
 }

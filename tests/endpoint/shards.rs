@@ -6,11 +6,17 @@ use dpamatch::{Hints, NicConfig, SourceSel, TagSel};
 use crate::{rank, tag, tiny, watchdog};
 
 fn spread() -> Hints {
-    Hints { no_any_source: true, ..Hints::default() }
+    Hints {
+        no_any_source: true,
+        ..Hints::default()
+    }
 }
 
 fn shards(nic: NicConfig, number: usize) -> Shards {
-    let config = EndpointConfig { nic, ..EndpointConfig::default() };
+    let config = EndpointConfig {
+        nic,
+        ..EndpointConfig::default()
+    };
     Shards::new(&config, number).expect("small NICs")
 }
 
@@ -19,13 +25,24 @@ fn sources_are_spread_only_where_none_may_be_any() {
     let mut shards = shards(NicConfig::default(), 3);
     let world = shards.create_comm(spread()).expect("it runs");
     // In the order of their first use.
-    assert_eq!([8, 2, 6, 4, 0].map(|source| world.shard(rank(source))), [0, 1, 2, 0, 1]);
-    assert_eq!([0, 2, 4, 6, 8].map(|source| world.shard(rank(source))), [1, 1, 0, 2, 0]);
+    assert_eq!(
+        [8, 2, 6, 4, 0].map(|source| world.shard(rank(source))),
+        [0, 1, 2, 0, 1]
+    );
+    assert_eq!(
+        [0, 2, 4, 6, 8].map(|source| world.shard(rank(source))),
+        [1, 1, 0, 2, 0]
+    );
     let far = SOURCES_DEALT as u32;
-    assert_eq!([far, far + 2, far].map(|source| world.shard(rank(source)) as u32), {
-        [far % 3, (far + 2) % 3, far % 3]
-    });
-    assert_eq!(world.shard(rank(far - 1)), 2, "those by number are not dealt out");
+    assert_eq!(
+        [far, far + 2, far].map(|source| world.shard(rank(source)) as u32),
+        { [far % 3, (far + 2) % 3, far % 3] }
+    );
+    assert_eq!(
+        world.shard(rank(far - 1)),
+        2,
+        "those by number are not dealt out"
+    );
     assert!((0..3).all(|shard| world.part(shard).is_some()) && world.part(3).is_none());
     let refused = shards.post_recv(&world, SourceSel::Any, tag(1), vec![0; 4]);
     assert!(matches!(refused, Err(PostError::WildcardExcluded(buffer)) if buffer.len() == 4));
@@ -37,8 +54,17 @@ fn sources_are_spread_only_where_none_may_be_any() {
         let on = [0, 1, 2].map(|shard| comm.part(shard).is_some());
         assert_eq!(on, [0, 1, 2].map(|shard| shard == home));
         let request = shards.post_recv(&comm, SourceSel::Any, TagSel::Any, vec![0; 2]);
-        shards.sender(&comm, rank(5)).send(tag(3), b"hi").expect("it runs");
-        assert_eq!(shards.wait(request.expect("it runs")).expect("it runs").bytes(), b"hi");
+        shards
+            .sender(&comm, rank(5))
+            .send(tag(3), b"hi")
+            .expect("it runs");
+        assert_eq!(
+            shards
+                .wait(request.expect("it runs"))
+                .expect("it runs")
+                .bytes(),
+            b"hi"
+        );
         shards.free_comm(comm).expect("nothing is left of it");
     }
 }
@@ -54,7 +80,9 @@ fn threads_agree_where_a_source_is() {
             // A thread that is behind finds sources already dealt, catches up, and then deals some
             // itself.
             let sources = 0..SOURCES_DEALT as u32;
-            sources.map(|source| world.shard(rank(source))).collect::<Vec<_>>()
+            sources
+                .map(|source| world.shard(rank(source)))
+                .collect::<Vec<_>>()
         };
         let [one, other] = std::thread::scope(|scope| {
             let threads = [scope.spawn(ask), scope.spawn(ask)];
@@ -72,7 +100,10 @@ fn progress_says_whether_any_shard_had_work() {
     while shards.progress() {}
     for busy in [vec![0], vec![1], vec![0, 1]] {
         for &source in &busy {
-            shards.sender(&world, rank(source)).send(tag(1), b"").expect("it runs");
+            shards
+                .sender(&world, rank(source))
+                .send(tag(1), b"")
+                .expect("it runs");
         }
         assert!(shards.progress(), "messages wait on the shards of {busy:?}");
         while shards.progress() {}
@@ -84,13 +115,21 @@ fn results_come_in_the_order_of_the_requests() {
     let mut shards = shards(NicConfig::default(), 2);
     let world = shards.create_comm(spread()).expect("it runs");
     let sources = [1, 0, 1];
-    let requests = sources
-        .map(|source| shards.post_recv(&world, rank(source), tag(1), vec![0; 1]).expect("it runs"));
+    let requests = sources.map(|source| {
+        shards
+            .post_recv(&world, rank(source), tag(1), vec![0; 1])
+            .expect("it runs")
+    });
     for (number, &source) in sources.iter().enumerate() {
-        shards.sender(&world, rank(source)).send(tag(1), &[number as u8]).expect("it runs");
+        shards
+            .sender(&world, rank(source))
+            .send(tag(1), &[number as u8])
+            .expect("it runs");
     }
     let results = shards.wait_all(requests);
-    let bytes = results.into_iter().map(|result| result.expect("received").buffer);
+    let bytes = results
+        .into_iter()
+        .map(|result| result.expect("received").buffer);
     assert_eq!(bytes.collect::<Vec<_>>(), [[0], [1], [2]]);
 }
 
@@ -98,14 +137,20 @@ fn results_come_in_the_order_of_the_requests() {
 fn workers_of_all_shards_are_pinned_in_turn() {
     let pin_to = (90_001..90_006).collect();
     let config = EndpointConfig {
-        nic: NicConfig { workers: 2, ..tiny() },
+        nic: NicConfig {
+            workers: 2,
+            ..tiny()
+        },
         drive: Drive::Threads { pin_to },
     };
     let mut shards = Shards::new(&config, 3).expect("small NICs");
     let asked = shards.endpoints().iter().map(|endpoint| {
         let mut failures = endpoint.pin_failures().to_vec();
         failures.sort_by_key(|failure| failure.worker);
-        failures.iter().map(|failure| failure.processor - 90_000).collect::<Vec<_>>()
+        failures
+            .iter()
+            .map(|failure| failure.processor - 90_000)
+            .collect::<Vec<_>>()
     });
     assert_eq!(asked.collect::<Vec<_>>(), [[1, 2], [3, 4], [5, 1]]);
 }
@@ -114,18 +159,31 @@ fn workers_of_all_shards_are_pinned_in_turn() {
 #[test]
 fn who_waits_for_one_source_serves_all() {
     let _dog = watchdog::on("shards: a wait serves all");
-    let nic = NicConfig { handlers: 2, completion_queue: 4, bounce_buffers: 4, ..tiny() };
-    for (drive, tests) in [(Drive::Caller, false), (Drive::Caller, true), (Drive::threads(), true)]
-    {
+    let nic = NicConfig {
+        handlers: 2,
+        completion_queue: 4,
+        bounce_buffers: 4,
+        ..tiny()
+    };
+    for (drive, tests) in [
+        (Drive::Caller, false),
+        (Drive::Caller, true),
+        (Drive::threads(), true),
+    ] {
         let config = EndpointConfig { nic, drive };
         let mut shards = Shards::new(&config, 2).expect("small NICs");
         let world = shards.create_comm(spread()).expect("it runs");
-        let (mut even, mut odd) = (shards.sender(&world, rank(0)), shards.sender(&world, rank(1)));
+        let (mut even, mut odd) = (
+            shards.sender(&world, rank(0)),
+            shards.sender(&world, rank(1)),
+        );
         let sending = std::thread::spawn(move || {
             (0..64u8).for_each(|number| even.send(tag(1), &[number]).expect("it runs"));
             odd.send(tag(1), &[99]).expect("it runs");
         });
-        let request = shards.post_recv(&world, rank(1), tag(1), vec![0; 1]).expect("it runs");
+        let request = shards
+            .post_recv(&world, rank(1), tag(1), vec![0; 1])
+            .expect("it runs");
         let received = if tests {
             let mut request = Some(request);
             std::iter::from_fn(|| Some(shards.test(&mut request))).find_map(|ended| ended)
@@ -135,7 +193,9 @@ fn who_waits_for_one_source_serves_all() {
         assert_eq!(received.expect("it ends").expect("it runs").bytes(), [99]);
         sending.join().expect("all was sent");
         for number in 0..64 {
-            let request = shards.post_recv(&world, rank(0), tag(1), vec![0; 1]).expect("it runs");
+            let request = shards
+                .post_recv(&world, rank(0), tag(1), vec![0; 1])
+                .expect("it runs");
             assert_eq!(shards.wait(request).expect("it runs").bytes(), [number]);
         }
     }
@@ -154,7 +214,9 @@ fn each_shard_may_have_a_thread_of_its_own() {
             scope.spawn(move || {
                 for number in 0..500u32 {
                     let request = endpoint.post_recv(part, sender.rank(), tag(number), vec![0; 4]);
-                    sender.send(tag(number), &number.to_le_bytes()).expect("it runs");
+                    sender
+                        .send(tag(number), &number.to_le_bytes())
+                        .expect("it runs");
                     let received = endpoint.wait(request.expect("it runs")).expect("it runs");
                     assert_eq!(received.bytes(), number.to_le_bytes());
                 }
@@ -168,6 +230,8 @@ fn each_shard_may_have_a_thread_of_its_own() {
 fn a_request_of_other_shards_is_refused() {
     let (mut own, mut others) = (shards(tiny(), 1), shards(tiny(), 1));
     let comm = others.create_comm(Hints::default()).expect("it runs");
-    let request = others.post_recv(&comm, rank(0), tag(0), vec![]).expect("it runs");
+    let request = others
+        .post_recv(&comm, rank(0), tag(0), vec![])
+        .expect("it runs");
     let _ = own.wait(request);
 }

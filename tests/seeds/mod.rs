@@ -22,15 +22,19 @@ impl Totals {
     /// Names of the counters that stayed 0.
     #[allow(dead_code, reason = "not every test sums")]
     pub(crate) fn idle(&self) -> Vec<&str> {
-        self.0.iter().filter(|(_, value)| **value == 0).map(|(name, _)| name.as_str()).collect()
+        self.0
+            .iter()
+            .filter(|(_, value)| **value == 0)
+            .map(|(name, _)| name.as_str())
+            .collect()
     }
 }
 
 fn variable(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(value) => {
-            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
-        }
+        Ok(value) => value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}")),
         Err(_) => default,
     }
 }
@@ -40,7 +44,10 @@ pub(crate) fn run<E: Display>(
     usual: u64,
     check: impl Fn(u64, &mut Totals) -> Result<(), E> + Sync,
 ) -> (u64, Totals) {
-    let (first, count) = (variable("DPAMATCH_SEED", 0), variable("DPAMATCH_STREAMS", usual));
+    let (first, count) = (
+        variable("DPAMATCH_SEED", 0),
+        variable("DPAMATCH_STREAMS", usual),
+    );
     let next = AtomicU64::new(first);
     let work = || {
         let mut totals = Totals::default();
@@ -56,7 +63,10 @@ pub(crate) fn run<E: Display>(
     thread::scope(|scope| {
         for thread in [0, 1].map(|_| scope.spawn(work)) {
             let totals = thread.join().expect("a seed failed; it is printed above");
-            totals.0.into_iter().for_each(|(name, value)| *all.0.entry(name).or_default() += value);
+            totals
+                .0
+                .into_iter()
+                .for_each(|(name, value)| *all.0.entry(name).or_default() += value);
         }
     });
     (count, all)

@@ -24,7 +24,10 @@ use run::{Settings, run};
 
 /// The settings of a long run, if the environment asks for one.
 fn long() -> Option<Settings> {
-    let mut settings = Settings { shows: true, ..Settings::default() };
+    let mut settings = Settings {
+        shows: true,
+        ..Settings::default()
+    };
     let mut is_asked_for = false;
     let mut set = |name: &str, set: &mut dyn FnMut(&mut Settings, u64)| {
         if let Ok(value) = std::env::var(format!("DPAMATCH_{name}")) {
@@ -33,11 +36,17 @@ fn long() -> Option<Settings> {
         }
     };
     set("MESSAGES", &mut |it, messages| it.messages = messages);
-    set("SECONDS", &mut |it, seconds| it.time_max = Some(Duration::from_secs(seconds)));
+    set("SECONDS", &mut |it, seconds| {
+        it.time_max = Some(Duration::from_secs(seconds))
+    });
     set("SEED", &mut |it, seed| it.seed = seed);
     set("SENDERS", &mut |it, senders| it.senders = senders as usize);
-    set("WORKERS", &mut |it, workers| it.nic.workers = workers as usize);
-    set("RECEIVES", &mut |it, receives| it.nic.receives = receives as usize);
+    set("WORKERS", &mut |it, workers| {
+        it.nic.workers = workers as usize
+    });
+    set("RECEIVES", &mut |it, receives| {
+        it.nic.receives = receives as usize
+    });
     set("UNEXPECTED", &mut |it, unexpected| {
         it.nic.unexpected = unexpected as usize;
         it.nic.unexpected_buffers = it.nic.unexpected_buffers.min(it.nic.unexpected);
@@ -49,26 +58,46 @@ fn long() -> Option<Settings> {
 fn a_soak_finds_nothing() {
     if let Some(settings) = long() {
         let report = run(&settings);
-        println!("{report:#?}\n{:.3} million messages per second", report.rate_per_s() / 1e6);
+        println!(
+            "{report:#?}\n{:.3} million messages per second",
+            report.rate_per_s() / 1e6
+        );
         report.check_memory();
         return;
     }
     let _dog = watchdog::on("a short soak");
     // Room for less than half of the receives, so that the fallback runs.
-    let nic = NicConfig { receives: 100, ..Settings::default().nic };
-    let settings = Settings { messages: 50_000, break_every: 2_000, nic, ..Settings::default() };
+    let nic = NicConfig {
+        receives: 100,
+        ..Settings::default().nic
+    };
+    let settings = Settings {
+        messages: 50_000,
+        break_every: 2_000,
+        nic,
+        ..Settings::default()
+    };
     let report = run(&settings);
     report.check_memory();
     assert_eq!(report.received, 50_000);
     // A break is due every 2,000 messages, and is skipped while another one waits.
     assert!(report.breaks >= 10, "{report:?}");
-    assert!(report.log_entries > 75_000, "posts and arrivals: {report:?}");
+    assert!(
+        report.log_entries > 75_000,
+        "posts and arrivals: {report:?}"
+    );
     for (what, count) in [
         ("truncated", report.truncated),
         ("taken", report.taken),
         ("cancelled", report.cancelled),
-        ("matched on the NIC, posted first", report.counts.boundary.posts_admitted),
-        ("matched on the NIC, unexpected", report.counts.boundary.posts_late),
+        (
+            "matched on the NIC, posted first",
+            report.counts.boundary.posts_admitted,
+        ),
+        (
+            "matched on the NIC, unexpected",
+            report.counts.boundary.posts_late,
+        ),
         ("matched by software", report.software.matches),
         ("resumed", report.counts.boundary.resumed),
         ("slow path", report.counts.handlers.slow),

@@ -35,7 +35,13 @@ fn roomy() -> NicConfig {
 }
 
 fn short(nic: NicConfig, seed: u64) -> Settings {
-    Settings { messages: 4_000, break_every: 400, seed, nic, ..Settings::default() }
+    Settings {
+        messages: 4_000,
+        break_every: 400,
+        seed,
+        nic,
+        ..Settings::default()
+    }
 }
 
 /// All options, with workers, senders and handlers in turn.
@@ -58,17 +64,39 @@ fn every_option_of_the_algorithm() {
     });
     for (seed, options) in options.enumerate() {
         let (workers, handlers) = (1 + seed % 4, [32, 1, 7, 64][seed / 2 % 4]);
-        let nic = NicConfig { workers, handlers, options, ..roomy() };
+        let nic = NicConfig {
+            workers,
+            handlers,
+            options,
+            ..roomy()
+        };
         let senders = [1, 3, 5][seed % 3];
-        let report = run(&Settings { senders, messages: 600, ..short(nic, seed as u64) });
+        let report = run(&Settings {
+            senders,
+            messages: 600,
+            ..short(nic, seed as u64)
+        });
         let walked = report.counts.handlers;
-        assert!(options.fast_path != FastPath::Off || walked.fast == 0, "{options:?}");
+        assert!(
+            options.fast_path != FastPath::Off || walked.fast == 0,
+            "{options:?}"
+        );
         let [wrong, software] = [walked.hash_mismatch, report.software.arrivals];
-        assert_eq!((wrong, software, walked.messages), (0, 0, report.received), "{options:?}");
+        assert_eq!(
+            (wrong, software, walked.messages),
+            (0, 0, report.received),
+            "{options:?}"
+        );
         shared_blocks += report.counts.boundary.shared_blocks;
         total.add(&walked);
     }
-    let all = [total.clean, total.fast, total.slow, total.unexpected, shared_blocks];
+    let all = [
+        total.clean,
+        total.fast,
+        total.slow,
+        total.unexpected,
+        shared_blocks,
+    ];
     assert!(all.iter().all(|&count| count > 100), "{all:?}");
 }
 
@@ -76,8 +104,15 @@ fn every_option_of_the_algorithm() {
 fn hints_leave_wildcards_out() {
     let _dog = watchdog::on("an endpoint: hints leave wildcards out");
     for (seed, no_any_source, no_any_tag) in [(1, true, false), (2, false, true), (3, true, true)] {
-        let hints = Hints { no_any_source, no_any_tag, ..Hints::default() };
-        let report = run(&Settings { hints, ..short(roomy(), seed) });
+        let hints = Hints {
+            no_any_source,
+            no_any_tag,
+            ..Hints::default()
+        };
+        let report = run(&Settings {
+            hints,
+            ..short(roomy(), seed)
+        });
         let walked = report.counts.handlers;
         assert_eq!(walked.walked_any_source > 0, !no_any_source, "{walked:?}");
         assert_eq!(walked.walked_any_tag > 0, !no_any_tag, "{walked:?}");
@@ -96,7 +131,10 @@ fn scarce(unexpected_full: UnexpectedFull) -> NicConfig {
         eager_limit: 64,
         unexpected: 5,
         unexpected_buffers: 5,
-        options: Options { unexpected_full, ..Options::default() },
+        options: Options {
+            unexpected_full,
+            ..Options::default()
+        },
         ..NicConfig::default()
     }
 }
@@ -105,8 +143,10 @@ fn scarce(unexpected_full: UnexpectedFull) -> NicConfig {
 #[test]
 fn random_traffic_crosses_the_border() {
     let _dog = watchdog::on("the host and the NIC: random traffic crosses the border");
-    for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)]
-    {
+    for (seed, unexpected_full) in [
+        (5, UnexpectedFull::Demote),
+        (6, UnexpectedFull::BackPressure),
+    ] {
         let base = Settings::default();
         let settings = Settings {
             seed,
@@ -115,7 +155,10 @@ fn random_traffic_crosses_the_border() {
             receives_max: 32,
             window: 8,
             senders: 2,
-            nic: NicConfig { regions: 64, ..scarce(unexpected_full) },
+            nic: NicConfig {
+                regions: 64,
+                ..scarce(unexpected_full)
+            },
             drive: Drive::Caller,
             ..base
         };
@@ -139,10 +182,20 @@ type Name = (u32, u32, u32);
 fn overtaking_drops_the_order_and_nothing_else() {
     let _dog = watchdog::on("an endpoint: overtaking drops the order and nothing else");
     let mut overtaking = 0;
-    for (seed, drive) in [(0, Drive::Caller), (1, Drive::threads()), (2, Drive::threads())] {
-        let config = EndpointConfig { nic: roomy(), drive };
+    for (seed, drive) in [
+        (0, Drive::Caller),
+        (1, Drive::threads()),
+        (2, Drive::threads()),
+    ] {
+        let config = EndpointConfig {
+            nic: roomy(),
+            drive,
+        };
         let mut endpoint = Endpoint::new(&config).expect("built");
-        let hints = Hints { allow_overtaking: true, ..Hints::default() };
+        let hints = Hints {
+            allow_overtaking: true,
+            ..Hints::default()
+        };
         let comm = endpoint.create_comm(hints).expect("the NIC runs");
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (mut left_receives, mut left_messages) = (0, 0);
@@ -151,8 +204,14 @@ fn overtaking_drops_the_order_and_nothing_else() {
             left_receives += receives;
             left_messages += messages;
         }
-        assert!(left_receives > 0 && left_messages > 0, "{left_receives} {left_messages}");
-        assert_eq!(endpoint.iprobe(&comm, SourceSel::Any, TagSel::Any), Ok(None));
+        assert!(
+            left_receives > 0 && left_messages > 0,
+            "{left_receives} {left_messages}"
+        );
+        assert_eq!(
+            endpoint.iprobe(&comm, SourceSel::Any, TagSel::Any),
+            Ok(None)
+        );
         overtaking += endpoint.counts().0.handlers.overtaking;
     }
     assert!(overtaking > 1_000, "{overtaking}");
@@ -171,14 +230,27 @@ fn overtaking_round(
     for number in 0..200 {
         let (source, wanted) = (random.random_range(0..2), random.random_range(0..3));
         if random.random() {
-            let source = if random.random() { SourceSel::Any } else { rank(source).into() };
-            let wanted = if random.random() { TagSel::Any } else { tag(wanted).into() };
+            let source = if random.random() {
+                SourceSel::Any
+            } else {
+                rank(source).into()
+            };
+            let wanted = if random.random() {
+                TagSel::Any
+            } else {
+                tag(wanted).into()
+            };
             selectors.push(Selector::new(source, wanted));
-            requests
-                .push(Some(endpoint.post_recv(comm, source, wanted, vec![0; 4]).expect("posted")));
+            requests.push(Some(
+                endpoint
+                    .post_recv(comm, source, wanted, vec![0; 4])
+                    .expect("posted"),
+            ));
         } else {
             let mut peer = endpoint.sender(comm, rank(source));
-            endpoint.send(&mut peer, tag(wanted), &u32::to_le_bytes(number)).expect("sent");
+            endpoint
+                .send(&mut peer, tag(wanted), &u32::to_le_bytes(number))
+                .expect("sent");
             under_way.insert((source, wanted, number));
         }
     }
@@ -210,13 +282,16 @@ fn overtaking_round(
         }
     }
     for &(source, wanted, _) in &under_way {
-        let fits = left.iter().find(|selector| selector.accepts(rank(source), tag(wanted)));
+        let fits = left
+            .iter()
+            .find(|selector| selector.accepts(rank(source), tag(wanted)));
         assert_eq!(fits, None, "left beside message ({source}, {wanted})");
     }
     let messages = under_way.len();
     for _ in 0..messages {
-        let received =
-            endpoint.recv(comm, SourceSel::Any, TagSel::Any, vec![0; 4]).expect("received");
+        let received = endpoint
+            .recv(comm, SourceSel::Any, TagSel::Any, vec![0; 4])
+            .expect("received");
         take(&mut under_way, &received);
     }
     (left.len(), messages)
@@ -224,6 +299,10 @@ fn overtaking_round(
 
 fn take(under_way: &mut HashSet<Name>, received: &Received) {
     let number = u32::from_le_bytes(received.bytes().try_into().expect("four bytes"));
-    let name = (received.status.source.get(), received.status.tag.get(), number);
+    let name = (
+        received.status.source.get(),
+        received.status.tag.get(),
+        number,
+    );
     assert!(under_way.remove(&name), "{name:?} was not under way");
 }

@@ -69,7 +69,9 @@ struct Shown {
 impl Shown {
     /// Notes that messages were received.
     fn note(&mut self, elapsed: Duration) {
-        self.longest_silence = self.longest_silence.max(elapsed.saturating_sub(self.last_result));
+        self.longest_silence = self
+            .longest_silence
+            .max(elapsed.saturating_sub(self.last_result));
         self.last_result = elapsed;
     }
 
@@ -219,9 +221,13 @@ impl<'a> Receiver<'a> {
     /// Ends a break once every sender has used up its allowance or ended, and its messages are
     /// here.
     fn end_break_if_due(&mut self) {
-        let used_up = self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
-            lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
-        });
+        let used_up = self
+            .lanes
+            .iter()
+            .zip(&self.received_of)
+            .all(|(lane, &received)| {
+                lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
+            });
         if used_up {
             self.empty_queues();
             self.breaking = false;
@@ -245,7 +251,11 @@ impl<'a> Receiver<'a> {
             self.collect();
             wait.pause();
         }
-        assert_eq!(self.verifier.left(), (0, 0), "receives and messages in the queues");
+        assert_eq!(
+            self.verifier.left(),
+            (0, 0),
+            "receives and messages in the queues"
+        );
     }
 
     fn selector(&mut self) -> (SourceSel, TagSel) {
@@ -258,7 +268,11 @@ impl<'a> Receiver<'a> {
         let any_source = !hints.no_any_source && (wild || dice & 1 == 0);
         let any_tag = !hints.no_any_tag && (wild || dice & 2 == 0);
         (
-            if any_source { SourceSel::Any } else { source.into() },
+            if any_source {
+                SourceSel::Any
+            } else {
+                source.into()
+            },
             if any_tag { TagSel::Any } else { tag.into() },
         )
     }
@@ -269,7 +283,11 @@ impl<'a> Receiver<'a> {
 
     fn buffer(&mut self) -> Vec<u8> {
         // Some are so short that longer messages are truncated.
-        let length = if self.random.random_ratio(1, 32) { HEADER_BYTES } else { MESSAGE_BYTES_MAX };
+        let length = if self.random.random_ratio(1, 32) {
+            HEADER_BYTES
+        } else {
+            MESSAGE_BYTES_MAX
+        };
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length, 0);
         buffer
@@ -277,7 +295,9 @@ impl<'a> Receiver<'a> {
 
     fn post(&mut self) {
         while self.slots.len() - self.vacant.len() < self.wanted {
-            let Some(place) = self.vacant.pop() else { break };
+            let Some(place) = self.vacant.pop() else {
+                break;
+            };
             let wild = self.wild;
             let (mut source, mut tag) = self.selector();
             let (mut comm, buffer) = (self.comm(), self.buffer());
@@ -293,7 +313,9 @@ impl<'a> Receiver<'a> {
                     tag = Tag::new(name.tag).unwrap_or_default().into();
                 }
             }
-            let request = self.endpoint.post_recv(&self.comms[comm], source, tag, buffer);
+            let request = self
+                .endpoint
+                .post_recv(&self.comms[comm], source, tag, buffer);
             self.slots[place] = Some(request.expect("posted"));
         }
     }
@@ -319,9 +341,13 @@ impl<'a> Receiver<'a> {
         let comm = self.comm();
         let comm = &self.comms[comm];
         if !take {
-            self.endpoint.iprobe(comm, source, tag).expect("the NIC runs");
-        } else if let Some(matched) =
-            self.endpoint.improbe(comm, source, tag).expect("the NIC runs")
+            self.endpoint
+                .iprobe(comm, source, tag)
+                .expect("the NIC runs");
+        } else if let Some(matched) = self
+            .endpoint
+            .improbe(comm, source, tag)
+            .expect("the NIC runs")
         {
             let buffer = self.buffer();
             let result = self.endpoint.mrecv(matched, buffer);
@@ -357,18 +383,26 @@ impl<'a> Receiver<'a> {
                 self.accept(received.bytes(), &received.status, received.buffer.len());
             }
             Err(RecvError::Truncated { ref received, sent }) => {
-                assert!(received.buffer.len() < sent, "{sent} bytes were truncated without need");
+                assert!(
+                    received.buffer.len() < sent,
+                    "{sent} bytes were truncated without need"
+                );
                 self.truncated += 1;
                 self.accept(received.bytes(), &received.status, received.buffer.len());
             }
             Err(RecvError::Cancelled(_)) => self.cancelled += 1,
             Err(error) => panic!("a request ended wrongly: {error}"),
         }
-        self.spare.push(result.map_or_else(RecvError::into_buffer, |received| received.buffer));
+        self.spare
+            .push(result.map_or_else(RecvError::into_buffer, |received| received.buffer));
     }
 
     fn accept(&mut self, bytes: &[u8], status: &Status, capacity: usize) {
-        assert!(status.bytes <= capacity, "{} bytes in a buffer of {capacity}", status.bytes);
+        assert!(
+            status.bytes <= capacity,
+            "{} bytes in a buffer of {capacity}",
+            status.bytes
+        );
         let sender = self.verifier.receive(bytes, status);
         self.received += 1;
         self.received_of[sender] += 1;

@@ -131,7 +131,9 @@ pub(crate) const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
 /// Resident memory in bytes, or `None` if the system does not report it.
 pub(super) fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }
@@ -151,12 +153,20 @@ impl Drop for EndSenders<'_> {
 /// Runs the traffic, and panics at the first fault.
 pub(crate) fn run(settings: &Settings) -> Report {
     let over = AtomicBool::new(false);
-    let lanes: Vec<Lane> = (0..settings.senders).map(|_| Lane::new(settings.window)).collect();
+    let lanes: Vec<Lane> = (0..settings.senders)
+        .map(|_| Lane::new(settings.window))
+        .collect();
     std::thread::scope(|scope| {
         let _end = EndSenders(&over, settings);
-        let options = Options { log_order: true, ..settings.nic.options };
+        let options = Options {
+            log_order: true,
+            ..settings.nic.options
+        };
         let config = EndpointConfig {
-            nic: NicConfig { options, ..settings.nic },
+            nic: NicConfig {
+                options,
+                ..settings.nic
+            },
             drive: settings.drive.clone(),
         };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
@@ -164,7 +174,10 @@ pub(crate) fn run(settings: &Settings) -> Report {
         let comms: Vec<_> = (0..settings.communicators).map(create).collect();
         for (index, lane) in lanes.iter().enumerate() {
             let rank = Rank::new(index as u32).expect("few senders");
-            let peers: Vec<_> = comms.iter().map(|comm| endpoint.sender(comm, rank)).collect();
+            let peers: Vec<_> = comms
+                .iter()
+                .map(|comm| endpoint.sender(comm, rank))
+                .collect();
             let quota = settings.messages / settings.senders as u64
                 + u64::from((index as u64) < settings.messages % settings.senders as u64);
             let mut source = Source::new(settings.seed, peers, quota);

@@ -32,7 +32,10 @@ const STILL_SENDING: u64 = u64::MAX;
 
 impl Lane {
     pub(super) fn new(window: u64) -> Self {
-        Self { allowed: AtomicU64::new(window), sent: AtomicU64::new(STILL_SENDING) }
+        Self {
+            allowed: AtomicU64::new(window),
+            sent: AtomicU64::new(STILL_SENDING),
+        }
     }
 
     /// Total number of messages, once known.
@@ -63,7 +66,9 @@ impl Name {
     }
 
     fn filler(&self, index: usize) -> u8 {
-        (self.ordinal as u8).wrapping_mul(31).wrapping_add(index as u8)
+        (self.ordinal as u8)
+            .wrapping_mul(31)
+            .wrapping_add(index as u8)
     }
 
     /// Writes the message over `bytes`, whose length is the message's.
@@ -77,11 +82,21 @@ impl Name {
     /// Compares received bytes with the bytes sent. At least the header must be there.
     pub(super) fn check(&self, bytes: &[u8], status: &Status) {
         let (ordinal, _) = bytes.split_first_chunk().expect("a header");
-        assert_eq!(u64::from_le_bytes(*ordinal), self.ordinal, "lost, or out of order: {self:?}");
+        assert_eq!(
+            u64::from_le_bytes(*ordinal),
+            self.ordinal,
+            "lost, or out of order: {self:?}"
+        );
         let (header, rest) = bytes.split_at(HEADER_BYTES);
-        let filled = rest.iter().enumerate().all(|(index, &byte)| byte == self.filler(index));
+        let filled = rest
+            .iter()
+            .enumerate()
+            .all(|(index, &byte)| byte == self.filler(index));
         let addressed = (status.source.get(), status.tag.get()) == (self.source, self.tag);
-        assert!(header == self.header() && filled && addressed, "wrong bytes of {self:?}");
+        assert!(
+            header == self.header() && filled && addressed,
+            "wrong bytes of {self:?}"
+        );
     }
 }
 
@@ -105,7 +120,13 @@ impl Source {
         let peers = peers.into_iter().map(|peer| (peer, 0)).collect();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(u64::from(rank) + 1);
-        Self { random, peers, quota, exposed: VecDeque::new(), spare: Vec::new() }
+        Self {
+            random,
+            peers,
+            quota,
+            exposed: VecDeque::new(),
+            spare: Vec::new(),
+        }
     }
 
     /// Sends the quota, or less if `over` is set or the NIC goes away.
@@ -141,10 +162,17 @@ impl Source {
             0..3 if self.exposed.len() < EXPOSED_MAX => {
                 self.random.random_range(HEADER_BYTES..=MESSAGE_BYTES_MAX)
             }
-            3..20 => self.random.random_range(HEADER_BYTES..=eager_limit.min(MESSAGE_BYTES_MAX)),
+            3..20 => self
+                .random
+                .random_range(HEADER_BYTES..=eager_limit.min(MESSAGE_BYTES_MAX)),
             _ => HEADER_BYTES + (dice >> 32) as usize % (INLINE_BYTES - HEADER_BYTES + 1),
         };
-        let name = Name { ordinal: *sent, source: peer.rank().get(), tag, comm };
+        let name = Name {
+            ordinal: *sent,
+            source: peer.rank().get(),
+            tag,
+            comm,
+        };
         *sent += 1;
         let tag = Tag::new(tag).unwrap_or_default();
         if length <= INLINE_BYTES {
@@ -155,7 +183,8 @@ impl Source {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(length, 0);
         name.write(&mut buffer);
-        self.exposed.push_back(peer.isend(tag, buffer).map_err(|(error, _)| error)?);
+        self.exposed
+            .push_back(peer.isend(tag, buffer).map_err(|(error, _)| error)?);
         self.collect();
         Ok(())
     }
@@ -163,7 +192,9 @@ impl Source {
     /// Collects the buffers of rendezvous messages that were read.
     fn collect(&mut self) {
         for _ in 0..self.exposed.len() {
-            let Some(mut request) = self.exposed.pop_front() else { return };
+            let Some(mut request) = self.exposed.pop_front() else {
+                return;
+            };
             match request.test() {
                 // The receiver notices a message that was never received.
                 Some(Ok(buffer) | Err((_, buffer))) => self.spare.push(buffer),

@@ -18,7 +18,12 @@ pub(super) struct Verifier {
 
 impl Verifier {
     pub(super) fn new() -> Self {
-        Self { oracle: Oracle::new(), waiting: HashMap::new(), arrived: HashMap::new(), entries: 0 }
+        Self {
+            oracle: Oracle::new(),
+            waiting: HashMap::new(),
+            arrived: HashMap::new(),
+            entries: 0,
+        }
     }
 
     /// Follows the order log, whose entries are then consumed.
@@ -27,7 +32,12 @@ impl Verifier {
             if let LogEntry::Arrive { msg, envelope, .. } = entry {
                 let (source, comm) = (envelope.source.get(), envelope.comm.0);
                 let arrived = self.arrived.entry((source, comm)).or_default();
-                let name = Name { ordinal: *arrived, source, tag: envelope.tag.get(), comm };
+                let name = Name {
+                    ordinal: *arrived,
+                    source,
+                    tag: envelope.tag.get(),
+                    comm,
+                };
                 *arrived += 1;
                 self.waiting.insert(msg.0, name);
             }
@@ -39,7 +49,10 @@ impl Verifier {
 
     /// Checks a received message, whose arrival must be in the log so far. Returns its sender.
     pub(super) fn receive(&mut self, bytes: &[u8], status: &Status) -> usize {
-        let name = self.waiting.remove(&status.arrival).expect("the arrival waits for a receive");
+        let name = self
+            .waiting
+            .remove(&status.arrival)
+            .expect("the arrival waits for a receive");
         name.check(bytes, status);
         name.source as usize
     }
@@ -58,7 +71,10 @@ impl Verifier {
 
     /// Receives and messages in the queues.
     pub(super) fn left(&self) -> (usize, usize) {
-        (self.oracle.posted().len(), self.oracle.unexpected().len().max(self.waiting.len()))
+        (
+            self.oracle.posted().len(),
+            self.oracle.unexpected().len().max(self.waiting.len()),
+        )
     }
 }
 
@@ -72,18 +88,31 @@ mod tests {
     use dpamatch::engine::{MsgId, RecvId};
 
     fn arrival(number: u64, matched: Option<RecvId>) -> LogEntry {
-        LogEntry::Arrive { msg: MsgId(number), envelope: Envelope::default(), matched }
+        LogEntry::Arrive {
+            msg: MsgId(number),
+            envelope: Envelope::default(),
+            matched,
+        }
     }
 
     fn status(arrival: u64) -> Status {
-        Status { source: Rank::default(), tag: Tag::default(), bytes: 20, arrival }
+        Status {
+            source: Rank::default(),
+            tag: Tag::default(),
+            bytes: 20,
+            arrival,
+        }
     }
 
     #[test]
     fn every_kind_of_fault_is_found() {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let post =
-            LogEntry::Post { recv: RecvId(0), comm: CommId(0), selector, matched: Some(MsgId(1)) };
+        let post = LogEntry::Post {
+            recv: RecvId(0),
+            comm: CommId(0),
+            selector,
+            matched: Some(MsgId(1)),
+        };
         // The first byte belongs to the number, the other one to the tag.
         for (arrived, ordinal, tag, wanted) in [
             (Some(7), 0, 0, "the arrival waits for a receive"),

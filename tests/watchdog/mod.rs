@@ -26,7 +26,10 @@ pub(crate) fn on(what: &'static str) -> Watchdog {
             std::process::exit(101);
         }
     });
-    Watchdog { awake: Some(awake), thread: Some(thread) }
+    Watchdog {
+        awake: Some(awake),
+        thread: Some(thread),
+    }
 }
 
 impl Drop for Watchdog {

@@ -16,7 +16,10 @@
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`version`]: version and commit of the program.
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
+#![allow(
+    missing_docs,
+    reason = "internal: names speak, docs add what names cannot"
+)]
 
 /// Adds another value's fields to those of `self`: sums, then maxima, then fields that have `add`.
 macro_rules! add_fields {

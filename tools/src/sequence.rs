@@ -15,9 +15,14 @@ const BYTES: u32 = 8;
 /// matched probe that finds a message is a receive that does so, and one that finds none is a
 /// probe: which it is, the oracle tells.
 pub fn sequence(events: impl IntoIterator<Item = Event>) -> Sequence {
-    let mut operations: Vec<_> =
-        events.into_iter().map(|event| event.operation(0, BYTES)).collect();
-    if operations.iter().any(|operation| matches!(operation, Operation::Probe { take: true, .. })) {
+    let mut operations: Vec<_> = events
+        .into_iter()
+        .map(|event| event.operation(0, BYTES))
+        .collect();
+    if operations
+        .iter()
+        .any(|operation| matches!(operation, Operation::Probe { take: true, .. }))
+    {
         decide_probes(&mut operations);
     }
     Sequence::new(operations)
@@ -32,7 +37,12 @@ fn decide_probes(operations: &mut [Operation]) {
     let mut oracle = Oracle::new();
     for operation in operations {
         match *operation {
-            Operation::Post { recv, comm, selector, .. } => {
+            Operation::Post {
+                recv,
+                comm,
+                selector,
+                ..
+            } => {
                 oracle.post(recv, comm, selector);
             }
             Operation::Arrive { msg, envelope, .. } => {
@@ -41,13 +51,28 @@ fn decide_probes(operations: &mut [Operation]) {
             Operation::Cancel { recv } => {
                 oracle.cancel(recv);
             }
-            Operation::Probe { probe, comm, selector, take: true } => {
+            Operation::Probe {
+                probe,
+                comm,
+                selector,
+                take: true,
+            } => {
                 *operation = match oracle.mprobe(comm, selector) {
-                    None => Operation::Probe { probe, comm, selector, take: false },
+                    None => Operation::Probe {
+                        probe,
+                        comm,
+                        selector,
+                        take: false,
+                    },
                     Some(_) => {
                         let recv = RecvId(unused);
                         unused = unused.wrapping_add(1);
-                        Operation::Post { recv, comm, selector, bytes: BYTES }
+                        Operation::Post {
+                            recv,
+                            comm,
+                            selector,
+                            bytes: BYTES,
+                        }
                     }
                 };
             }

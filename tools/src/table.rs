@@ -155,7 +155,11 @@ pub struct Rows<I> {
 
 impl<I: IntoIterator> Rows<I> {
     pub fn columns(self, columns: &[Column<'_, I::Item>]) -> Table {
-        let mut table = Table::new(&self.name, self.title, columns.iter().map(|(name, _)| *name));
+        let mut table = Table::new(
+            &self.name,
+            self.title,
+            columns.iter().map(|(name, _)| *name),
+        );
         for item in self.items {
             table.push(columns.iter().map(|(_, cell)| cell(&item)));
         }
@@ -185,7 +189,11 @@ impl Table {
 
     /// A table with a row for each item: [`Rows::columns`] says what a row shows.
     pub fn of<I: IntoIterator>(name: &str, title: impl Into<String>, items: I) -> Rows<I> {
-        Rows { name: name.to_owned(), title: title.into(), items }
+        Rows {
+            name: name.to_owned(),
+            title: title.into(),
+            items,
+        }
     }
 
     pub fn without(mut self, columns: &[&str]) -> Self {
@@ -217,7 +225,9 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = (impl AsRef<str>, Cell)>) {
-        let cells = cells.into_iter().map(|(name, cell)| (name.as_ref().to_owned(), cell));
+        let cells = cells
+            .into_iter()
+            .map(|(name, cell)| (name.as_ref().to_owned(), cell));
         let (names, row): (Vec<String>, Vec<Cell>) = cells.unzip();
         if self.rows.is_empty() {
             self.columns.clone_from(&names);
@@ -278,7 +288,10 @@ impl Table {
             notes: self.notes.clone(),
             keys: keys.to_vec(),
             figures: figures
-                .map(|(_, name)| Figure { name: name.clone(), better: better(name) })
+                .map(|(_, name)| Figure {
+                    name: name.clone(),
+                    better: better(name),
+                })
                 .collect(),
         }
     }
@@ -286,14 +299,21 @@ impl Table {
     /// For people: title, columns side by side, notes, in lines of `width` columns. Columns that
     /// have no room are named below.
     pub fn text(&self, width: usize) -> String {
-        let notes: String = self.notes.iter().map(|note| format!("  {note}\n")).collect();
+        let notes: String = self
+            .notes
+            .iter()
+            .map(|note| format!("  {note}\n"))
+            .collect();
         let columns = Grid::of(self).text(width);
         wrapped(&format!("{}\n{columns}{notes}", self.title), width)
     }
 
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let rows = self.rows.iter().map(|row| line(row.iter().map(Cell::shown).collect()));
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| line(row.iter().map(Cell::shown).collect()));
         let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());
         let notes = self.notes.iter().map(|note| format!("\n{note}\n"));
         let head = format!("{}\n\n{}{rule}", self.title, line(self.columns.clone()));
@@ -303,7 +323,10 @@ impl Table {
     /// For programs: RFC 4180, with a header.
     pub fn csv(&self) -> String {
         let mut csv = csv::Writer::from_writer(Vec::new());
-        let rows = self.rows.iter().map(|row| row.iter().map(Cell::csv).collect());
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(Cell::csv).collect());
         for row in std::iter::once(self.names()).chain(rows) {
             csv.write_record(row).expect("a field for each column");
         }
@@ -315,8 +338,11 @@ impl Table {
     pub fn rows_json(&self) -> Value {
         let names = self.names();
         let object = |(number, row): (usize, &Vec<Cell>)| {
-            let mut members: Map<String, Value> =
-                names.iter().cloned().zip(row.iter().map(Cell::json)).collect();
+            let mut members: Map<String, Value> = names
+                .iter()
+                .cloned()
+                .zip(row.iter().map(Cell::json))
+                .collect();
             for (_, figure, values) in self.rounds.iter().filter(|(row, ..)| *row == number) {
                 members.insert(format!("{figure}_rounds"), json!(values));
             }
@@ -332,9 +358,27 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits() {
-        let numbers = [0.0, 1.0, 1234.56, 0.012345, 9_999_999.0, 1e7, -2.5e-9, f64::INFINITY];
+        let numbers = [
+            0.0,
+            1.0,
+            1234.56,
+            0.012345,
+            9_999_999.0,
+            1e7,
+            -2.5e-9,
+            f64::INFINITY,
+        ];
         let four = numbers.map(significant);
-        let expected = ["0", "1.000", "1235", "0.01235", "9999999", "1.000e7", "-2.500e-9", "inf"];
+        let expected = [
+            "0",
+            "1.000",
+            "1235",
+            "0.01235",
+            "9999999",
+            "1.000e7",
+            "-2.500e-9",
+            "inf",
+        ];
         assert_eq!(four, expected);
     }
 
@@ -343,7 +387,10 @@ mod tests {
         let mut table = Table::new("t", "Title", ["engine", "steps", "ratio"]).note("counted");
         table.push(["list".into(), 5_u64.into(), 1.25.into()]);
         table.push(["a, \"b\"".into(), Cell::None, 8.4e-9.into()]);
-        assert_eq!(table.csv(), "engine,steps,ratio\nlist,5,1.25\n\"a, \"\"b\"\"\",,8.4e-9\n");
+        assert_eq!(
+            table.csv(),
+            "engine,steps,ratio\nlist,5,1.25\n\"a, \"\"b\"\"\",,8.4e-9\n"
+        );
         assert_eq!(
             table.markdown(),
             "Title\n\n| engine | steps | ratio |\n| --- | --- | --- |\n| list | 5 | 1.250 |\n\
@@ -352,22 +399,39 @@ mod tests {
         let text = table.text(100);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[4]), ("Title", "  counted"), "{text}");
-        assert!(lines[2].starts_with("list") && lines[2].ends_with("1.250"), "{text}");
-        assert!(lines[3].contains(" - ") && lines[3].ends_with("8.400e-9"), "{text}");
+        assert!(
+            lines[2].starts_with("list") && lines[2].ends_with("1.250"),
+            "{text}"
+        );
+        assert!(
+            lines[3].contains(" - ") && lines[3].ends_with("8.400e-9"),
+            "{text}"
+        );
         let second = json!({"engine": "a, \"b\"", "steps": null, "ratio": 8.4e-9});
         assert_eq!(table.rows_json()[1], second);
     }
 
     #[test]
     fn programs_get_names_and_rounds() {
-        let columns = ["engine", "n", "us per block", "gain %", "rate", "ns_per_match", "what"];
+        let columns = [
+            "engine",
+            "n",
+            "us per block",
+            "gain %",
+            "rate",
+            "ns_per_match",
+            "what",
+        ];
         let mut table = Table::new("a-table", "Title", columns)
             .keyed(2)
             .named(&[("rate", "rate_msgs_per_us")])
             .measured(["ns_per_match", "gain_percent"]);
         let row = |rate: f64| {
             let numbers = [1.5, 2.0, rate, 3.0].map(Cell::from);
-            [Cell::from("list"), 8_u64.into()].into_iter().chain(numbers).chain(["x".into()])
+            [Cell::from("list"), 8_u64.into()]
+                .into_iter()
+                .chain(numbers)
+                .chain(["x".into()])
         };
         table.push(row(4.0));
         table.push(row(5.0));
@@ -379,8 +443,11 @@ mod tests {
             (described.name.as_str(), &described.keys[..]),
             ("a_table", &["engine".to_owned(), "n".to_owned()][..])
         );
-        let figures: Vec<_> =
-            described.figures.iter().map(|it| (it.name.as_str(), it.better)).collect();
+        let figures: Vec<_> = described
+            .figures
+            .iter()
+            .map(|it| (it.name.as_str(), it.better))
+            .collect();
         // Without rounds what is measured has no figure, and a text is none.
         let expected = [
             ("us_per_block", None),

@@ -18,7 +18,16 @@ use dpamatch_tools::trace::{self, OpenOptions};
 const TRACES: [&str; 4] = ["edge-4-openmpi", "edge-4-mpich", "minife-16", "lulesh-27"];
 
 fn path(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", name].iter().collect()
+    [
+        env!("CARGO_MANIFEST_DIR"),
+        "..",
+        "tests",
+        "data",
+        "traces",
+        name,
+    ]
+    .iter()
+    .collect()
 }
 
 fn load(name: &str) -> Run {
@@ -31,18 +40,28 @@ fn load(name: &str) -> Run {
 fn true_pairs(name: &str) -> HashSet<String> {
     let file = std::fs::File::open(path(name).join("pairs.csv.xz")).expect("the pairs");
     let mut text = String::new();
-    lzma_rust2::XzReader::new(file, true).read_to_string(&mut text).expect("xz");
+    lzma_rust2::XzReader::new(file, true)
+        .read_to_string(&mut text)
+        .expect("xz");
     text.lines().skip(1).map(str::to_owned).collect()
 }
 
 fn written_pairs(run: &Run, receives: &[Vec<u32>]) -> HashSet<String> {
     let mut text = Vec::new();
     pairs(run, receives, &mut text).expect("memory");
-    String::from_utf8(text).expect("text").lines().skip(1).map(str::to_owned).collect()
+    String::from_utf8(text)
+        .expect("text")
+        .lines()
+        .skip(1)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn options() -> EngineOptions {
-    EngineOptions { threads: false, ..EngineOptions::default() }
+    EngineOptions {
+        threads: false,
+        ..EngineOptions::default()
+    }
 }
 
 fn replay(run: &Run, orders: &[Order], engine: &str, options: &EngineOptions) -> Vec<Vec<u32>> {
@@ -56,7 +75,10 @@ fn replay(run: &Run, orders: &[Order], engine: &str, options: &EngineOptions) ->
 
 fn interleavings() -> Vec<OrderChoice> {
     let random = (1..=3).map(|seed| OrderChoice::Random { seed });
-    [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst].into_iter().chain(random).collect()
+    [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst]
+        .into_iter()
+        .chain(random)
+        .collect()
 }
 
 /// The strongest check: in the order that the recorded pairs ask for, every engine gives just these
@@ -72,7 +94,11 @@ fn guided_replays_give_the_recorded_pairs_with_every_engine() {
             for entry in ENGINES {
                 let receives = replay(&run, &orders, entry.name, &options());
                 let context = format!("{name}, {interleaving:?}, {}", entry.name);
-                assert_eq!(first.get_or_insert_with(|| receives.clone()), &receives, "{context}");
+                assert_eq!(
+                    first.get_or_insert_with(|| receives.clone()),
+                    &receives,
+                    "{context}"
+                );
             }
             let receives = first.expect("engines");
             let written = written_pairs(&run, &receives);
@@ -81,10 +107,17 @@ fn guided_replays_give_the_recorded_pairs_with_every_engine() {
             // Of the edge cases four receives have no status: what they got is found by
             // elimination.
             let more = if name.starts_with("edge") { 4 } else { 0 };
-            assert_eq!(written.len(), wanted.len() + more, "{name}, {interleaving:?}");
+            assert_eq!(
+                written.len(),
+                wanted.len() + more,
+                "{name}, {interleaving:?}"
+            );
             for (view, receives) in run.views().zip(&receives) {
                 let agreement = view.compare(receives);
-                assert!(agreement.is_exact() && agreement.more == 0, "{name}: {agreement:?}");
+                assert!(
+                    agreement.is_exact() && agreement.more == 0,
+                    "{name}: {agreement:?}"
+                );
             }
         }
     }
@@ -103,13 +136,19 @@ fn receives_cancelled_with_an_ignored_status_are_told_apart_by_bytes() {
         let receives = replay(&run, &run.guided(interleaving), "list", &options());
         assert_eq!(written_pairs(&run, &receives), wanted, "{interleaving:?}");
     }
-    for orders in [run.merged().expect("wall times"), run.causal(Network::default()).0] {
+    for orders in [
+        run.merged().expect("wall times"),
+        run.causal(Network::default()).0,
+    ] {
         let receives = replay(&run, &orders, "list", &options());
         let agreement = run.view(1).compare(&receives[1]);
         assert_eq!((agreement.missing, agreement.more), (0, 0), "{agreement:?}");
     }
     let truth = run.truth[1];
-    assert_eq!((truth.pairs, truth.eliminated, truth.assumed, truth.left), (6, 2, 0, 0));
+    assert_eq!(
+        (truth.pairs, truth.eliminated, truth.assumed, truth.left),
+        (6, 2, 0, 0)
+    );
     assert_eq!((truth.bytes_equal, truth.bytes_differ), (6, 0));
 }
 
@@ -124,15 +163,23 @@ fn causal_and_timed_replays_are_legal() {
         for seed in 1..=3 {
             // The more jitter, the more messages of one sender would overtake each other if they
             // could.
-            let network =
-                Network { seed, jitter_ns: 500 << (5 * seed), compute: 0.5, ..Network::default() };
+            let network = Network {
+                seed,
+                jitter_ns: 500 << (5 * seed),
+                compute: 0.5,
+                ..Network::default()
+            };
             let (orders, stalls, _) = run.causal(network);
             assert_eq!(stalls, 0, "{name}, seed {seed}");
             all.push(orders);
         }
         for orders in all {
             let receives = replay(&run, &orders, "bins", &options());
-            assert_eq!(receives, replay(&run, &orders, "optimistic", &options()), "{name}");
+            assert_eq!(
+                receives,
+                replay(&run, &orders, "optimistic", &options()),
+                "{name}"
+            );
             let mut unmatched = 0;
             for ((view, order), receives) in run.views().zip(&orders).zip(&receives) {
                 assert_eq!(legality::check(view, order, receives), Ok(()), "{name}");
@@ -140,12 +187,18 @@ fn causal_and_timed_replays_are_legal() {
                 let agreement = view.compare(receives);
                 // Who was after nobody in particular may have got another's message; all others got
                 // theirs.
-                let wild =
-                    view.program.transfers.iter().filter(|transfer| transfer.peer < 0).count()
-                        as u64;
+                let wild = view
+                    .program
+                    .transfers
+                    .iter()
+                    .filter(|transfer| transfer.peer < 0)
+                    .count() as u64;
                 assert!(agreement.other <= wild, "{name}: {agreement:?}");
                 assert_eq!(agreement.missing, 0, "{name}");
-                unmatched += receives.iter().filter(|&&receive| receive == UNKNOWN).count() as u64;
+                unmatched += receives
+                    .iter()
+                    .filter(|&&receive| receive == UNKNOWN)
+                    .count() as u64;
             }
             assert_eq!(unmatched, left, "{name}");
         }
@@ -183,8 +236,16 @@ fn illegal_pairs_are_found() {
     ));
 
     // Two messages of one key in the wrong order.
-    let key = |at: usize| (view.inbound[at].comm, view.inbound[at].source, view.inbound[at].tag);
-    let second = (1..good.len()).find(|&at| key(at) == key(0)).expect("a second one");
+    let key = |at: usize| {
+        (
+            view.inbound[at].comm,
+            view.inbound[at].source,
+            view.inbound[at].tag,
+        )
+    };
+    let second = (1..good.len())
+        .find(|&at| key(at) == key(0))
+        .expect("a second one");
     let mut overtaken = good.clone();
     overtaken.swap(0, second);
     assert!(legality::check(view, order, &overtaken).is_err());
@@ -197,7 +258,11 @@ fn question(order: OrderChoice, handlers: Vec<u32>) -> Question {
         name: "a trace".to_owned(),
         order,
         network: Network::default(),
-        plan: Plan { bins: bins.to_vec(), handlers, nic: options.nic },
+        plan: Plan {
+            bins: bins.to_vec(),
+            handlers,
+            nic: options.nic,
+        },
         check: true,
         engines: Vec::new(),
         options,
@@ -228,11 +293,22 @@ fn predicted_paths_are_those_of_the_nic() {
                 let report = Report::make(&run, &question, |_| ()).expect("a report");
                 let (engine, blocks) = (&report.engines[0], &report.application.blocks[0]);
                 assert!(engine.differs_at.is_empty());
-                assert_eq!(report.checked, Some(Vec::new()), "{name}, {order:?}: all is legal");
+                assert_eq!(
+                    report.checked,
+                    Some(Vec::new()),
+                    "{name}, {order:?}: all is legal"
+                );
                 let counter = |name: &str| engine.counter(name).expect("a counter");
-                let counted =
-                    ["blocks", "messages", "clean", "fast", "slow", "forced", "conflict_blocks"]
-                        .map(counter);
+                let counted = [
+                    "blocks",
+                    "messages",
+                    "clean",
+                    "fast",
+                    "slow",
+                    "forced",
+                    "conflict_blocks",
+                ]
+                .map(counter);
                 let predicted = [
                     blocks.blocks,
                     blocks.messages,
@@ -249,10 +325,21 @@ fn predicted_paths_are_those_of_the_nic() {
                     "{name}, {order:?}, {handlers}"
                 );
                 let ended = counter("refused_sequence") + counter("refused_exhausted");
-                assert_eq!(blocks.refused_end, ended, "{name}, {order:?}, {handlers} handlers");
+                assert_eq!(
+                    blocks.refused_end, ended,
+                    "{name}, {order:?}, {handlers} handlers"
+                );
                 let needs = &report.application.needs;
-                assert_eq!(needs.descriptors, counter("posted_high"), "{name}, {order:?}");
-                assert_eq!(needs.unexpected, counter("unexpected_high"), "{name}, {order:?}");
+                assert_eq!(
+                    needs.descriptors,
+                    counter("posted_high"),
+                    "{name}, {order:?}"
+                );
+                assert_eq!(
+                    needs.unexpected,
+                    counter("unexpected_high"),
+                    "{name}, {order:?}"
+                );
                 fast += blocks.fast;
             }
         }
@@ -269,7 +356,10 @@ fn oddities_of_all_ranks_are_added_up() {
     }
     let report = Report::make(&run, &question(OrderChoice::PostsFirst, vec![1]), |_| ());
     let odd = report.expect("a report").source.oddities;
-    assert_eq!([odd.unknown_requests, odd.unknown_starts, odd.contradictions], [11, 220, 4400]);
+    assert_eq!(
+        [odd.unknown_requests, odd.unknown_starts, odd.contradictions],
+        [11, 220, 4400]
+    );
 }
 
 /// The trace of one rank alone: the messages are made up from the statuses.

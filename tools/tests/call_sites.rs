@@ -12,13 +12,20 @@ fn unpacked() -> tempfile::TempDir {
     let packed = fs::read(archive).expect("the archive");
     let folder = tempfile::tempdir().expect("a folder");
     let unpacked = lzma_rust2::XzReader::new(&packed[..], true);
-    tar::Archive::new(unpacked).unpack(folder.path()).expect("room");
+    tar::Archive::new(unpacked)
+        .unpack(folder.path())
+        .expect("room");
     folder
 }
 
 fn analyze(trace: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.arg("analyze").arg(trace).args(more).output().expect("the program runs")
+    command
+        .arg("analyze")
+        .arg(trace)
+        .args(more)
+        .output()
+        .expect("the program runs")
 }
 
 #[inline(never)]
@@ -32,7 +39,10 @@ fn base() -> u64 {
     let own = std::env::current_exe().expect("a path");
     let maps = fs::read_to_string("/proc/self/maps").expect("a map");
     let own = own.to_str().expect("a plain path");
-    let first = maps.lines().find(|line| line.ends_with(own)).expect("this program");
+    let first = maps
+        .lines()
+        .find(|line| line.ends_with(own))
+        .expect("this program");
     u64::from_str_radix(first.split('-').next().expect("an address"), 16).expect("a number")
 }
 
@@ -57,7 +67,11 @@ fn lines_are_those_of_the_program() {
         fs::write(&file, text.lines().map(line).collect::<String>()).expect("room");
     }
     let output = analyze(folder.path(), &["--wide"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let text = String::from_utf8(output.stdout).expect("text");
     let place = format!("call_sites.rs:{}", somewhere() - 1);
     assert!(text.contains(&place), "{place}\n{text}");
@@ -73,5 +87,8 @@ fn a_broken_file_is_named() {
     let output = analyze(folder.path(), &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("halo-2-0001.sites:3: ") && said.contains("unknown object"), "{said}");
+    assert!(
+        said.contains("halo-2-0001.sites:3: ") && said.contains("unknown object"),
+        "{said}"
+    );
 }

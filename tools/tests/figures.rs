@@ -17,12 +17,19 @@ const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement";
 fn words(figure: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(figure)
         .unwrap_or_else(|error| panic!("{}: {error}", figure.display()));
-    let texts = text.split("<text").skip(1).filter_map(|it| it.split_once('>'));
+    let texts = text
+        .split("<text")
+        .skip(1)
+        .filter_map(|it| it.split_once('>'));
     let words = texts.filter_map(|(_, it)| Some(it.split_once('<')?.0.to_owned()));
-    let is_name =
-        |word: &str| word.rsplit_once('-').is_some_and(|(_, ranks)| ranks.parse::<u32>().is_ok());
+    let is_name = |word: &str| {
+        word.rsplit_once('-')
+            .is_some_and(|(_, ranks)| ranks.parse::<u32>().is_ok())
+    };
     let is_tick = |word: &str| word.trim_end_matches('k').parse::<f64>().is_ok();
-    words.filter(|word| !is_name(word) && !is_tick(word)).collect()
+    words
+        .filter(|word| !is_name(word) && !is_tick(word))
+        .collect()
 }
 
 fn pages() -> std::path::PathBuf {
@@ -31,9 +38,16 @@ fn pages() -> std::path::PathBuf {
 
 fn draw(command: &str, folder: &Path) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    run.args(command.split_whitespace()).arg("--out").arg(folder).env_remove("CLICOLOR_FORCE");
+    run.args(command.split_whitespace())
+        .arg("--out")
+        .arg(folder)
+        .env_remove("CLICOLOR_FORCE");
     let output = run.output().expect("it runs");
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// Compares what the command drew. `DPAMATCH_DRAW=1` writes the figures instead.
@@ -56,7 +70,11 @@ fn check(command: &str, (drawn, shown): (&str, &str)) {
 
 /// Compares words, again where a disturbed measurement gave no rate, and so no line.
 fn check_words(command: &str, (drawn, shown): (&str, &str)) {
-    let short = if command.starts_with("bench") { SHORT_RUN } else { "" };
+    let short = if command.starts_with("bench") {
+        SHORT_RUN
+    } else {
+        ""
+    };
     let shown = words(&pages().join(shown));
     let drawn = |_| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -67,7 +85,10 @@ fn check_words(command: &str, (drawn, shown): (&str, &str)) {
     let first = tries.next().expect("a figure");
     assert!(first.len() > 5, "{first:?}");
     let right = first == shown || (!short.is_empty() && tries.any(|words| words == shown));
-    assert!(right, "`dpamatch {command}` draws {first:?}, the page shows {shown:?}");
+    assert!(
+        right,
+        "`dpamatch {command}` draws {first:?}, the page shows {shown:?}"
+    );
 }
 
 fn each(part: &str, count: usize, check: fn(&str, (&str, &str))) {

@@ -22,13 +22,30 @@ fn root() -> PathBuf {
 
 /// The pages of the repository: Markdown files that git knows or does not ignore.
 fn pages() -> Vec<String> {
-    let arguments = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
-    let output = Command::new("git").args(arguments).current_dir(root()).output().expect("git");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let arguments = [
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "*.md",
+    ];
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("git");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let listed = String::from_utf8(output.stdout).expect("names in UTF-8");
     let there = |page: &&str| root().join(page).is_file();
     let pages: Vec<String> = listed.lines().filter(there).map(str::to_owned).collect();
-    assert!(pages.iter().any(|page| page == "README.md"), "the wrong folder: {pages:?}");
+    assert!(
+        pages.iter().any(|page| page == "README.md"),
+        "the wrong folder: {pages:?}"
+    );
     pages
 }
 
@@ -49,7 +66,12 @@ fn blocks(page: &str) -> Vec<Block> {
         match (line.trim_start().strip_prefix("```"), inside) {
             (Some(language), false) => {
                 let (language, comment) = (language.to_owned(), std::mem::take(&mut comment));
-                blocks.push(Block { line: number + 1, language, comment, lines: Vec::new() });
+                blocks.push(Block {
+                    line: number + 1,
+                    language,
+                    comment,
+                    lines: Vec::new(),
+                });
                 inside = true;
             }
             (Some(_), true) => inside = false,
@@ -105,7 +127,9 @@ fn plain(line: &str) -> String {
 fn fits_line(shown: &str, printed: &str, varies: &[&str]) -> bool {
     let here = varies.iter().find_map(|text| shown.strip_prefix(*text));
     if let Some(rest) = here {
-        let end = printed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(printed.len());
+        let end = printed
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(printed.len());
         return end > 0 && fits_line(rest, &printed[end..], varies);
     }
     match (shown.chars().next(), printed.chars().next()) {
@@ -137,7 +161,10 @@ fn folder(page: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder can be made");
-    let data = root().join("tests").canonicalize().expect("the project's test data");
+    let data = root()
+        .join("tests")
+        .canonicalize()
+        .expect("the project's test data");
     std::os::unix::fs::symlink(data, folder.join("tests")).expect("a link can be made");
     folder
 }
@@ -158,8 +185,9 @@ fn run(page: &str) {
         if block.said("not run").is_some() {
             continue;
         }
-        let varies: Vec<&str> =
-            block.said("varies").map_or(Vec::new(), |texts| texts.split(", ").collect());
+        let varies: Vec<&str> = block
+            .said("varies")
+            .map_or(Vec::new(), |texts| texts.split(", ").collect());
         for (command, shown) in block.commands() {
             let script = format!("exec 2>&1; {command}");
             let output = Command::new("bash")
@@ -190,8 +218,15 @@ fn commands_print_what_the_pages_show() {
     std::thread::scope(|scope| {
         let pages: Vec<_> = names.iter().map(|page| scope.spawn(|| run(page))).collect();
         // Each one says by itself what is wrong.
-        let wrong = pages.into_iter().map(|page| page.join().is_err()).filter(|wrong| *wrong);
-        assert_eq!(wrong.count(), 0, "pages show something else than what is printed");
+        let wrong = pages
+            .into_iter()
+            .map(|page| page.join().is_err())
+            .filter(|wrong| *wrong);
+        assert_eq!(
+            wrong.count(),
+            0,
+            "pages show something else than what is printed"
+        );
     });
 }
 
@@ -202,13 +237,23 @@ fn every_block_is_run_or_says_why_not() {
         for block in blocks(&text) {
             let at = format!("{page}:{}", block.line);
             let comment = &block.comment;
-            let understood =
-                ["not run", "varies", "file"].iter().any(|word| block.said(word).is_some());
+            let understood = ["not run", "varies", "file"]
+                .iter()
+                .any(|word| block.said(word).is_some());
             assert!(comment.is_empty() || understood, "{at}: {comment}");
-            assert!(block.said("not run").is_none_or(|why| why.len() > 8), "{at}: {comment}");
+            assert!(
+                block.said("not run").is_none_or(|why| why.len() > 8),
+                "{at}: {comment}"
+            );
             let commands = block.commands();
-            assert!(!commands.is_empty() || block.said("varies").is_none(), "{at}: no command");
-            assert!(!commands.is_empty() || block.language != "console", "{at}: no command");
+            assert!(
+                !commands.is_empty() || block.said("varies").is_none(),
+                "{at}: no command"
+            );
+            assert!(
+                !commands.is_empty() || block.language != "console",
+                "{at}: no command"
+            );
             assert!(
                 block.language != "rust" || RUST.contains(&page.as_str()),
                 "{at}: Rust is not compiled"

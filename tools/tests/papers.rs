@@ -27,11 +27,17 @@ fn rows(page: &str) -> Vec<Row> {
     for line in page.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 4, "{line}");
-        let above = rows.last().filter(|_| cells[1] == "\"").map(|row| row.command.clone());
+        let above = rows
+            .last()
+            .filter(|_| cells[1] == "\"")
+            .map(|row| row.command.clone());
         let command = above.or_else(|| code(cells[1]).map(str::to_owned));
         match (command, code(cells[2])) {
             (Some(command), Some(output)) => {
-                rows.push(Row { command, output: plain(output) });
+                rows.push(Row {
+                    command,
+                    output: plain(output),
+                });
             }
             _ => assert_eq!(cells[1..3], ["command", "output"], "{line}"),
         }
@@ -50,8 +56,16 @@ fn every_row_is_what_its_command_prints() {
     for Row { command, output } in &rows {
         let lines = printed.entry(command).or_insert_with(|| {
             let mut run = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-            let ran = run.args(command.split(' ')).current_dir(&root).output().expect("it runs");
-            assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+            let ran = run
+                .args(command.split(' '))
+                .current_dir(&root)
+                .output()
+                .expect("it runs");
+            assert!(
+                ran.status.success(),
+                "{command}: {}",
+                String::from_utf8_lossy(&ran.stderr)
+            );
             String::from_utf8(ran.stdout)
                 .expect("text")
                 .lines()
@@ -59,6 +73,9 @@ fn every_row_is_what_its_command_prints() {
                 .collect::<Vec<_>>()
                 .join("\n")
         });
-        assert!(lines.contains(output.as_str()), "`{command}` does not print `{output}`:\n{lines}");
+        assert!(
+            lines.contains(output.as_str()),
+            "`{command}` does not print `{output}`:\n{lines}"
+        );
     }
 }

@@ -8,10 +8,18 @@ use dpamatch_tools::sequence;
 #[test]
 fn virtual_time_changes_no_match() {
     let removals = [Removal::Lazy, Removal::Eager, Removal::Deferred];
-    let forms = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
+    let forms = [
+        FastPath::Off,
+        FastPath::Literal,
+        FastPath::Prefix,
+        FastPath::Sequence,
+    ];
     for seed in 0..48_u64 {
-        let profile =
-            [StreamProfile::Hot, StreamProfile::Wild, StreamProfile::Mixed][seed as usize % 3];
+        let profile = [
+            StreamProfile::Hot,
+            StreamProfile::Wild,
+            StreamProfile::Mixed,
+        ][seed as usize % 3];
         let events: Vec<Event> = Generator::new(seed, 600, profile)
             .filter(|event| !matches!(event, Event::Mprobe { .. }))
             .collect();
@@ -36,7 +44,11 @@ fn virtual_time_changes_no_match() {
         let mut got = parts[0].matches.clone();
         got.sort_unstable();
         expected.sort_unstable();
-        assert_eq!(got, expected, "seed {seed}: {} handlers, {:?}", setup.handlers, setup.removal);
+        assert_eq!(
+            got, expected,
+            "seed {seed}: {} handlers, {:?}",
+            setup.handlers, setup.removal
+        );
     }
 }
 

@@ -33,7 +33,15 @@ fn send(mask: u8, head: &[u8], count: i32) -> Vec<u8> {
 
 /// `MPI_Recv` of up to 100 characters from anybody with tag 7; what stands in place of its status.
 fn recv(mask: u8, status: &[u8]) -> Vec<u8> {
-    let arguments = [&be32(100)[..], &be16(2), &be32(-1), &be32(7), &be16(2), status].concat();
+    let arguments = [
+        &be32(100)[..],
+        &be16(2),
+        &be32(-1),
+        &be32(7),
+        &be16(2),
+        status,
+    ]
+    .concat();
     record(1, mask, &[], &arguments)
 }
 
@@ -51,13 +59,24 @@ struct Frame {
 
 /// What libdumpi writes today.
 fn modern() -> Frame {
-    Frame { version: [13, 0, 0], index_words: 8, padding: be16(293).to_vec() }
+    Frame {
+        version: [13, 0, 0],
+        index_words: 8,
+        padding: be16(293).to_vec(),
+    }
 }
 
 /// A file with these calls. Datatype 30 has 24 bytes, as far as the index says where that stands.
 fn file(frame: &Frame, calls: &[Vec<u8>]) -> Vec<u8> {
     // Bases of both clocks: 1000 and 2000 s.
-    let mut bytes = [MAGIC, &be32(1000), &be32(2000), &calls.concat(), &frame.padding].concat();
+    let mut bytes = [
+        MAGIC,
+        &be32(1000),
+        &be32(2000),
+        &calls.concat(),
+        &frame.padding,
+    ]
+    .concat();
     let header = bytes.len() as u64;
     bytes.extend(frame.version);
     bytes.extend(77_u64.to_be_bytes());
@@ -100,7 +119,11 @@ fn read(bytes: Vec<u8>) -> Result<Vec<(&'static str, String)>, TraceError> {
 }
 
 fn names(bytes: Vec<u8>) -> Vec<&'static str> {
-    read(bytes).expect("a good trace").into_iter().map(|(name, _)| name).collect()
+    read(bytes)
+        .expect("a good trace")
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// Before 0.6.2 `MPI_Init` tells the number of its arguments twice.
@@ -118,7 +141,13 @@ fn init_counts_its_arguments_twice_before_0_6_2() {
         ([0, 7, 0], false),
         ([13, 0, 0], false),
     ] {
-        let bytes = file(&Frame { version, ..modern() }, &[arguments(twice), alone(FINALIZE)]);
+        let bytes = file(
+            &Frame {
+                version,
+                ..modern()
+            },
+            &[arguments(twice), alone(FINALIZE)],
+        );
         let mut reader = reader(bytes);
         assert!(reader.next_call().expect("a call").is_some(), "{version:?}");
         let told = reader.arguments().expect("they are kept");
@@ -126,11 +155,24 @@ fn init_counts_its_arguments_twice_before_0_6_2() {
             Argument::Texts(texts) => Some(texts.iter().map(<[u8]>::to_vec).collect::<Vec<_>>()),
             _ => None,
         });
-        assert_eq!(texts, Some(vec![b"prog".to_vec(), b"-s".to_vec()]), "{version:?}");
-        let next = reader.next_call().expect("a call").map(|call| call.function.name());
+        assert_eq!(
+            texts,
+            Some(vec![b"prog".to_vec(), b"-s".to_vec()]),
+            "{version:?}"
+        );
+        let next = reader
+            .next_call()
+            .expect("a call")
+            .map(|call| call.function.name());
         assert_eq!(next, Some("MPI_Finalize"), "{version:?}");
         // The other way of counting is not understood.
-        let wrong = file(&Frame { version, ..modern() }, &[arguments(!twice), alone(FINALIZE)]);
+        let wrong = file(
+            &Frame {
+                version,
+                ..modern()
+            },
+            &[arguments(!twice), alone(FINALIZE)],
+        );
         assert!(read(wrong).is_err(), "{version:?}");
     }
 }
@@ -147,13 +189,35 @@ fn statuses_have_no_tag_before_0_6_3() {
         ([1, 0, 0], &with, 7),
     ] {
         let calls = [recv(PLAIN, status), alone(WTIME), alone(FINALIZE)];
-        let bytes = file(&Frame { version, ..modern() }, &calls);
+        let bytes = file(
+            &Frame {
+                version,
+                ..modern()
+            },
+            &calls,
+        );
         let mut reader = reader(bytes.clone());
         let call = reader.next_call().expect("good").expect("a call");
-        let Op::Recv { recv, status } = call.op else { panic!("{:?}", call.op) };
-        let expected = Status { bytes: 5, source: 3, tag, cancelled: false, error: 9 };
-        assert_eq!((recv.source, status), (Source::Any, Some(expected)), "{version:?}");
-        assert_eq!(names(bytes), ["MPI_Recv", "MPI_Wtime", "MPI_Finalize"], "{version:?}");
+        let Op::Recv { recv, status } = call.op else {
+            panic!("{:?}", call.op)
+        };
+        let expected = Status {
+            bytes: 5,
+            source: 3,
+            tag,
+            cancelled: false,
+            error: 9,
+        };
+        assert_eq!(
+            (recv.source, status),
+            (Source::Any, Some(expected)),
+            "{version:?}"
+        );
+        assert_eq!(
+            names(bytes),
+            ["MPI_Recv", "MPI_Wtime", "MPI_Finalize"],
+            "{version:?}"
+        );
     }
 }
 
@@ -161,16 +225,27 @@ fn statuses_have_no_tag_before_0_6_3() {
 #[test]
 fn the_index_has_five_to_eight_words() {
     for words in 5..=8 {
-        let frame = Frame { index_words: words, ..modern() };
+        let frame = Frame {
+            index_words: words,
+            ..modern()
+        };
         let bytes = file(&frame, &[send(PLAIN, &[], 5), alone(FINALIZE)]);
         let reader = reader(bytes.clone());
         let info = reader.info();
         let header = (info.version, info.start_s, info.hostname.as_deref());
-        assert_eq!(header, (Some([13, 0, 0]), Some(77), Some("node")), "{words} words");
+        assert_eq!(
+            header,
+            (Some([13, 0, 0]), Some(77), Some("node")),
+            "{words} words"
+        );
         let sizes = info.sizes.recorded().get(30).copied();
         assert_eq!(sizes, (words == 8).then_some(24), "{words} words");
         let footer = info.footer.as_ref().expect("every version has one");
-        assert_eq!((footer.called.total(), footer.ignored.total()), (9, 2), "{words} words");
+        assert_eq!(
+            (footer.called.total(), footer.ignored.total()),
+            (9, 2),
+            "{words} words"
+        );
         assert_eq!(names(bytes), ["MPI_Send", "MPI_Finalize"], "{words} words");
     }
 }
@@ -179,28 +254,57 @@ fn the_index_has_five_to_eight_words() {
 #[test]
 fn padding_after_finalize_is_no_call() {
     let calls = [send(PLAIN, &[], 5), alone(FINALIZE)];
-    for padding in [Vec::new(), vec![0; 2], vec![0; 3], vec![0; 64], be16(293).to_vec()] {
-        let frame = Frame { padding: padding.clone(), ..modern() };
-        assert_eq!(names(file(&frame, &calls)), ["MPI_Send", "MPI_Finalize"], "{padding:?}");
+    for padding in [
+        Vec::new(),
+        vec![0; 2],
+        vec![0; 3],
+        vec![0; 64],
+        be16(293).to_vec(),
+    ] {
+        let frame = Frame {
+            padding: padding.clone(),
+            ..modern()
+        };
+        assert_eq!(
+            names(file(&frame, &calls)),
+            ["MPI_Send", "MPI_Finalize"],
+            "{padding:?}"
+        );
     }
     // What is allowed afterwards is still read, and padding after it is the end as well.
-    let frame = Frame { padding: vec![0; 64], ..modern() };
+    let frame = Frame {
+        padding: vec![0; 64],
+        ..modern()
+    };
     let late = [alone(FINALIZE), alone(WTIME)];
     assert_eq!(names(file(&frame, &late)), ["MPI_Finalize", "MPI_Wtime"]);
     // Before it zeros are calls, and wrong ones.
     assert!(read(file(&frame, &[alone(WTIME)])).is_err());
     // The mark ends the stream: nothing may follow it.
-    let frame = Frame { padding: [&be16(293)[..], &[0; 4]].concat(), ..modern() };
+    let frame = Frame {
+        padding: [&be16(293)[..], &[0; 4]].concat(),
+        ..modern()
+    };
     let error = read(file(&frame, &calls)).expect_err("bytes behind the end");
-    assert!(error.to_string().contains("the calls end 4 bytes before their section"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the calls end 4 bytes before their section"),
+        "{error}"
+    );
 }
 
 /// All 32 masks: thread, both times, performance counters and statuses, each there or not.
 #[test]
 fn masks_say_what_stands_before_the_arguments() {
     let times = |seconds: u16| {
-        [&be16(seconds)[..], &5_u32.to_be_bytes(), &be16(seconds + 1), &6_u32.to_be_bytes()]
-            .concat()
+        [
+            &be16(seconds)[..],
+            &5_u32.to_be_bytes(),
+            &be16(seconds + 1),
+            &6_u32.to_be_bytes(),
+        ]
+        .concat()
     };
     for bits in 0..32_u8 {
         let [thread, cpu, wall, counters, statuses] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
@@ -219,7 +323,11 @@ fn masks_say_what_stands_before_the_arguments() {
             }
         }
         // Any of the two bits turns statuses on.
-        let masks = if statuses { vec![mask | 1, mask | 2, mask | 3] } else { vec![mask] };
+        let masks = if statuses {
+            vec![mask | 1, mask | 2, mask | 3]
+        } else {
+            vec![mask]
+        };
         for mask in masks {
             let status = [&be32(1)[..], &be32(5), &be32(3), &[0, 0], &be32(7)].concat();
             let status = if statuses { status } else { Vec::new() };
@@ -237,12 +345,24 @@ fn masks_say_what_stands_before_the_arguments() {
             assert_eq!(span(call.cpu), expected, "{mask:#x}");
             let expected = wall.then_some((2020 * second + 5, 2021 * second + 6));
             assert_eq!(span(call.wall), expected, "{mask:#x}");
-            let Op::Send(sent) = call.op else { panic!("{:?}", call.op) };
+            let Op::Send(sent) = call.op else {
+                panic!("{:?}", call.op)
+            };
             assert_eq!((sent.payload.count, sent.tag.get()), (5, 7), "{mask:#x}");
             let call = reader.next_call().expect("good").expect("a call");
-            let Op::Recv { status, .. } = call.op else { panic!("{:?}", call.op) };
-            assert_eq!(status.map(|status| status.tag), statuses.then_some(7), "{mask:#x}");
-            assert_eq!(names(bytes), ["MPI_Send", "MPI_Recv", "MPI_Finalize"], "{mask:#x}");
+            let Op::Recv { status, .. } = call.op else {
+                panic!("{:?}", call.op)
+            };
+            assert_eq!(
+                status.map(|status| status.tag),
+                statuses.then_some(7),
+                "{mask:#x}"
+            );
+            assert_eq!(
+                names(bytes),
+                ["MPI_Send", "MPI_Recv", "MPI_Finalize"],
+                "{mask:#x}"
+            );
         }
     }
 }
@@ -251,11 +371,23 @@ fn masks_say_what_stands_before_the_arguments() {
 #[test]
 fn functions_of_the_application_are_passed_over() {
     let address = 0x1234_i64.to_be_bytes();
-    let (entered, left) = (record(291, 64, &be16(1), &address), record(292, 0, &[], &address));
-    let calls = [entered.clone(), send(PLAIN, &[], 5), left, entered, alone(FINALIZE)];
+    let (entered, left) = (
+        record(291, 64, &be16(1), &address),
+        record(292, 0, &[], &address),
+    );
+    let calls = [
+        entered.clone(),
+        send(PLAIN, &[], 5),
+        left,
+        entered,
+        alone(FINALIZE),
+    ];
     assert_eq!(names(file(&modern(), &calls)), ["MPI_Send", "MPI_Finalize"]);
     let error = read(file(&modern(), &[alone(294)])).expect_err("no such function");
-    assert!(error.to_string().contains("there is no function 294"), "{error}");
+    assert!(
+        error.to_string().contains("there is no function 294"),
+        "{error}"
+    );
 }
 
 /// Damage of the frame is named, not read over.
@@ -272,11 +404,17 @@ fn an_index_that_leads_nowhere_is_refused() {
     // The last place that a section may have is that of the index itself.
     let beyond = with_word(6, length - 63).expect_err("beyond");
     assert!(
-        beyond.contains(&format!("the index points to byte {} of {length}", length - 63)),
+        beyond.contains(&format!(
+            "the index points to byte {} of {length}",
+            length - 63
+        )),
         "{beyond}"
     );
     let early = with_word(5, 7).expect_err("early");
-    assert!(early.contains("the index says that the calls begin at byte 7"), "{early}");
+    assert!(
+        early.contains("the index says that the calls begin at byte 7"),
+        "{early}"
+    );
     let footer = with_word(6, 8).expect_err("no footer");
     assert!(footer.contains("footer"), "{footer}");
     // Without a footer there is nothing to compare with.

@@ -18,7 +18,9 @@ use proptest::prelude::*;
 type Told = (String, Vec<(String, String)>);
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/data/traces")
+        .join(name)
 }
 
 fn rank(number: u32) -> Rank {
@@ -32,7 +34,9 @@ fn open(name: &str) -> Box<dyn TraceSource> {
 fn unpacked(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = fs::File::open(data(name)).expect("the file");
-    lzma_rust2::XzReader::new(file, true).read_to_end(&mut bytes).expect("whole");
+    lzma_rust2::XzReader::new(file, true)
+        .read_to_end(&mut bytes)
+        .expect("whole");
     bytes
 }
 
@@ -53,7 +57,14 @@ fn arguments(reader: &dyn RankReader) -> Vec<(String, String)> {
 fn everything(reader: &mut dyn RankReader) -> Vec<Told> {
     let mut told = Vec::new();
     while let Some(call) = reader.next_call().expect("a good trace") {
-        let Call { function, thread, cpu, wall, op, .. } = call;
+        let Call {
+            function,
+            thread,
+            cpu,
+            wall,
+            op,
+            ..
+        } = call;
         let call = format!("{:?}", (function, thread, cpu, wall, op));
         told.push((call, arguments(reader)));
     }
@@ -69,7 +80,11 @@ fn binary_and_text_agree_record_for_record() {
         ("edge-4-mpich", "edge-4-mpich/rank-0001.txt.xz", 1),
         ("minife-16", "minife-16/rank-0007.txt.xz", 7),
         ("lulesh-27", "lulesh-27/rank-0013.txt.xz", 13),
-        ("old-versions/testtrace-1.0.0-0000.bin", "old-versions/testtrace-1.0.0-0000.txt.xz", 0),
+        (
+            "old-versions/testtrace-1.0.0-0000.bin",
+            "old-versions/testtrace-1.0.0-0000.txt.xz",
+            0,
+        ),
     ];
     for (binary, text, number) in pairs {
         let (binary_trace, text_trace) = (open(binary), open(text));
@@ -93,10 +108,17 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     // In a folder of its own, each rank packed in another way.
     let loose = folder.path().join("loose");
     fs::create_dir(&loose).expect("room");
-    for entry in tar::Archive::new(&unpacked[..]).entries().expect("an archive") {
+    for entry in tar::Archive::new(&unpacked[..])
+        .entries()
+        .expect("an archive")
+    {
         let mut entry = entry.expect("an entry");
         let path = entry.path().expect("a name").into_owned();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
+        let Some(name) = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .map(str::to_owned)
+        else {
             continue;
         };
         let mut bytes = Vec::new();
@@ -117,13 +139,18 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     for &rank in from_xz.ranks() {
         let expected = everything(from_xz.open(rank).expect("the rank").as_mut());
         for other in [&from_tar, &from_folder] {
-            assert_eq!(everything(other.open(rank).expect("the rank").as_mut()), expected);
+            assert_eq!(
+                everything(other.open(rank).expect("the rank").as_mut()),
+                expected
+            );
         }
     }
     // Two runs in one folder: which one must be said.
     let meta = fs::read_dir(&loose).expect("the folder").find_map(|entry| {
         let path = entry.expect("an entry").path();
-        path.extension().is_some_and(|extension| extension == "meta").then_some(path)
+        path.extension()
+            .is_some_and(|extension| extension == "meta")
+            .then_some(path)
     });
     let other = data("old-versions/testtrace-1.0.0-0000.bin");
     fs::copy(other, loose.join("other-0000.bin")).expect("room");
@@ -141,14 +168,22 @@ fn long_names_are_read_and_a_cut_archive_can_be_salvaged() {
     let folder = tempfile::tempdir().expect("a folder");
     let unpacked = unpacked("edge-4-mpich/edge-4-mpich.dumpi.tar.xz");
     let mut long = tar::Builder::new(Vec::new());
-    for entry in tar::Archive::new(&unpacked[..]).entries().expect("an archive") {
+    for entry in tar::Archive::new(&unpacked[..])
+        .entries()
+        .expect("an archive")
+    {
         let mut entry = entry.expect("an entry");
         let mut header = entry.header().clone();
-        let name = entry.path().expect("a name").file_name().map(|name| name.to_owned());
+        let name = entry
+            .path()
+            .expect("a name")
+            .file_name()
+            .map(|name| name.to_owned());
         let path = Path::new(&"folder".repeat(30)).join(name.expect("a file's name"));
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).expect("whole");
-        long.append_data(&mut header, path, &bytes[..]).expect("room");
+        long.append_data(&mut header, path, &bytes[..])
+            .expect("room");
     }
     let path = folder.path().join("long.tar");
     fs::write(&path, long.into_inner().expect("whole")).expect("room");
@@ -158,8 +193,14 @@ fn long_names_are_read_and_a_cut_archive_can_be_salvaged() {
     let path = folder.path().join("cut.tar");
     fs::write(&path, &unpacked[..unpacked.len() / 4 * 3]).expect("room");
     let error = trace::open(&path, &OpenOptions::default()).expect_err("it is cut off");
-    assert!(matches!(error.kind(), TraceErrorKind::Damaged(_)), "{error}");
-    let salvage = OpenOptions { salvage: true, ..OpenOptions::default() };
+    assert!(
+        matches!(error.kind(), TraceErrorKind::Damaged(_)),
+        "{error}"
+    );
+    let salvage = OpenOptions {
+        salvage: true,
+        ..OpenOptions::default()
+    };
     let trace = trace::open(&path, &salvage).expect("what is there");
     assert!((1..=4).contains(&trace.ranks().len()));
 }
@@ -172,11 +213,19 @@ fn a_cut_archive_is_salvaged_up_to_its_last_whole_file() {
     for (bytes, last) in [(100_000, 4), (200_000, 15), (280_000, 21)] {
         fs::write(&path, &whole[..bytes]).expect("room");
         let error = trace::open(&path, &OpenOptions::default()).expect_err("it is cut off");
-        assert!(matches!(error.kind(), TraceErrorKind::Truncated(_)), "{error}");
-        let salvage = OpenOptions { salvage: true, ..OpenOptions::default() };
+        assert!(
+            matches!(error.kind(), TraceErrorKind::Truncated(_)),
+            "{error}"
+        );
+        let salvage = OpenOptions {
+            salvage: true,
+            ..OpenOptions::default()
+        };
         let trace = trace::open(&path, &salvage).expect("what is there");
         assert_eq!(trace.ranks().last(), Some(&rank(last)));
-        let [notice] = &trace.run().notices[..] else { panic!("{:?}", trace.run().notices) };
+        let [notice] = &trace.run().notices[..] else {
+            panic!("{:?}", trace.run().notices)
+        };
         let ending = format!("; salvaged ranks 0 to {last}, and later ranks are missing");
         assert!(notice.ends_with(&ending), "{notice}");
         for (_, tally) in trace::per_rank(trace.as_ref(), |_, reader| trace::tally(reader)) {
@@ -189,9 +238,16 @@ fn a_cut_archive_is_salvaged_up_to_its_last_whole_file() {
 fn seeds() -> [Vec<u8>; 2] {
     let tar = unpacked("edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz");
     let mut archive = tar::Archive::new(&tar[..]);
-    let mut entries = archive.entries().expect("an archive").map(|entry| entry.expect("an entry"));
+    let mut entries = archive
+        .entries()
+        .expect("an archive")
+        .map(|entry| entry.expect("an entry"));
     let mut rank_0 = entries
-        .find(|entry| entry.path().is_ok_and(|path| path.to_string_lossy().ends_with("-0000.bin")))
+        .find(|entry| {
+            entry
+                .path()
+                .is_ok_and(|path| path.to_string_lossy().ends_with("-0000.bin"))
+        })
         .expect("rank 0");
     let mut binary = Vec::new();
     rank_0.read_to_end(&mut binary).expect("whole");
@@ -201,7 +257,12 @@ fn seeds() -> [Vec<u8>; 2] {
 /// Reads whatever it is to the end; the number of calls.
 fn survive(bytes: &[u8], is_text: bool, salvage: bool) -> u64 {
     let mut reader: Box<dyn RankReader> = if is_text {
-        Box::new(TextReader::new("text", Box::new(Cursor::new(bytes.to_vec())), rank(0), salvage))
+        Box::new(TextReader::new(
+            "text",
+            Box::new(Cursor::new(bytes.to_vec())),
+            rank(0),
+            salvage,
+        ))
     } else {
         match BinaryReader::new(Region::memory("binary", bytes), rank(0), salvage) {
             Ok(reader) => Box::new(reader),
@@ -237,7 +298,10 @@ fn survive(bytes: &[u8], is_text: bool, salvage: bool) -> u64 {
             }
         }
     }
-    assert!(matches!(reader.next_call(), Ok(None)), "the end stays the end");
+    assert!(
+        matches!(reader.next_call(), Ok(None)),
+        "the end stays the end"
+    );
     // A record has three bytes at least.
     assert!(calls <= bytes.len() as u64 / 3);
     calls
@@ -248,7 +312,11 @@ enum Harm {
     Flip(prop::sample::Index, u8),
     Set(prop::sample::Index, [u8; 4]),
     Cut(prop::sample::Index, prop::sample::Index),
-    Splice(prop::sample::Index, prop::sample::Index, prop::sample::Index),
+    Splice(
+        prop::sample::Index,
+        prop::sample::Index,
+        prop::sample::Index,
+    ),
 }
 
 fn harm() -> impl Strategy<Value = Harm> {
@@ -293,13 +361,22 @@ impl Harm {
 fn harm_of_any_kind_is_survived() {
     let seeds = seeds();
     assert_eq!(
-        seeds.each_ref().map(|seed| survive(seed, seed.starts_with(b"MPI"), false)),
+        seeds
+            .each_ref()
+            .map(|seed| survive(seed, seed.starts_with(b"MPI"), false)),
         [56, 56]
     );
-    let config =
-        ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 3_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let mut runner = proptest::test_runner::TestRunner::new(config);
-    let input = (prop::collection::vec(harm(), 1..6), any::<bool>(), any::<bool>());
+    let input = (
+        prop::collection::vec(harm(), 1..6),
+        any::<bool>(),
+        any::<bool>(),
+    );
     runner
         .run(&input, |(harms, is_text, salvage)| {
             let mut bytes = seeds[usize::from(is_text)].clone();
@@ -324,7 +401,11 @@ fn salvage_gives_the_calls_before_every_cut() {
         assert!(calls >= last[1], "{calls} calls of {length} bytes");
         last[1] = calls;
     }
-    assert_eq!(last, [56, 55], "of the text the last lines are always missing");
+    assert_eq!(
+        last,
+        [56, 55],
+        "of the text the last lines are always missing"
+    );
 }
 
 #[test]

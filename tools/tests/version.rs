@@ -18,7 +18,9 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn the_program_says_the_commit_of_its_sources() {
-    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch")).arg("--version").output();
+    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .arg("--version")
+        .output();
     let said = String::from_utf8(output.expect("the program runs").stdout).expect("text");
     let number = env!("CARGO_PKG_VERSION");
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -42,8 +44,19 @@ fn without_a_repository_of_its_own_there_is_no_commit() {
 fn a_changed_file_is_told() {
     let folder = folder("own");
     let git = |arguments: &[&str]| {
-        let name = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"];
-        let status = Command::new("git").current_dir(&folder).args(name).args(arguments).status();
+        let name = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.c",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        let status = Command::new("git")
+            .current_dir(&folder)
+            .args(name)
+            .args(arguments)
+            .status();
         status.is_ok_and(|status| status.success())
     };
     if !git(&["init", "-q"]) {
@@ -54,7 +67,16 @@ fn a_changed_file_is_told() {
     let mut watched = Vec::new();
     let first = of_git(&folder, |path| watched.push(path)).expect("a commit");
     assert_eq!((first.name.len(), first.modified), (commit::DIGITS, false));
-    assert!(watched.iter().any(|path| path.ends_with("HEAD")), "{watched:?}");
+    assert!(
+        watched.iter().any(|path| path.ends_with("HEAD")),
+        "{watched:?}"
+    );
     fs::write(folder.join("Cargo.toml"), "[package]\nname = \"a\"\n").expect("written");
-    assert_eq!(of_git(&folder, |_| ()), Some(Commit { modified: true, ..first }));
+    assert_eq!(
+        of_git(&folder, |_| ()),
+        Some(Commit {
+            modified: true,
+            ..first
+        })
+    );
 }

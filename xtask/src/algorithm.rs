@@ -23,25 +23,53 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "tests", work: Work::Cargo(&["test", "-p", "dpa_model"]) },
+    Step {
+        name: "tests",
+        work: Work::Cargo(&["test", "-p", "dpa_model"]),
+    },
     Step {
         name: "schedules",
         work: Work::Dpamatch(
-            &["explore", "--example", "{}", "--exhaustive", "--handlers", "3", "--bound", "1"],
+            &[
+                "explore",
+                "--example",
+                "{}",
+                "--exhaustive",
+                "--handlers",
+                "3",
+                "--bound",
+                "1",
+            ],
             &["x1", "x2", "x3", "x4", "x5"],
         ),
     },
     Step {
         name: "streams",
-        work: Work::Cargo(&["test", "-p", "dpamatch", "--release", "--test", "random_streams"]),
+        work: Work::Cargo(&[
+            "test",
+            "-p",
+            "dpamatch",
+            "--release",
+            "--test",
+            "random_streams",
+        ]),
     },
-    Step { name: "loom", work: Work::Models },
+    Step {
+        name: "loom",
+        work: Work::Models,
+    },
     Step {
         name: "shuttle",
         work: Work::Cargo(&["test", "-p", "dpamatch_explore", "--test", "random"]),
     },
-    Step { name: "faults", work: Work::Mutants },
-    Step { name: "prediction", work: Work::Dpamatch(&["predict"], &[""]) },
+    Step {
+        name: "faults",
+        work: Work::Mutants,
+    },
+    Step {
+        name: "prediction",
+        work: Work::Dpamatch(&["predict"], &[""]),
+    },
     Step {
         name: "comparison",
         work: Work::Dpamatch(&["compare", "depth", "--engine", "optimistic,bins"], &[""]),
@@ -50,9 +78,15 @@ const STEPS: &[Step] = &[
 
 /// Runs the task. `args` are names of steps; none means all.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    if let Some(unknown) = args.iter().find(|&name| STEPS.iter().all(|step| step.name != name)) {
+    if let Some(unknown) = args
+        .iter()
+        .find(|&name| STEPS.iter().all(|step| step.name != name))
+    {
         let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-        return Err(Failure::Usage(format!("no step `{unknown}`; steps: {}", names.join(", "))));
+        return Err(Failure::Usage(format!(
+            "no step `{unknown}`; steps: {}",
+            names.join(", ")
+        )));
     }
     let root = root();
     let begun = Instant::now();
@@ -73,9 +107,13 @@ impl Work {
         match *self {
             Self::Cargo(line) => cargo(root, |cargo| cargo.args(line)),
             Self::Dpamatch(line, each) => each.iter().try_for_each(|value| {
-                let line = line.iter().map(|&word| if word == "{}" { value } else { word });
+                let line = line
+                    .iter()
+                    .map(|&word| if word == "{}" { value } else { word });
                 cargo(root, |cargo| {
-                    cargo.args(["run", "--release", "-q", "-p", "dpamatch_tools", "--"]).args(line)
+                    cargo
+                        .args(["run", "--release", "-q", "-p", "dpamatch_tools", "--"])
+                        .args(line)
                 })
             }),
             Self::Models => {
@@ -93,7 +131,12 @@ fn cargo(root: &Path, line: impl FnOnce(&mut Command) -> &mut Command) -> Result
 }
 
 fn succeed(command: &mut Command) -> Result<(), Failure> {
-    let status =
-        command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
-    if status.success() { Ok(()) } else { Err(Failure::Task(format!("{command:?}: {status}"))) }
+    let status = command
+        .status()
+        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::Task(format!("{command:?}: {status}")))
+    }
 }

@@ -15,11 +15,15 @@ use crate::{Failure, root, target};
 /// The first two and the other words of the counted rows: those of UCX, or the others.
 fn rows(of_ucx: bool) -> impl Iterator<Item = ([&'static str; 2], [&'static str; 3])> {
     let lines = include_str!("instructions.txt").lines();
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(move |line| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let &[way, scenario, a, b, c] = words.as_slice() else { panic!("no row: {line}") };
-        (of_ucx == (way == "ucx")).then_some(([way, scenario], [a, b, c]))
-    })
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .filter_map(move |line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let &[way, scenario, a, b, c] = words.as_slice() else {
+                panic!("no row: {line}")
+            };
+            (of_ucx == (way == "ucx")).then_some(([way, scenario], [a, b, c]))
+        })
 }
 
 fn number(word: &str) -> u32 {
@@ -79,7 +83,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         let in_window = all - post - admit;
         print_row(
             [way, scenario, handlers, window, bytes],
-            [send, round - admit, in_window - send - round + admit, in_window, post, admit, all],
+            [
+                send,
+                round - admit,
+                in_window - send - round + admit,
+                in_window,
+                post,
+                admit,
+                all,
+            ],
         );
     }
     let ucx = match Ucx::build() {
@@ -92,7 +104,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     for ([_, scenario], [word, window, bytes]) in rows(true) {
         let count = |windows: u32, part: Option<&str>| {
             let mut command = ucx.command();
-            command.arg("alone").args([word].into_iter().filter(|&word| word != "-"));
+            command
+                .arg("alone")
+                .args([word].into_iter().filter(|&word| word != "-"));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
             command.arg(format!("size={bytes}"));
             // Occasionally a run does extra set-up.
@@ -134,23 +148,40 @@ impl Ucx {
         let folder = env::var_os("DPAMATCH_UCX").map(PathBuf::from);
         let libraries = folder.as_ref().map(|folder| folder.join("lib"));
         let mut command = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        command.arg("-O2").arg("-o").arg(&program).arg(root.join("tools/peers/ucx.c"));
+        command
+            .arg("-O2")
+            .arg("-o")
+            .arg(&program)
+            .arg(root.join("tools/peers/ucx.c"));
         if let (Some(folder), Some(libraries)) = (&folder, &libraries) {
-            command.arg("-I").arg(folder.join("include")).arg("-L").arg(libraries);
+            command
+                .arg("-I")
+                .arg(folder.join("include"))
+                .arg("-L")
+                .arg(libraries);
         }
         command.args(["-lucp", "-lucs"]);
         let built = process::run(&mut command)?;
         if built.status.success() {
             Ok(Self { program, libraries })
         } else {
-            Err(built.output.lines().next().unwrap_or("it does not compile").to_owned())
+            Err(built
+                .output
+                .lines()
+                .next()
+                .unwrap_or("it does not compile")
+                .to_owned())
         }
     }
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("UCX_TLS", "posix,self");
-        command.envs(self.libraries.iter().map(|libraries| ("LD_LIBRARY_PATH", libraries)));
+        command.envs(
+            self.libraries
+                .iter()
+                .map(|libraries| ("LD_LIBRARY_PATH", libraries)),
+        );
         command
     }
 }
@@ -158,11 +189,24 @@ impl Ucx {
 fn build() -> Result<PathBuf, Failure> {
     let mut command = crate::cargo();
     // callgrind finds the parts by function name.
-    command.current_dir(root()).env("CARGO_PROFILE_RELEASE_STRIP", "none");
-    command.args(["build", "--quiet", "--release", "-p", "dpamatch", "--example", "instructions"]);
+    command
+        .current_dir(root())
+        .env("CARGO_PROFILE_RELEASE_STRIP", "none");
+    command.args([
+        "build",
+        "--quiet",
+        "--release",
+        "-p",
+        "dpamatch",
+        "--example",
+        "instructions",
+    ]);
     let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.status.success() {
-        return Err(Failure::Task(format!("the example was not built\n{}", finished.output)));
+        return Err(Failure::Task(format!(
+            "the example was not built\n{}",
+            finished.output
+        )));
     }
     Ok(target().join("release/examples/instructions"))
 }
@@ -179,7 +223,9 @@ fn per_message(
         && let Some(part) = part.filter(|part| ![ROUND, ADMIT, POST].contains(part))
     {
         let runs = format!("runs of {few} and {many} windows of {window} messages");
-        return Err(Failure::Task(format!("{runs} do not differ in the functions {part}")));
+        return Err(Failure::Task(format!(
+            "{runs} do not differ in the functions {part}"
+        )));
     }
     Ok(difference as f64 / f64::from((many - few) * window))
 }
@@ -189,7 +235,11 @@ fn count(counted: &Command, part: Option<&str>) -> Result<u64, Failure> {
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.args(part.map(|function| format!("--toggle-collect={function}")));
     command.arg(counted.get_program()).args(counted.get_args());
-    command.envs(counted.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.envs(
+        counted
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     let finished = process::run(&mut command).map_err(Failure::Task)?;
     collected(&finished.output)
         .ok_or_else(|| Failure::Task(format!("no count from callgrind\n{}", finished.output)))
@@ -197,6 +247,8 @@ fn count(counted: &Command, part: Option<&str>) -> Result<u64, Failure> {
 
 /// The number behind `Collected :`.
 fn collected(output: &str) -> Option<u64> {
-    let line = output.lines().find_map(|line| line.split_once("Collected :"))?;
+    let line = output
+        .lines()
+        .find_map(|line| line.split_once("Collected :"))?;
     line.1.trim().parse().ok()
 }

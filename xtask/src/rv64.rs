@@ -10,9 +10,19 @@ use crate::{Failure, root};
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut command = crate::cargo();
     command.current_dir(root());
-    command.args(["run", "--quiet", "--release", "--package", "dpamatch_port", "--"]).args(args);
-    let status =
-        command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    command
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "dpamatch_port",
+            "--",
+        ])
+        .args(args);
+    let status = command
+        .status()
+        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),
         Some(2) => Err(Failure::Told),

@@ -29,7 +29,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 fn build() -> Result<(), String> {
     let root = root();
     let site = root.join("target/site");
-    finish(crate::cargo().args(["build", "-p", "dpamatch_tools"]).current_dir(&root), &[0])?;
+    finish(
+        crate::cargo()
+            .args(["build", "-p", "dpamatch_tools"])
+            .current_dir(&root),
+        &[0],
+    )?;
     // What an earlier version left would become a part of this one.
     let _ = fs::remove_dir_all(&site);
     stage(&root, &site)?;
@@ -71,17 +76,25 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
         write(site.join(name), read(&format!("docs/{name}"))?.as_bytes())?;
     }
     let summary = read(SUMMARY)?;
-    let pages: Vec<String> =
-        links(&summary).iter().filter_map(|link| resolve(SUMMARY, link.target)).collect();
+    let pages: Vec<String> = links(&summary)
+        .iter()
+        .filter_map(|link| resolve(SUMMARY, link.target))
+        .collect();
     let book = Book { pages, summary };
     let own = root.join("target/debug/dpamatch");
-    let dpamatch =
-        |words: &[&str]| finish(Command::new(&own).args(words).current_dir(&sources), &[0, 3]);
+    let dpamatch = |words: &[&str]| {
+        finish(
+            Command::new(&own).args(words).current_dir(&sources),
+            &[0, 3],
+        )
+    };
     write(sources.join("SUMMARY.md"), book.sidebar().as_bytes())?;
     for page in &book.pages {
         let mut text = read(page)?;
         for link in links(&text).iter().filter(|link| book.is_file(page, link)) {
-            let Some(file) = resolve(page, link.target) else { continue };
+            let Some(file) = resolve(page, link.target) else {
+                continue;
+            };
             let bytes = fs::read(root.join(&file)).map_err(|error| format!("{file}: {error}"))?;
             write(sources.join(&file), &bytes)?;
         }
@@ -95,7 +108,10 @@ fn stage(root: &Path, site: &Path) -> Result<(), String> {
             }
             text = with_frames(&text);
         }
-        write(sources.join(staged(page)), book.rebased(page, &text).as_bytes())?;
+        write(
+            sources.join(staged(page)),
+            book.rebased(page, &text).as_bytes(),
+        )?;
     }
     let help = commands(&dpamatch)?;
     write(sources.join(COMMANDS), help.as_bytes())
@@ -118,12 +134,17 @@ fn names(help: &str) -> Vec<&str> {
     let entries = entries.filter_map(|line| line.strip_prefix("  "));
     let named = entries.filter_map(|line| line.split_once("  ").map(|(name, _)| name));
     let is_name = |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
-    named.filter(is_name).filter(|name| *name != "help").collect()
+    named
+        .filter(is_name)
+        .filter(|name| *name != "help")
+        .collect()
 }
 
 /// The commands of a page that write a page.
 fn live(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| line.starts_with("dpamatch ") && line.contains(" --html ")).collect()
+    text.lines()
+        .filter(|line| line.starts_with("dpamatch ") && line.contains(" --html "))
+        .collect()
 }
 
 /// The page with a frame below each block that has such a command.
@@ -165,7 +186,12 @@ fn links(text: &str) -> Vec<Link<'_>> {
                 let end = text[middle..].find(')').map(|length| middle + length);
                 if let (Some(begin), Some(end)) = (begin, end) {
                     let (words, target) = (&text[begin + 1..middle], &text[middle + 2..end]);
-                    found.push(Link { begin, end: end + 1, words, target });
+                    found.push(Link {
+                        begin,
+                        end: end + 1,
+                        words,
+                        target,
+                    });
                 }
             }
         }
@@ -196,7 +222,8 @@ fn resolve(page: &str, target: &str) -> Option<String> {
 
 /// Where the book has a page: `index.md` in place of `README.md`, as browsers expect.
 fn staged(page: &str) -> String {
-    page.strip_suffix("README.md").map_or(page.to_owned(), |folder| format!("{folder}index.md"))
+    page.strip_suffix("README.md")
+        .map_or(page.to_owned(), |folder| format!("{folder}index.md"))
 }
 
 struct Book {
@@ -260,7 +287,13 @@ mod tests {
     fn pages() -> BTreeMap<String, String> {
         let root = root();
         let mut git = Command::new("git");
-        git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]);
+        git.args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.md",
+        ]);
         let listed = finish(git.current_dir(&root), &[0]).expect("git lists the pages");
         let text = |page: &str| Some((page.to_owned(), fs::read_to_string(root.join(page)).ok()?));
         let pages: BTreeMap<_, _> = listed.lines().filter_map(text).collect();
@@ -276,8 +309,15 @@ mod tests {
             !fenced && line.starts_with('#')
         });
         let anchor = |line: &str| {
-            let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
-            words.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+            let words = line
+                .trim_start_matches('#')
+                .trim()
+                .to_lowercase()
+                .replace(' ', "-");
+            words
+                .chars()
+                .filter(|c| c.is_alphanumeric() || "-_".contains(*c))
+                .collect()
         };
         headings.map(|(at, line)| (anchor(line), at + 1)).collect()
     }
@@ -288,9 +328,14 @@ mod tests {
         let mut wrong = Vec::new();
         for (page, text) in &pages {
             for link in links(text) {
-                let Some(path) = resolve(page, link.target) else { continue };
+                let Some(path) = resolve(page, link.target) else {
+                    continue;
+                };
                 let anchor = link.target.split_once('#').map(|(_, anchor)| anchor);
-                let headings = pages.get(&path).map(|text| anchors(text)).unwrap_or_default();
+                let headings = pages
+                    .get(&path)
+                    .map(|text| anchors(text))
+                    .unwrap_or_default();
                 let found = anchor.is_none_or(|anchor| headings.contains_key(anchor));
                 if !root.join(&path).exists() || !found {
                     wrong.push(format!("{page}: {}", link.target));
@@ -304,12 +349,19 @@ mod tests {
     fn the_sidebar_has_every_page_and_the_pages_every_figure() {
         let (root, pages) = (root(), pages());
         let targets = |page: &str| -> Vec<String> {
-            links(&pages[page]).iter().filter_map(|link| resolve(page, link.target)).collect()
+            links(&pages[page])
+                .iter()
+                .filter_map(|link| resolve(page, link.target))
+                .collect()
         };
         let listed = targets(SUMMARY);
-        let twice = listed.iter().find(|page| listed.iter().filter(|it| it == page).count() > 1);
+        let twice = listed
+            .iter()
+            .find(|page| listed.iter().filter(|it| it == page).count() > 1);
         assert_eq!(twice, None, "listed twice");
-        let docs = pages.keys().filter(|page| page.starts_with("docs/") && *page != SUMMARY);
+        let docs = pages
+            .keys()
+            .filter(|page| page.starts_with("docs/") && *page != SUMMARY);
         let absent: Vec<_> = docs.filter(|page| !listed.contains(page)).collect();
         assert!(absent.is_empty(), "not in {SUMMARY}: {absent:?}");
         let shown: Vec<String> = pages.keys().flat_map(|page| targets(page)).collect();
@@ -317,7 +369,10 @@ mod tests {
             for entry in fs::read_dir(root.join(folder)).expect("a folder") {
                 let entry = entry.expect("an entry");
                 let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                assert!(entry.path().is_dir() || shown.contains(&name), "no page shows {name}");
+                assert!(
+                    entry.path().is_dir() || shown.contains(&name),
+                    "no page shows {name}"
+                );
             }
         }
     }
@@ -325,12 +380,18 @@ mod tests {
     #[test]
     fn the_first_page_has_three_live_pages() {
         let text = &pages()[LIVE];
-        let names: Vec<&str> =
-            live(text).iter().filter_map(|words| words.split_whitespace().last()).collect();
+        let names: Vec<&str> = live(text)
+            .iter()
+            .filter_map(|words| words.split_whitespace().last())
+            .collect();
         assert_eq!(names, ["fast.html", "slow.html", "broken.html"]);
         let framed = with_frames(text);
         for name in names {
-            assert_eq!(framed.matches(&format!(" src=\"{name}\"")).count(), 1, "{name}");
+            assert_eq!(
+                framed.matches(&format!(" src=\"{name}\"")).count(),
+                1,
+                "{name}"
+            );
         }
         assert_eq!(framed.matches("```").count(), text.matches("```").count());
     }
@@ -339,6 +400,9 @@ mod tests {
     fn headings_have_the_anchors_of_browsers() {
         let text = "# A b\n```\n# no\n```\n## `bins` and 4D, at once\n";
         let anchors: Vec<_> = anchors(text).into_iter().collect();
-        assert_eq!(anchors, [("a-b".into(), 1), ("bins-and-4d-at-once".into(), 5)]);
+        assert_eq!(
+            anchors,
+            [("a-b".into(), 1), ("bins-and-4d-at-once".into(), 5)]
+        );
     }
 }

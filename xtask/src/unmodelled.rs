@@ -28,7 +28,9 @@ type Place = (String, String);
 /// missing, or when the list of reasons is not what the models say.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(first) = args.first() {
-        return Err(Failure::Usage(format!("`{first}`: unmodelled takes no arguments")));
+        return Err(Failure::Usage(format!(
+            "`{first}`: unmodelled takes no arguments"
+        )));
     }
     let reasons = reasons(&read(&root().join(REASONS))?).map_err(Failure::Task)?;
     let (functions, never) = never_run(&counted()?, &root().join("dpa_model"))?;
@@ -44,12 +46,19 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             println!("    {verdict}{} {}", place.0, place.1);
         }
     }
-    for (file, name) in never.iter().filter(|one| !said.iter().any(|place| covers(place, one))) {
+    for (file, name) in never
+        .iter()
+        .filter(|one| !said.iter().any(|place| covers(place, one)))
+    {
         println!("NO MODEL RUNS {file}: {name}");
         wrong += 1;
     }
     println!("{functions} functions: no model runs {explained} with a reason, {wrong} wrong");
-    if wrong == 0 { Ok(()) } else { Err(Failure::Task(format!("not as {REASONS} says"))) }
+    if wrong == 0 {
+        Ok(())
+    } else {
+        Err(Failure::Task(format!("not as {REASONS} says")))
+    }
 }
 
 fn covers(place: &Place, one: &Place) -> bool {
@@ -85,18 +94,36 @@ fn counted() -> Result<String, Failure> {
     let folder = target().join("loom-coverage");
     let mut cargo = mutants::cargo(&root(), &["--tests", "--no-run"]);
     cargo.env("CARGO_TARGET_DIR", &folder);
-    cargo.env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions -C instrument-coverage");
+    cargo.env(
+        "RUSTFLAGS",
+        "--cfg dpamatch_loom -C debug-assertions -C instrument-coverage",
+    );
     let programs = orderings::programs(&mut cargo)?;
-    let (profile, merged) = (folder.join("models.profraw"), folder.join("models.profdata"));
+    let (profile, merged) = (
+        folder.join("models.profraw"),
+        folder.join("models.profdata"),
+    );
     let mut counts = String::new();
     // One by one: a program that lacks a function has an empty entry, which would hide others'.
     for program in programs {
         let mut models = Command::new(&program);
-        models.arg("--test-threads=1").current_dir(root().join("loom_tests"));
-        ended(models.env("DPAMATCH_LOOM_CUT", CUT).env("LLVM_PROFILE_FILE", &profile))?;
-        ended(llvm("llvm-profdata")?.args(["merge", "-o"]).args([&merged, &profile]))?;
+        models
+            .arg("--test-threads=1")
+            .current_dir(root().join("loom_tests"));
+        ended(
+            models
+                .env("DPAMATCH_LOOM_CUT", CUT)
+                .env("LLVM_PROFILE_FILE", &profile),
+        )?;
+        ended(
+            llvm("llvm-profdata")?
+                .args(["merge", "-o"])
+                .args([&merged, &profile]),
+        )?;
         let mut export = llvm("llvm-cov")?;
-        export.args(["export", "-format=lcov", "-instr-profile"]).args([&merged, &program]);
+        export
+            .args(["export", "-format=lcov", "-instr-profile"])
+            .args([&merged, &program]);
         counts += &ended(&mut export)?;
     }
     Ok(counts)
@@ -104,17 +131,25 @@ fn counted() -> Result<String, Failure> {
 
 fn ended(command: &mut Command) -> Result<String, Failure> {
     let ran = process::run(command).map_err(Failure::Task)?;
-    if ran.status.success() { Ok(ran.stdout) } else { Err(Failure::Task(ran.output)) }
+    if ran.status.success() {
+        Ok(ran.stdout)
+    } else {
+        Err(Failure::Task(ran.output))
+    }
 }
 
 /// One of the toolchain's own llvm tools, whose format fits the compiler's.
 fn llvm(name: &str) -> Result<Command, Failure> {
     let libraries = ended(Command::new("rustc").args(["--print", "target-libdir"]))?;
-    let path = PathBuf::from(libraries.trim()).with_file_name("bin").join(name);
+    let path = PathBuf::from(libraries.trim())
+        .with_file_name("bin")
+        .join(name);
     if path.exists() {
         return Ok(Command::new(path));
     }
-    Err(Failure::Task(format!("{name} is missing: rustup component add llvm-tools")))
+    Err(Failure::Task(format!(
+        "{name} is missing: rustup component add llvm-tools"
+    )))
 }
 
 /// How many functions the sources below a folder have, and those that never ran.
@@ -123,18 +158,24 @@ fn never_run(lcov: &str, folder: &Path) -> Result<(usize, BTreeSet<Place>), Fail
     let (mut file, mut source) = (String::new(), String::new());
     let mut lines = BTreeMap::new();
     for entry in lcov.lines() {
-        let Some((kind, rest)) = entry.split_once(':') else { continue };
+        let Some((kind, rest)) = entry.split_once(':') else {
+            continue;
+        };
         match (kind, rest.split_once(',')) {
             ("SF", _) => {
                 let below = Path::new(rest).strip_prefix(folder).ok();
                 source = below.map_or_else(|| Ok(String::new()), |_| read(Path::new(rest)))?;
-                file = below.map(|below| below.display().to_string()).unwrap_or_default();
+                file = below
+                    .map(|below| below.display().to_string())
+                    .unwrap_or_default();
                 lines.clear();
             }
             ("FN", Some((line, symbol))) => drop(lines.insert(symbol, line.parse().unwrap_or(0))),
             ("FNDA", Some((count, symbol))) => {
                 let line = lines.get(symbol).copied().unwrap_or(0);
-                let Some(name) = function_at(&source, line) else { continue };
+                let Some(name) = function_at(&source, line) else {
+                    continue;
+                };
                 let place = counts.entry((file.clone(), name)).or_default();
                 // Each instance of a generic function has its entry.
                 *place.entry(line).or_default() += count.parse().unwrap_or(0);
@@ -152,7 +193,10 @@ fn function_at(source: &str, line: usize) -> Option<String> {
     let text = source.lines().nth(line.checked_sub(1)?)?.trim_start();
     let starts = ["pub", "fn ", "const ", "unsafe ", "extern "];
     let name = text.split_once("fn ")?.1.split(['(', '<']).next()?;
-    starts.iter().any(|start| text.starts_with(start)).then(|| name.to_owned())
+    starts
+        .iter()
+        .any(|start| text.starts_with(start))
+        .then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -171,7 +215,10 @@ mod tests {
                 let source = fs::read_to_string(root().join("dpa_model").join(file)).expect(file);
                 let lines = 1..=source.lines().count();
                 let mut names = lines.filter_map(|line| function_at(&source, line));
-                assert!(names.any(|one| name == "*" || one == *name), "{file}: no `{name}`");
+                assert!(
+                    names.any(|one| name == "*" || one == *name),
+                    "{file}: no `{name}`"
+                );
             }
         }
     }

@@ -28,14 +28,27 @@ case "$line" in
 "#;
 
 /// Variables of each call.
-const USUAL: [&str; 9] =
-    ["PATH", "HOME", "PWD", "OLDPWD", "SHLVL", "_", "CARGO", "CARGO_MANIFEST_DIR", "MPI_VENVS"];
+const USUAL: [&str; 9] = [
+    "PATH",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "CARGO",
+    "CARGO_MANIFEST_DIR",
+    "MPI_VENVS",
+];
 
 /// A call as a line: its folder unless that is the root, its variables, its arguments.
 fn call(logged: &str) -> String {
     let (line, variables) = logged.split_once('\n').expect("variables");
     let (folder, line) = line.split_once(": ").expect("a folder");
-    let place = if folder == "ROOT" { String::new() } else { format!("in {folder}: ") };
+    let place = if folder == "ROOT" {
+        String::new()
+    } else {
+        format!("in {folder}: ")
+    };
     let of = |one: &&str| {
         let name = one.split_once('=').map_or("", |(name, _)| name);
         !USUAL.contains(&name) && name != "LOG" && *one != "CARGO_TARGET_DIR=ROOT/target"
@@ -58,12 +71,17 @@ struct Case {
 impl Case {
     /// The sections: the words of each heading behind `== `, and its lines.
     fn sections(&self) -> impl Iterator<Item = (&str, &str)> {
-        let sections = self.given.split("\n== ").map(|part| part.trim_start_matches("== "));
+        let sections = self
+            .given
+            .split("\n== ")
+            .map(|part| part.trim_start_matches("== "));
         sections.map(|part| part.split_once('\n').unwrap_or((part, "")))
     }
 
     fn section(&self, heading: &str) -> &str {
-        self.sections().find(|(words, _)| *words == heading).map_or("", |(_, lines)| lines)
+        self.sections()
+            .find(|(words, _)| *words == heading)
+            .map_or("", |(_, lines)| lines)
     }
 
     /// Runs the task in a repository of its own. Returns what it printed and called.
@@ -93,14 +111,27 @@ impl Case {
         let mut text = String::new();
         for line in self.section("run").lines() {
             let mut task = Command::new(env!("CARGO_BIN_EXE_xtask"));
-            task.args(line.split_whitespace()).current_dir(&root).env_clear();
-            task.env("PATH", format!("{}:/usr/bin:/bin", root.join("bin").display()));
-            task.env("CARGO", root.join("bin/cargo")).env("CARGO_MANIFEST_DIR", root.join("xtask"));
-            task.env("CARGO_TARGET_DIR", root.join("target")).env("HOME", &root).env("LOG", &log);
-            let ended = task.env("MPI_VENVS", root.join("venvs")).output().expect("it starts");
+            task.args(line.split_whitespace())
+                .current_dir(&root)
+                .env_clear();
+            task.env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", root.join("bin").display()),
+            );
+            task.env("CARGO", root.join("bin/cargo"))
+                .env("CARGO_MANIFEST_DIR", root.join("xtask"));
+            task.env("CARGO_TARGET_DIR", root.join("target"))
+                .env("HOME", &root)
+                .env("LOG", &log);
+            let ended = task
+                .env("MPI_VENVS", root.join("venvs"))
+                .output()
+                .expect("it starts");
             let (out, errors) = (ended.stdout, ended.stderr);
             let [out, errors] = [out, errors].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
-            let help = errors.find("\n\ncargo xtask <task>").unwrap_or(errors.len());
+            let help = errors
+                .find("\n\ncargo xtask <task>")
+                .unwrap_or(errors.len());
             let _ = writeln!(text, "exit {}", ended.status.code().expect("no signal"));
             let _ = writeln!(text, "{out}{}", errors[..help].trim_end());
         }
@@ -110,11 +141,18 @@ impl Case {
         let calls = calls.replace(&root.display().to_string(), "ROOT");
         let calls: Vec<_> = calls.split("call ").skip(1).map(call).collect();
         for equal in calls.chunk_by(|one, next| one == next) {
-            let times =
-                if equal.len() > 1 { format!("{} times ", equal.len()) } else { String::new() };
+            let times = if equal.len() > 1 {
+                format!("{} times ", equal.len())
+            } else {
+                String::new()
+            };
             let _ = writeln!(text, "{times}{}", equal[0]);
         }
-        for name in SLOW.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).skip(1) {
+        for name in SLOW
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .skip(1)
+        {
             text = text.replace(&format!(" --skip {name}"), "");
         }
         let text = without_times(&text);
@@ -134,10 +172,16 @@ fn without_times(text: &str) -> String {
     let mut parts = text.split(" s").peekable();
     let mut all = String::new();
     while let Some(part) = parts.next() {
-        let end = parts.peek().is_some_and(|next| !next.starts_with(|c: char| c.is_alphanumeric()));
+        let end = parts
+            .peek()
+            .is_some_and(|next| !next.starts_with(|c: char| c.is_alphanumeric()));
         let rest = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let timed = end && rest.len() < part.len() && rest.ends_with(' ');
-        all += if timed { rest.trim_end_matches(' ') } else { part };
+        all += if timed {
+            rest.trim_end_matches(' ')
+        } else {
+            part
+        };
         all += match (timed, parts.peek()) {
             (true, _) => " T s",
             (false, Some(_)) => " s",
@@ -150,14 +194,18 @@ fn without_times(text: &str) -> String {
 #[test]
 fn tasks_call_and_print_what_their_files_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tasks");
-    let files =
-        fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("a file").path());
+    let files = fs::read_dir(folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").path());
     let mut wrong = String::new();
     let mut count = 0;
     for path in files {
         let text = fs::read_to_string(&path).expect("text");
         let (given, expected) = text.split_once(EXPECTED).unwrap_or((&text, ""));
-        let case = Case { path, given: format!("{}\n", given.trim_end()) };
+        let case = Case {
+            path,
+            given: format!("{}\n", given.trim_end()),
+        };
         let found = case.run();
         count += 1;
         if found == *expected {
@@ -167,7 +215,10 @@ fn tasks_call_and_print_what_their_files_say() {
             let text = format!("{}{EXPECTED}{found}", given.trim_end());
             fs::write(&case.path, text).expect("written");
         }
-        let different = found.lines().zip(expected.lines()).find(|(found, told)| found != told);
+        let different = found
+            .lines()
+            .zip(expected.lines())
+            .find(|(found, told)| found != told);
         let _ = writeln!(wrong, "{}: {different:#?}\n{found}", case.path.display());
     }
     assert!(count > 5 && wrong.is_empty(), "{count} files\n{wrong}");

@@ -33,7 +33,10 @@ impl Boundary {
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
         let commands = nic.commands.run(self.commands_head);
         if commands.stamp_if_ready(0).is_none() {
-            return Admitted { any: false, held_up: false };
+            return Admitted {
+                any: false,
+                held_up: false,
+            };
         }
         self.admit_waiting(nic, commands)
     }
@@ -41,7 +44,11 @@ impl Boundary {
     #[inline(never)]
     fn admit_waiting(&mut self, nic: &Shared, commands: Run<'_, Command>) -> Admitted {
         let stamped = nic.options.order == Order::Stamped;
-        let due = Due { nic, commands, until: if stamped { self.matched } else { u64::MAX } };
+        let due = Due {
+            nic,
+            commands,
+            until: if stamped { self.matched } else { u64::MAX },
+        };
         let most = nic.commands.depth() as usize;
         let (mut admitted, mut held_up) = (0, false);
         // Before this place the ring has room for every result: no command has more than one.
@@ -63,7 +70,11 @@ impl Boundary {
                     admitted += posted;
                     continue;
                 }
-                Command::HandBack { comm, forwarded, receives } => {
+                Command::HandBack {
+                    comm,
+                    forwarded,
+                    receives,
+                } => {
                     self.hand_back(nic, comm, forwarded, receives);
                 }
                 Command::Return(ref post) => self.take_back(nic, post),
@@ -81,14 +92,22 @@ impl Boundary {
             nic.commands.release(self.commands_head);
             nic.boundary_counters.commands.add(admitted as u64);
         }
-        Admitted { any: admitted > 0, held_up }
+        Admitted {
+            any: admitted > 0,
+            held_up,
+        }
     }
 
     /// Executes a post and the similar posts that follow it, up to the end of `places`. Returns how
     /// many.
     #[inline(always)]
     fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
-        let Post { comm, target: Target { class, .. }, request, .. } = *post;
+        let Post {
+            comm,
+            target: Target { class, .. },
+            request,
+            ..
+        } = *post;
         let control = self.comms.get_mut(comm.0 as usize);
         let Some(control) = control.filter(|control| control.home != Home::Absent) else {
             self.forward_post(due.nic, request, comm);
@@ -127,7 +146,13 @@ impl Boundary {
     ) -> usize {
         let class = WildcardClass::ALL[CLASS];
         let nic = due.nic;
-        let Self { comms, free_receives, unexpected, results_tail, .. } = self;
+        let Self {
+            comms,
+            free_receives,
+            unexpected,
+            results_tail,
+            ..
+        } = self;
         let control = &mut comms[comm.0 as usize];
         // Local copies: a compiler must otherwise reload them after each store.
         let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
@@ -145,7 +170,13 @@ impl Boundary {
         let mut command = Some(due.look(place));
         if SEVERAL {
             let commands = due.commands.stretch(place, places.end);
-            let row = PostRow { due, comm, view, commands, place };
+            let row = PostRow {
+                due,
+                comm,
+                view,
+                commands,
+                place,
+            };
             if stored > 0 && linked == LINKED_ALWAYS {
                 let mut late =
                     row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
@@ -168,12 +199,22 @@ impl Boundary {
             }
         }
         while let Some(Command::Post(post)) = command.as_deref() {
-            let &Post { request, ref target, buffer, capacity, .. } = post;
+            let &Post {
+                request,
+                ref target,
+                buffer,
+                capacity,
+                ..
+            } = post;
             let bin = view.bin(class, target.hash);
             if fault!(LabelTooEarly) {
                 labels.next();
             }
-            let found = if stored > 0 { unexpected.find::<CLASS>(bin, target) } else { None };
+            let found = if stored > 0 {
+                unexpected.find::<CLASS>(bin, target)
+            } else {
+                None
+            };
             if let Some(found) = found {
                 step!(TakenLate { entry: found.0 });
                 unexpected.unlink::<CLASS>(&view, linked, found, bin);
@@ -242,7 +283,11 @@ pub(super) fn receive_stored(
     // result is the most common.
     unsafe {
         nic.completions.fill(*results_tail, 0, |slot| {
-            *slot = Completion::Received { request, message: *message, late: true };
+            *slot = Completion::Received {
+                request,
+                message: *message,
+                late: true,
+            };
         });
     }
     *results_tail += 1;

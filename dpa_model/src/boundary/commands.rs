@@ -24,17 +24,42 @@ impl Boundary {
             | Command::HandBack { .. }
             | Command::Return(_)
             | Command::Discard { .. } => {}
-            Command::Cancel { request, comm, target } => self.cancel(nic, request, comm, &target),
-            Command::Probe { request, comm, target, take } => {
-                self.probe(nic, request, comm, &target, take)
+            Command::Cancel {
+                request,
+                comm,
+                target,
+            } => self.cancel(nic, request, comm, &target),
+            Command::Probe {
+                request,
+                comm,
+                target,
+                take,
+            } => self.probe(nic, request, comm, &target, take),
+            Command::Receive {
+                request,
+                entry,
+                buffer,
+                capacity,
+            } => {
+                let Self {
+                    unexpected,
+                    results_tail,
+                    ..
+                } = self;
+                receive_stored(
+                    nic,
+                    unexpected,
+                    results_tail,
+                    (request, buffer, capacity),
+                    entry,
+                );
             }
-            Command::Receive { request, entry, buffer, capacity } => {
-                let Self { unexpected, results_tail, .. } = self;
-                receive_stored(nic, unexpected, results_tail, (request, buffer, capacity), entry);
-            }
-            Command::Create { request, comm, bins, hints } => {
-                self.create(nic, request, comm, bins, hints)
-            }
+            Command::Create {
+                request,
+                comm,
+                bins,
+                hints,
+            } => self.create(nic, request, comm, bins, hints),
             Command::Free { request, comm } => self.free(nic, request, comm),
         }
     }
@@ -51,8 +76,10 @@ impl Boundary {
 
     /// Cancels a receive, searched in the only chain that can hold it.
     fn cancel(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target) {
-        let Some(control) =
-            self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        let Some(control) = self
+            .comms
+            .get(comm.0 as usize)
+            .filter(|control| control.home != Home::Absent)
         else {
             self.count_forwarded(comm);
             return self.report(nic, Completion::CancelForwarded { request, comm });
@@ -110,7 +137,9 @@ impl Boundary {
     fn split_run(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
         // SAFETY: the boundary (D1).
         let cancelled = unsafe { nic.receives[receive].posted() }.run;
-        let mut place = self.comms[comm.0 as usize].labels.new_run(cancelled.class());
+        let mut place = self.comms[comm.0 as usize]
+            .labels
+            .new_run(cancelled.class());
         let mut current = nic.receives[receive].next.get();
         while current != ReceiveId::NIL {
             let descriptor = &nic.receives[current];
@@ -127,8 +156,10 @@ impl Boundary {
     }
 
     fn probe(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target, take: bool) {
-        let Some(control) =
-            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        let Some(control) = self
+            .comms
+            .get_mut(comm.0 as usize)
+            .filter(|control| control.home != Home::Absent)
         else {
             return self.report(nic, Completion::ProbeForwarded { request, take });
         };
@@ -154,47 +185,93 @@ impl Boundary {
             unlink_stored(&mut self.unexpected, control, target, found);
         }
         let result = match take {
-            true => Completion::ProbedTaken { entry: found, request, message },
+            true => Completion::ProbedTaken {
+                entry: found,
+                request,
+                message,
+            },
             false => Completion::Probed { request, message },
         };
         self.report(nic, result);
     }
 
     fn create(&mut self, nic: &Shared, request: u64, comm: CommId, bins: u32, hints: Hints) {
-        let known =
-            self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
+        let known = self
+            .comms
+            .get(comm.0 as usize)
+            .is_some_and(|control| control.home == Home::Absent);
         let fits = known && (1..=BINS_MAX as u32).contains(&bins);
         let wanted = hints.offload == Offload::IfItFits;
-        let base = if fits && wanted { self.room.take(bins) } else { None };
+        let base = if fits && wanted {
+            self.room.take(bins)
+        } else {
+            None
+        };
         let Some(base) = base else {
             nic.boundary_counters.fallback_tables.add(u64::from(wanted));
-            return self.report(nic, Completion::Created { request, offloaded: false });
+            return self.report(
+                nic,
+                Completion::Created {
+                    request,
+                    offloaded: false,
+                },
+            );
         };
         let control = &mut self.comms[comm.0 as usize];
         let forwarded = control.forwarded;
         // Messages from before the communicator's creation are with the host, which must hand them
         // back first.
-        let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
+        let home = if forwarded > 0 {
+            Home::Fallback
+        } else {
+            Home::Nic
+        };
         let view = CommView::new(base, bins, hints.allow_overtaking);
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
         self.set_view(nic, comm);
-        self.report(nic, Completion::Created { request, offloaded: true });
+        self.report(
+            nic,
+            Completion::Created {
+                request,
+                offloaded: true,
+            },
+        );
     }
 
     fn free(&mut self, nic: &Shared, request: u64, comm: CommId) {
-        let Some(control) =
-            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        let Some(control) = self
+            .comms
+            .get_mut(comm.0 as usize)
+            .filter(|control| control.home != Home::Absent)
         else {
-            return self.report(nic, Completion::Freed { request, busy: false });
+            return self.report(
+                nic,
+                Completion::Freed {
+                    request,
+                    busy: false,
+                },
+            );
         };
         if !control.is_empty() {
-            return self.report(nic, Completion::Freed { request, busy: true });
+            return self.report(
+                nic,
+                Completion::Freed {
+                    request,
+                    busy: true,
+                },
+            );
         }
         let base = control.view.base;
         *control = Communicator::absent(control.forwarded);
         self.room.give(base);
         self.set_view(nic, comm);
-        self.report(nic, Completion::Freed { request, busy: false });
+        self.report(
+            nic,
+            Completion::Freed {
+                request,
+                busy: false,
+            },
+        );
     }
 
     /// Ends a fallback if the host has seen everything sent on to it, and if the NIC has room for

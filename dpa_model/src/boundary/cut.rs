@@ -91,7 +91,11 @@ impl Boundary {
             return true;
         }
         let comm = entry.envelope.comm;
-        if self.comms.get(comm.0 as usize).is_none_or(|comm| comm.home != Home::Nic) {
+        if self
+            .comms
+            .get(comm.0 as usize)
+            .is_none_or(|comm| comm.home != Home::Nic)
+        {
             return true;
         }
         // SAFETY: the boundary.

@@ -51,7 +51,9 @@ impl Leader {
     pub fn post_now(&mut self, comm: CommId, selector: Selector, number: u32) -> Now<u64> {
         debug_assert!(self.is_settled());
         let Selector { source, tag } = selector;
-        let Self { shared, boundary, .. } = self;
+        let Self {
+            shared, boundary, ..
+        } = self;
         match (source, tag) {
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
                 boundary.enter_exact_now(shared, comm, source, tag, number)
@@ -68,16 +70,26 @@ impl Leader {
     #[inline]
     pub fn match_now(&mut self, envelope: &Envelope) -> Now<u32> {
         let &Envelope { comm, source, tag } = envelope;
-        self.row(comm).map_or(Now::Queue, |mut row| row.take(source, tag))
+        self.row(comm)
+            .map_or(Now::Queue, |mut row| row.take(source, tag))
     }
 
     /// Messages of one communicator that arrive in a row. `None`: the NIC does not know it.
     #[inline(always)]
     pub fn row(&mut self, comm: CommId) -> Option<MessageRow<'_>> {
         debug_assert!(self.is_settled());
-        let Self { shared, boundary, .. } = self;
+        let Self {
+            shared, boundary, ..
+        } = self;
         let view = boundary.comms.get(comm.0 as usize)?.view;
-        Some(MessageRow { nic: shared, boundary, comm, view, taken: 0, searched: 0 })
+        Some(MessageRow {
+            nic: shared,
+            boundary,
+            comm,
+            view,
+            taken: 0,
+            searched: 0,
+        })
     }
 
     /// Works like [`match_now`](Self::match_now), but stores the message if no receive fits. A
@@ -87,7 +99,9 @@ impl Leader {
     /// O(receives in the searched chains).
     pub fn arrive_now(&mut self, envelope: &Envelope) -> Now<u32> {
         let found = self.match_now(envelope);
-        let Self { shared, boundary, .. } = self;
+        let Self {
+            shared, boundary, ..
+        } = self;
         if found == Now::Waits && !boundary.store_now(shared, envelope) {
             return Now::Queue;
         }
@@ -100,7 +114,9 @@ impl Leader {
     /// O(receives in its chain).
     pub fn cancel_now(&mut self, comm: CommId, selector: Selector, number: u32) -> bool {
         debug_assert!(self.is_settled());
-        let Self { shared, boundary, .. } = self;
+        let Self {
+            shared, boundary, ..
+        } = self;
         let request = RequestId::of_number(number).as_u64();
         boundary.take_out(shared, request, comm, &Target::of(selector))
     }
@@ -108,7 +124,9 @@ impl Leader {
     /// Whether no message waits, and the order is free. A command may wait: one that gives the
     /// memory of a dropped message back.
     fn is_settled(&self) -> bool {
-        let Self { shared, boundary, .. } = self;
+        let Self {
+            shared, boundary, ..
+        } = self;
         let queues = shared.arrivals.queues().zip(&boundary.fronts);
         let mut stamps = queues.map(|(queue, front)| queue.ring.stamp_if_ready(front.head));
         stamps.all(|stamp| stamp.is_none()) && shared.options.order == Order::Free
@@ -126,12 +144,19 @@ impl Boundary {
         tag: Tag,
         number: u32,
     ) -> Now<u64> {
-        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else {
+            return Now::Queue;
+        };
         if control.home != Home::Nic || control.unexpected > 0 {
             return self.enter_any_now(nic, comm, source.into(), tag.into(), number);
         }
         let target = Target::exact(source, tag);
-        let only = enter_free(nic, control, &mut self.free_receives, (comm, target, number));
+        let only = enter_free(
+            nic,
+            control,
+            &mut self.free_receives,
+            (comm, target, number),
+        );
         self.entered(nic, comm, target.class, only)
     }
 
@@ -146,7 +171,9 @@ impl Boundary {
         number: u32,
     ) -> Now<u64> {
         let target = Target::of(Selector { source, tag });
-        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return Now::Queue };
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else {
+            return Now::Queue;
+        };
         if control.home != Home::Nic || !control.allowed.contains(target.class) {
             return Now::Queue;
         }
@@ -155,7 +182,11 @@ impl Boundary {
         {
             return Now::Matched(arrival);
         }
-        let Self { comms, free_receives, .. } = self;
+        let Self {
+            comms,
+            free_receives,
+            ..
+        } = self;
         let control = &mut comms[comm.0 as usize];
         let only = enter_free(nic, control, free_receives, (comm, target, number));
         self.entered(nic, comm, target.class, only)
@@ -203,8 +234,13 @@ impl Boundary {
     fn store_now(&mut self, nic: &Shared, envelope: &Envelope) -> bool {
         let hashes = Hashes::of(envelope.source, envelope.tag);
         let (protocol, arrival) = (Protocol::Inline, self.matched);
-        let entry =
-            Entry { envelope: *envelope, hashes, protocol, has_hashes: true, ..Entry::default() };
+        let entry = Entry {
+            envelope: *envelope,
+            hashes,
+            protocol,
+            has_hashes: true,
+            ..Entry::default()
+        };
         let mut inbox = self.inbox(envelope.comm);
         if self.store(nic, &mut inbox, arrival, &entry).is_none() {
             return false;
@@ -236,8 +272,21 @@ fn enter_free(
     let receive = free.take()?;
     let bin = control.view.bin(class, target.hash);
     let request = RequestId::of_number(number).as_u64();
-    let post = Post { request, comm, target, buffer: HostAddress::none(), capacity: 0 };
-    let collided = enter(Tables::of(nic), &post, class, bin, receive, &mut control.labels);
+    let post = Post {
+        request,
+        comm,
+        target,
+        buffer: HostAddress::none(),
+        capacity: 0,
+    };
+    let collided = enter(
+        Tables::of(nic),
+        &post,
+        class,
+        bin,
+        receive,
+        &mut control.labels,
+    );
     let counters = &nic.boundary_counters;
     counters.posts_admitted.add(1);
     counters.collisions.add(u64::from(collided));
@@ -277,8 +326,15 @@ impl MessageRow<'_> {
             return self.search(source, tag);
         }
         let both = Hashes::of_one(WildcardClass::Exact, source, tag);
-        let hashes = Hashes { both, ..Hashes::default() };
-        let key = Key { source: source.get(), tag: tag.get(), hashes };
+        let hashes = Hashes {
+            both,
+            ..Hashes::default()
+        };
+        let key = Key {
+            source: source.get(),
+            tag: tag.get(),
+            hashes,
+        };
         let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
         let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
             Oldest::Fits { bin, receive } => (bin, receive),
@@ -302,8 +358,18 @@ impl MessageRow<'_> {
 
     #[inline(never)]
     fn search(&mut self, source: Rank, tag: Tag) -> Now<u32> {
-        let Self { nic, boundary, comm, view, .. } = self;
-        let key = Key { source: source.get(), tag: tag.get(), hashes: Hashes::of(source, tag) };
+        let Self {
+            nic,
+            boundary,
+            comm,
+            view,
+            ..
+        } = self;
+        let key = Key {
+            source: source.get(),
+            tag: tag.get(),
+            hashes: Hashes::of(source, tag),
+        };
         let Some(found) = nic.indexes(*view).search(key, 0, &nic.handler_counters[0]) else {
             return Now::Waits;
         };
@@ -330,7 +396,8 @@ impl Drop for MessageRow<'_> {
         if first > 0 {
             nic.handler_counters[0].walked_exact.add(first);
             self.boundary.count_matched(nic, first);
-            self.boundary.count_left(nic, self.comm, WildcardClass::Exact, first as usize);
+            self.boundary
+                .count_left(nic, self.comm, WildcardClass::Exact, first as usize);
         }
     }
 }

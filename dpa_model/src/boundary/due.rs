@@ -17,7 +17,9 @@ pub(super) struct Due<'a> {
 impl<'a> Due<'a> {
     #[inline(always)]
     pub(super) fn is(&self, place: usize) -> bool {
-        self.commands.stamp_if_ready(place).is_some_and(|stamp| stamp <= self.until)
+        self.commands
+            .stamp_if_ready(place)
+            .is_some_and(|stamp| stamp <= self.until)
     }
 
     /// A due command, read in place: a copy costs more than executing the most common one.

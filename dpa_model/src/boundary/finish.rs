@@ -90,7 +90,10 @@ impl Boundary {
         } else {
             store.insert_row::<{ data::INLINE }>(view, comm, block.arrival, queue, entries)
         };
-        self.close(Inbox { stored: stored as u32, ..inbox });
+        self.close(Inbox {
+            stored: stored as u32,
+            ..inbox
+        });
         self.note_stored(nic, stored);
         stored
     }
@@ -100,7 +103,9 @@ impl Boundary {
     pub(super) fn note_stored(&self, nic: &Shared, stored: usize) {
         let counters = &nic.boundary_counters;
         counters.arrivals_stored.add(stored as u64);
-        counters.unexpected_high.raise(self.unexpected.used() as u64);
+        counters
+            .unexpected_high
+            .raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
     }
 
@@ -115,7 +120,10 @@ impl Boundary {
             // SAFETY: the boundary (D1).
             left[unsafe { nic.receives[receive].posted.peek() }.run.class() as usize] += 1;
         }
-        for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
+        for class in WildcardClass::ALL
+            .into_iter()
+            .filter(|&class| left[class as usize] > 0)
+        {
             self.count_left(nic, comm, class, left[class as usize]);
         }
     }
@@ -164,7 +172,11 @@ impl Boundary {
         let mut inbox = self.inbox(CommId(u32::MAX));
         // In handler order, so every chain stays in arrival order (S14).
         for place in stored..block.count {
-            let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
+            let handler = if fault!(UnexpectedReversed) {
+                block.count - 1 - place
+            } else {
+                place
+            };
             if taken(handler) == ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
                 // SAFETY: the entry was seen ready; `release` comes later.
@@ -191,7 +203,11 @@ impl Boundary {
                     inbox.on_nic = false;
                 } else if log_order {
                     let (envelope, length) = (entry.envelope, entry.length);
-                    let message = Message { arrival, envelope, length };
+                    let message = Message {
+                        arrival,
+                        envelope,
+                        length,
+                    };
                     fill_result(nic, block, handler, Completion::Unexpected { message });
                 }
                 step!(BoundaryEnds);
@@ -214,10 +230,19 @@ impl Boundary {
 
     /// The destination of a communicator's messages without a receive.
     pub(super) fn inbox(&self, comm: CommId) -> Inbox {
-        let known = self.comms.get(comm.0 as usize).filter(|control| control.home == Home::Nic);
+        let known = self
+            .comms
+            .get(comm.0 as usize)
+            .filter(|control| control.home == Home::Nic);
         let known = known.map(|control| (control.view, control.linked));
         let (view, linked) = known.unwrap_or((CommView::NONE, ClassSet::EMPTY));
-        Inbox { comm, on_nic: known.is_some(), view, linked, stored: 0 }
+        Inbox {
+            comm,
+            on_nic: known.is_some(),
+            view,
+            linked,
+            stored: 0,
+        }
     }
 
     /// Counts the stored messages.
@@ -245,7 +270,9 @@ impl Boundary {
         } else {
             Hashes::of(entry.envelope.source, entry.envelope.tag)
         };
-        let stored = self.unexpected.insert(&inbox.view, inbox.linked, arrival, entry, hashes);
+        let stored = self
+            .unexpected
+            .insert(&inbox.view, inbox.linked, arrival, entry, hashes);
         inbox.stored += u32::from(stored.is_some());
         stored
     }
@@ -254,7 +281,13 @@ impl Boundary {
     /// follow (S20).
     #[cold]
     fn forward(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
-        let Entry { envelope, length, protocol, payload, .. } = *entry;
+        let Entry {
+            envelope,
+            length,
+            protocol,
+            payload,
+            ..
+        } = *entry;
         if let Some(control) = self.comms.get_mut(envelope.comm.0 as usize)
             && control.home == Home::Nic
         {
@@ -266,15 +299,30 @@ impl Boundary {
         nic.boundary_counters.arrivals_forwarded.add(1);
         self.count_forwarded(envelope.comm);
         stage(nic, block, handler, entry);
-        let message = Message { arrival: block.arrival + handler as u64, envelope, length };
-        let result = Completion::ArrivalForwarded { message, protocol, payload };
+        let message = Message {
+            arrival: block.arrival + handler as u64,
+            envelope,
+            length,
+        };
+        let result = Completion::ArrivalForwarded {
+            message,
+            protocol,
+            payload,
+        };
         fill_result(nic, block, handler, result);
     }
 }
 
 fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> CommId {
     // SAFETY: the entry was seen ready; `release` comes later.
-    unsafe { nic.arrivals.queue(block.queue).ring.peek(block.first + handler as u64) }.envelope.comm
+    unsafe {
+        nic.arrivals
+            .queue(block.queue)
+            .ring
+            .peek(block.first + handler as u64)
+    }
+    .envelope
+    .comm
 }
 
 fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completion) {

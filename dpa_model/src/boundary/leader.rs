@@ -80,7 +80,9 @@ impl Leader {
         let mut left = self.shared.arrivals.in_use();
         let mut any = false;
         while left > 0 {
-            let Self { shared, boundary, .. } = self;
+            let Self {
+                shared, boundary, ..
+            } = self;
             let alone = awake.min(self.workers) <= 1 && !shared.options.always_shared;
             // Checks the queues first and admits then: so a receive posted before a message was
             // sent is admitted before the match.
@@ -91,7 +93,10 @@ impl Leader {
                 waiting = boundary.waiting(shared, alone, &mut left);
             }
             any |= admitted.any;
-            step!(EntriesSeen { first: boundary.head(), count: waiting });
+            step!(EntriesSeen {
+                first: boundary.head(),
+                count: waiting
+            });
             // While a command waits for the host, messages wait, too: the host may make room at any
             // moment, and a block cut then would overtake the command.
             if admitted.held_up && !fault!(CutPastCommands) {
@@ -110,7 +115,12 @@ impl Leader {
     /// Runs a block to its end, with other workers if it is long enough. `false`: its one message
     /// has neither a receive nor room (back-pressure), so it stays in the queue.
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
-        let Self { shared, boundary, scratch, .. } = self;
+        let Self {
+            shared,
+            boundary,
+            scratch,
+            ..
+        } = self;
         let nic = &**shared;
         if nic.options.unexpected_full == UnexpectedFull::BackPressure
             && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
@@ -142,7 +152,12 @@ impl Leader {
     /// Runs a block with other workers, or as if there were some.
     #[inline(never)]
     fn run_shared(&mut self, mut block: BlockInfo) {
-        let Self { shared, boundary, scratch, .. } = self;
+        let Self {
+            shared,
+            boundary,
+            scratch,
+            ..
+        } = self;
         let nic = &**shared;
         self.in_block = 1;
         self.shared_blocks += 1;
@@ -157,14 +172,20 @@ impl Leader {
         }
         run_slice(nic, &block, WorkerId::LEADER, scratch);
         for worker in 1..block.slices {
-            let end = if fault!(FenceMatchedOnly) { Phase::Matched } else { Phase::Finished };
+            let end = if fault!(FenceMatchedOnly) {
+                Phase::Matched
+            } else {
+                Phase::Finished
+            };
             if !fault!(FenceMissing) {
                 nic.block.wait_for(WorkerId(worker), block.number, end);
             }
         }
         self.in_block = 0;
         // SAFETY: every slice of the block has reached phase 3.
-        boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
+        boundary.finish_each(nic, &block, 0, |handler| unsafe {
+            nic.block.taken(handler)
+        });
         if fault!(DomainsBeforePosts) {
             boundary.grow_old(nic);
         }
@@ -188,7 +209,11 @@ impl Leader {
                 worker.worker.0
             );
         }
-        assert_eq!(workers.len() + 1, self.workers, "all workers of the NIC run, or none");
+        assert_eq!(
+            workers.len() + 1,
+            self.workers,
+            "all workers of the NIC run, or none"
+        );
     }
 
     /// A handle to stop this leader.
@@ -229,14 +254,22 @@ fn run_alone<const ONE: bool>(
 /// Counts a block that begins.
 #[inline(always)]
 fn note_block(nic: &Shared, block: &BlockInfo) {
-    step!(BlockCut { first: block.first, count: block.count });
+    step!(BlockCut {
+        first: block.first,
+        count: block.count
+    });
     if fault!(ArrivalReleasedEarly) {
-        nic.arrivals.queue(block.queue).ring.release(block.first + block.count as u64);
+        nic.arrivals
+            .queue(block.queue)
+            .ring
+            .release(block.first + block.count as u64);
     }
     let counters = &nic.boundary_counters;
     if counters.blocks.get().is_multiple_of(DEPTH_EVERY) {
         let claimed = nic.arrivals.queue(block.queue).claimed();
-        counters.arrivals_high.raise(claimed.saturating_sub(block.first));
+        counters
+            .arrivals_high
+            .raise(claimed.saturating_sub(block.first));
     }
     counters.blocks.add(1);
     nic.block_sizes.note(block.count, 1);
@@ -271,7 +304,12 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
         let scratch = Scratch::new(shared.handlers, shared.options.domains);
-        Self { shared, worker, scratch, seen: 0 }
+        Self {
+            shared,
+            worker,
+            scratch,
+            seen: 0,
+        }
     }
 
     /// The worker's number; the leader is 0.

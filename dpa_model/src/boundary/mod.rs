@@ -68,7 +68,9 @@ impl Boundary {
     fn new(nic: &Shared, config: &NicConfig) -> Self {
         let bins = config.total_index_bins();
         Self {
-            comms: (0..config.communicators).map(|_| Communicator::absent(0)).collect(),
+            comms: (0..config.communicators)
+                .map(|_| Communicator::absent(0))
+                .collect(),
             room: BinRoom::new(config.communicators, bins),
             free_receives: FreeList::full(config.receives),
             unexpected: UnexpectedStore::new(
@@ -84,7 +86,10 @@ impl Boundary {
             fronts: nic
                 .arrivals
                 .queues()
-                .map(|_| Front { head: 0, patience: cut::PATIENCE_MIN })
+                .map(|_| Front {
+                    head: 0,
+                    patience: cut::PATIENCE_MIN,
+                })
                 .collect(),
             turn: QueueId::FIRST,
             results_tail: 0,
@@ -137,7 +142,11 @@ impl Boundary {
         let Posted { bin, run, .. } = *unsafe { descriptor.posted.peek() };
         let class = run.class();
         if descriptor.state.load(Relaxed) == state::CONSUMED {
-            step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
+            step!(Unlinking {
+                bin: bin.0,
+                receive: receive.0,
+                alone: true
+            });
             nic.bins[bin].unlink::<false>(&nic.receives, receive, &ReceiveId::NIL);
         }
         self.free_receives.give(receive);
@@ -147,7 +156,9 @@ impl Boundary {
     /// Counts further posted receives of this class.
     #[inline(always)]
     fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
-        nic.boundary_counters.posted_high.raise(self.free_receives.used() as u64);
+        nic.boundary_counters
+            .posted_high
+            .raise(self.free_receives.used() as u64);
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] += count;
         if count > 0 && control.posted[class as usize] == count {

@@ -67,7 +67,9 @@ impl PostRow<'_> {
         let (mut entered, mut collisions) = (0, 0);
         for receive in free.next() {
             let command = row.look::<CLASS>(entered);
-            let Some(Command::Post(post)) = command.as_deref() else { break };
+            let Some(Command::Post(post)) = command.as_deref() else {
+                break;
+            };
             row.begin(entered);
             let bin = row.view.bin(class, post.target.hash);
             collisions += usize::from(enter(tables, post, class, bin, receive, &mut own));
@@ -114,11 +116,23 @@ impl PostRow<'_> {
                 let entry = store.give::<DATA>(found, post.buffer, post.capacity);
                 results.fill(late, |slot| {
                     // Word by word: a copy of the whole would pass through the stack.
-                    let Message { arrival, envelope, length } = entry.message;
+                    let Message {
+                        arrival,
+                        envelope,
+                        length,
+                    } = entry.message;
                     let Envelope { comm, source, tag } = envelope;
                     let envelope = Envelope { comm, source, tag };
-                    let message = Message { arrival, envelope, length };
-                    *slot = Completion::Received { request: post.request, message, late: true };
+                    let message = Message {
+                        arrival,
+                        envelope,
+                        length,
+                    };
+                    *slot = Completion::Received {
+                        request: post.request,
+                        message,
+                        late: true,
+                    };
                 });
             }
             late += 1;
@@ -139,7 +153,10 @@ pub(super) struct Tables<'a> {
 impl<'a> Tables<'a> {
     #[inline(always)]
     pub(super) fn of(nic: &'a Shared) -> Self {
-        Self { bookings: nic.bookings(), bins: &nic.bins }
+        Self {
+            bookings: nic.bookings(),
+            bins: &nic.bins,
+        }
     }
 }
 
@@ -154,7 +171,10 @@ pub(super) fn enter(
     receive: ReceiveId,
     labels: &mut Labels,
 ) -> bool {
-    let Tables { bookings: Bookings { receives, far }, bins } = tables;
+    let Tables {
+        bookings: Bookings { receives, far },
+        bins,
+    } = tables;
     let label = labels.next();
     // SAFETY: the communicator's tables include this bin.
     let bin_there = unsafe { unchecked(bins, bin) };
@@ -165,7 +185,11 @@ pub(super) fn enter(
     let fields = one_word(post.target.source.get(), post.target.tag.get());
     // SAFETY: the free list made the number.
     let descriptor = unsafe { unchecked(receives, receive) };
-    debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
+    debug_assert_eq!(
+        descriptor.state.load(Relaxed),
+        state::FREE,
+        "the descriptor is in use"
+    );
     // Clears the bookings of its last use, whose handlers are long done.
     descriptor.booking.store(0, Relaxed);
     // SAFETY: the descriptor was free and no block is running (D1).
@@ -184,7 +208,11 @@ pub(super) fn enter(
     if let Some(far) = far.get(receive.index()) {
         far.clear();
     }
-    step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
+    step!(Posted {
+        request: post.request,
+        bin: bin.0,
+        receive: receive.0
+    });
     descriptor.state.store(state::POSTED, Relaxed);
     bin_there.append(receives, receive, tail)
 }

@@ -81,10 +81,24 @@ impl Drain {
         let arrivals = &leader.shared.arrivals;
         let front = |(queue, front): (usize, &boundary::Front)| {
             let (queue, head) = (arrivals.share(QueueId(queue)), front.head);
-            Front { queue, head, released: head }
+            Front {
+                queue,
+                head,
+                released: head,
+            }
         };
-        let fronts = leader.boundary.fronts.iter().enumerate().map(front).collect();
-        Self { leader, fronts, turn: QueueId::FIRST }
+        let fronts = leader
+            .boundary
+            .fronts
+            .iter()
+            .enumerate()
+            .map(front)
+            .collect();
+        Self {
+            leader,
+            fronts,
+            turn: QueueId::FIRST,
+        }
     }
 
     /// Passes the next message to `take`; `None` if there is none now.
@@ -104,8 +118,14 @@ impl Drain {
         if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
             return 0;
         }
-        let Front { queue, head, released } = &mut self.fronts[self.turn.0];
-        let most = most.min(RELEASE_EVERY as usize).min(queue.ring.until_end(*head));
+        let Front {
+            queue,
+            head,
+            released,
+        } = &mut self.fronts[self.turn.0];
+        let most = most
+            .min(RELEASE_EVERY as usize)
+            .min(queue.ring.until_end(*head));
         let entries = queue.ring.stretch(*head, most);
         let mut taken = Taken { head, count: 0 };
         while entries.is_ready(taken.count) {
@@ -119,7 +139,10 @@ impl Drain {
             }
             match entry.protocol {
                 Protocol::Inline => {
-                    take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)));
+                    take(
+                        entry.envelope,
+                        Data::Eager(inline_bytes(&entry.payload, entry.length)),
+                    );
                 }
                 Protocol::Buffered => {
                     let buffer = queue.bounce_buffer(entries.position(place));
@@ -155,7 +178,11 @@ impl Drain {
         let queues = self.leader.shared.arrivals.in_use();
         let mut left = queues;
         while left > 0 {
-            left = if self.fronts[self.turn.0].release() { queues } else { left - 1 };
+            left = if self.fronts[self.turn.0].release() {
+                queues
+            } else {
+                left - 1
+            };
             self.turn = self.turn.next_of(queues);
             if self.fronts[self.turn.0].is_ready() {
                 return true;
@@ -174,7 +201,11 @@ mod tests {
 
     fn envelope(tag: u32) -> Envelope {
         let tag = Tag::new(tag).expect("a tag");
-        Envelope { comm: CommId(0), source: Rank::new(1).expect("a rank"), tag }
+        Envelope {
+            comm: CommId(0),
+            source: Rank::new(1).expect("a rank"),
+            tag,
+        }
     }
 
     /// A NIC with small tables, which the drain does not use.
@@ -191,8 +222,12 @@ mod tests {
 
     #[test]
     fn messages_come_in_order_with_their_data() {
-        let config =
-            NicConfig { completion_queue: 64, bounce_buffers: 64, eager_limit: 4096, ..small() };
+        let config = NicConfig {
+            completion_queue: 64,
+            bounce_buffers: 64,
+            eager_limit: 4096,
+            ..small()
+        };
         let nic = Nic::new(&config).expect("a NIC");
         let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
         assert!(drain.next(|_, _| ()).is_none());
@@ -205,7 +240,11 @@ mod tests {
                 sender.try_send(envelope(i), &bytes, 0).expect("room");
                 None
             } else {
-                Some(sender.try_send_rendezvous(envelope(i), bytes.clone(), 0).expect("room"))
+                Some(
+                    sender
+                        .try_send_rendezvous(envelope(i), bytes.clone(), 0)
+                        .expect("room"),
+                )
             };
             let mut target = alloc::vec![0; length];
             let seen = drain.next(|envelope, data| {
@@ -228,17 +267,31 @@ mod tests {
     #[test]
     fn a_short_queue_never_mixes_its_passes() {
         for bounce_buffers in [8, 3] {
-            let sizes = NicConfig { handlers: 8, completion_queue: 8, eager_limit: 600, ..small() };
-            let config = NicConfig { bounce_buffers, ..sizes };
+            let sizes = NicConfig {
+                handlers: 8,
+                completion_queue: 8,
+                eager_limit: 600,
+                ..small()
+            };
+            let config = NicConfig {
+                bounce_buffers,
+                ..sizes
+            };
             let nic = Nic::new(&config).expect("a NIC");
             let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
             let bytes = |number: u32| -> alloc::vec::Vec<u8> {
-                let length = if number < 60 { number % 30 } else { number * 7 % 601 };
+                let length = if number < 60 {
+                    number % 30
+                } else {
+                    number * 7 % 601
+                };
                 (0..length).map(|at| (at * 3 + number) as u8).collect()
             };
             for first in (0..if cfg!(miri) { 66 } else { 660 }).step_by(3) {
                 for number in first..first + 3 {
-                    sender.try_send(envelope(number), &bytes(number), 0).expect("room");
+                    sender
+                        .try_send(envelope(number), &bytes(number), 0)
+                        .expect("room");
                 }
                 let mut taken = alloc::vec::Vec::new();
                 while let Some(message) = drain.next(|envelope, data| match data {
@@ -255,7 +308,11 @@ mod tests {
 
     #[test]
     fn messages_that_wait_are_taken_together() {
-        let config = NicConfig { completion_queue: 32, completion_queues: 2, ..small() };
+        let config = NicConfig {
+            completion_queue: 32,
+            completion_queues: 2,
+            ..small()
+        };
         let nic = Nic::new(&config).expect("a NIC");
         let (mut drain, mut first) = (Drain::new(nic.leader), nic.sender);
         let mut second = first.clone();
@@ -286,7 +343,10 @@ mod tests {
 
     #[test]
     fn the_queue_is_given_back_and_the_end_is_seen() {
-        let config = NicConfig { completion_queue: 32, ..small() };
+        let config = NicConfig {
+            completion_queue: 32,
+            ..small()
+        };
         let nic = Nic::new(&config).expect("a NIC");
         let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
         let fill = |sender: &mut crate::Sender| {
@@ -296,13 +356,19 @@ mod tests {
         while drain.next(|_, _| ()).is_some() {}
         assert_eq!(fill(&mut sender), Some(32));
         drop(drain);
-        assert_eq!(sender.try_send(envelope(1), &[], 0), Err(SendError::Stopped));
+        assert_eq!(
+            sender.try_send(envelope(1), &[], 0),
+            Err(SendError::Stopped)
+        );
     }
 
     /// Waiting messages; `take` panics at every third.
     #[test]
     fn a_panic_loses_the_message_that_it_meets_and_no_other() {
-        let config = NicConfig { completion_queue: 64, ..small() };
+        let config = NicConfig {
+            completion_queue: 64,
+            ..small()
+        };
         let nic = Nic::new(&config).expect("a NIC");
         let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
         let (mut seen, mut sent) = (alloc::vec::Vec::new(), 0);
@@ -329,11 +395,17 @@ mod tests {
     fn a_panic_gives_no_message_to_a_second_reader() {
         let nic = Nic::new(&small()).expect("a NIC");
         let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
-        drop(sender.try_send_rendezvous(envelope(1), alloc::vec![7; 100], 0).expect("room"));
+        drop(
+            sender
+                .try_send_rendezvous(envelope(1), alloc::vec![7; 100], 0)
+                .expect("room"),
+        );
         let mut readers = alloc::vec::Vec::new();
         let first = catch_unwind(AssertUnwindSafe(|| {
             drain.next(|_, data| {
-                let Data::Rendezvous(remote) = data else { unreachable!("sent so") };
+                let Data::Rendezvous(remote) = data else {
+                    unreachable!("sent so")
+                };
                 readers.push(remote);
                 panic!("this panic is part of the test");
             })
@@ -341,6 +413,9 @@ mod tests {
         assert!(first.is_err());
         let again = drain.next(|_, _| ());
         assert_eq!((again, readers.len()), (None, 1), "the message came twice");
-        assert_eq!(readers.pop().and_then(|remote| remote.read(&mut [0; 100])), Some(100));
+        assert_eq!(
+            readers.pop().and_then(|remote| remote.read(&mut [0; 100])),
+            Some(100)
+        );
     }
 }

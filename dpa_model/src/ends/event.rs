@@ -97,7 +97,11 @@ struct Stored {
 
 impl TakenMessage {
     pub(crate) fn new(shared: &Arc<Shared>, comm: CommId, entry: StoredId) -> Self {
-        Self(Held::ByNic(Stored { shared: shared.clone(), comm, entry }))
+        Self(Held::ByNic(Stored {
+            shared: shared.clone(),
+            comm,
+            entry,
+        }))
     }
 
     /// A message that software matching holds.
@@ -123,9 +127,10 @@ impl TakenMessage {
     /// Communicator and entry, for a command that receives it; `None` if the NIC does not hold it.
     pub(crate) fn receive(self) -> Option<(CommId, StoredId)> {
         match self.0 {
-            Held::ByNic(mut stored) => {
-                Some((stored.comm, core::mem::replace(&mut stored.entry, StoredId::NIL)))
-            }
+            Held::ByNic(mut stored) => Some((
+                stored.comm,
+                core::mem::replace(&mut stored.entry, StoredId::NIL),
+            )),
             Held::BySoftware(_) => None,
         }
     }
@@ -141,7 +146,9 @@ impl Drop for Stored {
 
 impl fmt::Debug for Stored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stored").field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("Stored")
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
     }
 }
 
@@ -191,7 +198,11 @@ pub struct RemoteData {
 
 impl RemoteData {
     pub(crate) fn new(shared: &Arc<Shared>, key: RegionKey) -> Self {
-        Self { shared: shared.clone(), key, read: false }
+        Self {
+            shared: shared.clone(),
+            key,
+            read: false,
+        }
     }
 
     /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number
@@ -216,7 +227,9 @@ impl Drop for RemoteData {
 
 impl fmt::Debug for RemoteData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteData").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("RemoteData")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
     }
 }
 

@@ -41,7 +41,11 @@ impl fmt::Display for FeedError {
             Self::Send(error) => error.fmt(f),
             Self::WrongBytes(msg) => write!(f, "message {} was delivered with wrong bytes", msg.0),
             Self::MatchedTwice(Some(recv), _) => {
-                write!(f, "receive {} got a message that was matched before", recv.0)
+                write!(
+                    f,
+                    "receive {} got a message that was matched before",
+                    recv.0
+                )
             }
             Self::MatchedTwice(..) => f.write_str("a receive was matched twice"),
             Self::Unknown(what) => write!(f, "the NIC answered a {what} that was not requested"),
@@ -158,7 +162,10 @@ impl Feeder {
     /// Turns checks off, for measurements: messages carry arbitrary bytes. Otherwise each byte
     /// identifies its message, and every delivery is checked.
     pub fn without_checks(self) -> Self {
-        Self { checks: false, ..self }
+        Self {
+            checks: false,
+            ..self
+        }
     }
 
     /// Hands the operation to the NIC. `false`: a queue is full; let the NIC run, collect its
@@ -169,11 +176,22 @@ impl Feeder {
     pub fn try_issue(&mut self, operation: &Operation) -> Result<bool, FeedError> {
         let stamp = self.arrivals;
         let issued = match *operation {
-            Operation::Post { recv, comm, selector, bytes } => {
+            Operation::Post {
+                recv,
+                comm,
+                selector,
+                bytes,
+            } => {
                 let buffer = self.buffer(bytes);
                 match self.host.post(comm, selector, buffer, stamp) {
                     Ok(request) => {
-                        self.expect(request, Asked::Receive { recv, order: self.posts });
+                        self.expect(
+                            request,
+                            Asked::Receive {
+                                recv,
+                                order: self.posts,
+                            },
+                        );
                         self.receives.insert(recv.0, request);
                         self.posts += 1;
                         true
@@ -184,27 +202,36 @@ impl Feeder {
                     }
                 }
             }
-            Operation::Arrive { msg, envelope, bytes } => {
-                match self.send(msg, envelope, bytes as usize) {
-                    Ok(()) => true,
-                    Err(SendError::ReceiverNotReady) => false,
-                    Err(error) => return Err(FeedError::Send(error)),
-                }
-            }
+            Operation::Arrive {
+                msg,
+                envelope,
+                bytes,
+            } => match self.send(msg, envelope, bytes as usize) {
+                Ok(()) => true,
+                Err(SendError::ReceiverNotReady) => false,
+                Err(error) => return Err(FeedError::Send(error)),
+            },
             Operation::Cancel { recv } => {
-                let request = self.receives.get(recv.0).copied().unwrap_or(RequestId::NONE);
+                let request = self
+                    .receives
+                    .get(recv.0)
+                    .copied()
+                    .unwrap_or(RequestId::NONE);
                 self.try_cancel(request, Some(recv))
             }
-            Operation::Probe { probe, comm, selector, take } => {
-                match self.host.probe(comm, selector, take, stamp) {
-                    Ok(request) => {
-                        self.expect(request, Asked::Probe { probe, take });
-                        self.open += 1;
-                        true
-                    }
-                    Err(_) => false,
+            Operation::Probe {
+                probe,
+                comm,
+                selector,
+                take,
+            } => match self.host.probe(comm, selector, take, stamp) {
+                Ok(request) => {
+                    self.expect(request, Asked::Probe { probe, take });
+                    self.open += 1;
+                    true
                 }
-            }
+                Err(_) => false,
+            },
             Operation::Create { comm, bins, hints } => {
                 self.host.create(comm, bins, hints, stamp).is_ok()
             }
@@ -229,11 +256,23 @@ impl Feeder {
     pub fn waits_for(&mut self) -> Option<&'static str> {
         self.fetch();
         let missing = [
-            (!self.held.is_empty(), "room to ask for the data of a message that a probe took"),
-            (!self.cancels.is_empty(), "the answer to a cancel or a flush"),
-            (self.open > 0, "the answer to a probe, or the data of a message that one took"),
+            (
+                !self.held.is_empty(),
+                "room to ask for the data of a message that a probe took",
+            ),
+            (
+                !self.cancels.is_empty(),
+                "the answer to a cancel or a flush",
+            ),
+            (
+                self.open > 0,
+                "the answer to a probe, or the data of a message that one took",
+            ),
         ];
-        missing.into_iter().find(|(missing, _)| *missing).map(|(_, what)| what)
+        missing
+            .into_iter()
+            .find(|(missing, _)| *missing)
+            .map(|(_, what)| what)
     }
 
     /// Collects all events of the NIC so far.
@@ -255,7 +294,12 @@ impl Feeder {
     /// Any [`FeedError`] but [`FeedError::Send`].
     pub fn note(&mut self, event: Event) -> Result<Option<Outcome>, FeedError> {
         Ok(match event {
-            Event::Received { request, buffer, message, .. } => match self.ended(request) {
+            Event::Received {
+                request,
+                buffer,
+                message,
+                ..
+            } => match self.ended(request) {
                 Some(Asked::Data(msg)) => {
                     self.open -= 1;
                     self.take_back(msg, buffer, message)?;
@@ -284,10 +328,17 @@ impl Feeder {
             }
             // Neither on the NIC nor in software, which would have reported it.
             Event::TooLate { .. } | Event::CancelForwarded { .. } => {
-                let cancelled = self.cancels.pop_front().ok_or(FeedError::Unknown("cancel"))?;
+                let cancelled = self
+                    .cancels
+                    .pop_front()
+                    .ok_or(FeedError::Unknown("cancel"))?;
                 cancelled.map(|recv| Outcome::TooLate { recv })
             }
-            Event::Probed { request, found, taken } => {
+            Event::Probed {
+                request,
+                found,
+                taken,
+            } => {
                 let Some(Asked::Probe { probe, take }) = self.ended(request) else {
                     return Err(FeedError::Unknown("probe"));
                 };
@@ -355,7 +406,9 @@ impl Feeder {
         match taken.into_payload() {
             Ok(payload) => {
                 let mut buffer = self.buffer(message.length);
-                payload.read(&mut buffer).ok_or(FeedError::Send(SendError::Stopped))?;
+                payload
+                    .read(&mut buffer)
+                    .ok_or(FeedError::Send(SendError::Stopped))?;
                 self.take_back(msg, buffer, message)?;
             }
             Err(taken) => {
@@ -387,7 +440,9 @@ impl Feeder {
             self.sender.try_send(envelope, payload, stamp)?;
         } else {
             // Without its request, the NIC still delivers the message.
-            let sent = self.sender.try_send_rendezvous(envelope, payload.to_vec(), stamp);
+            let sent = self
+                .sender
+                .try_send_rendezvous(envelope, payload.to_vec(), stamp);
             sent.map(drop).map_err(|(error, _)| error)?;
         }
         self.messages.insert(self.arrivals, (msg, envelope));
@@ -413,7 +468,9 @@ impl Feeder {
 
     fn ended(&mut self, request: RequestId) -> Option<Asked> {
         let place = self.asked.get_mut(request.slot())?;
-        place.take_if(|(known, _)| *known == request).map(|(_, asked)| asked)
+        place
+            .take_if(|(known, _)| *known == request)
+            .map(|(_, asked)| asked)
     }
 
     /// Removes a receive that has its result. A later one may reuse its name.
@@ -428,7 +485,9 @@ impl Feeder {
             true => self.messages.remove(message.arrival),
             false => self.messages.get(message.arrival).copied(),
         };
-        known.map(|(msg, _)| msg).ok_or(FeedError::MatchedTwice(None, None))
+        known
+            .map(|(msg, _)| msg)
+            .ok_or(FeedError::MatchedTwice(None, None))
     }
 
     /// Requests the data of taken messages while the command queue has room.

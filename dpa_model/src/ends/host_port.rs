@@ -112,7 +112,13 @@ impl HostPort {
             return Err((CommandQueueFull, buffer));
         }
         let (request, address, capacity) = self.requests.receive(comm, Some(selector), buffer);
-        let post = Post { request: request.0, comm, target, buffer: address, capacity };
+        let post = Post {
+            request: request.0,
+            comm,
+            target,
+            buffer: address,
+            capacity,
+        };
         self.issue(Command::Post(post), stamp);
         Ok(request)
     }
@@ -127,10 +133,20 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         // A communicator that does not exist: the NIC finds nothing and answers in order.
-        let nowhere = (CommId(u32::MAX), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        let nowhere = (
+            CommId(u32::MAX),
+            Selector {
+                source: SourceSel::Any,
+                tag: TagSel::Any,
+            },
+        );
         let (comm, selector) = self.describe(request).unwrap_or(nowhere);
         self.issue(
-            Command::Cancel { request: request.0, comm, target: Target::of(selector) },
+            Command::Cancel {
+                request: request.0,
+                comm,
+                target: Target::of(selector),
+            },
             stamp,
         );
         Ok(())
@@ -153,7 +169,12 @@ impl HostPort {
         }
         let request = self.requests.ask(comm, Some(selector));
         self.issue(
-            Command::Probe { request: request.0, comm, target: Target::of(selector), take },
+            Command::Probe {
+                request: request.0,
+                comm,
+                target: Target::of(selector),
+                take,
+            },
             stamp,
         );
         Ok(request)
@@ -172,13 +193,23 @@ impl HostPort {
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, TakenMessage, Vec<u8>)> {
-        assert!(message.is_on(&self.shared), "the message is not held by this NIC");
+        assert!(
+            message.is_on(&self.shared),
+            "the message is not held by this NIC"
+        );
         if !self.has_room() {
             return Err((CommandQueueFull, message, buffer));
         }
-        let Some((comm, entry)) = message.receive() else { unreachable!("checked above") };
+        let Some((comm, entry)) = message.receive() else {
+            unreachable!("checked above")
+        };
         let (request, address, capacity) = self.requests.receive(comm, None, buffer);
-        let command = Command::Receive { request: request.0, entry, buffer: address, capacity };
+        let command = Command::Receive {
+            request: request.0,
+            entry,
+            buffer: address,
+            capacity,
+        };
         self.issue(command, stamp);
         Ok(request)
     }
@@ -198,7 +229,15 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         let request = self.requests.ask(comm, None);
-        self.issue(Command::Create { request: request.0, comm, bins, hints }, stamp);
+        self.issue(
+            Command::Create {
+                request: request.0,
+                comm,
+                bins,
+                hints,
+            },
+            stamp,
+        );
         Ok(request)
     }
 
@@ -211,7 +250,13 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         let request = self.requests.ask(comm, None);
-        self.issue(Command::Free { request: request.0, comm }, stamp);
+        self.issue(
+            Command::Free {
+                request: request.0,
+                comm,
+            },
+            stamp,
+        );
         Ok(request)
     }
 
@@ -238,20 +283,30 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         for receive in receives.iter() {
-            assert_eq!(receive.nic, self.nic(), "the receive was sent on by another NIC");
+            assert_eq!(
+                receive.nic,
+                self.nic(),
+                "the receive was sent on by another NIC"
+            );
             let of = self.describe(receive.request).map(|(comm, _)| comm);
             assert_eq!(of, Some(comm), "the receive is of another communicator");
         }
         self.requests.free_parked();
         let first = self.commands_tail;
-        let offer = Command::HandBack { comm, forwarded, receives: receives.len() as u32 };
+        let offer = Command::HandBack {
+            comm,
+            forwarded,
+            receives: receives.len() as u32,
+        };
         if fault!(OfferBeforeReceives) {
             self.push(offer, 0);
         }
         for (position, receive) in (first + 1..).zip(receives.iter()) {
             let slot = self.requests.live(receive.request);
             let described = slot.and_then(|slot| slot.selector.zip(slot.lent.as_ref()));
-            let Some((selector, lent)) = described else { unreachable!("described above") };
+            let Some((selector, lent)) = described else {
+                unreachable!("described above")
+            };
             let command = Command::Return(Post {
                 request: receive.request.0,
                 comm,
@@ -260,7 +315,11 @@ impl HostPort {
                 capacity: lent.capacity(),
             });
             // SAFETY: as in `push`, with room for all.
-            unsafe { self.shared.commands.fill(position, 0, |slot| *slot = command) };
+            unsafe {
+                self.shared
+                    .commands
+                    .fill(position, 0, |slot| *slot = command)
+            };
         }
         // Last, so that the NIC sees the offer with all its receives.
         if !fault!(OfferBeforeReceives) {
@@ -294,7 +353,11 @@ impl HostPort {
     /// # Panics
     /// If another NIC sent it on.
     pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
-        assert_eq!(request.nic, self.nic(), "the request was sent on by another NIC");
+        assert_eq!(
+            request.nic,
+            self.nic(),
+            "the request was sent on by another NIC"
+        );
         self.requests.end(request.request)
     }
 
@@ -332,7 +395,10 @@ impl HostPort {
     /// Communicator and selector of the receive that holds or last held a slot; no selector for
     /// one whose message a matched probe had taken.
     pub fn describe_slot(&self, slot: usize) -> Option<(CommId, Option<Selector>)> {
-        self.requests.slots.get(slot).map(|slot| (slot.comm, slot.selector))
+        self.requests
+            .slots
+            .get(slot)
+            .map(|slot| (slot.comm, slot.selector))
     }
 
     /// Receives of the communicator that have not ended, or still hold their slots.
@@ -340,12 +406,18 @@ impl HostPort {
     /// # Complexity
     /// O(most requests at a time so far).
     pub fn receives_of(&self, comm: CommId) -> usize {
-        self.requests.slots.iter().filter(|slot| slot.comm == comm && slot.is_taken()).count()
+        self.requests
+            .slots
+            .iter()
+            .filter(|slot| slot.comm == comm && slot.is_taken())
+            .count()
     }
 
     /// Communicator and selector of a living request.
     pub fn describe(&self, request: RequestId) -> Option<(CommId, Selector)> {
-        self.requests.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
+        self.requests
+            .live(request)
+            .and_then(|slot| Some((slot.comm, slot.selector?)))
     }
 
     /// Whether the NIC has stopped for good.
@@ -368,7 +440,12 @@ impl HostPort {
     pub fn poll(&mut self) -> Option<Event> {
         let mut event = None;
         let other = self.drain(|request, buffer, &message, late| {
-            event = Some(Event::Received { request, buffer, message, late });
+            event = Some(Event::Received {
+                request,
+                buffer,
+                message,
+                late,
+            });
             false
         });
         event.or(other)
@@ -402,10 +479,20 @@ impl HostPort {
     /// receives in the order of their ends, because it keeps no buffer.
     #[inline(always)]
     pub fn take_next(&mut self, slot: usize) -> Option<(Vec<u8>, Message)> {
-        let Self { shared, requests, results_head, .. } = self;
+        let Self {
+            shared,
+            requests,
+            results_head,
+            ..
+        } = self;
         // SAFETY: it is released only by `note_read`.
         let result = unsafe { shared.completions.peek_if_ready(*results_head) }?;
-        let Completion::Received { request, message, .. } = &*result else { return None };
+        let Completion::Received {
+            request, message, ..
+        } = &*result
+        else {
+            return None;
+        };
         let request = RequestId(*request);
         if request.slot() != slot {
             return None;
@@ -428,7 +515,12 @@ impl HostPort {
     ) -> Option<Event> {
         let mut more = true;
         while more && self.is_ready() {
-            let Self { shared, requests, results_head, .. } = self;
+            let Self {
+                shared,
+                requests,
+                results_head,
+                ..
+            } = self;
             let first = *results_head;
             let most = (RELEASE_EVERY as usize).min(shared.completions.until_end(first));
             let results = shared.completions.stretch(first, most);
@@ -436,7 +528,14 @@ impl HostPort {
             while more && results.is_ready(place) {
                 // SAFETY: just seen ready; it is released only by `note_read`.
                 let result = unsafe { results.peek(place) };
-                let Completion::Received { request, message, late } = &*result else { break };
+                let Completion::Received {
+                    request,
+                    message,
+                    late,
+                } = &*result
+                else {
+                    break;
+                };
                 place += 1;
                 *results_head = results.position(place);
                 more = each(requests, RequestId(*request), message, *late);
@@ -550,7 +649,11 @@ impl HostPort {
     #[inline(always)]
     fn push(&mut self, command: Command, stamp: u64) {
         // SAFETY: this port is the queue's only producer, and `has_room` was checked.
-        unsafe { self.shared.commands.fill(self.commands_tail, stamp, |slot| *slot = command) };
+        unsafe {
+            self.shared
+                .commands
+                .fill(self.commands_tail, stamp, |slot| *slot = command)
+        };
         self.commands_tail += 1;
     }
 }

@@ -18,7 +18,11 @@ pub(super) struct IdMap<T> {
 
 impl<T> IdMap<T> {
     pub(super) fn new() -> Self {
-        Self { first: 0, ring: VecDeque::new(), others: BTreeMap::new() }
+        Self {
+            first: 0,
+            ring: VecDeque::new(),
+            others: BTreeMap::new(),
+        }
     }
 
     pub(super) fn insert(&mut self, name: u64, value: T) {
@@ -45,18 +49,33 @@ impl<T> IdMap<T> {
     }
 
     pub(super) fn get(&self, name: u64) -> Option<&T> {
-        let near = self.place(name).and_then(|place| self.ring.get(place)).and_then(Option::as_ref);
-        near.or_else(|| if self.others.is_empty() { None } else { self.others.get(&name) })
+        let near = self
+            .place(name)
+            .and_then(|place| self.ring.get(place))
+            .and_then(Option::as_ref);
+        near.or_else(|| {
+            if self.others.is_empty() {
+                None
+            } else {
+                self.others.get(&name)
+            }
+        })
     }
 
     pub(super) fn remove(&mut self, name: u64) -> Option<T> {
         let place = self.place(name);
-        let near = place.and_then(|place| self.ring.get_mut(place)).and_then(Option::take);
+        let near = place
+            .and_then(|place| self.ring.get_mut(place))
+            .and_then(Option::take);
         if near.is_some() {
             self.trim();
             return near;
         }
-        if self.others.is_empty() { None } else { self.others.remove(&name) }
+        if self.others.is_empty() {
+            None
+        } else {
+            self.others.remove(&name)
+        }
     }
 
     /// All values, by ascending name.
@@ -64,11 +83,15 @@ impl<T> IdMap<T> {
         let before = self.others.range(..self.first);
         let after = self.others.range(self.first..);
         let ring = self.ring.iter().flatten();
-        before.map(|(_, value)| value).chain(ring).chain(after.map(|(_, value)| value))
+        before
+            .map(|(_, value)| value)
+            .chain(ring)
+            .chain(after.map(|(_, value)| value))
     }
 
     fn place(&self, name: u64) -> Option<usize> {
-        name.checked_sub(self.first).and_then(|place| usize::try_from(place).ok())
+        name.checked_sub(self.first)
+            .and_then(|place| usize::try_from(place).ok())
     }
 
     fn trim(&mut self) {
@@ -91,7 +114,9 @@ mod tests {
             let (mut map, mut tree) = (IdMap::new(), BTreeMap::new());
             let mut random = 12345_u64;
             let mut below = |limit: u64| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 (random >> 33) % limit
             };
             for step in 0..30_000 {
@@ -105,7 +130,11 @@ mod tests {
                     }
                 }
             }
-            assert!(tree.len() > 1000 && map.ring.len() <= RING_MAX, "{}", tree.len());
+            assert!(
+                tree.len() > 1000 && map.ring.len() <= RING_MAX,
+                "{}",
+                tree.len()
+            );
             assert!(map.values().eq(tree.values()));
         }
     }

@@ -18,7 +18,10 @@ pub(super) struct PayloadPattern {
 
 impl PayloadPattern {
     pub(super) fn new() -> Self {
-        Self { pattern: Vec::new(), random: 0x9E37_79B9_7F4A_7C15 }
+        Self {
+            pattern: Vec::new(),
+            random: 0x9E37_79B9_7F4A_7C15,
+        }
     }
 
     /// The payload of a message to send.
@@ -54,7 +57,10 @@ mod tests {
             assert_ne!(pattern.payload(MsgId(other), 8), first, "message {other}");
         }
         let long = pattern.payload(MsgId(BEGINNINGS + 3), 5000).to_vec();
-        assert_eq!((long.len(), &long[..64]), (5000, pattern.sent(MsgId(3), 64)));
+        assert_eq!(
+            (long.len(), &long[..64]),
+            (5000, pattern.sent(MsgId(3), 64))
+        );
         assert!((8..4992).all(|place| long[..8] != long[place..place + 8]));
     }
 }

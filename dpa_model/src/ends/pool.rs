@@ -52,7 +52,12 @@ enum Way {
 
 impl Sharing {
     fn new() -> Self {
-        Self { way: Way::TryShared, rounds: TRIAL, since: None, shared_ns: 0.0 }
+        Self {
+            way: Way::TryShared,
+            rounds: TRIAL,
+            since: None,
+            shared_ns: 0.0,
+        }
     }
 
     /// Whether blocks are shared now.
@@ -151,7 +156,10 @@ impl Pool {
             }
         }
         let team_of_leader = team.clone();
-        let others: Vec<Thread> = threads.iter().map(|thread| thread.thread().clone()).collect();
+        let others: Vec<Thread> = threads
+            .iter()
+            .map(|thread| thread.thread().clone())
+            .collect();
         let stop_of_leader = stop.clone();
         let lead = move || {
             let life = AssertUnwindSafe(|| {
@@ -171,7 +179,10 @@ impl Pool {
             }
         };
         match Builder::new().name("dpa-0".into()).spawn(lead) {
-            Ok(leader) => Ok(Self { leader: Some(leader), stop }),
+            Ok(leader) => Ok(Self {
+                leader: Some(leader),
+                stop,
+            }),
             Err(error) => {
                 // The closure owned the workers' handles; the threads see the stop and end by
                 // themselves.
@@ -226,7 +237,11 @@ fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
     let mut rounds = 0u32;
     while !leader.should_stop() {
         let on = sharing.as_ref().is_none_or(Sharing::on);
-        let awake = 1 + team.awake.iter().take_while(|awake| awake.load(Relaxed)).count();
+        let awake = 1 + team
+            .awake
+            .iter()
+            .take_while(|awake| awake.load(Relaxed))
+            .count();
         match leader.round(if on { awake } else { 1 }) {
             Round::Worked => {
                 wait = Wait::new();
@@ -302,13 +317,19 @@ mod tests {
     }
 
     fn three_workers() -> Nic {
-        Nic::new(&NicConfig { workers: 3, ..NicConfig::default() }).unwrap()
+        Nic::new(&NicConfig {
+            workers: 3,
+            ..NicConfig::default()
+        })
+        .unwrap()
     }
 
     #[test]
     fn a_pool_runs_all_workers_of_its_nic_and_no_others() {
         let start = |leader, workers| {
-            catch_unwind(AssertUnwindSafe(|| Pool::start(leader, workers, |_| ()).map(drop)))
+            catch_unwind(AssertUnwindSafe(|| {
+                Pool::start(leader, workers, |_| ()).map(drop)
+            }))
         };
         let mut missing = three_workers();
         let kept = missing.workers.pop();
@@ -320,7 +341,10 @@ mod tests {
         assert!(missing.host.is_stopped());
         let (mut one, mut other) = (three_workers(), three_workers());
         core::mem::swap(&mut one.workers[1], &mut other.workers[1]);
-        assert!(start(one.leader, one.workers).is_err(), "a worker of another NIC");
+        assert!(
+            start(one.leader, one.workers).is_err(),
+            "a worker of another NIC"
+        );
         let mut all = three_workers();
         all.workers.reverse();
         assert!(start(all.leader, all.workers).is_ok());
@@ -330,10 +354,16 @@ mod tests {
     /// A worker that is still in `on_start` delays no other.
     #[test]
     fn blocks_are_shared_only_with_workers_that_have_started() {
-        let config = NicConfig { workers: 2, slice_min: 1, ..NicConfig::default() };
+        let config = NicConfig {
+            workers: 2,
+            slice_min: 1,
+            ..NicConfig::default()
+        };
         let mut nic = Nic::new(&config).unwrap();
         for _ in 0..64 {
-            nic.sender.try_send(crate::Envelope::default(), b"", 0).unwrap();
+            nic.sender
+                .try_send(crate::Envelope::default(), b"", 0)
+                .unwrap();
         }
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let gone = std::sync::Mutex::new(gone);
@@ -348,7 +378,10 @@ mod tests {
         let mut wait = Wait::new();
         for forwarded in 0..64 {
             while nic.host.poll().is_none() {
-                assert!(wait.failed_polls() < 20_000, "stuck after {forwarded} messages");
+                assert!(
+                    wait.failed_polls() < 20_000,
+                    "stuck after {forwarded} messages"
+                );
                 wait.pause();
             }
         }

@@ -41,7 +41,10 @@ impl fmt::Display for SendError {
         match self {
             Self::ReceiverNotReady => f.write_str("the receiver is not ready"),
             Self::TooLong { length, limit } => {
-                write!(f, "the message has {length} bytes, at most {limit} are allowed")
+                write!(
+                    f,
+                    "the message has {length} bytes, at most {limit} are allowed"
+                )
             }
             Self::OwnThread => f.write_str("the receiver's own thread would wait for itself"),
             Self::NotReceived => f.write_str("the receiver gave the message up"),
@@ -113,7 +116,11 @@ impl Sender {
     /// headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its messages
     /// correctly. 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
-        self.set_hash_faults(Hashes { both: fault, tag: fault, source: fault });
+        self.set_hash_faults(Hashes {
+            both: fault,
+            tag: fault,
+            source: fault,
+        });
     }
 
     pub(crate) fn set_hash_faults(&mut self, faults: Hashes) {
@@ -162,7 +169,15 @@ impl Sender {
                 true
             };
             let (length, payload) = (bytes.len() as u32, Some([word, 0, 0]));
-            self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
+            self.fill(
+                position,
+                envelope,
+                length,
+                hashes,
+                Protocol::Inline,
+                payload,
+                stamp,
+            );
             return Ok(());
         }
         let bounced = bytes.len() > INLINE_BYTES;
@@ -186,7 +201,15 @@ impl Sender {
                 hashes.set(envelope.source, envelope.tag);
                 true
             };
-            self.fill(position, envelope, bytes.len() as u32, hashes, protocol, None, stamp);
+            self.fill(
+                position,
+                envelope,
+                bytes.len() as u32,
+                hashes,
+                protocol,
+                None,
+                stamp,
+            );
             return Ok(());
         }
         let Envelope { comm, source, tag } = envelope;
@@ -210,7 +233,15 @@ impl Sender {
         let position = self.claim(false)?;
         let hashes = self.hashes(envelope);
         let (length, payload) = (bytes.len() as u32, Some(inline_words(bytes)));
-        self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
+        self.fill(
+            position,
+            envelope,
+            length,
+            hashes,
+            Protocol::Inline,
+            payload,
+            stamp,
+        );
         Ok(())
     }
 
@@ -221,7 +252,10 @@ impl Sender {
         stamp: u64,
     ) -> Result<(), SendError> {
         if bytes.len() > self.shared.eager_limit {
-            return Err(SendError::TooLong { length: bytes.len(), limit: self.eager_limit() });
+            return Err(SendError::TooLong {
+                length: bytes.len(),
+                limit: self.eager_limit(),
+            });
         }
         let position = self.claim(true)?;
         let buffer = self.queue.bounce_buffer(position);
@@ -229,7 +263,15 @@ impl Sender {
         // (`CompletionQueue::claim`).
         unsafe { self.queue.bounce.write(buffer, bytes) };
         let (hashes, length) = (self.hashes(envelope), bytes.len() as u32);
-        self.fill(position, envelope, length, hashes, Protocol::Buffered, None, stamp);
+        self.fill(
+            position,
+            envelope,
+            length,
+            hashes,
+            Protocol::Buffered,
+            None,
+            stamp,
+        );
         Ok(())
     }
 
@@ -261,7 +303,13 @@ impl Sender {
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         let length = buffer.len();
         let Ok(wire_length) = u32::try_from(length) else {
-            return Err((SendError::TooLong { length, limit: u32::MAX as usize }, buffer));
+            return Err((
+                SendError::TooLong {
+                    length,
+                    limit: u32::MAX as usize,
+                },
+                buffer,
+            ));
         };
         // First, so that a failed try leaves nothing that other threads could have seen.
         if let Err(error) = self.look() {
@@ -275,8 +323,20 @@ impl Sender {
             Ok(position) => {
                 let (hashes, payload) = (self.hashes(envelope), Some([key.0, 0, 0]));
                 let protocol = Protocol::Rendezvous;
-                self.fill(position, envelope, wire_length, hashes, protocol, payload, stamp);
-                Ok(SendRequest { shared: self.shared.clone(), key, done: false })
+                self.fill(
+                    position,
+                    envelope,
+                    wire_length,
+                    hashes,
+                    protocol,
+                    payload,
+                    stamp,
+                );
+                Ok(SendRequest {
+                    shared: self.shared.clone(),
+                    key,
+                    done: false,
+                })
             }
             Err(error) => {
                 // Another sender claimed the place first.
@@ -292,7 +352,9 @@ impl Sender {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        self.queue.look(&mut self.claims).map_err(|cause| self.refused(cause))
+        self.queue
+            .look(&mut self.claims)
+            .map_err(|cause| self.refused(cause))
     }
 
     #[cold]

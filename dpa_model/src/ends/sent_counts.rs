@@ -21,7 +21,9 @@ impl HostPort {
         let queues = self.shared.arrivals.queues();
         queues
             .map(CompletionQueue::counts)
-            .fold((0, 0), |(sent, dealt_with), queue| (sent + queue.0, dealt_with + queue.1))
+            .fold((0, 0), |(sent, dealt_with), queue| {
+                (sent + queue.0, dealt_with + queue.1)
+            })
     }
 
     /// Takes a snapshot of the messages sent; it includes every message of a sender that is gone.
@@ -30,12 +32,16 @@ impl HostPort {
     /// O(completion queues), an allocation.
     pub fn sent(&self) -> SentCounts {
         let queues = self.shared.arrivals.queues();
-        SentCounts { queues: queues.map(|queue| queue.counts().0).collect() }
+        SentCounts {
+            queues: queues.map(|queue| queue.counts().0).collect(),
+        }
     }
 
     /// Whether the NIC has consumed every message of the snapshot.
     pub fn have_arrived(&self, sent: &SentCounts) -> bool {
         let queues = self.shared.arrivals.queues();
-        queues.zip(&sent.queues).all(|(queue, &sent)| queue.ring.head() >= sent)
+        queues
+            .zip(&sent.queues)
+            .all(|(queue, &sent)| queue.ring.head() >= sent)
     }
 }

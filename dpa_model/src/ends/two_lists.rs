@@ -28,7 +28,11 @@ pub struct TwoLists<R, M> {
 
 impl<R, M> Default for TwoLists<R, M> {
     fn default() -> Self {
-        Self { posted: Vec::new(), unexpected: Vec::new(), compares: 0 }
+        Self {
+            posted: Vec::new(),
+            unexpected: Vec::new(),
+            compares: 0,
+        }
     }
 }
 
@@ -58,7 +62,10 @@ impl<R, M> TwoLists<R, M> {
 
     /// Cancels the oldest receive that `is_named` selects. `None`: no such receive waits.
     pub fn cancel(&mut self, is_named: impl Fn(&R) -> bool) -> Option<R> {
-        let place = self.posted.iter().position(|(receive, ..)| is_named(receive))?;
+        let place = self
+            .posted
+            .iter()
+            .position(|(receive, ..)| is_named(receive))?;
         Some(self.posted.remove(place).0)
     }
 
@@ -75,7 +82,10 @@ impl<R, M> TwoLists<R, M> {
     }
 
     fn find(&mut self, comm: CommId, selector: Selector) -> Option<usize> {
-        let place = self.unexpected.iter().position(|(_, envelope)| envelope.fits(comm, selector));
+        let place = self
+            .unexpected
+            .iter()
+            .position(|(_, envelope)| envelope.fits(comm, selector));
         self.compares = place.map_or(self.unexpected.len(), |place| place + 1);
         place
     }

@@ -42,6 +42,10 @@ impl<'a, C> BlockRun<'a, C> {
         }
         // SAFETY: inside a block (D1).
         let posted = unsafe { self.nic.receives[candidate].posted.peek() };
-        Claim { receive: candidate, sequence: posted.sequence(), comm }
+        Claim {
+            receive: candidate,
+            sequence: posted.sequence(),
+            comm,
+        }
     }
 }

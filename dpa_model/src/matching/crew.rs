@@ -129,7 +129,11 @@ impl<const ONE: bool> Crew for Alone<'_, ONE> {
         if ONE {
             return 0;
         }
-        step!(Booked { handler, receive: receive.0, alone: true });
+        step!(Booked {
+            handler,
+            receive: receive.0,
+            alone: true
+        });
         // All lower handlers have searched before.
         bookings.book_alone(receive, handler)
     }
@@ -164,8 +168,17 @@ impl<const ONE: bool> Crew for Alone<'_, ONE> {
 
     #[inline(always)]
     fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        let Chained { receives, bin, receive, before } = chained;
-        step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
+        let Chained {
+            receives,
+            bin,
+            receive,
+            before,
+        } = chained;
+        step!(Unlinking {
+            bin: posted.bin.0,
+            receive: receive.0,
+            alone: true
+        });
         bin.unlink::<OLDEST>(receives, receive, before);
         true
     }
@@ -192,7 +205,13 @@ impl<'a> Slice<'a> {
     #[inline(always)]
     pub(crate) fn new(nic: &'a Shared, block: &'a BlockInfo, worker: WorkerId) -> Self {
         let Range { start, end } = block.slice(worker);
-        Self { nic, block, worker, start, end }
+        Self {
+            nic,
+            block,
+            worker,
+            start,
+            end,
+        }
     }
 
     /// Workers that this slice waits for: every lower slice, never a higher one (O12).
@@ -222,7 +241,11 @@ impl Crew for Slice<'_> {
 
     #[inline(always)]
     fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
-        step!(Booked { handler, receive: receive.0, alone: false });
+        step!(Booked {
+            handler,
+            receive: receive.0,
+            alone: false
+        });
         bookings.book(receive, handler);
         0
     }
@@ -237,10 +260,19 @@ impl Crew for Slice<'_> {
     fn pass_barrier(self, scratch: &mut Scratch) {
         step!(SliceBooked);
         let nobody = WorkerId::LEADER..WorkerId::LEADER;
-        let awaited = if fault!(BarrierMissing) { nobody } else { self.awaited(Phase::Booked) };
+        let awaited = if fault!(BarrierMissing) {
+            nobody
+        } else {
+            self.awaited(Phase::Booked)
+        };
         let handlers = self.handlers();
-        let polls = self.nic.block.pass_barrier(self.worker, self.block.number, awaited);
-        self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
+        let polls = self
+            .nic
+            .block
+            .pass_barrier(self.worker, self.block.number, awaited);
+        self.nic.handler_counters[handlers.start]
+            .barrier_polls
+            .add(polls);
         step!(CandidatesRead);
         for handler in 0..handlers.start {
             // SAFETY: phase 1 of every lower slice was just seen.
@@ -251,7 +283,9 @@ impl Crew for Slice<'_> {
     #[inline(always)]
     fn wait_for_lower(self) -> u64 {
         let awaited = self.awaited(Phase::Matched);
-        self.nic.block.wait_for_each(awaited, self.block.number, Phase::Matched)
+        self.nic
+            .block
+            .wait_for_each(awaited, self.block.number, Phase::Matched)
     }
 
     #[inline(always)]
@@ -263,7 +297,12 @@ impl Crew for Slice<'_> {
         // A plain store is enough: no two handlers take the same receive (S18).
         if cfg!(all(debug_assertions, not(dpamatch_loom))) {
             let before = state.swap(state::CONSUMED, Relaxed);
-            assert_eq!(before, state::POSTED, "receive {} was consumed twice (S18)", receive.0);
+            assert_eq!(
+                before,
+                state::POSTED,
+                "receive {} was consumed twice (S18)",
+                receive.0
+            );
         } else {
             state.store(state::CONSUMED, Relaxed);
         }
@@ -272,14 +311,25 @@ impl Crew for Slice<'_> {
     #[inline(always)]
     fn matched(self) {
         step!(SliceMatched);
-        self.nic.block.reach(self.worker, self.block.number, Phase::Matched);
+        self.nic
+            .block
+            .reach(self.worker, self.block.number, Phase::Matched);
     }
 
     fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        let Chained { receives, bin, receive, before } = chained;
+        let Chained {
+            receives,
+            bin,
+            receive,
+            before,
+        } = chained;
         let removal = self.nic.options.removal;
         if removal != Removal::Deferred {
-            step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: false });
+            step!(Unlinking {
+                bin: posted.bin.0,
+                receive: receive.0,
+                alone: false
+            });
         }
         bin.try_unlink(receives, receive, before, removal, &self.nic.block)
     }
@@ -294,7 +344,9 @@ impl Crew for Slice<'_> {
     fn finished(self) {
         #[cfg(dpamatch_card)]
         crate::card::write_back();
-        self.nic.block.reach(self.worker, self.block.number, Phase::Finished);
+        self.nic
+            .block
+            .reach(self.worker, self.block.number, Phase::Finished);
         step!(SliceEnds);
     }
 }

@@ -25,7 +25,11 @@ pub(crate) fn first_conflict(candidates: &[ReceiveId]) -> usize {
         let word = &mut seen[mine.index() / 64 % WORDS];
         let bit = 1 << (mine.0 % 64);
         if *word & bit != 0 {
-            let from = if fault!(ConflictPreviousOnly) { handler - 1 } else { 0 };
+            let from = if fault!(ConflictPreviousOnly) {
+                handler - 1
+            } else {
+                0
+            };
             if candidates[from..handler].contains(&mine) {
                 return handler;
             }
@@ -64,7 +68,11 @@ mod tests {
         assert_eq!(first_conflict(&[]), NO_CONFLICT);
         assert_eq!(first_conflict(&[4]), NO_CONFLICT);
         assert_eq!(first_conflict(&[4, 5, 6]), NO_CONFLICT);
-        assert_eq!(first_conflict(&[4, NIL, NIL, 5]), NO_CONFLICT, "none is no candidate (S5)");
+        assert_eq!(
+            first_conflict(&[4, NIL, NIL, 5]),
+            NO_CONFLICT,
+            "none is no candidate (S5)"
+        );
         assert_eq!(first_conflict(&[4, 5, 4, 5]), 2);
         assert_eq!(first_conflict(&[4, 4, 5]), 1);
     }
@@ -72,7 +80,10 @@ mod tests {
     #[test]
     fn receives_that_share_a_bit_of_the_filter_are_told_apart() {
         let same_bit = 64 * WORDS as u32;
-        assert_eq!(first_conflict(&[4, 4 + same_bit, 4 + 2 * same_bit]), NO_CONFLICT);
+        assert_eq!(
+            first_conflict(&[4, 4 + same_bit, 4 + 2 * same_bit]),
+            NO_CONFLICT
+        );
         assert_eq!(first_conflict(&[4, 4 + same_bit, 5, 4 + same_bit]), 3);
         let all: alloc::vec::Vec<u32> = (0..256).map(|number| number * 37).collect();
         assert_eq!(first_conflict(&all), NO_CONFLICT);

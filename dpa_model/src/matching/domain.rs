@@ -68,7 +68,12 @@ impl Key {
 
     #[inline(always)]
     fn new(block: u64, fields: Fields) -> Self {
-        let Fields { comm, bin, source, tag } = fields;
+        let Fields {
+            comm,
+            bin,
+            source,
+            tag,
+        } = fields;
         // Not 0, which is the key of no block.
         let number = (1 << 7 | block & (Self::BLOCKS - 1)) * Self::BLOCK;
         let too_large = comm >> Self::COMM_BITS
@@ -136,9 +141,18 @@ impl Fields {
     #[inline(always)]
     fn of(entry: &Entry, view: CommView, trusts: bool) -> Self {
         let Envelope { comm, source, tag } = entry.envelope;
-        let comm = if fault!(DomainsOfAllCommunicators) { 0 } else { u64::from(comm.0) };
+        let comm = if fault!(DomainsOfAllCommunicators) {
+            0
+        } else {
+            u64::from(comm.0)
+        };
         if fault!(DomainsByHash) {
-            return Self { comm, bin: 0, source: 0, tag: u64::from(entry.hashes.both) };
+            return Self {
+                comm,
+                bin: 0,
+                source: 0,
+                tag: u64::from(entry.hashes.both),
+            };
         }
         let bin = match view.classes().only() {
             Some(class) if trusts => {
@@ -152,7 +166,12 @@ impl Fields {
         };
         let mask = mask(view);
         let (source, tag) = (u64::from(source.get()), u64::from(tag.get()));
-        Self { comm, bin, source: source & mask >> 32, tag: tag & mask }
+        Self {
+            comm,
+            bin,
+            source: source & mask >> 32,
+            tag: tag & mask,
+        }
     }
 
     /// A hash that marks itself as one.
@@ -173,7 +192,9 @@ fn mask(view: CommView) -> u64 {
     const TAG: u64 = !SOURCE;
     const BOTH: u64 = SOURCE | TAG;
     /// By the classes posted: bit 0 none wild, 1 any source, 2 any tag, 3 any of both.
-    const MASKS: [u64; 16] = [BOTH, BOTH, TAG, TAG, SOURCE, SOURCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    const MASKS: [u64; 16] = [
+        BOTH, BOTH, TAG, TAG, SOURCE, SOURCE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    ];
     let late = fault!(DomainsBeforePosts);
     let kinds = if late { view.early_kinds() } else { view.kinds };
     let mask = MASKS[kinds as usize % MASKS.len()];
@@ -247,7 +268,9 @@ impl Crew for Keyed<'_> {
     /// Says that the slice has booked, and waits for nobody: each handler waits by itself.
     fn pass_barrier(self, _: &mut Scratch) {
         step!(SliceBooked);
-        let Slice { nic, block, worker, .. } = self.slice;
+        let Slice {
+            nic, block, worker, ..
+        } = self.slice;
         nic.block.reach(worker, block.number, Phase::Booked);
     }
 
@@ -255,9 +278,23 @@ impl Crew for Keyed<'_> {
         if fault!(DomainSlowNoWait) {
             return 0;
         }
-        let Slice { nic, block: info, .. } = self.slice;
-        let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
-        wait_for_members(&BlockRun { nic, info, crew: self, entries }, self.waiting)
+        let Slice {
+            nic, block: info, ..
+        } = self.slice;
+        let entries = nic
+            .arrivals
+            .queue(info.queue)
+            .ring
+            .stretch(info.first, info.count);
+        wait_for_members(
+            &BlockRun {
+                nic,
+                info,
+                crew: self,
+                entries,
+            },
+            self.waiting,
+        )
     }
 
     #[inline(always)]
@@ -288,10 +325,25 @@ impl Crew for Keyed<'_> {
 /// handler waits for another.
 #[inline(never)]
 pub(crate) fn run_keyed(nic: &Shared, info: &BlockInfo, worker: WorkerId, scratch: &mut Scratch) {
-    let crew = Keyed { slice: Slice::new(nic, info, worker), waiting: 0 };
-    step!(SliceBegins { worker: worker.0, block: info.number });
-    let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
-    let block = BlockRun { nic, info, crew, entries };
+    let crew = Keyed {
+        slice: Slice::new(nic, info, worker),
+        waiting: 0,
+    };
+    step!(SliceBegins {
+        worker: worker.0,
+        block: info.number
+    });
+    let entries = nic
+        .arrivals
+        .queue(info.queue)
+        .ring
+        .stretch(info.first, info.count);
+    let block = BlockRun {
+        nic,
+        info,
+        crew,
+        entries,
+    };
     search_and_book(block, scratch);
     crew.pass_barrier(scratch);
     let met = if scratch.kinds == 0 {
@@ -346,7 +398,13 @@ fn search_again(
     scratch: &Scratch,
 ) -> ReceiveId {
     count_refusals(block.nic, handler, refusal, 1);
-    let block = BlockRun { crew: Keyed { waiting: handler, ..block.crew }, ..*block };
+    let block = BlockRun {
+        crew: Keyed {
+            waiting: handler,
+            ..block.crew
+        },
+        ..*block
+    };
     let (entry, counters) = (block.entry(handler), &block.nic.handler_counters[handler]);
     let candidate = scratch.receives[handler];
     SlowPath::new(block, None, false).find(handler, &entry, candidate, counters)
@@ -369,7 +427,14 @@ fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
     let waits = block.nic.options.fast_path == FastPath::Off;
     let (is_first, choice) = if waits {
         let is_first = nearest(block, handler, handler).is_none();
-        (is_first, if is_first { Choice::Own } else { Choice::Wait(Refusal::Mixed) })
+        (
+            is_first,
+            if is_first {
+                Choice::Own
+            } else {
+                Choice::Wait(Refusal::Mixed)
+            },
+        )
     } else {
         match Lower::of(block, handler) {
             None => (true, Choice::Own),
@@ -377,7 +442,11 @@ fn choose(block: &Block<'_>, handler: usize, scratch: &mut Scratch) -> Choice {
         }
     };
     let _conflict = !matches!(choice, Choice::Own);
-    step!(DomainPassed { handler, is_first, conflict: _conflict });
+    step!(DomainPassed {
+        handler,
+        is_first,
+        conflict: _conflict
+    });
     choice
 }
 
@@ -388,17 +457,27 @@ fn choose_behind(block: &Block<'_>, handler: usize, lower: Lower, scratch: &mut 
     let has_one_class = || {
         // Mostly of all communicators.
         ClassSet::from_bits(scratch.kinds as u8).only().is_some()
-            || crew.view(block.entry(handler).envelope.comm).classes().only().is_some()
+            || crew
+                .view(block.entry(handler).envelope.comm)
+                .classes()
+                .only()
+                .is_some()
             || fault!(DomainRunAmongClasses)
     };
     let in_runs = options.fast_path == FastPath::Sequence && !options.early_check;
     let chosen = if in_runs && has_one_class() {
         let polls = wait_for(block, lower.first, Phase::Booked);
         nic.handler_counters[handler].barrier_polls.add(polls);
-        step!(CandidateRead { handler: lower.first });
+        step!(CandidateRead {
+            handler: lower.first
+        });
         // SAFETY: phase 1 of the slice that runs it was just seen, or it is this worker's own.
         let first = unsafe { nic.block.candidate(lower.first) };
-        let shift = if fault!(DomainRankInBlock) { handler } else { lower.rank };
+        let shift = if fault!(DomainRankInBlock) {
+            handler
+        } else {
+            lower.rank
+        };
         choose_in_run(nic, first, shift, scratch.receives[handler])
     } else {
         let candidates = gather(block, handler, scratch);
@@ -522,7 +601,9 @@ fn strange_from(keys: Keys<'_>, from: usize, wanted: Wanted) -> Option<usize> {
 #[cold]
 #[inline(never)]
 fn count(block: &Block<'_>, wanted: Wanted, handler: usize, from: usize) -> usize {
-    (from..handler).filter(|&lower| meets(block, wanted, handler, lower)).count()
+    (from..handler)
+        .filter(|&lower| meets(block, wanted, handler, lower))
+        .count()
 }
 
 /// Whether a lower handler is of the domain of a handler with this key.
@@ -540,7 +621,10 @@ fn meets(block: &Block<'_>, wanted: Wanted, handler: usize, lower: usize) -> boo
 #[inline(never)]
 fn meets_by_entry(block: &Block<'_>, handler: usize, lower: usize) -> bool {
     let crew = block.crew;
-    step!(ClaimRead { message: Some(block.entries.position(lower)), receive: None });
+    step!(ClaimRead {
+        message: Some(block.entries.position(lower)),
+        receive: None
+    });
     let trusts = block.nic.options.inline_hashes == InlineHashes::Trust;
     let fields = |handler: usize| {
         let entry = block.entry(handler);

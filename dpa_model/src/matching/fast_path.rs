@@ -49,14 +49,17 @@ pub(super) fn choose_row<C: Crew>(
     };
     let row = (block, handlers, conflict, group, scratch);
     match nic.options.fast_path {
-        FastPath::Off => Row { next: row.1.start, refusal: Some(Refusal::Mixed) },
+        FastPath::Off => Row {
+            next: row.1.start,
+            refusal: Some(Refusal::Mixed),
+        },
         FastPath::Literal => choose_row_if(row, |group, receive| {
             group.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
         }),
         FastPath::Prefix => choose_row_if(row, |group, _| group.alike == Alike::Receive),
-        FastPath::Sequence => {
-            choose_row_if(row, |group, _| group.alike >= Alike::Sequence || fault!(FastByAny))
-        }
+        FastPath::Sequence => choose_row_if(row, |group, _| {
+            group.alike >= Alike::Sequence || fault!(FastByAny)
+        }),
     }
 }
 
@@ -107,7 +110,11 @@ pub(super) fn choose_in_domain<C: Crew>(
         return Err(Refusal::Mixed);
     }
     step!(FastPathTried);
-    let shift = if fault!(DomainRankInBlock) { handler } else { rank };
+    let shift = if fault!(DomainRankInBlock) {
+        handler
+    } else {
+        rank
+    };
     let mut cursor = group.cursor;
     group.walk(&nic.receives, shift as u64, &mut cursor)
 }
@@ -122,8 +129,14 @@ pub(super) fn choose_in_run(
 ) -> Result<ReceiveId, Refusal> {
     step!(FastPathTried);
     // What a handler finds, all lower handlers of its domain find, too: they take nothing before.
-    debug_assert!(first != ReceiveId::NIL, "a lower handler of the domain has no candidate");
-    step!(ClaimRead { message: None, receive: first.found() });
+    debug_assert!(
+        first != ReceiveId::NIL,
+        "a lower handler of the domain has no candidate"
+    );
+    step!(ClaimRead {
+        message: None,
+        receive: first.found()
+    });
     // SAFETY: inside a block (D1).
     let Posted { run, bin, .. } = *unsafe { nic.receives[first].posted.peek() };
     let wanted = run.plus(shift as u64 + u64::from(fault!(FastOffByOne)));
@@ -140,8 +153,15 @@ pub(super) fn choose_in_run(
         let place = unsafe { descriptor.posted.peek() }.run;
         if if by_hops { hops == 0 } else { place >= wanted } {
             let is_of_run = by_hops || place.is_of_run_of(wanted);
-            debug_assert!(!is_of_run || by_hops || place == wanted, "a place is missing");
-            return if is_of_run { Ok(current) } else { Err(Refusal::SequenceEnded) };
+            debug_assert!(
+                !is_of_run || by_hops || place == wanted,
+                "a place is missing"
+            );
+            return if is_of_run {
+                Ok(current)
+            } else {
+                Err(Refusal::SequenceEnded)
+            };
         }
         // Receives that were posted in a row often lie in a row.
         if row_ends && !by_hops {
@@ -163,7 +183,13 @@ pub(super) fn choose_in_run(
     Err(Refusal::Exhausted)
 }
 
-type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'s mut Scratch);
+type RowOf<'b, 's, C> = (
+    BlockRun<'b, C>,
+    Range<usize>,
+    usize,
+    &'s mut Group,
+    &'s mut Scratch,
+);
 
 /// `allowed` says whether a handler with this candidate, the last one added to the group, may.
 #[inline(always)]
@@ -177,8 +203,15 @@ fn choose_row_if<C: Crew>(
     let mut own = *group;
     // The commonest candidate in a row; no receive has that number if the lowest handler has none.
     let nobodys = ReceiveId(ReceiveId::NIL.0 - 1);
-    let common = if own.receive == ReceiveId::NIL { nobodys } else { own.receive };
-    let mut row = Row { next: end, refusal: None };
+    let common = if own.receive == ReceiveId::NIL {
+        nobodys
+    } else {
+        own.receive
+    };
+    let mut row = Row {
+        next: end,
+        refusal: None,
+    };
     let mut handler = start;
     while handler < end {
         let candidate = scratch.receives[handler];
@@ -201,7 +234,10 @@ fn choose_row_if<C: Crew>(
         let (taken, refusal) = own.take_alike(tables.receives, places, candidate, may);
         handler += taken;
         if refusal.is_some() {
-            row = Row { next: handler, refusal };
+            row = Row {
+                next: handler,
+                refusal,
+            };
             break;
         }
     }
@@ -230,7 +266,11 @@ impl Group {
         {
             step!(FastPathTried);
             let shift = own.count + taken as u64;
-            match if may { own.walk(receives, shift, &mut cursor) } else { Err(Refusal::Mixed) } {
+            match if may {
+                own.walk(receives, shift, &mut cursor)
+            } else {
+                Err(Refusal::Mixed)
+            } {
                 Ok(receive) => *place = receive,
                 Err(why) => {
                     refusal = Some(why);

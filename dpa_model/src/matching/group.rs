@@ -39,7 +39,10 @@ impl Group {
     pub(super) const EMPTY: Self = Self {
         comm: CommId(u32::MAX),
         count: 0,
-        sequence: Sequence { run: RunPlace::EMPTY, label: Label(0) },
+        sequence: Sequence {
+            run: RunPlace::EMPTY,
+            label: Label(0),
+        },
         receive: ReceiveId::NIL,
         alike: Alike::Nothing,
         cursor: ReceiveId::NIL,
@@ -54,7 +57,11 @@ impl Group {
             count: 0,
             sequence: claim.sequence,
             receive: claim.receive,
-            alike: if has_candidate { Alike::Receive } else { Alike::Nothing },
+            alike: if has_candidate {
+                Alike::Receive
+            } else {
+                Alike::Nothing
+            },
             cursor: claim.receive,
         }
     }
@@ -115,7 +122,10 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(handlers: usize) -> Self {
-        Self { others: (0..handlers).map(|_| Group::EMPTY).collect(), used: 0 }
+        Self {
+            others: (0..handlers).map(|_| Group::EMPTY).collect(),
+            used: 0,
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -153,13 +163,19 @@ mod tests {
     /// The last handler of a group finds its own receive by the group's length.
     #[test]
     fn a_group_counts_all_its_handlers() {
-        let claim = Claim { receive: ReceiveId(5), ..Claim::none(CommId(1)) };
+        let claim = Claim {
+            receive: ReceiveId(5),
+            ..Claim::none(CommId(1))
+        };
         let mut group = Group::led_by(&claim);
         assert!(group.is_led_by(ReceiveId(5)) && !group.is_led_by(ReceiveId(6)));
         group.add(&claim);
         group.add_alike(3);
         assert_eq!((group.count, group.alike), (4, Alike::Receive));
-        group.add(&Claim { receive: ReceiveId(6), ..claim });
+        group.add(&Claim {
+            receive: ReceiveId(6),
+            ..claim
+        });
         assert_eq!((group.count, group.alike), (5, Alike::Sequence));
         group.add(&Claim::none(CommId(1)));
         assert_eq!((group.count, group.alike), (6, Alike::Nothing));

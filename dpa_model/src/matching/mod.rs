@@ -67,9 +67,21 @@ pub(crate) fn run<C: Crew>(
     scratch: &mut Scratch,
 ) -> Matched {
     let handlers = crew.handlers();
-    step!(SliceBegins { worker: crew.worker().0, block: info.number });
-    let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
-    let block = BlockRun { nic, info, crew, entries };
+    step!(SliceBegins {
+        worker: crew.worker().0,
+        block: info.number
+    });
+    let entries = nic
+        .arrivals
+        .queue(info.queue)
+        .ring
+        .stretch(info.first, info.count);
+    let block = BlockRun {
+        nic,
+        info,
+        crew,
+        entries,
+    };
     let comm = if C::PART == Part::Message {
         search::search_each_run(block, scratch)
     } else {
@@ -83,7 +95,12 @@ pub(crate) fn run<C: Crew>(
         detect::first_conflict(candidates)
     } else {
         debug_assert_eq!(scratch.conflict, detect::first_conflict(candidates));
-        let idle = || candidates.iter().filter(|&&candidate| candidate == ReceiveId::NIL).count();
+        let idle = || {
+            candidates
+                .iter()
+                .filter(|&&candidate| candidate == ReceiveId::NIL)
+                .count()
+        };
         debug_assert!(!scratch.overtaken.is_empty() || scratch.idle == idle());
         scratch.conflict
     };

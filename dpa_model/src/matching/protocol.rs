@@ -32,8 +32,17 @@ pub(super) unsafe fn deliver<const DATA: u8>(
 ) {
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
-    step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    move_data::<DATA>(nic, block, handler, &entry, posted, results.position(handler));
+    step!(Delivered {
+        bytes: entry.length.min(posted.capacity) as usize
+    });
+    move_data::<DATA>(
+        nic,
+        block,
+        handler,
+        &entry,
+        posted,
+        results.position(handler),
+    );
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
@@ -41,8 +50,16 @@ pub(super) unsafe fn deliver<const DATA: u8>(
             // Word by word: a copy of the whole would pass through the stack.
             let Envelope { comm, source, tag } = entry.envelope;
             let envelope = Envelope { comm, source, tag };
-            let message = Message { arrival, envelope, length: entry.length };
-            *slot = Completion::Received { request: posted.request, message, late: false };
+            let message = Message {
+                arrival,
+                envelope,
+                length: entry.length,
+            };
+            *slot = Completion::Received {
+                request: posted.request,
+                message,
+                late: false,
+            };
         });
     }
 }
@@ -66,7 +83,10 @@ fn move_data<const DATA: u8>(
     } else if DATA == data::SHORT && capacity as usize >= BYTES_MIN {
         let queue = nic.arrivals.queue(block.queue);
         let buffer = queue.bounce_buffer(block.first + handler as u64);
-        step!(BounceRead { buffer, bytes: entry.length as usize });
+        step!(BounceRead {
+            buffer,
+            bytes: entry.length as usize
+        });
         // SAFETY: as in `move_longer`.
         unsafe {
             let put = |bytes: &[u8]| target.put_in_loop(capacity, bytes);
@@ -90,15 +110,26 @@ fn move_longer(
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
-        return rendezvous(nic, &entry.payload, entry.length, (target, capacity), result);
+        return rendezvous(
+            nic,
+            &entry.payload,
+            entry.length,
+            (target, capacity),
+            result,
+        );
     }
     let queue = nic.arrivals.queue(block.queue);
     let buffer = queue.bounce_buffer(block.first + handler as u64);
-    step!(BounceRead { buffer, bytes: entry.length as usize });
+    step!(BounceRead {
+        buffer,
+        bytes: entry.length as usize
+    });
     // SAFETY: the bounce buffer belongs to this entry until the head passes it; the host lent the
     // target until the result reaches it.
     unsafe {
-        queue.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
+        queue.bounce.read(buffer, entry.length as usize, |bytes| {
+            target.put(capacity, bytes)
+        });
     }
 }
 
@@ -140,7 +171,13 @@ pub(crate) fn give_up(nic: &Shared, payload: &[u64; 3]) {
     #[cfg(not(dpamatch_card))]
     nic.regions.give_up(RegionKey(payload[0]));
     #[cfg(dpamatch_card)]
-    rendezvous(nic, payload, 0, (HostAddress::none(), 0), crate::card::GIVEN_UP);
+    rendezvous(
+        nic,
+        payload,
+        0,
+        (HostAddress::none(), 0),
+        crate::card::GIVEN_UP,
+    );
 }
 
 /// Moves the data of an unexpected message that a receive has claimed (O22); boundary only.

@@ -68,7 +68,14 @@ pub(super) fn resolve_each<C: Crew>(
             group.add(&block.claim(1, Some(comm), scratch.receives[1]));
         }
         if group.is_refused(block.nic.options.fast_path) {
-            return rest(taking, scratch, [handlers.start; 2], conflict, Some(comm), false);
+            return rest(
+                taking,
+                scratch,
+                [handlers.start; 2],
+                conflict,
+                Some(comm),
+                false,
+            );
         }
     }
     resolve_in_groups(block, conflict, comm, scratch)
@@ -101,7 +108,10 @@ fn resolve_in_groups<C: Crew>(
         // Skip a run of lower-slice handlers with the candidate of their lowest one, usually all.
         if handler < handlers.start && group.is_led_by(candidate) {
             let lower = &scratch.receives[handler..handlers.start];
-            let alike = lower.iter().take_while(|&&other| other == candidate).count();
+            let alike = lower
+                .iter()
+                .take_while(|&&other| other == candidate)
+                .count();
             group.add_alike(alike as u64);
             handler += alike;
             continue;
@@ -167,7 +177,9 @@ fn rest<C: Crew>(
         let candidates = || scratch.receives[slow..end].iter();
         let refused = match scratch.idle {
             0 => end - slow,
-            _ => candidates().filter(|&&candidate| candidate != ReceiveId::NIL).count(),
+            _ => candidates()
+                .filter(|&&candidate| candidate != ReceiveId::NIL)
+                .count(),
         };
         count_refusals(taking.block.nic, slow, Refusal::Mixed, refused as u64);
         matched += taking.take_slowly(scratch, slow..end, comm, waited);
@@ -193,7 +205,9 @@ fn slow_row<C: Crew>(
         let candidate = scratch.receives[handler];
         candidate != ReceiveId::NIL && must_resolve(conflict, handler, candidate, bookings)
     };
-    (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
+    (start + 1..end)
+        .find(|&handler| !goes(handler))
+        .unwrap_or(end)
 }
 
 pub(super) fn count_refusals(nic: &Shared, handler: usize, refusal: Refusal, count: u64) {

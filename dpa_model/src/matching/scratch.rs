@@ -39,7 +39,11 @@ impl Scratch {
     pub(crate) const MEMBER_BYTES: usize = size_of::<ReceiveId>();
 
     pub(crate) fn new(handlers: usize, domains: Domains) -> Self {
-        let members = if domains == Domains::Keyed { handlers } else { 0 };
+        let members = if domains == Domains::Keyed {
+            handlers
+        } else {
+            0
+        };
         Self {
             members: (0..members).map(|_| ReceiveId::NIL).collect(),
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),

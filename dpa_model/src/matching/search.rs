@@ -96,7 +96,12 @@ fn search_run<C: Crew>(
 /// Further equal messages that are worth a loop of their own.
 const ROW: usize = 4;
 
-type Run<'b, 's, C> = (BlockRun<'b, C>, (CommId, CommView), Range<usize>, &'s mut Scratch);
+type Run<'b, 's, C> = (
+    BlockRun<'b, C>,
+    (CommId, CommView),
+    Range<usize>,
+    &'s mut Scratch,
+);
 
 /// Searches and books in the only table with receives.
 #[inline(always)]
@@ -109,8 +114,16 @@ fn search_class<C: Crew, const CLASS: usize>(
     if C::PART != Part::Block {
         return search_with((block, (comm, view), handlers, scratch), search);
     }
-    let Range { start: mut handler, end } = handlers;
-    let row = InRow { block, indexes, comm, end };
+    let Range {
+        start: mut handler,
+        end,
+    } = handlers;
+    let row = InRow {
+        block,
+        indexes,
+        comm,
+        end,
+    };
     let mut in_rows = true;
     while handler < end {
         let (next, again) = if scratch.conflict == NO_CONFLICT {
@@ -179,8 +192,14 @@ impl<C: Crew> InRow<'_, C> {
     ) -> u64 {
         self.tell(handler, bin);
         step!(Visited { receive: receive.0 });
-        step!(Searched { handler, found: Some(receive.0) });
-        let lower = self.block.crew.book(self.indexes.bookings, receive, handler);
+        step!(Searched {
+            handler,
+            found: Some(receive.0)
+        });
+        let lower = self
+            .block
+            .crew
+            .book(self.indexes.bookings, receive, handler);
         // The head stays in place until it is taken, so its predecessor is never read.
         places[handler] = receive;
         self.block.crew.publish(handler, receive);
@@ -190,7 +209,9 @@ impl<C: Crew> InRow<'_, C> {
     /// Reports the steps of a search up to its bin.
     #[inline(always)]
     fn tell(&self, _handler: usize, _bin: BinId) {
-        step!(EntryRead { position: self.block.entries.position(_handler) });
+        step!(EntryRead {
+            position: self.block.entries.position(_handler)
+        });
         step!(SearchBegins);
         step!(BinRead { bin: _bin.0 });
     }
@@ -199,7 +220,10 @@ impl<C: Crew> InRow<'_, C> {
     #[inline(always)]
     fn find_nothing(&self, places: &mut [ReceiveId], handler: usize, bin: BinId) {
         self.tell(handler, bin);
-        step!(Searched { handler, found: None });
+        step!(Searched {
+            handler,
+            found: None
+        });
         places[handler] = ReceiveId::NIL;
         self.block.crew.publish(handler, ReceiveId::NIL);
     }
@@ -266,7 +290,9 @@ fn book_alike<C: Crew, const CLASS: usize>(
 ) -> usize {
     let row = *row;
     let places = &mut scratch.receives[..row.end];
-    let Some(first) = row.key(start - 1) else { return start };
+    let Some(first) = row.key(start - 1) else {
+        return start;
+    };
     let class = WildcardClass::ALL[CLASS];
     let hash = first.hashes.of_class(class);
     let found = (row.indexes.view.bin(class, hash), places[start - 1]);
@@ -305,7 +331,9 @@ fn search_each<C: Crew>(
     trusted: bool,
     search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, ReceiveId>,
 ) -> usize {
-    let BlockRun { nic, crew, entries, .. } = block;
+    let BlockRun {
+        nic, crew, entries, ..
+    } = block;
     // Local copies: a compiler must otherwise reload them after each booking.
     let bookings = nic.bookings();
     let Range { start, end } = handlers;
@@ -319,10 +347,16 @@ fn search_each<C: Crew>(
         if entry.envelope.comm != comm || trusted && !entry.has_hashes {
             return handler;
         }
-        step!(EntryRead { position: entries.position(handler) });
+        step!(EntryRead {
+            position: entries.position(handler)
+        });
         let key = if trusted {
             let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-            Key { source, tag, hashes: entry.hashes }
+            Key {
+                source,
+                tag,
+                hashes: entry.hashes,
+            }
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
@@ -337,9 +371,16 @@ fn search_each<C: Crew>(
                 continue;
             }
         };
-        step!(Searched { handler, found: found.map(|found| found.receive.0) });
+        step!(Searched {
+            handler,
+            found: found.map(|found| found.receive.0)
+        });
         *place = match found {
-            Some(Candidate { receive, before: neighbour, .. }) => {
+            Some(Candidate {
+                receive,
+                before: neighbour,
+                ..
+            }) => {
                 if crew.book(bookings, receive, handler) != 0 {
                     scratch.conflict = scratch.conflict.min(handler);
                 }
@@ -378,7 +419,11 @@ pub(crate) fn find(
 fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
     let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
     let usual = entry.envelope.comm == comm && entry.has_hashes;
-    usual.then_some(Key { source, tag, hashes: entry.hashes })
+    usual.then_some(Key {
+        source,
+        tag,
+        hashes: entry.hashes,
+    })
 }
 
 /// The key of a message, with the hashes that the options select (S29).
@@ -390,7 +435,11 @@ pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
     } else {
         computed(entry, hashes == InlineHashes::Verify, counters)
     };
-    Key { source: source.get(), tag: tag.get(), hashes }
+    Key {
+        source: source.get(),
+        tag: tag.get(),
+        hashes,
+    }
 }
 
 #[cold]
@@ -412,13 +461,18 @@ fn overtake(
     counters: &HandlerCounters,
 ) -> ReceiveId {
     loop {
-        let Some(found) = indexes.search(*key, 0, counters) else { return ReceiveId::NIL };
+        let Some(found) = indexes.search(*key, 0, counters) else {
+            return ReceiveId::NIL;
+        };
         let state = &nic.receives[found.receive].state;
         if fault!(OvertakeTorn) {
             state.store(state::CONSUMED, Relaxed);
             return found.receive;
         }
-        if state.compare_exchange(state::POSTED, state::CONSUMED, Relaxed, Relaxed).is_ok() {
+        if state
+            .compare_exchange(state::POSTED, state::CONSUMED, Relaxed, Relaxed)
+            .is_ok()
+        {
             return found.receive;
         }
         step!(SearchBegins);

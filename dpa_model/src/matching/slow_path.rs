@@ -24,7 +24,12 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     pub(super) fn new(block: BlockRun<'a, C>, comm: Option<CommId>, waited: bool) -> Self {
         let indexes = block.nic.indexes(CommView::NONE);
-        let mut slow = Self { block, waited, comm: CommId(u32::MAX), indexes };
+        let mut slow = Self {
+            block,
+            waited,
+            comm: CommId(u32::MAX),
+            indexes,
+        };
         if let (Some(comm), Part::Block) = (comm, C::PART) {
             // Alone a handler waits for nobody.
             slow.waited = true;
@@ -68,11 +73,17 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         }
         step!(SlowWaits { handler });
         step!(SlowWaited);
-        step!(StateRead { receive: candidate.0 });
+        step!(StateRead {
+            receive: candidate.0
+        });
         if oldest != candidate {
             step!(Visited { receive: oldest.0 });
         }
-        step!(SlowFound { handler, found: oldest.found(), own: oldest == candidate });
+        step!(SlowFound {
+            handler,
+            found: oldest.found(),
+            own: oldest == candidate
+        });
         true
     }
 
@@ -110,12 +121,18 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             self.waited = true;
         }
         step!(SlowWaited);
-        step!(StateRead { receive: candidate.0 });
+        step!(StateRead {
+            receive: candidate.0
+        });
         let receive = if own.is_posted() || fault!(SlowKeepsOwn) {
             counters.forced.add(1);
             candidate
         } else {
-            let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
+            let skip_below = if fault!(SlowEarlyCheck) {
+                nic.handlers
+            } else {
+                0
+            };
             let found = if self.is_exact() {
                 self.indexes.search_class::<0>(&key, skip_below, counters)
             } else {
@@ -123,7 +140,11 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             };
             found.map_or(ReceiveId::NIL, |found| found.receive)
         };
-        step!(SlowFound { handler, found: receive.found(), own: receive == candidate });
+        step!(SlowFound {
+            handler,
+            found: receive.found(),
+            own: receive == candidate
+        });
         receive
     }
 }

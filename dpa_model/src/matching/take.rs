@@ -43,8 +43,16 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn new(block: BlockRun<'a, C>) -> Self {
         let streams = C::PART != Part::Slice && block.info.count >= STREAMING;
         let ahead = if streams { block.info.count } else { 0 };
-        let results = block.nic.completions.stretch(block.info.results, block.info.count);
-        Self { block, results, ahead, first_arrival: block.info.arrival }
+        let results = block
+            .nic
+            .completions
+            .stretch(block.info.results, block.info.count);
+        Self {
+            block,
+            results,
+            ahead,
+            first_arrival: block.info.arrival,
+        }
     }
 
     /// Handlers on one path take the receives in `scratch`. Returns how many have one.
@@ -73,7 +81,10 @@ impl<'a, C: Crew> Taking<'a, C> {
         waited: bool,
     ) -> usize {
         let mut slow = SlowPath::new(self.block, comm, waited);
-        let Range { start: mut handler, end } = handlers;
+        let Range {
+            start: mut handler,
+            end,
+        } = handlers;
         let mut matched = 0;
         loop {
             while C::PART == Part::Block && slow.is_usual() {
@@ -101,7 +112,11 @@ impl<'a, C: Crew> Taking<'a, C> {
                     break;
                 }
             }
-            let next = if C::PART == Part::Block { handler + 1 } else { end };
+            let next = if C::PART == Part::Block {
+                handler + 1
+            } else {
+                end
+            };
             let find = |handler: usize,
                         entry: &Entry,
                         place: &mut ReceiveId,
@@ -143,7 +158,10 @@ impl<'a, C: Crew> Taking<'a, C> {
         if C::PART != Part::Block {
             return apart(|| self.take_each::<PATH>(scratch, handlers, chosen));
         }
-        let Range { start: mut handler, end } = handlers;
+        let Range {
+            start: mut handler,
+            end,
+        } = handlers;
         let mut matched = 0;
         while handler < end {
             let rest = handler..end;
@@ -154,7 +172,9 @@ impl<'a, C: Crew> Taking<'a, C> {
             };
             matched += stop - handler;
             if PATH == FAST {
-                self.block.nic.handler_counters[handler].fast.add((stop - handler) as u64);
+                self.block.nic.handler_counters[handler]
+                    .fast
+                    .add((stop - handler) as u64);
             }
             if stop == end {
                 break;
@@ -198,7 +218,11 @@ impl<'a, C: Crew> Taking<'a, C> {
             // The slow path is for handlers with a candidate.
             let idle = PATH == SLOW && *place == ReceiveId::NIL;
             let path = if idle { Path::Clean } else { PATHS[PATH] };
-            let receive = if idle { *place } else { choose(handler, &entry, place, counters) };
+            let receive = if idle {
+                *place
+            } else {
+                choose(handler, &entry, place, counters)
+            };
             if receive == ReceiveId::NIL {
                 self.leave_one(handler, path, counters);
                 left += 1;
@@ -208,7 +232,12 @@ impl<'a, C: Crew> Taking<'a, C> {
             let posted = unsafe { unchecked(receives, receive).posted.peek() };
             // SAFETY: the receive was posted in this bin.
             let bin = unsafe { unchecked(bins, posted.bin) };
-            let chained = Chained { receives, bin, receive, before };
+            let chained = Chained {
+                receives,
+                bin,
+                receive,
+                before,
+            };
             self.consume::<{ data::ANY }>((handler, path), chained, &posted, counters);
         }
         end - start - left
@@ -252,7 +281,12 @@ impl<'a, C: Crew> Taking<'a, C> {
             }
             // SAFETY: the receive stands in a chain; inside a block (D1).
             let posted = unsafe { unchecked(receives, receive).posted.peek() };
-            let chained = Chained { receives, bin, receive, before };
+            let chained = Chained {
+                receives,
+                bin,
+                receive,
+                before,
+            };
             self.consume::<DATA>((handler, PATHS[PATH]), chained, &posted, counters);
         }
         end
@@ -271,7 +305,12 @@ impl<'a, C: Crew> Taking<'a, C> {
         let posted = unsafe { unchecked(receives, receive).posted.peek() };
         // SAFETY: the receive was posted in this bin.
         let bin = unsafe { unchecked(&nic.bins, posted.bin) };
-        let chained = Chained { receives, bin, receive, before };
+        let chained = Chained {
+            receives,
+            bin,
+            receive,
+            before,
+        };
         self.consume::<{ data::ANY }>((handler, path), chained, &posted, counters);
     }
 
@@ -292,14 +331,25 @@ impl<'a, C: Crew> Taking<'a, C> {
         posted: &Posted,
         counters: &HandlerCounters,
     ) {
-        let BlockRun { nic, info, crew, entries } = self.block;
-        let Chained { receives, receive, .. } = chained;
+        let BlockRun {
+            nic,
+            info,
+            crew,
+            entries,
+        } = self.block;
+        let Chained {
+            receives, receive, ..
+        } = chained;
         // SAFETY: a search found the receive.
         let descriptor = unsafe { unchecked(receives, receive) };
         if fault!(MatchedBeforeMark) {
             self.matched(handler);
         }
-        step!(Taken { handler, receive: receive.0, path });
+        step!(Taken {
+            handler,
+            receive: receive.0,
+            path
+        });
         crew.mark(descriptor, receive, path);
         self.matched(handler);
         crew.note_taken(handler, receive);
@@ -345,10 +395,14 @@ impl<'a, C: Crew> Taking<'a, C> {
     fn leave_row(&self, scratch: &Scratch, handlers: Range<usize>) -> usize {
         let Range { start, end } = handlers;
         let places = scratch.receives[start..end].iter();
-        let idle = places.take_while(|&&receive| receive == ReceiveId::NIL).count();
+        let idle = places
+            .take_while(|&&receive| receive == ReceiveId::NIL)
+            .count();
         (start..start + idle).for_each(|_handler| step!(Unmatched { handler: _handler }));
         if idle > 0 {
-            self.block.nic.handler_counters[start].no_candidate.add(idle as u64);
+            self.block.nic.handler_counters[start]
+                .no_candidate
+                .add(idle as u64);
         }
         idle
     }
@@ -365,14 +419,23 @@ impl<'a, C: Crew> Taking<'a, C> {
             if C::PART == Part::Block {
                 step!(Unmatched { handler });
             } else {
-                unmatched(&self.block.nic.handler_counters[handler], handler, Path::Clean);
+                unmatched(
+                    &self.block.nic.handler_counters[handler],
+                    handler,
+                    Path::Clean,
+                );
             }
         }
     }
 
     /// The protocol stage of a crew that delivers after all matches of its slice.
     pub(super) fn deliver_all(self, scratch: &Scratch) {
-        let BlockRun { nic, info, crew, entries } = self.block;
+        let BlockRun {
+            nic,
+            info,
+            crew,
+            entries,
+        } = self.block;
         for handler in crew.handlers() {
             let receive = scratch.receives[handler];
             if receive != ReceiveId::NIL {

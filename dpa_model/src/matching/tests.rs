@@ -56,7 +56,10 @@ fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
     };
     let mut nic = Nic::new(&config).unwrap();
     for comm in 0..COMMS as u32 {
-        let hints = Hints { allow_overtaking: overtaking && comm == 1, ..Hints::default() };
+        let hints = Hints {
+            allow_overtaking: overtaking && comm == 1,
+            ..Hints::default()
+        };
         nic.host.create(CommId(comm), BINS, hints, 0).unwrap();
     }
     while nic.leader.round(1) == Round::Worked {}
@@ -70,8 +73,17 @@ fn agreed(mut counts: Counts, domains: Domains) -> Counts {
     let handlers = &mut counts.handlers;
     if domains == Domains::Keyed {
         counts.boundary.conflict_blocks = 0;
-        (handlers.clean, handlers.fast, handlers.slow, handlers.forced) = (0, 0, 0, 0);
-        (handlers.refused_mixed, handlers.refused_sequence, handlers.refused_exhausted) = (0, 0, 0);
+        (
+            handlers.clean,
+            handlers.fast,
+            handlers.slow,
+            handlers.forced,
+        ) = (0, 0, 0, 0);
+        (
+            handlers.refused_mixed,
+            handlers.refused_sequence,
+            handlers.refused_exhausted,
+        ) = (0, 0, 0);
     }
     (handlers.walked_exact, handlers.walked_any_source) = (0, 0);
     (handlers.walked_any_tag, handlers.walked_any) = (0, 0);
@@ -94,9 +106,15 @@ pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
         let mut current = bin.head();
         while current != ReceiveId::NIL {
             let descriptor = &shared.receives[current];
-            assert!(descriptor.is_posted(), "between blocks a chain holds live receives only");
+            assert!(
+                descriptor.is_posted(),
+                "between blocks a chain holds live receives only"
+            );
             let booked = shared.bookings().any_below(current, HANDLERS_MAX);
-            assert!(!booked, "what handlers booked is taken (S7), or is of an earlier life");
+            assert!(
+                !booked,
+                "what handlers booked is taken (S7), or is of an earlier life"
+            );
             // SAFETY: no block is running.
             labels.push(unsafe { descriptor.posted() }.label.0);
             current = descriptor.next.get();
@@ -104,7 +122,10 @@ pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
         assert_eq!(bin.length() as usize, labels.len());
         labels
     };
-    let free = shared.receives.iter().filter(|receive| receive.state.load(Relaxed) == state::FREE);
+    let free = shared
+        .receives
+        .iter()
+        .filter(|receive| receive.state.load(Relaxed) == state::FREE);
     (shared.bins.iter().map(chain).collect(), free.count())
 }
 
@@ -155,14 +176,25 @@ fn alone_and_shared_blocks_agree() {
             ..Options::default()
         };
         let handlers = random.pick(&[1, 2, 5, 8, 32, 64, 65, 100, 256]);
-        let handlers = if cfg!(miri) { handlers.min(32) } else { handlers };
+        let handlers = if cfg!(miri) {
+            handlers.min(32)
+        } else {
+            handlers
+        };
         let overtaking = random.below(4) == 0;
         let few = 1 + random.below(4) as u32;
         let wild = random.below(3) == 0;
-        let ways = [false, true].map(|always_shared| Options { always_shared, ..options });
+        let ways = [false, true].map(|always_shared| Options {
+            always_shared,
+            ..options
+        });
         let mut nics = ways.map(|options| nic(options, handlers, overtaking));
         // Fills wide blocks now and then, so that their last handlers have work.
-        let most = if handlers > 64 && seed % 2 == 0 { 300 } else { 60 };
+        let most = if handlers > 64 && seed % 2 == 0 {
+            300
+        } else {
+            60
+        };
         for _ in 0..rounds {
             for _ in 0..random.below(most) {
                 let (comm, number) = (CommId(random.below(COMMS) as u32), random.0 as u32 >> 4);
@@ -170,11 +202,21 @@ fn alone_and_shared_blocks_agree() {
                 let tag = Tag::new(number / 16 % few).unwrap();
                 let kind = random.below(if wild { 4 } else { 1 });
                 let selector = Selector {
-                    source: if kind & 1 == 1 { SourceSel::Any } else { source.into() },
-                    tag: if kind & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) },
+                    source: if kind & 1 == 1 {
+                        SourceSel::Any
+                    } else {
+                        source.into()
+                    },
+                    tag: if kind & 2 == 2 {
+                        TagSel::Any
+                    } else {
+                        TagSel::Tag(tag)
+                    },
                 };
-                let (post, bytes) =
-                    (random.below(2) == 0, random.pick(&[0, 7, 8, 8, 8, 16, 24, 40]));
+                let (post, bytes) = (
+                    random.below(2) == 0,
+                    random.pick(&[0, 7, 8, 8, 8, 16, 24, 40]),
+                );
                 let capacity = random.pick(&[40, 40, 40, 8, 12]);
                 for nic in &mut nics {
                     if post {
@@ -187,9 +229,14 @@ fn alone_and_shared_blocks_agree() {
             }
             let results = nics.each_mut().map(rounds_of_whole_blocks);
             assert_eq!(results[0], results[1], "seed {seed}, {options:?}");
-            assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, {options:?}");
-            let counts =
-                nics.each_ref().map(|nic| agreed(nic.leader.monitor().counts(), options.domains));
+            assert_eq!(
+                tables(&nics[0]),
+                tables(&nics[1]),
+                "seed {seed}, {options:?}"
+            );
+            let counts = nics
+                .each_ref()
+                .map(|nic| agreed(nic.leader.monitor().counts(), options.domains));
             assert_eq!(counts[0], counts[1], "seed {seed}, {options:?}");
         }
         for nic in &nics {
@@ -205,17 +252,36 @@ fn alone_and_shared_blocks_agree() {
     let kinds = [
         [seen.clean, seen.fast, seen.slow],
         [seen.forced, seen.overtaking, seen.unexpected],
-        [seen.refused_sequence, seen.refused_exhausted, seen.refused_mixed],
+        [
+            seen.refused_sequence,
+            seen.refused_exhausted,
+            seen.refused_mixed,
+        ],
     ];
-    assert!(kinds.as_flattened().iter().all(|&count| count > 100), "{seen:?}");
+    assert!(
+        kinds.as_flattened().iter().all(|&count| count > 100),
+        "{seen:?}"
+    );
 }
 
 fn plain_nic(bins: u32) -> Nic {
-    let config = NicConfig { bins: bins as usize, communicators: 1, ..NicConfig::default() };
+    let config = NicConfig {
+        bins: bins as usize,
+        communicators: 1,
+        ..NicConfig::default()
+    };
     let mut nic = Nic::new(&config).unwrap();
-    nic.host.create(CommId(0), bins, Hints::default(), 0).unwrap();
+    nic.host
+        .create(CommId(0), bins, Hints::default(), 0)
+        .unwrap();
     while nic.leader.round(1) == Round::Worked {}
-    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    assert!(matches!(
+        nic.host.poll(),
+        Some(Event::Created {
+            offloaded: true,
+            ..
+        })
+    ));
     nic
 }
 
@@ -238,16 +304,29 @@ fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     let mut nic = plain_nic(1);
     let order = [one, one, one, other, one];
     let ids = order.map(|source| {
-        nic.host.post(CommId(0), Selector::new(source, tag), alloc::vec![0; 8], 0).unwrap()
+        nic.host
+            .post(CommId(0), Selector::new(source, tag), alloc::vec![0; 8], 0)
+            .unwrap()
     });
     for (number, source) in order.into_iter().enumerate() {
-        let envelope = Envelope { comm: CommId(0), source, tag };
-        nic.sender.try_send(envelope, &[number as u8; 8], 0).unwrap();
+        let envelope = Envelope {
+            comm: CommId(0),
+            source,
+            tag,
+        };
+        nic.sender
+            .try_send(envelope, &[number as u8; 8], 0)
+            .unwrap();
     }
     let mut received = Vec::new();
     while nic.leader.round(1) == Round::Worked {
         while let Some(event) = nic.host.poll() {
-            let Event::Received { request, buffer, .. } = event else { panic!("{event:?}") };
+            let Event::Received {
+                request, buffer, ..
+            } = event
+            else {
+                panic!("{event:?}")
+            };
             received.push((request, buffer[0]));
         }
     }
@@ -267,15 +346,29 @@ fn messages_visit_what_stands_in_their_chain() {
     let source = Rank::new(0).unwrap();
     let tag = |number| Tag::new(number).unwrap();
     let bin = |number| crate::hash::reduce(Hashes::of(source, tag(number)).both, BINS);
-    nic.host.post(CommId(0), Selector::new(source, tag(0)), alloc::vec![0; 8], 0).unwrap();
+    nic.host
+        .post(
+            CommId(0),
+            Selector::new(source, tag(0)),
+            alloc::vec![0; 8],
+            0,
+        )
+        .unwrap();
     let others = 1..31;
     for number in others.clone() {
-        let envelope = Envelope { comm: CommId(0), source, tag: tag(number) };
+        let envelope = Envelope {
+            comm: CommId(0),
+            source,
+            tag: tag(number),
+        };
         nic.sender.try_send(envelope, &[1; 8], 0).unwrap();
     }
     while nic.leader.round(1) == Round::Worked {}
     let handlers = nic.leader.monitor().counts().handlers;
-    let visits = others.clone().filter(|&number| bin(number) == bin(0)).count() as u64;
+    let visits = others
+        .clone()
+        .filter(|&number| bin(number) == bin(0))
+        .count() as u64;
     assert!(visits > 0 && visits < 30);
     assert_eq!((handlers.walked_exact, handlers.no_candidate), (visits, 30));
     assert_eq!((handlers.unexpected, handlers.messages), (30, 30));
@@ -287,10 +380,18 @@ fn lie(random: &mut Random, kind: u64, own: Hashes, other: Hashes) -> Hashes {
     let said = match kind {
         0 => own,
         1 => other,
-        2 => Hashes { both: random.below(8) as u32, tag: other.tag, source: own.source },
+        2 => Hashes {
+            both: random.below(8) as u32,
+            tag: other.tag,
+            source: own.source,
+        },
         _ => Hashes::default(),
     };
-    Hashes { both: own.both ^ said.both, tag: own.tag ^ said.tag, source: own.source ^ said.source }
+    Hashes {
+        both: own.both ^ said.both,
+        tag: own.tag ^ said.tag,
+        source: own.source ^ said.source,
+    }
 }
 
 /// Hashes of a hostile sender put no two messages that find one receive into two domains: results,
@@ -302,7 +403,11 @@ fn false_hashes_decide_no_domain() {
     for (seed, mix) in (1..=seeds).flat_map(|seed| (1u32..16).map(move |mix| (seed, mix))) {
         let mut random = Random::new(seed * 16 + u64::from(mix));
         let lone = Options::default();
-        let keyed = Options { domains: Domains::Keyed, always_shared: true, ..lone };
+        let keyed = Options {
+            domains: Domains::Keyed,
+            always_shared: true,
+            ..lone
+        };
         let mut nics = [lone, keyed].map(|options| nic(options, 32, false));
         for _ in 0..rounds {
             for _ in 0..random.below(60) {
@@ -315,8 +420,16 @@ fn false_hashes_decide_no_domain() {
                 let class = random.below(4) as u32;
                 if random.below(2) == 0 && mix & 1 << class != 0 {
                     let selector = Selector {
-                        source: if class & 1 == 1 { SourceSel::Any } else { source.into() },
-                        tag: if class & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) },
+                        source: if class & 1 == 1 {
+                            SourceSel::Any
+                        } else {
+                            source.into()
+                        },
+                        tag: if class & 2 == 2 {
+                            TagSel::Any
+                        } else {
+                            TagSel::Tag(tag)
+                        },
                     };
                     for nic in &mut nics {
                         let _ = nic.host.post(comm, selector, alloc::vec![0; 8], 0);
@@ -328,12 +441,18 @@ fn false_hashes_decide_no_domain() {
                 let faults = lie(&mut random, kind, own, other);
                 for nic in &mut nics {
                     nic.sender.set_hash_faults(faults);
-                    let _ = nic.sender.try_send(Envelope { comm, source, tag }, &[7; 8], 0);
+                    let _ = nic
+                        .sender
+                        .try_send(Envelope { comm, source, tag }, &[7; 8], 0);
                 }
             }
             let [lone, keyed] = nics.each_mut().map(rounds_of_whole_blocks);
             assert_eq!(lone, keyed, "seed {seed}, classes {mix:04b}");
-            assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, classes {mix:04b}");
+            assert_eq!(
+                tables(&nics[0]),
+                tables(&nics[1]),
+                "seed {seed}, classes {mix:04b}"
+            );
         }
     }
 }

@@ -236,7 +236,8 @@ impl Counter {
     /// Adds without a read-modify-write; only one thread may add at a time.
     #[inline(always)]
     pub(crate) fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
+        self.0
+            .store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
     /// Adds from several threads.

@@ -68,7 +68,11 @@ impl Rank {
     /// # Errors
     /// [`OutOfRange`] above [`RANK_MAX`].
     pub const fn new(number: u32) -> Result<Self, OutOfRange> {
-        if number > RANK_MAX { Err(OutOfRange(number)) } else { Ok(Self(number)) }
+        if number > RANK_MAX {
+            Err(OutOfRange(number))
+        } else {
+            Ok(Self(number))
+        }
     }
 
     /// The rank's number.
@@ -84,7 +88,11 @@ impl Tag {
     /// # Errors
     /// [`OutOfRange`] above [`TAG_MAX`].
     pub const fn new(number: u32) -> Result<Self, OutOfRange> {
-        if number > TAG_MAX { Err(OutOfRange(number)) } else { Ok(Self(number)) }
+        if number > TAG_MAX {
+            Err(OutOfRange(number))
+        } else {
+            Ok(Self(number))
+        }
     }
 
     /// The tag's number.
@@ -178,14 +186,19 @@ pub struct Selector {
 impl Selector {
     /// A selector from anything that names a source and a tag.
     pub fn new(source: impl Into<SourceSel>, tag: impl Into<TagSel>) -> Self {
-        Self { source: source.into(), tag: tag.into() }
+        Self {
+            source: source.into(),
+            tag: tag.into(),
+        }
     }
 
     /// Whether the selector accepts a message from `source` with `tag`; callers compare the
     /// communicator.
     #[inline]
     pub fn accepts(&self, source: Rank, tag: Tag) -> bool {
-        self.source.number().is_none_or(|wanted| wanted == source.get())
+        self.source
+            .number()
+            .is_none_or(|wanted| wanted == source.get())
             && self.tag.number().is_none_or(|wanted| wanted == tag.get())
     }
 
@@ -296,6 +309,9 @@ impl ClassSet {
     #[inline(always)]
     pub fn only(self) -> Option<WildcardClass> {
         // A card counts bits slowly.
-        WildcardClass::ALL.iter().copied().find(|&class| self.0 == 1 << class as u32)
+        WildcardClass::ALL
+            .iter()
+            .copied()
+            .find(|&class| self.0 == 1 << class as u32)
     }
 }

@@ -107,7 +107,10 @@ impl Operation {
     pub fn comm_mut(&mut self) -> Option<&mut CommId> {
         match self {
             Self::Post { comm, .. }
-            | Self::Arrive { envelope: Envelope { comm, .. }, .. }
+            | Self::Arrive {
+                envelope: Envelope { comm, .. },
+                ..
+            }
             | Self::Probe { comm, .. }
             | Self::Create { comm, .. }
             | Self::Free { comm } => Some(comm),

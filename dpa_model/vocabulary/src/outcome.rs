@@ -100,12 +100,20 @@ impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let probe = |f: &mut fmt::Formatter<'_>, word, probe: ProbeId, msg: Option<MsgId>| match msg
         {
-            Some(msg) => write!(f, r#"{{"result":"{word}","id":{},"msg":{}}}"#, probe.0, msg.0),
+            Some(msg) => write!(
+                f,
+                r#"{{"result":"{word}","id":{},"msg":{}}}"#,
+                probe.0, msg.0
+            ),
             None => write!(f, r#"{{"result":"{word}","id":{},"msg":null}}"#, probe.0),
         };
         match self.0 {
             Outcome::Matched { recv, msg } => {
-                write!(f, r#"{{"result":"matched","recv":{},"msg":{}}}"#, recv.0, msg.0)
+                write!(
+                    f,
+                    r#"{{"result":"matched","recv":{},"msg":{}}}"#,
+                    recv.0, msg.0
+                )
             }
             Outcome::Probed { probe: id, msg } => probe(f, "probed", id, msg),
             Outcome::Mprobed { probe: id, msg } => probe(f, "mprobed", id, msg),

@@ -33,14 +33,24 @@ impl Operation {
             [comm.0.into(), source, tag]
         };
         let (kind, name, [comm, source, tag], bytes) = match *self {
-            Self::Post { recv, comm, selector, bytes } => (0, recv.0, of(comm, selector), bytes),
-            Self::Arrive { msg, envelope: Envelope { comm, source, tag }, bytes } => {
-                (1, msg.0, of(comm, Selector::new(source, tag)), bytes)
-            }
+            Self::Post {
+                recv,
+                comm,
+                selector,
+                bytes,
+            } => (0, recv.0, of(comm, selector), bytes),
+            Self::Arrive {
+                msg,
+                envelope: Envelope { comm, source, tag },
+                bytes,
+            } => (1, msg.0, of(comm, Selector::new(source, tag)), bytes),
             Self::Cancel { recv } => (2, recv.0, [0; 3], 0),
-            Self::Probe { probe, comm, selector, take } => {
-                (3 + u64::from(take), probe.0, of(comm, selector), 0)
-            }
+            Self::Probe {
+                probe,
+                comm,
+                selector,
+                take,
+            } => (3 + u64::from(take), probe.0, of(comm, selector), 0),
             Self::Create { .. } | Self::Free { .. } => return None,
         };
         Some(self::bytes([kind, name, comm, source, tag, bytes.into()]))
@@ -49,28 +59,56 @@ impl Operation {
     /// The operation of a record; `None` if the bytes are no record.
     pub fn from_record(record: &[u8; Self::RECORD_BYTES]) -> Option<Self> {
         let (words, _) = record.as_chunks();
-        let &[kind, name, comm, source, tag, bytes] = words else { return None };
+        let &[kind, name, comm, source, tag, bytes] = words else {
+            return None;
+        };
         let [kind, name, comm, source, tag, bytes] =
             [kind, name, comm, source, tag, bytes].map(u64::from_le_bytes);
         let number = |word: u64| u32::try_from(word).ok();
         let rank = || Rank::new(number(source)?).ok();
         let label = || Tag::new(number(tag)?).ok();
         let selector = || {
-            let source = if source == ANY { SourceSel::Any } else { rank()?.into() };
-            let tag = if tag == ANY { TagSel::Any } else { label()?.into() };
+            let source = if source == ANY {
+                SourceSel::Any
+            } else {
+                rank()?.into()
+            };
+            let tag = if tag == ANY {
+                TagSel::Any
+            } else {
+                label()?.into()
+            };
             Some(Selector { source, tag })
         };
         let (comm, bytes) = (CommId(number(comm)?), number(bytes)?);
         Some(match kind {
-            0 => Self::Post { recv: RecvId(name), comm, selector: selector()?, bytes },
+            0 => Self::Post {
+                recv: RecvId(name),
+                comm,
+                selector: selector()?,
+                bytes,
+            },
             1 => {
-                let envelope = Envelope { comm, source: rank()?, tag: label()? };
-                Self::Arrive { msg: MsgId(name), envelope, bytes }
+                let envelope = Envelope {
+                    comm,
+                    source: rank()?,
+                    tag: label()?,
+                };
+                Self::Arrive {
+                    msg: MsgId(name),
+                    envelope,
+                    bytes,
+                }
             }
             2 => Self::Cancel { recv: RecvId(name) },
             3 | 4 => {
                 let (probe, take) = (ProbeId(name), kind == 4);
-                Self::Probe { probe, comm, selector: selector()?, take }
+                Self::Probe {
+                    probe,
+                    comm,
+                    selector: selector()?,
+                    take,
+                }
             }
             _ => return None,
         })

@@ -26,11 +26,19 @@ impl PaperWorkload {
 
     /// The tag of a window's message `index`.
     pub fn tag(self, index: u16) -> Tag {
-        if self.has_conflicts() { Self::COMMON_TAG } else { Tag(index.into()) }
+        if self.has_conflicts() {
+            Self::COMMON_TAG
+        } else {
+            Tag(index.into())
+        }
     }
 
     /// The fast path's rule: `rule`, unless the workload fixes it.
     pub fn fast_path(self, rule: FastPath) -> FastPath {
-        if self == Self::SlowPath { FastPath::Off } else { rule }
+        if self == Self::SlowPath {
+            FastPath::Off
+        } else {
+            rule
+        }
     }
 }

@@ -51,7 +51,10 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(code: i32, words: impl Into<String>) -> Self {
-        Self { code, words: words.into() }
+        Self {
+            code,
+            words: words.into(),
+        }
     }
 
     pub(crate) fn argument(words: &str) -> Self {
@@ -205,8 +208,14 @@ mod tests {
             bytes: 3,
             arrival: 0,
         };
-        let received = dpamatch::endpoint::Received { buffer: vec![0; 3], status };
-        let bad = dpamatch::NicConfig { handlers: 0, ..Default::default() };
+        let received = dpamatch::endpoint::Received {
+            buffer: vec![0; 3],
+            status,
+        };
+        let bad = dpamatch::NicConfig {
+            handlers: 0,
+            ..Default::default()
+        };
         let bad = bad.validate().expect_err("no NIC has 0 handlers");
         let failures: [Failure; 14] = [
             Stopped.into(),
@@ -219,7 +228,11 @@ mod tests {
             RecvError::WildcardExcluded(vec![1]).into(),
             RecvError::Stopped.into(),
             SendError::ReceiverNotReady.into(),
-            SendError::TooLong { length: 7, limit: 6 }.into(),
+            SendError::TooLong {
+                length: 7,
+                limit: 6,
+            }
+            .into(),
             SendError::OwnThread.into(),
             SendError::NotReceived.into(),
             SendError::Stopped.into(),

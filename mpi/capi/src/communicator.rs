@@ -36,7 +36,9 @@ pub(crate) unsafe fn of<'a>(
     let comm = comm.ok_or_else(|| Failure::argument("the communicator is null"))?;
     // SAFETY: the caller's promise.
     unsafe { comm.home.check(endpoint) }?;
-    comm.inner.as_ref().ok_or_else(|| Failure::argument("the communicator is freed"))
+    comm.inner
+        .as_ref()
+        .ok_or_else(|| Failure::argument("the communicator is freed"))
 }
 
 /// Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for
@@ -54,7 +56,9 @@ pub unsafe extern "C" fn dpamatch_comm_create(
 ) -> i32 {
     guarded(|| {
         if comm.is_null() || hints > 15 {
-            return Err(Failure::argument("unknown hints, or no place for the communicator"));
+            return Err(Failure::argument(
+                "unknown hints, or no place for the communicator",
+            ));
         }
         let hints = Hints {
             no_any_source: hints & DPAMATCH_HINT_NO_ANY_SOURCE != 0,
@@ -70,7 +74,12 @@ pub unsafe extern "C" fn dpamatch_comm_create(
         // SAFETY: the caller's promise.
         let home = unsafe { Name::of(endpoint) }?;
         // SAFETY: the caller's promise.
-        unsafe { comm.write(Box::into_raw(Box::new(Comm { home, inner: Some(inner) }))) };
+        unsafe {
+            comm.write(Box::into_raw(Box::new(Comm {
+                home,
+                inner: Some(inner),
+            })))
+        };
         Ok(())
     })
 }
@@ -99,7 +108,10 @@ pub unsafe extern "C" fn dpamatch_comm_free(endpoint: *mut Endpoint, comm: *mut 
                 None => Ok(()),
                 Some(inner) => match inside.endpoint.free_comm(inner) {
                     Ok(()) => Ok(()),
-                    Err(FreeError::Busy { comm: inner, reason }) => {
+                    Err(FreeError::Busy {
+                        comm: inner,
+                        reason,
+                    }) => {
                         handle.inner = Some(inner);
                         Err(Failure::new(DPAMATCH_AGAIN, reason.to_string()))
                     }

@@ -40,7 +40,9 @@ impl Name {
     pub(crate) unsafe fn of(endpoint: *const Endpoint) -> Result<Self, Failure> {
         // SAFETY: the caller's promise.
         let endpoint = unsafe { endpoint.as_ref() };
-        Ok(endpoint.ok_or_else(|| Failure::argument("the endpoint is null"))?.name)
+        Ok(endpoint
+            .ok_or_else(|| Failure::argument("the endpoint is null"))?
+            .name)
     }
 
     /// Refuses an endpoint of another name.
@@ -96,9 +98,10 @@ pub(crate) unsafe fn with<R>(
     let endpoint = endpoint.ok_or_else(|| Failure::argument("the endpoint is null"))?;
     match endpoint.inside.try_lock() {
         Ok(mut state) => inside(&mut state),
-        Err(TryLockError::WouldBlock) => {
-            Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"))
-        }
+        Err(TryLockError::WouldBlock) => Err(Failure::new(
+            DPAMATCH_ERR_BUSY,
+            "another thread is inside a call",
+        )),
         // The state after a panic is usable: see `guarded`.
         Err(TryLockError::Poisoned(state)) => inside(&mut state.into_inner()),
     }
@@ -131,12 +134,20 @@ pub unsafe extern "C" fn dpamatch_endpoint_create(
             // SAFETY: the caller's promise.
             false => unsafe { CStr::from_ptr(options) },
         };
-        let text = text.to_str().map_err(|_| Failure::argument("the options are not UTF-8"))?;
+        let text = text
+            .to_str()
+            .map_err(|_| Failure::argument("the options are not UTF-8"))?;
         let inner = Inner::new(&config(text)?)?;
-        let inside = Mutex::new(Inside { endpoint: inner, spare: Vec::new() });
+        let inside = Mutex::new(Inside {
+            endpoint: inner,
+            spare: Vec::new(),
+        });
         // SAFETY: the caller's promise.
         unsafe {
-            endpoint.write(Box::into_raw(Box::new(Endpoint { name: Name::fresh(), inside })))
+            endpoint.write(Box::into_raw(Box::new(Endpoint {
+                name: Name::fresh(),
+                inside,
+            })))
         };
         Ok(())
     })
@@ -144,8 +155,13 @@ pub unsafe extern "C" fn dpamatch_endpoint_create(
 
 fn config(text: &str) -> Result<EndpointConfig, Failure> {
     let bad = |words: String| Failure::new(DPAMATCH_ERR_OPTION, words);
-    let mut options = EngineOptions { threads: false, ..EngineOptions::default() };
-    let words = text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty());
+    let mut options = EngineOptions {
+        threads: false,
+        ..EngineOptions::default()
+    };
+    let words = text
+        .split([' ', ',', '\n', '\t'])
+        .filter(|word| !word.is_empty());
     for word in words {
         let Some((name, value)) = word.split_once('=') else {
             return Err(bad(format!("{word}: no value, as in {word}=8")));
@@ -155,8 +171,15 @@ fn config(text: &str) -> Result<EndpointConfig, Failure> {
             _ => bad(format!("{name}: no option; there are {}", NAMES.join(", "))),
         })?;
     }
-    let nic = NicConfig { bins: options.bins.get() as usize, ..options.nic };
-    let drive = if options.threads { Drive::threads() } else { Drive::Caller };
+    let nic = NicConfig {
+        bins: options.bins.get() as usize,
+        ..options.nic
+    };
+    let drive = if options.threads {
+        Drive::threads()
+    } else {
+        Drive::Caller
+    };
     Ok(EndpointConfig { nic, drive })
 }
 
@@ -172,11 +195,16 @@ fn config(text: &str) -> Result<EndpointConfig, Failure> {
 pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint) -> i32 {
     guarded(|| {
         // SAFETY: the caller's promise.
-        let Some(place) = (unsafe { endpoint.as_mut() }) else { return Ok(()) };
+        let Some(place) = (unsafe { endpoint.as_mut() }) else {
+            return Ok(());
+        };
         // SAFETY: the caller's promise.
         if let Some(owned) = unsafe { place.as_ref() } {
             if matches!(owned.inside.try_lock(), Err(TryLockError::WouldBlock)) {
-                return Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"));
+                return Err(Failure::new(
+                    DPAMATCH_ERR_BUSY,
+                    "another thread is inside a call",
+                ));
             }
             // SAFETY: it came from a box, and no thread is inside.
             drop(unsafe { Box::from_raw(*place) });
@@ -224,8 +252,11 @@ pub unsafe extern "C" fn dpamatch_counter(
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         // SAFETY: the caller's promise.
         let (counts, _) = unsafe { with(endpoint, |inside| Ok(inside.endpoint.counts())) }?;
-        let found =
-            counts.handlers.rows().chain(counts.boundary.rows()).find(|(row, _)| *row == name);
+        let found = counts
+            .handlers
+            .rows()
+            .chain(counts.boundary.rows())
+            .find(|(row, _)| *row == name);
         let (_, number) =
             found.ok_or_else(|| Failure::argument(&format!("{name}: no counter has this name")))?;
         // SAFETY: the caller's promise.
@@ -256,11 +287,19 @@ mod tests {
         assert_eq!(good(" ,\n\t").nic, usual);
         let changed = good("handlers=8 bins=64,receives=100\tunexpected=9\neager-limit=3");
         assert_eq!(changed.drive, Drive::Caller);
-        let expected =
-            NicConfig { handlers: 8, bins: 64, receives: 100, eager_limit: 3, ..changed.nic };
+        let expected = NicConfig {
+            handlers: 8,
+            bins: 64,
+            receives: 100,
+            eager_limit: 3,
+            ..changed.nic
+        };
         assert_eq!(changed.nic, expected);
         assert_ne!(changed.nic, usual);
-        assert_eq!((good("workers=2").drive, good("workers=2").nic.workers), (Drive::threads(), 2));
+        assert_eq!(
+            (good("workers=2").drive, good("workers=2").nic.workers),
+            (Drive::threads(), 2)
+        );
         assert_eq!(good("workers=0").drive, Drive::Caller);
     }
 
@@ -273,14 +312,20 @@ mod tests {
         let inside = |inside: &mut Inside| {
             (0..SPARE_MAX + 2).for_each(|_| inside.keep(vec![1; 4]));
             assert_eq!(inside.spare.len(), SPARE_MAX);
-            assert_eq!((inside.buffer(2)?, inside.spare.len()), (vec![1; 2], SPARE_MAX - 1));
+            assert_eq!(
+                (inside.buffer(2)?, inside.spare.len()),
+                (vec![1; 2], SPARE_MAX - 1)
+            );
             assert_eq!(inside.buffer(6)?, [1, 1, 1, 1, 0, 0]);
             // The kept buffers have a bound in bytes, too.
             inside.spare.clear();
             (0..SPARE_MAX).for_each(|_| inside.keep(vec![0; 1 << 24]));
             let kept: usize = inside.spare.iter().map(Vec::capacity).sum();
             assert!(kept <= 4 << 20, "{kept} bytes are kept");
-            assert!(inside.buffer(isize::MAX as usize).is_err(), "there is no such memory");
+            assert!(
+                inside.buffer(isize::MAX as usize).is_err(),
+                "there is no such memory"
+            );
             Ok(())
         };
         // SAFETY: it is alive.

@@ -34,7 +34,11 @@ impl Request {
     ) -> Result<(), Failure> {
         // SAFETY: the caller's promise.
         let home = unsafe { Name::of(endpoint) }?;
-        let request = Self { home, inner: Some(inner), target: target.cast() };
+        let request = Self {
+            home,
+            inner: Some(inner),
+            target: target.cast(),
+        };
         // SAFETY: the caller's promise.
         unsafe { place.write(Box::into_raw(Box::new(request))) };
         Ok(())
@@ -98,7 +102,9 @@ unsafe fn request_of<'a>(
     endpoint: *const Endpoint,
 ) -> Result<&'a mut Request, Failure> {
     // SAFETY: the caller's promise.
-    let handle = unsafe { request.as_ref() }.copied().unwrap_or(std::ptr::null_mut());
+    let handle = unsafe { request.as_ref() }
+        .copied()
+        .unwrap_or(std::ptr::null_mut());
     // SAFETY: the caller's promise.
     let handle = unsafe { handle.as_mut() };
     let handle = handle.ok_or_else(|| Failure::argument("the request is null"))?;
@@ -134,7 +140,11 @@ unsafe fn end(
     let bytes = received.bytes();
     if !bytes.is_empty() {
         // SAFETY: the target holds as many bytes as were posted, and they are no more.
-        unsafe { request.target.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        unsafe {
+            request
+                .target
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        };
     }
     let got = bytes.len();
     // SAFETY: the caller's promise.
@@ -178,7 +188,9 @@ pub unsafe extern "C" fn dpamatch_test(
         // SAFETY: the caller's promise.
         let handle = unsafe { request_of(request, endpoint) }?;
         let test = |inside: &mut Inside| {
-            let Some(result) = inside.endpoint.test(&mut handle.inner) else { return Ok(()) };
+            let Some(result) = inside.endpoint.test(&mut handle.inner) else {
+                return Ok(());
+            };
             // SAFETY: the caller's promise; `handle` is not used any more.
             unsafe {
                 done.write(true);

@@ -44,7 +44,9 @@ unsafe fn bytes_of<'a>(bytes: *const c_void, length: usize) -> Result<&'a [u8], 
 unsafe fn sender_of<'a>(sender: *mut Sender) -> Result<&'a mut CommSender, Failure> {
     // SAFETY: the caller's promise.
     let sender = unsafe { sender.as_mut() };
-    Ok(&mut sender.ok_or_else(|| Failure::argument("the sender is null"))?.inner)
+    Ok(&mut sender
+        .ok_or_else(|| Failure::argument("the sender is null"))?
+        .inner)
 }
 
 /// Creates a sender of rank `rank` in a communicator. It outlives the endpoint, and then gets
@@ -212,7 +214,10 @@ pub unsafe extern "C" fn dpamatch_send_test(
         let handle = unsafe { request.read().as_mut() };
         let result = match handle {
             None => Some(Ok(())),
-            Some(handle) => handle.inner.test().map(|sent| sent.map(drop).map_err(|(e, _)| e)),
+            Some(handle) => handle
+                .inner
+                .test()
+                .map(|sent| sent.map(drop).map_err(|(e, _)| e)),
         };
         // SAFETY: the caller's promise.
         unsafe { done.write(result.is_some()) };
@@ -245,7 +250,11 @@ pub unsafe extern "C" fn dpamatch_send_wait(
             return take().wait().map(drop).map_err(|(error, _)| error.into());
         }
         let inside = |inside: &mut Inside| {
-            inside.endpoint.wait_send(take()).map(drop).map_err(|(error, _)| error.into())
+            inside
+                .endpoint
+                .wait_send(take())
+                .map(drop)
+                .map_err(|(error, _)| error.into())
         };
         // SAFETY: the caller's promise.
         unsafe { with(endpoint, inside) }

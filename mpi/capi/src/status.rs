@@ -78,7 +78,8 @@ pub(crate) fn tag_or_any(tag: i64) -> Result<TagSel, Failure> {
         return Ok(TagSel::Any);
     }
     let tag = u32::try_from(tag).ok().map(tag_of);
-    tag.unwrap_or_else(|| Err(Failure::argument("the tag is out of range"))).map(TagSel::Tag)
+    tag.unwrap_or_else(|| Err(Failure::argument("the tag is out of range")))
+        .map(TagSel::Tag)
 }
 
 pub(crate) fn tag_of(tag: u32) -> Result<Tag, Failure> {

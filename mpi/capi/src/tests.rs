@@ -36,15 +36,30 @@ impl World {
     fn open(options: &CStr, hints: u32) -> Self {
         let (mut endpoint, mut comm) = (null_mut(), null_mut());
         let place = &raw mut endpoint;
-        assert_eq!(call!(dpamatch_endpoint_create(options.as_ptr(), place)), DPAMATCH_OK);
-        assert_eq!(call!(dpamatch_comm_create(endpoint, hints, &raw mut comm)), DPAMATCH_OK);
-        Self { endpoint, comm, _dog: watchdog::on("a call of the C interface to return") }
+        assert_eq!(
+            call!(dpamatch_endpoint_create(options.as_ptr(), place)),
+            DPAMATCH_OK
+        );
+        assert_eq!(
+            call!(dpamatch_comm_create(endpoint, hints, &raw mut comm)),
+            DPAMATCH_OK
+        );
+        Self {
+            endpoint,
+            comm,
+            _dog: watchdog::on("a call of the C interface to return"),
+        }
     }
 
     fn sender(&self, rank: u32) -> *mut Sender {
         let mut sender = null_mut();
         let place = &raw mut sender;
-        let code = call!(dpamatch_sender_create(self.endpoint, self.comm, rank, place));
+        let code = call!(dpamatch_sender_create(
+            self.endpoint,
+            self.comm,
+            rank,
+            place
+        ));
         assert_eq!((code, sender.is_null()), (DPAMATCH_OK, false));
         sender
     }
@@ -53,13 +68,25 @@ impl World {
         let mut request = null_mut();
         let (to, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         let place = &raw mut request;
-        let code = call!(dpamatch_post(self.endpoint, self.comm, source, tag, to, length, place));
+        let code = call!(dpamatch_post(
+            self.endpoint,
+            self.comm,
+            source,
+            tag,
+            to,
+            length,
+            place
+        ));
         (code, request)
     }
 
     fn wait(&self, mut request: *mut Request) -> (i32, Status) {
         let mut status = Status::default();
-        let code = call!(dpamatch_wait(self.endpoint, &raw mut request, &raw mut status));
+        let code = call!(dpamatch_wait(
+            self.endpoint,
+            &raw mut request,
+            &raw mut status
+        ));
         assert!(request.is_null(), "it is over");
         (code, status)
     }
@@ -80,7 +107,14 @@ impl World {
         let (mut message, mut status) = (null_mut::<Message>(), Status::default());
         let (place, told) = (&raw mut message, &raw mut status);
         while message.is_null() {
-            let code = call!(dpamatch_improbe(self.endpoint, self.comm, -1, -1, place, told));
+            let code = call!(dpamatch_improbe(
+                self.endpoint,
+                self.comm,
+                -1,
+                -1,
+                place,
+                told
+            ));
             assert_eq!(code, DPAMATCH_OK);
         }
         (message, status)
@@ -96,19 +130,29 @@ impl Drop for World {
 }
 
 fn send(sender: *mut Sender, tag: u32, bytes: &[u8]) -> i32 {
-    call!(dpamatch_try_send(sender, tag, bytes.as_ptr().cast(), bytes.len()))
+    call!(dpamatch_try_send(
+        sender,
+        tag,
+        bytes.as_ptr().cast(),
+        bytes.len()
+    ))
 }
 
 fn issend(sender: *mut Sender, tag: u32, bytes: &[u8]) -> *mut SendRequest {
     let mut sent = null_mut();
     let (from, place) = (bytes.as_ptr().cast(), &raw mut sent);
-    assert_eq!(call!(dpamatch_try_issend(sender, tag, from, bytes.len(), place)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_try_issend(sender, tag, from, bytes.len(), place)),
+        DPAMATCH_OK
+    );
     sent
 }
 
 fn last_error() -> String {
     // SAFETY: the text lives until this thread's next call.
-    unsafe { CStr::from_ptr(dpamatch_last_error()) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(dpamatch_last_error()) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn free(mut sender: *mut Sender) {
@@ -123,7 +167,10 @@ fn what_is_given_up_ends_as_it_says() {
     // Dropping a message that a probe took ends its sender's wait.
     let mut sent = issend(sender, 6, b"one");
     let (mut message, status) = world.take();
-    assert_eq!((status.source, status.tag, status.bytes, status.sent), (1, 6, 3, 3));
+    assert_eq!(
+        (status.source, status.tag, status.bytes, status.sent),
+        (1, 6, 3, 3)
+    );
     assert_eq!(call!(dpamatch_message_free(&raw mut message)), DPAMATCH_OK);
     assert!(message.is_null());
     let code = call!(dpamatch_send_wait(world.endpoint, &raw mut sent));
@@ -133,7 +180,10 @@ fn what_is_given_up_ends_as_it_says() {
     let [first, second] = &mut buffers;
     let (_, mut lost) = world.post(1, 7, first);
     let (_, kept) = world.post(1, 7, second);
-    assert_eq!(call!(dpamatch_request_free(world.endpoint, &raw mut lost)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_request_free(world.endpoint, &raw mut lost)),
+        DPAMATCH_OK
+    );
     assert!(lost.is_null());
     for bytes in [b"two", b"six"] {
         let mut sent = issend(sender, 7, bytes);
@@ -146,7 +196,10 @@ fn what_is_given_up_ends_as_it_says() {
     let (_, request) = world.post(1, 8, &mut long);
     assert_eq!(send(sender, 8, &[9; 70_000]), DPAMATCH_OK);
     let (code, status) = world.wait(request);
-    assert_eq!((code, status.bytes, status.sent), (DPAMATCH_OK, 70_000, 70_000));
+    assert_eq!(
+        (code, status.bytes, status.sent),
+        (DPAMATCH_OK, 70_000, 70_000)
+    );
     free(sender);
     // Nothing waits for the result of the released receive.
     let code = call!(dpamatch_comm_free(world.endpoint, &raw mut world.comm));
@@ -164,9 +217,17 @@ fn each_hint_sets_its_own_field() {
             no_any_source: has(1),
             no_any_tag: has(2),
             allow_overtaking: has(4),
-            offload: if has(8) { Offload::Never } else { Offload::IfItFits },
+            offload: if has(8) {
+                Offload::Never
+            } else {
+                Offload::IfItFits
+            },
         };
-        assert_eq!(made.expect("one of its own").hints(), expected, "hints {hints}");
+        assert_eq!(
+            made.expect("one of its own").hints(),
+            expected,
+            "hints {hints}"
+        );
     }
 }
 
@@ -203,22 +264,44 @@ fn a_stale_handle_is_refused_and_harms_no_later_endpoint() {
     unsafe { *world.endpoint = *Box::from_raw(later.endpoint) };
     (later.endpoint, world.endpoint) = (world.endpoint, null_mut());
     let (endpoint, mut none) = (later.endpoint, null_mut());
-    let post = call!(dpamatch_post(endpoint, stale, 1, 0, null_mut(), 0, &raw mut none));
+    let post = call!(dpamatch_post(
+        endpoint,
+        stale,
+        1,
+        0,
+        null_mut(),
+        0,
+        &raw mut none
+    ));
     let mut done = false;
-    let test = call!(dpamatch_test(endpoint, &raw mut stale_request, &raw mut done, null_mut()));
+    let test = call!(dpamatch_test(
+        endpoint,
+        &raw mut stale_request,
+        &raw mut done,
+        null_mut()
+    ));
     let (message, place) = (&raw mut stale_message, &raw mut none);
     let receive = call!(dpamatch_imrecv(endpoint, message, null_mut(), 0, place));
     let free_comm = call!(dpamatch_comm_free(endpoint, &raw mut stale));
     let free_request = call!(dpamatch_request_free(endpoint, &raw mut stale_request));
-    assert_eq!([post, test, receive, free_comm, free_request], [DPAMATCH_ERR_ARGUMENT; 5]);
+    assert_eq!(
+        [post, test, receive, free_comm, free_request],
+        [DPAMATCH_ERR_ARGUMENT; 5]
+    );
     assert!(!stale.is_null() && !stale_request.is_null() && !stale_message.is_null());
-    assert_eq!(call!(dpamatch_send_wait(null_mut(), &raw mut sent)), DPAMATCH_ERR_STOPPED);
+    assert_eq!(
+        call!(dpamatch_send_wait(null_mut(), &raw mut sent)),
+        DPAMATCH_ERR_STOPPED
+    );
     let own = later.sender(1);
     let (_, request) = later.post(1, 0, &mut buffer);
     assert_eq!(send(own, 0, b"own"), DPAMATCH_OK);
     assert_eq!((later.wait(request).0, &buffer), (DPAMATCH_OK, b"own"));
     assert_eq!(call!(dpamatch_message_free(message)), DPAMATCH_OK);
-    assert_eq!(call!(dpamatch_request_free(null_mut(), &raw mut stale_request)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_request_free(null_mut(), &raw mut stale_request)),
+        DPAMATCH_OK
+    );
     free(own);
     free(sender);
 }
@@ -229,23 +312,42 @@ fn counters_are_exact() {
     let world = World::open(c"unexpected=4 receives=3 handlers=2", 0);
     let sender = world.sender(5);
     let (mut buffers, mut lines) = ([[0; 8]; 12], String::new());
-    let mut posted: Vec<_> = buffers.iter_mut().map(|buffer| world.post(5, 3, buffer).1).collect();
+    let mut posted: Vec<_> = buffers
+        .iter_mut()
+        .map(|buffer| world.post(5, 3, buffer).1)
+        .collect();
     for _ in 0..17 {
         assert_eq!(send(sender, 3, b"equal"), DPAMATCH_OK);
     }
-    posted.drain(..).for_each(|request| assert_eq!(world.wait(request).0, DPAMATCH_OK));
+    posted
+        .drain(..)
+        .for_each(|request| assert_eq!(world.wait(request).0, DPAMATCH_OK));
     let (mut message, status) = world.take();
-    assert_eq!((status.arrival, call!(dpamatch_message_free(&raw mut message))), (12, DPAMATCH_OK));
+    assert_eq!(
+        (
+            status.arrival,
+            call!(dpamatch_message_free(&raw mut message))
+        ),
+        (12, DPAMATCH_OK)
+    );
     // SAFETY: it is alive.
     let counts = unsafe { with(world.endpoint, |inside| Ok(inside.endpoint.counts().0)) };
     let counts = counts.expect("no other thread is inside");
-    let mut rows: Vec<_> = counts.handlers.rows().chain(counts.boundary.rows()).collect();
+    let mut rows: Vec<_> = counts
+        .handlers
+        .rows()
+        .chain(counts.boundary.rows())
+        .collect();
     rows.sort_by_key(|&(name, _)| name);
     let alike = rows.windows(2).find(|pair| pair[0].0 == pair[1].0);
     assert_eq!(alike, None, "each has a name of its own");
     for (name, expected) in rows {
         let (text, mut value) = (CString::new(name).expect("no zero"), 0);
-        let code = call!(dpamatch_counter(world.endpoint, text.as_ptr(), &raw mut value));
+        let code = call!(dpamatch_counter(
+            world.endpoint,
+            text.as_ptr(),
+            &raw mut value
+        ));
         assert_eq!((code, value), (DPAMATCH_OK, expected), "{name}");
         if value > 0 {
             let _ = write!(lines, "{name} {value}, ");
@@ -270,12 +372,20 @@ fn refusals_say_what_is_wrong() {
     let sender = world.sender(1);
     let (mut byte, mut value, mut done, most) = ([0_u8; 1], 0, true, i64::from(i32::MAX));
     let bytes: *mut c_void = byte.as_mut_ptr().cast();
-    let mut sends = [issend(sender, 9, b"long"), issend(sender, 9, b"much"), null_mut()];
+    let mut sends = [
+        issend(sender, 9, b"long"),
+        issend(sender, 9, b"much"),
+        null_mut(),
+    ];
     let (mut message, _) = world.take();
     let (mut none_sent, mut none_taken, mut request) = (null_mut(), null_mut(), null_mut());
     let mut nothing = null_mut();
     let (mut none_sender, mut none_comm, mut none) = (null_mut(), null_mut(), null_mut());
-    assert_eq!(world.post(most, most, &mut [0]).0, DPAMATCH_OK, "the largest numbers");
+    assert_eq!(
+        world.post(most, most, &mut [0]).0,
+        DPAMATCH_OK,
+        "the largest numbers"
+    );
     let (_, mut posted) = world.post(5, 5, &mut byte);
     let mut said = String::new();
     macro_rules! say {
@@ -287,7 +397,14 @@ fn refusals_say_what_is_wrong() {
         };
     }
     say!("no place": dpamatch_endpoint_create(null(), null_mut()));
-    for text in [c"bins", c"bins=x", c"bins=0", c"bin=8", c"handlers=1000", c"\xff"] {
+    for text in [
+        c"bins",
+        c"bins=x",
+        c"bins=0",
+        c"bin=8",
+        c"handlers=1000",
+        c"\xff",
+    ] {
         say!("options": dpamatch_endpoint_create(text.as_ptr(), &raw mut none));
     }
     assert!(none.is_null());
@@ -342,14 +459,22 @@ fn refusals_say_what_is_wrong() {
     for length in [1 << 32, 1 << 62, limit] {
         say!("too long": dpamatch_post(endpoint, comm, 0, 0, bytes, length, place));
     }
-    for (source, tag) in
-        [(most + 1, 0), (0, most + 1), (1 << 32, 0), (0, 1 << 32), (-2, 0), (0, -2)]
-    {
+    for (source, tag) in [
+        (most + 1, 0),
+        (0, most + 1),
+        (1 << 32, 0),
+        (0, 1 << 32),
+        (-2, 0),
+        (0, -2),
+    ] {
         say!("no number": dpamatch_post(endpoint, comm, source, tag, bytes, 1, place));
     }
     let (own, place_of_none) = (closed.endpoint, &raw mut nothing);
     say!("no bytes": dpamatch_post(own, closed.comm, 0, 0, null_mut(), 0, place_of_none));
-    assert_eq!(call!(dpamatch_request_free(own, place_of_none)), DPAMATCH_OK);
+    assert_eq!(
+        call!(dpamatch_request_free(own, place_of_none)),
+        DPAMATCH_OK
+    );
     say!("no endpoint": dpamatch_post(null_mut(), comm, 0, 0, bytes, 1, place));
     say!("no communicator": dpamatch_post(endpoint, null(), 0, 0, bytes, 1, place));
     say!("another's": dpamatch_post(strange, comm, 0, 0, bytes, 1, place));
@@ -406,7 +531,14 @@ fn refusals_say_what_is_wrong() {
             let codes = [
                 call!(dpamatch_progress(endpoint, null_mut())),
                 call!(dpamatch_send(endpoint, from as *mut Sender, 0, null(), 0)),
-                call!(dpamatch_iprobe(endpoint, comm, 0, 0, &mut false, null_mut())),
+                call!(dpamatch_iprobe(
+                    endpoint,
+                    comm,
+                    0,
+                    0,
+                    &mut false,
+                    null_mut()
+                )),
                 call!(dpamatch_endpoint_destroy(&raw mut endpoint)),
             ];
             assert_eq!(endpoint as usize, place, "it is as it was");
@@ -414,7 +546,13 @@ fn refusals_say_what_is_wrong() {
         });
         busy.push(thread.join().expect("no panic gets out"));
     });
-    assert_eq!(busy, [([DPAMATCH_ERR_BUSY; 4], "another thread is inside a call".to_owned())]);
+    assert_eq!(
+        busy,
+        [(
+            [DPAMATCH_ERR_BUSY; 4],
+            "another thread is inside a call".to_owned()
+        )]
+    );
     // The thread that runs the endpoint cannot wait for it.
     while call!(dpamatch_try_send(sender, 3, null(), 0)) == DPAMATCH_OK {}
     say!("full": dpamatch_try_send(sender, 3, null(), 0));
@@ -457,8 +595,9 @@ fn random_calls_follow_the_oracle() {
             let mut below = |bound: u32| random.random_range(0..bound);
             let (source, tag) = (i64::from(below(3)) - 1, i64::from(below(3)) - 1);
             let selector = Selector::new(
-                u32::try_from(source)
-                    .map_or(SourceSel::Any, |rank| Rank::new(rank).expect("small").into()),
+                u32::try_from(source).map_or(SourceSel::Any, |rank| {
+                    Rank::new(rank).expect("small").into()
+                }),
                 u32::try_from(tag).map_or(TagSel::Any, |tag| Tag::new(tag).expect("small").into()),
             );
             let mut matched = None;
@@ -481,10 +620,23 @@ fn random_calls_follow_the_oracle() {
                     };
                     assert_eq!(code, DPAMATCH_OK);
                     let (bytes, arrival) = (length as u64, sent.len() as u64);
-                    sent.insert(id, Status { source, tag, bytes, sent: bytes, arrival });
+                    sent.insert(
+                        id,
+                        Status {
+                            source,
+                            tag,
+                            bytes,
+                            sent: bytes,
+                            arrival,
+                        },
+                    );
                     let (source, tag) = (Rank::new(source), Tag::new(tag));
                     let (source, tag) = (source.expect("small"), tag.expect("small"));
-                    let envelope = Envelope { comm: CommId(0), source, tag };
+                    let envelope = Envelope {
+                        comm: CommId(0),
+                        source,
+                        tag,
+                    };
                     let found = oracle.arrive(MsgId(id), envelope);
                     matched = found.map(|recv| (recv, MsgId(id)));
                 }
@@ -500,8 +652,12 @@ fn random_calls_follow_the_oracle() {
                         let wait = call!(dpamatch_wait(stranger, place, null_mut()));
                         assert_eq!([cancel, wait], [DPAMATCH_ERR_ARGUMENT; 2]);
                     }
-                    let test =
-                        call!(dpamatch_test(world.endpoint, place, &raw mut done, null_mut()));
+                    let test = call!(dpamatch_test(
+                        world.endpoint,
+                        place,
+                        &raw mut done,
+                        null_mut()
+                    ));
                     assert_eq!((test, done, request.is_null()), (DPAMATCH_OK, false, false));
                     assert!(oracle.cancel(recv));
                     assert_eq!(call!(dpamatch_cancel(world.endpoint, request)), DPAMATCH_OK);
@@ -520,7 +676,9 @@ fn random_calls_follow_the_oracle() {
                     let place = &raw mut taken;
                     let code = call!(dpamatch_improbe(endpoint, comm, source, tag, place, told));
                     assert_eq!((code, taken.is_null()), (DPAMATCH_OK, !found));
-                    let Some(msg) = oracle.mprobe(CommId(0), selector) else { continue };
+                    let Some(msg) = oracle.mprobe(CommId(0), selector) else {
+                        continue;
+                    };
                     assert_eq!(status, sent[&msg.0]);
                     let (mut request, to) = (null_mut(), buffer.as_mut_ptr().cast());
                     let code = call!(dpamatch_imrecv(endpoint, place, to, 8, &raw mut request));
@@ -533,7 +691,10 @@ fn random_calls_follow_the_oracle() {
             // Each call ends before the next one begins, so there is only one correct result.
             let mut worked = true;
             while worked {
-                assert_eq!(call!(dpamatch_progress(world.endpoint, &raw mut worked)), DPAMATCH_OK);
+                assert_eq!(
+                    call!(dpamatch_progress(world.endpoint, &raw mut worked)),
+                    DPAMATCH_OK
+                );
                 ever_worked |= worked;
             }
             if let Some((recv, msg)) = matched {
@@ -541,12 +702,22 @@ fn random_calls_follow_the_oracle() {
                 let whole = sent[&msg.0];
                 let bytes = whole.bytes.min(room(recv) as u64);
                 let cut = bytes < whole.sent;
-                let code = if cut { DPAMATCH_ERR_TRUNCATED } else { DPAMATCH_OK };
-                let end = if id % 2 == 0 { world.wait(request) } else { world.test(request) };
+                let code = if cut {
+                    DPAMATCH_ERR_TRUNCATED
+                } else {
+                    DPAMATCH_OK
+                };
+                let end = if id % 2 == 0 {
+                    world.wait(request)
+                } else {
+                    world.test(request)
+                };
                 assert_eq!(end, (code, Status { bytes, ..whole }));
                 if cut {
-                    let said =
-                        format!("the message has {} bytes, the buffer holds {bytes}", whole.sent);
+                    let said = format!(
+                        "the message has {} bytes, the buffer holds {bytes}",
+                        whole.sent
+                    );
                     assert_eq!(last_error(), said);
                 }
                 ended.push((recv, msg));

@@ -20,12 +20,19 @@ type Version = unsafe extern "C" fn() -> u32;
 fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a lookup by name in a library that is already loaded, or in all of them.
     unsafe {
-        let library = libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
+        let library = libc::dlopen(
+            c"libfabric.so.1".as_ptr(),
+            libc::RTLD_NOLOAD | libc::RTLD_NOW,
+        );
         let found = match library.is_null() {
             true => std::ptr::null_mut(),
             false => libc::dlsym(library, name.as_ptr()),
         };
-        if found.is_null() { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } else { found }
+        if found.is_null() {
+            libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr())
+        } else {
+            found
+        }
     }
 }
 
@@ -78,7 +85,8 @@ pub(crate) fn c_copy_bytes(bytes: &[u8]) -> *mut c_void {
     unsafe {
         let copy = libc::malloc(bytes.len());
         if !copy.is_null() {
-            copy.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            copy.cast::<u8>()
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         }
         copy
     }
@@ -99,12 +107,18 @@ mod tests {
 
     #[test]
     fn the_library_that_is_loaded_is_found() {
-        assert!(CoreLibrary::find().is_none(), "the tests are not loaded by libfabric");
+        assert!(
+            CoreLibrary::find().is_none(),
+            "the tests are not loaded by libfabric"
+        );
         let folder = Folder::new("library");
         let [source, library] = ["library.c", "other.so"].map(|name| folder.0.join(name));
         std::fs::write(&source, LIBRARY).expect("a file");
         let arguments = ["-shared", "-fPIC", "-Wl,-soname,libfabric.so.1", "-o"];
-        let built = Command::new("cc").args(arguments).args([&library, &source]).status();
+        let built = Command::new("cc")
+            .args(arguments)
+            .args([&library, &source])
+            .status();
         assert!(built.expect("a C compiler").success());
         let path = std::ffi::CString::new(library.to_str().expect("text")).expect("no null byte");
         // SAFETY: a library without initialisers, which stays loaded.

@@ -20,7 +20,10 @@ unsafe impl Sync for Gate {}
 impl Gate {
     /// `promised`: the program calls from one thread at a time.
     pub(crate) fn new(state: State, promised: bool) -> Self {
-        Self { lock: (!promised).then(|| Mutex::new(())), state: UnsafeCell::new(state) }
+        Self {
+            lock: (!promised).then(|| Mutex::new(())),
+            state: UnsafeCell::new(state),
+        }
     }
 
     /// Runs `inside`, which must not enter again.
@@ -39,10 +42,15 @@ impl Gate {
     #[inline(always)]
     pub(crate) unsafe fn hold(&self) -> Held<'_> {
         // The lock is never poisoned, see above.
-        let lock =
-            self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+        let lock = self
+            .lock
+            .as_ref()
+            .map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: no other thread is inside, see above; nor is this one, by the caller's promise.
-        Held { state: unsafe { &mut *self.state.get() }, _lock: lock }
+        Held {
+            state: unsafe { &mut *self.state.get() },
+            _lock: lock,
+        }
     }
 }
 

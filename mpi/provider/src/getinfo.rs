@@ -130,12 +130,18 @@ pub(crate) unsafe extern "C" fn getinfo(
     if let Some(_cause) = hints.and_then(|hints| unsafe { refusal(hints) }) {
         return -FI_ENODATA;
     }
-    let Some(core) = provider().core else { return -FI_ENODATA };
+    let Some(core) = provider().core else {
+        return -FI_ENODATA;
+    };
     let info = core.new_info();
     // SAFETY: a new `fi_info` with all its attributes, or null, and the program's hints; the place
     // for the result is the caller's.
     unsafe {
-        if info.as_mut().and_then(|info| describe(info, hints)).is_none() {
+        if info
+            .as_mut()
+            .and_then(|info| describe(info, hints))
+            .is_none()
+        {
             core.free_info(info);
             return -FI_ENOMEM;
         }
@@ -180,7 +186,11 @@ unsafe fn describe(all: &mut Info, hints: Option<&Info>) -> Option<()> {
     // An address without an endpoint, like a network address without a port. `fi_getname` gives the
     // endpoint's own address.
     all.src_addr = c_copy_bytes(&Address::of_this_host().to_bytes());
-    all.src_addrlen = if all.src_addr.is_null() { 0 } else { Address::LENGTH };
+    all.src_addrlen = if all.src_addr.is_null() {
+        0
+    } else {
+        Address::LENGTH
+    };
 
     tx.caps = caps & TX;
     tx.msg_order = FI_ORDER_SAS;
@@ -211,7 +221,11 @@ unsafe fn describe(all: &mut Info, hints: Option<&Info>) -> Option<()> {
     let threading = domain_hints.map_or(FI_THREAD_UNSPEC, |hints| hints.threading);
     let av_type = domain_hints.map_or(FI_AV_UNSPEC, |hints| hints.av_type);
     domain.name = c_copy(NAME);
-    domain.threading = if threading == FI_THREAD_UNSPEC { FI_THREAD_SAFE } else { threading };
+    domain.threading = if threading == FI_THREAD_UNSPEC {
+        FI_THREAD_SAFE
+    } else {
+        threading
+    };
     domain.control_progress = FI_PROGRESS_MANUAL;
     domain.data_progress = FI_PROGRESS_MANUAL;
     domain.resource_mgmt = FI_RM_ENABLED;
@@ -270,8 +284,13 @@ mod tests {
 
     #[test]
     fn only_what_can_be_done_is_offered() {
-        let words = [FI_TAGGED, FI_MSG, FI_RMA, FI_SEND, FI_RECV, FI_READ, FI_WRITE, CAPS, 0];
-        for one in words.into_iter().chain([FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SOURCE]) {
+        let words = [
+            FI_TAGGED, FI_MSG, FI_RMA, FI_SEND, FI_RECV, FI_READ, FI_WRITE, CAPS, 0,
+        ];
+        for one in words
+            .into_iter()
+            .chain([FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SOURCE])
+        {
             assert_eq!(refused(|asked| asked.0.caps = one), None, "{one:x}");
         }
         let other = c"tcp".as_ptr().cast_mut();
@@ -331,7 +350,9 @@ mod tests {
                 (all.domain_attr, all.fabric_attr) = (&raw mut domain, &raw mut fabric);
                 assert_eq!(describe(&mut all, hints.as_ref()), Some(()));
                 assert!(
-                    [domain.name, fabric.name].iter().all(|name| CStr::from_ptr(*name) == NAME)
+                    [domain.name, fabric.name]
+                        .iter()
+                        .all(|name| CStr::from_ptr(*name) == NAME)
                 );
                 let own = std::slice::from_raw_parts(all.src_addr.cast::<u8>(), all.src_addrlen);
                 assert_eq!(own, Address::of_this_host().to_bytes());

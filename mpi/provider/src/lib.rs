@@ -50,9 +50,14 @@ static GLOBAL: OnceLock<Global> = OnceLock::new();
 /// The process's provider. Everything that C calls comes after [`fi_prov_ini`].
 fn provider() -> &'static Global {
     #[cfg(test)]
-    return GLOBAL.get_or_init(|| Global { core: None, options: ProviderOptions::of_nothing() });
+    return GLOBAL.get_or_init(|| Global {
+        core: None,
+        options: ProviderOptions::of_nothing(),
+    });
     #[cfg(not(test))]
-    GLOBAL.get().expect("libfabric calls a provider after its initialization")
+    GLOBAL
+        .get()
+        .expect("libfabric calls a provider after its initialization")
 }
 
 /// One line to standard error.
@@ -95,7 +100,10 @@ pub extern "C" fn fi_prov_ini() -> *mut std::ffi::c_void {
             return std::ptr::null_mut();
         }
     };
-    GLOBAL.get_or_init(|| Global { core: Some(core), options });
+    GLOBAL.get_or_init(|| Global {
+        core: Some(core),
+        options,
+    });
     let table = TABLE.0.get();
     // SAFETY: libfabric initializes a provider once, from one thread, before it uses it. The
     // version says which interface the provider speaks: the loading libfabric's.

@@ -50,8 +50,13 @@ impl Source<'_> {
         otherwise: T,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> T {
-        debug_assert!(variables().any(|known| known == name), "{name} is in no table");
-        let Some(value) = (self.look)(&format!("DPAMATCH_{name}")) else { return otherwise };
+        debug_assert!(
+            variables().any(|known| known == name),
+            "{name} is in no table"
+        );
+        let Some(value) = (self.look)(&format!("DPAMATCH_{name}")) else {
+            return otherwise;
+        };
         match parse(&value) {
             Ok(parsed) => parsed,
             Err(expected) => {
@@ -112,7 +117,9 @@ impl ProviderOptions {
         match names.into_iter().find(|name| is_misspelt(name)) {
             Some(name) => {
                 let known = variables().collect::<Vec<_>>().join(", ");
-                Err(format!("{name}: no such variable; after DPAMATCH_ comes one of {known}"))
+                Err(format!(
+                    "{name}: no such variable; after DPAMATCH_ comes one of {known}"
+                ))
             }
             None => Self::read(&|name| Some(env::var_os(name)?.to_string_lossy().into_owned())),
         }
@@ -126,7 +133,10 @@ impl ProviderOptions {
 
     fn read(look: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut source = Source { look, bad: None };
-        let mut matching = EngineOptions { threads: false, ..EngineOptions::default() };
+        let mut matching = EngineOptions {
+            threads: false,
+            ..EngineOptions::default()
+        };
         for name in MATCHING.split(' ') {
             let option = name.to_lowercase().replace('_', "-");
             source.parsed(name, (), |value| {
@@ -149,11 +159,20 @@ impl ProviderOptions {
             Ok((name != NIC).then_some(entry))
         });
         // By default a port is opened only where it is needed.
-        let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
+        let unasked = if spans_machines(look) {
+            TcpChoice::Outside
+        } else {
+            TcpChoice::Off
+        };
         let log = source.path("LOG");
         let stats = source.path("STATS");
-        matching.nic =
-            NicConfig { options: Options { log_order: log.is_some(), ..nic.options }, ..nic };
+        matching.nic = NicConfig {
+            options: Options {
+                log_order: log.is_some(),
+                ..nic.options
+            },
+            ..nic
+        };
         let options = Self {
             engine,
             matching,
@@ -177,9 +196,11 @@ impl ProviderOptions {
                 let names: Vec<_> = text.split(',').map(|name| name.trim().to_owned()).collect();
                 match names.iter().all(|name| library::is_name(name)) {
                     true => Ok(names),
-                    false => Err("user, collective, control or unknown, each with a number or \
+                    false => Err(
+                        "user, collective, control or unknown, each with a number or \
                                   without, as in: user 2, collective"
-                        .to_owned()),
+                            .to_owned(),
+                    ),
                 }
             }),
             yield_after: source.parsed("YIELD", yield_after(look), |text| {
@@ -189,7 +210,8 @@ impl ProviderOptions {
         if let Some(bad) = source.bad {
             return Err(bad);
         }
-        nic.validate().map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
+        nic.validate()
+            .map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
     }
 }
@@ -197,7 +219,9 @@ impl ProviderOptions {
 /// Whether a name has the provider's prefix but is no known variable of the provider or the
 /// recorder.
 fn is_misspelt(name: &str) -> bool {
-    let own = name.strip_prefix("DPAMATCH_").filter(|own| !own.starts_with("RECORD_"));
+    let own = name
+        .strip_prefix("DPAMATCH_")
+        .filter(|own| !own.starts_with("RECORD_"));
     own.is_some_and(|own| variables().all(|known| known != own))
 }
 
@@ -215,7 +239,9 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
 fn shapes_blocks(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let tables = ["RECEIVES", "COMMUNICATORS", "UNEXPECTED", "BINS"];
     let shaping = MATCHING.split(' ').filter(|name| !tables.contains(name));
-    shaping.map(|name| format!("DPAMATCH_{name}")).any(|name| look(&name).is_some())
+    shaping
+        .map(|name| format!("DPAMATCH_{name}"))
+        .any(|name| look(&name).is_some())
 }
 
 /// Polls before the thread yields, by default: few where the launcher starts more processes of this
@@ -225,7 +251,11 @@ fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
         .iter()
         .find_map(|name| look(name)?.parse::<usize>().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    if ranks.is_some_and(|ranks| ranks > processors) { 256 } else { 16_384 }
+    if ranks.is_some_and(|ranks| ranks > processors) {
+        256
+    } else {
+        16_384
+    }
 }
 
 /// The registry's name of the emulated NIC.
@@ -240,7 +270,9 @@ mod tests {
 
     fn read(pairs: &[(&str, &str)]) -> Result<ProviderOptions, String> {
         ProviderOptions::read(&|name| {
-            let pair = pairs.iter().find(|(key, _)| name == format!("DPAMATCH_{key}"));
+            let pair = pairs
+                .iter()
+                .find(|(key, _)| name == format!("DPAMATCH_{key}"));
             pair.map(|&(_, value)| value.to_owned())
         })
     }
@@ -248,22 +280,32 @@ mod tests {
     /// Variables, values and changes of `options.txt`.
     fn rows() -> impl Iterator<Item = (&'static str, &'static str, Vec<&'static str>)> {
         let lines = include_str!("options.txt").lines();
-        lines.filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
-            let mut columns = line.split(" | ");
-            let (name, value) =
-                columns.next().and_then(|first| first.split_once('=')).expect("one");
-            (name, value, columns.collect())
-        })
+        lines
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .map(|line| {
+                let mut columns = line.split(" | ");
+                let (name, value) = columns
+                    .next()
+                    .and_then(|first| first.split_once('='))
+                    .expect("one");
+                (name, value, columns.collect())
+            })
     }
 
     /// Each variable changes what it names, and nothing else. Nonsense is named.
     #[test]
     fn each_variable_is_tied_to_what_it_sets() {
         let text = |pairs: &[(&str, &str)]| format!("{:?}", read(pairs).expect("good values"));
-        assert_eq!(format!("{:#?}\n", ProviderOptions::of_nothing()), include_str!("defaults.txt"));
+        assert_eq!(
+            format!("{:#?}\n", ProviderOptions::of_nothing()),
+            include_str!("defaults.txt")
+        );
         let rows: Vec<(&str, &str, Vec<&str>)> = rows().collect();
         let names: BTreeSet<_> = rows.iter().map(|row| row.0).chain(["ENGINE"]).collect();
-        assert!(variables().collect::<BTreeSet<_>>() == names, "a variable has no row");
+        assert!(
+            variables().collect::<BTreeSet<_>>() == names,
+            "a variable has no row"
+        );
         for (name, value, changes) in rows {
             let mut expected = text(&[]);
             if let Some(message) = changes[0].strip_prefix("refused: ") {
@@ -292,16 +334,28 @@ mod tests {
             ProviderOptions::read(&look).expect("good values").tcp
         };
         assert_eq!(tcp(&[]), TcpChoice::Off);
-        assert_eq!(tcp(&[("SLURM_NNODES", "1"), ("SLURM_JOB_ID", "7")]), TcpChoice::Off);
-        assert_eq!(tcp(&[("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")]), TcpChoice::Off);
+        assert_eq!(
+            tcp(&[("SLURM_NNODES", "1"), ("SLURM_JOB_ID", "7")]),
+            TcpChoice::Off
+        );
+        assert_eq!(
+            tcp(&[("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")]),
+            TcpChoice::Off
+        );
         let elsewhere = [
             [("PMI_SIZE", "8"), ("MPI_LOCALNRANKS", "4")],
-            [("OMPI_COMM_WORLD_SIZE", "8"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "4")],
+            [
+                ("OMPI_COMM_WORLD_SIZE", "8"),
+                ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
+            ],
             [("SLURM_NNODES", "2"), ("SLURM_JOB_ID", "7")],
         ];
         for [one, other] in elsewhere {
             assert_eq!(tcp(&[one, other]), TcpChoice::Outside, "{one:?}");
-            assert_eq!(tcp(&[one, other, ("DPAMATCH_TCP", "auto")]), TcpChoice::Outside);
+            assert_eq!(
+                tcp(&[one, other, ("DPAMATCH_TCP", "auto")]),
+                TcpChoice::Outside
+            );
             assert_eq!(tcp(&[one, other, ("DPAMATCH_TCP", "off")]), TcpChoice::Off);
         }
         assert_eq!(tcp(&[("DPAMATCH_TCP", "on")]), TcpChoice::Outside);
@@ -325,7 +379,8 @@ mod tests {
         let known: BTreeSet<_> = variables().collect();
         let read = RefCell::new(BTreeSet::new());
         let note = |name: &str| {
-            read.borrow_mut().extend(name.strip_prefix("DPAMATCH_").map(str::to_owned));
+            read.borrow_mut()
+                .extend(name.strip_prefix("DPAMATCH_").map(str::to_owned));
             None
         };
         ProviderOptions::read(&note).expect("good defaults");
@@ -333,19 +388,32 @@ mod tests {
 
         let page = include_str!("../../../docs/mpi.md");
         let rows = page.lines().filter(|line| line.starts_with("| `DPAMATCH_"));
-        let names = rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split('`'));
+        let names = rows
+            .filter_map(|row| row.split('|').nth(1))
+            .flat_map(|cell| cell.split('`'));
         let names = names.filter(|word| word.contains('_'));
-        let named: BTreeSet<_> =
-            names.map(|word| word.trim_start_matches("DPAMATCH").trim_matches('_')).collect();
+        let named: BTreeSet<_> = names
+            .map(|word| word.trim_start_matches("DPAMATCH").trim_matches('_'))
+            .collect();
         assert_eq!(named, known);
     }
 
     #[test]
     fn a_misspelt_variable_is_noticed() {
-        for name in ["DPAMATCH_ENGIN", "DPAMATCH_BIN", "DPAMATCH_", "DPAMATCH_record_DIR"] {
+        for name in [
+            "DPAMATCH_ENGIN",
+            "DPAMATCH_BIN",
+            "DPAMATCH_",
+            "DPAMATCH_record_DIR",
+        ] {
             assert!(is_misspelt(name), "{name}");
         }
-        for name in ["DPAMATCH_ENGINE", "DPAMATCH_RECORD_DIR", "PATH", "XDPAMATCH_BIN"] {
+        for name in [
+            "DPAMATCH_ENGINE",
+            "DPAMATCH_RECORD_DIR",
+            "PATH",
+            "XDPAMATCH_BIN",
+        ] {
             assert!(!is_misspelt(name), "{name}");
         }
     }

@@ -29,7 +29,10 @@
 //! | `DPA_READ_TURNS` | turns of the NIC until an RDMA READ is answered, 0 by default |
 //! | `DPA_VIRTUAL` | 1: clocks of device code and a line per handler show a model of a card's time |
 //! | `DPA_WATCHDOG_S` | seconds of an activation that are reported, 12 by default; 0: none |
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 
 pub mod check;
 pub mod process;

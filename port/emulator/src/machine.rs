@@ -34,9 +34,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(name) else { return default };
+    let Ok(text) = std::env::var(name) else {
+        return default;
+    };
     text.parse().unwrap_or_else(|_| {
-        crate::check::line(format_args!("{name}={text}: not a number, {default} is used"));
+        crate::check::line(format_args!(
+            "{name}={text}: not a number, {default} is used"
+        ));
         default
     })
 }
@@ -73,7 +77,11 @@ impl Machine {
     pub(crate) fn process(&self, handle: crate::handle::Handle) -> Result<Arc<Process>, Refusal> {
         let kind = crate::handle::Kind::Process;
         let number = kind.number(handle)?;
-        self.objects().processes.get(number).cloned().ok_or_else(|| kind.gone())
+        self.objects()
+            .processes
+            .get(number)
+            .cloned()
+            .ok_or_else(|| kind.gone())
     }
 }
 

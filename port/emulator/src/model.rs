@@ -19,9 +19,22 @@ static ON: LazyLock<bool> = LazyLock::new(|| setting("DPA_VIRTUAL", 0) != 0);
 /// Picoseconds of a line in the first level, in the second and behind a window, of a doorbell and
 /// of an activation.
 static COSTS: LazyLock<[u64; 5]> = LazyLock::new(|| {
-    ["l1_ns", "l2_ns", "window_write_ns", "doorbell_ns", "activation_ns"].map(|key| {
-        let named = |line: &&str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key);
-        let text = PROFILE.lines().find(named).and_then(|line| line.split(['=', '#']).nth(1));
+    [
+        "l1_ns",
+        "l2_ns",
+        "window_write_ns",
+        "doorbell_ns",
+        "activation_ns",
+    ]
+    .map(|key| {
+        let named = |line: &&str| {
+            line.split_once('=')
+                .is_some_and(|(name, _)| name.trim() == key)
+        };
+        let text = PROFILE
+            .lines()
+            .find(named)
+            .and_then(|line| line.split(['=', '#']).nth(1));
         let ns = text.and_then(|text| text.trim().parse::<f64>().ok());
         (ns.unwrap_or_else(|| panic!("the profile has no {key}")) * 1e3).round() as u64
     })
@@ -68,7 +81,11 @@ impl Time {
         cache[..=at.unwrap_or(15)].rotate_right(1);
         cache[0] = line + 1;
         self.cache.set(cache);
-        self.add(if at.is_some() { HIT } else { 1 + usize::from(host) });
+        self.add(if at.is_some() {
+            HIT
+        } else {
+            1 + usize::from(host)
+        });
     }
 
     /// The thread's nanoseconds. A look at the clock takes a moment, so that waits for it end.
@@ -88,7 +105,11 @@ pub(crate) fn tell(unit: &Unit) {
         let ns = unit.own.time.picoseconds.get() as f64 / 1e3 / count as f64;
         format!("{count} of {ns:.1} ns, {:.3} million/s", 1e3 / ns)
     };
-    let frames = if frames > 0 { format!("; frames: {}", each(frames)) } else { String::new() };
+    let frames = if frames > 0 {
+        format!("; frames: {}", each(frames))
+    } else {
+        String::new()
+    };
     let (process, thread, name) = (unit.process.id, unit.id, &unit.name);
     crate::check::line(format_args!(
         "process {process}, thread {thread} ({name}): a model of a card, without instructions: \

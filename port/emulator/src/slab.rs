@@ -12,7 +12,10 @@ pub(crate) struct Slab<T> {
 
 impl<T> Slab<T> {
     pub(crate) const fn new(first: u32) -> Self {
-        Self { first, slots: Vec::new() }
+        Self {
+            first,
+            slots: Vec::new(),
+        }
     }
 
     /// Makes an entry that knows its number. None when the table is full.
@@ -48,7 +51,9 @@ impl<T> Slab<T> {
 
     /// Removes all that `keep` refuses.
     pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
-        self.slots.iter_mut().for_each(|slot| *slot = slot.take().filter(&keep));
+        self.slots
+            .iter_mut()
+            .for_each(|slot| *slot = slot.take().filter(&keep));
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
@@ -67,7 +72,11 @@ mod tests {
         let numbers = |slab: &mut Slab<u32>| slab.insert(|number| number);
         assert_eq!(numbers(&mut slab), Some(7));
         assert_eq!(slab.remove(7), Some(7));
-        assert!((8..).take(MOST - 1).all(|number| numbers(&mut slab) == Some(number)));
+        assert!(
+            (8..)
+                .take(MOST - 1)
+                .all(|number| numbers(&mut slab) == Some(number))
+        );
         assert_eq!([numbers(&mut slab), numbers(&mut slab)], [Some(7), None]);
     }
 }

@@ -19,13 +19,19 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// A refusal because the process has ended.
     pub(crate) fn fatal(why: impl Into<String>) -> Self {
-        Self { status: Status::Fatal, why: why.into() }
+        Self {
+            status: Status::Fatal,
+            why: why.into(),
+        }
     }
 }
 
 impl From<String> for Refusal {
     fn from(why: String) -> Self {
-        Self { status: Status::Failed, why }
+        Self {
+            status: Status::Failed,
+            why,
+        }
     }
 }
 

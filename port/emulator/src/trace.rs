@@ -20,8 +20,14 @@ struct Timeline {
 
 static TIMELINE: LazyLock<Option<Mutex<Timeline>>> = LazyLock::new(|| {
     let path = std::env::var("DPA_TRACE").ok()?;
-    let made = File::create(&path).map(|file| Mutex::new(Timeline { file: Some(file), bytes: 0 }));
-    made.map_err(|error| crate::check::line(format_args!("DPA_TRACE: {path}: {error}"))).ok()
+    let made = File::create(&path).map(|file| {
+        Mutex::new(Timeline {
+            file: Some(file),
+            bytes: 0,
+        })
+    });
+    made.map_err(|error| crate::check::line(format_args!("DPA_TRACE: {path}: {error}")))
+        .ok()
 });
 
 #[inline]
@@ -67,7 +73,12 @@ pub(crate) fn begins(unit: &Unit) {
         let more = format_args!(",\"args\":{{\"name\":\"{name}\"}}");
         event('M', track(unit), format_args!("thread_name"), more);
     }
-    event('B', track(unit), format_args!("activation {}", unit.activations()), format_args!(""));
+    event(
+        'B',
+        track(unit),
+        format_args!("activation {}", unit.activations()),
+        format_args!(""),
+    );
 }
 
 /// The thread's activation is over.
@@ -93,6 +104,11 @@ pub(crate) fn doorbell(unit: Option<&Unit>, what: &str, number: u32, index: u32)
 pub(crate) fn completion(cqn: u32, opcode: u8, bytes: u32) {
     if is_on() {
         let more = format_args!(",\"s\":\"t\",\"args\":{{\"opcode\":{opcode},\"bytes\":{bytes}}}");
-        event('i', (NIC, cqn), format_args!("completion of queue {cqn:#x}"), more);
+        event(
+            'i',
+            (NIC, cqn),
+            format_args!("completion of queue {cqn:#x}"),
+            more,
+        );
     }
 }

@@ -6,9 +6,15 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{errors}",
+        output.status
+    );
     output
 }
 
@@ -17,9 +23,14 @@ fn prefix() -> &'static Path {
     PREFIX.get_or_init(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let prefix = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .parent()
+            .expect("the target folder");
         let mut install = Command::new(folder.join("install.sh"));
-        install.arg(&prefix).env("CARGO", env!("CARGO")).env("CARGO_PROFILE", "dev");
+        install
+            .arg(&prefix)
+            .env("CARGO", env!("CARGO"))
+            .env("CARGO_PROFILE", "dev");
         run(install.env("CARGO_TARGET_DIR", target));
         prefix
     })
@@ -49,12 +60,20 @@ fn text(bytes: &[u8]) -> String {
 fn a_call_has_its_result() {
     let ran = run(&mut Command::new(build("examples", "hello")));
     let said = (text(&ran.stdout), text(&ran.stderr));
-    assert_eq!(said, ("3 + 39 = 42\nstatus 0, result 42\n".to_owned(), String::new()));
+    assert_eq!(
+        said,
+        (
+            "3 + 39 = 42\nstatus 0, result 42\n".to_owned(),
+            String::new()
+        )
+    );
 }
 
 /// A frame whose bytes and length depend on its number.
 fn frame(number: usize, swapped: bool) -> Vec<u8> {
-    let mut frame: Vec<u8> = (0..60 + number % 90).map(|at| (at * 7 + number * 3) as u8).collect();
+    let mut frame: Vec<u8> = (0..60 + number % 90)
+        .map(|at| (at * 7 + number * 3) as u8)
+        .collect();
     if swapped {
         let (left, right) = frame.split_at_mut(6);
         left.swap_with_slice(&mut right[..6]);
@@ -64,7 +83,9 @@ fn frame(number: usize, swapped: bool) -> Vec<u8> {
 
 fn file(frames: &[Vec<u8>]) -> Vec<u8> {
     let word = |number: u32| number.to_le_bytes();
-    let head = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 1 << 14, 1].map(word).concat();
+    let head = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 1 << 14, 1]
+        .map(word)
+        .concat();
     let entry = |frame: &Vec<u8>| {
         let length = frame.len() as u32;
         [[0, 0, length, length].map(word).concat(), frame.clone()].concat()
@@ -74,7 +95,10 @@ fn file(frames: &[Vec<u8>]) -> Vec<u8> {
 
 /// A file of the test that runs.
 fn place(name: &str) -> PathBuf {
-    prefix().join(format!("{}.{name}", std::thread::current().name().unwrap_or_default()))
+    prefix().join(format!(
+        "{}.{name}",
+        std::thread::current().name().unwrap_or_default()
+    ))
 }
 
 /// The wire with frames to play and a file for answers.
@@ -87,7 +111,11 @@ fn wire(wire: &str, frames: &[Vec<u8>]) -> String {
 /// Plays frames to a program. Answers what it said and sent.
 fn play(command: &mut Command, options: &str, frames: &[Vec<u8>]) -> (String, String, Vec<u8>) {
     let ran = run(command.env("DPA_WIRE", wire(options, frames)));
-    (text(&ran.stdout), text(&ran.stderr), std::fs::read(place("out")).expect("answers"))
+    (
+        text(&ran.stdout),
+        text(&ran.stderr),
+        std::fs::read(place("out")).expect("answers"),
+    )
 }
 
 #[test]
@@ -96,7 +124,9 @@ fn every_frame_is_counted_and_answered() {
     for (seed, count) in [(0, 1), (0, 9), (0, 500), (7, 500)] {
         let frames: Vec<_> = (0..count).map(|number| frame(number, false)).collect();
         let mut command = Command::new(&program);
-        command.arg(count.to_string()).env("DPA_SEED", seed.to_string());
+        command
+            .arg(count.to_string())
+            .env("DPA_SEED", seed.to_string());
         let (said, errors, sent) = play(&mut command, "pcap:", &frames);
         let bytes: usize = frames.iter().map(Vec::len).sum();
         assert_eq!(said, format!("{count} frames, {bytes} bytes\n"));
@@ -139,7 +169,10 @@ fn a_table_answers_as_a_map_does() {
     }
     assert!((0..4).all(|answer| replies.iter().any(|reply| reply[15] == answer)));
     let (said, errors, sent) = play(Command::new(&program).arg("400"), "pcap:", &requests);
-    assert_eq!((said.as_str(), errors.as_str()), ("400 requests, 16 keys\n", ""));
+    assert_eq!(
+        (said.as_str(), errors.as_str()),
+        ("400 requests, 16 keys\n", "")
+    );
     assert!(sent == file(&replies));
 }
 
@@ -148,17 +181,28 @@ fn line_of(name: &str) -> usize {
     let source = include_str!("faults/device.c");
     let mark = format!("ERROR {name} ");
     let mut lines = source.lines().enumerate();
-    let (at, line) = lines.find(|(_, line)| line.contains(&mark)).expect("a marked line");
+    let (at, line) = lines
+        .find(|(_, line)| line.contains(&mark))
+        .expect("a marked line");
     1 + at + usize::from(line.contains("in the line below"))
 }
 
 #[test]
 fn each_error_of_a_program_becomes_a_line() {
     let program = build("tests", "faults");
-    let wire = wire("pcap:burst=1", &[1, 2, 3, 4, 5].map(|number| frame(number, false)));
+    let wire = wire(
+        "pcap:burst=1",
+        &[1, 2, 3, 4, 5].map(|number| frame(number, false)),
+    );
     let errors = |name: &str, limit: &str| {
         let mut command = Command::new(&program);
-        text(&run(command.arg(name).env("DPA_WATCHDOG_S", limit).env("DPA_WIRE", &wire)).stderr)
+        text(
+            &run(command
+                .arg(name)
+                .env("DPA_WATCHDOG_S", limit)
+                .env("DPA_WIRE", &wire))
+            .stderr,
+        )
     };
     assert_eq!(errors("all_is_well", "0"), "");
     let has_lines = Command::new("addr2line").arg("--version").output().is_ok();
@@ -173,20 +217,36 @@ fn each_error_of_a_program_becomes_a_line() {
         assert!(errors.contains(what), "{name}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{name}: {errors}");
         let line = format!("faults/device.c:{}", line_of(name));
-        assert!(!has_lines || errors.trim_end().ends_with(&line), "{line}: {errors}");
+        assert!(
+            !has_lines || errors.trim_end().ends_with(&line),
+            "{line}: {errors}"
+        );
     }
     let deep = errors("deep_stack", "0");
-    let depth = deep.split("the stack has ").nth(1).and_then(|rest| rest.split(' ').next());
+    let depth = deep
+        .split("the stack has ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
     let depth: usize = depth.and_then(|depth| depth.parse().ok()).expect("a depth");
     assert!((8185..8185 + 1500).contains(&depth), "{deep}");
     assert!(!has_lines || deep.contains(", at deep at "), "{deep}");
     let keeps = errors("keeps", "0");
-    assert!(keeps.contains("a frame comes and no buffer was given back"), "{keeps}");
+    assert!(
+        keeps.contains("a frame comes and no buffer was given back"),
+        "{keeps}"
+    );
     assert_eq!(keeps.lines().count(), 1, "{keeps}");
     let waits = errors("waits", "1");
-    let lines: Vec<_> = waits.lines().map(|line| line.split(": ").last().unwrap_or("")).collect();
+    let lines: Vec<_> = waits
+        .lines()
+        .map(|line| line.split(": ").last().unwrap_or(""))
+        .collect();
     let late = "the activation takes more than 1 s (DPA_WATCHDOG_S)";
-    assert_eq!(lines, [late, "the handler returned without a reschedule; it ends"], "{waits}");
+    assert_eq!(
+        lines,
+        [late, "the handler returned without a reschedule; it ends"],
+        "{waits}"
+    );
 }
 
 /// What a script's calls say, without what differs from machine to machine.
@@ -215,21 +275,29 @@ fn plain(said: &str) -> String {
 fn calls_answer_as_their_scripts_say() {
     let program = build("tests", "calls");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/calls");
-    let files = std::fs::read_dir(&folder).expect("a folder").flatten().map(|file| file.path());
+    let files = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .flatten()
+        .map(|file| file.path());
     let mut wrong = Vec::new();
     for file in files.filter(|file| file.extension().is_some_and(|kind| kind == "txt")) {
         if file.ends_with("crash.txt") && !cfg!(target_arch = "x86_64") {
             continue;
         }
         let wanted = std::fs::read_to_string(&file).expect("a script");
-        let script = wanted.split_inclusive('\n').filter(|line| line.starts_with(['>', '#', '$']));
+        let script = wanted
+            .split_inclusive('\n')
+            .filter(|line| line.starts_with(['>', '#', '$']));
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file.file_name().expect("a name"));
         std::fs::write(&place, script.collect::<String>()).expect("a file");
         let mut command = Command::new(&program);
         let settings = wanted.lines().filter_map(|line| line.strip_prefix("$ "));
-        let settings =
-            settings.flat_map(|line| line.split(' ')).flat_map(|one| one.split_once('='));
-        command.envs(settings).stdin(std::fs::File::open(&place).expect("a file"));
+        let settings = settings
+            .flat_map(|line| line.split(' '))
+            .flat_map(|one| one.split_once('='));
+        command
+            .envs(settings)
+            .stdin(std::fs::File::open(&place).expect("a file"));
         let ran = run(&mut command);
         // At the end, what was said before the program began.
         let found = plain(&(text(&ran.stdout) + &text(&ran.stderr)));
@@ -238,7 +306,11 @@ fn calls_answer_as_their_scripts_say() {
             wrong.push(place);
         }
     }
-    assert!(wrong.is_empty(), "not what {} says: {wrong:?}", folder.display());
+    assert!(
+        wrong.is_empty(),
+        "not what {} says: {wrong:?}",
+        folder.display()
+    );
 }
 
 /// The events of a timeline in their order: phase, process, track, name, members.
@@ -247,12 +319,24 @@ fn timeline(command: &mut Command, file: &Path) -> Vec<String> {
     run(command.env("DPA_TRACE", file));
     let bytes = std::fs::read(file).expect("a timeline");
     let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).expect("an array");
-    assert!(events.is_sorted_by_key(|event| event["ts"].as_f64()), "{events:?}");
-    let last = events.last().and_then(|event| event["ts"].as_f64()).expect("a time");
-    assert!(last > 1.0 && last < begin.elapsed().as_secs_f64() * 1e6, "{last} microseconds");
+    assert!(
+        events.is_sorted_by_key(|event| event["ts"].as_f64()),
+        "{events:?}"
+    );
+    let last = events
+        .last()
+        .and_then(|event| event["ts"].as_f64())
+        .expect("a time");
+    assert!(
+        last > 1.0 && last < begin.elapsed().as_secs_f64() * 1e6,
+        "{last} microseconds"
+    );
     let text = |event: &serde_json::Value| {
         let [phase, name] = ["ph", "name"].map(|member| event[member].as_str().expect("a text"));
-        format!("{phase} {} {} {name} {}", event["pid"], event["tid"], event["args"])
+        format!(
+            "{phase} {} {} {name} {}",
+            event["pid"], event["tid"], event["args"]
+        )
     };
     events.iter().map(text).collect()
 }
@@ -260,7 +344,10 @@ fn timeline(command: &mut Command, file: &Path) -> Vec<String> {
 #[test]
 fn a_timeline_has_each_activation_doorbell_and_completion() {
     let trace = place("json");
-    let events = timeline(Command::new(build("examples", "hello")).arg("crash"), &trace);
+    let events = timeline(
+        Command::new(build("examples", "hello")).arg("crash"),
+        &trace,
+    );
     // A call after the crash does not begin.
     let calls = [(0, "add"), (1, "crash")].map(|(thread, name)| {
         let name = format!("M 1 {thread} thread_name {{\"name\":\"{name}\"}}");
@@ -273,7 +360,11 @@ fn a_timeline_has_each_activation_doorbell_and_completion() {
     counter.arg("9").env("DPA_WIRE", wire("pcap:", &frames));
     let events = timeline(&mut counter, &trace);
     let of = |begin: &str| -> Vec<_> {
-        events.iter().filter(|event| event.starts_with(begin)).map(String::as_str).collect()
+        events
+            .iter()
+            .filter(|event| event.starts_with(begin))
+            .map(String::as_str)
+            .collect()
     };
     let ring = |at: usize| format!("i 1 0 ring 0x101 {{\"index\":{at}}}");
     assert_eq!(of("i 1 0 ring"), (1..10).map(ring).collect::<Vec<_>>());
@@ -281,14 +372,25 @@ fn a_timeline_has_each_activation_doorbell_and_completion() {
         let bytes = frame.len();
         format!("i 0 1024 completion of queue 0x400 {{\"bytes\":{bytes},\"opcode\":2}}")
     };
-    assert_eq!(of("i 0 "), frames.iter().map(completion).collect::<Vec<_>>());
+    assert_eq!(
+        of("i 0 "),
+        frames.iter().map(completion).collect::<Vec<_>>()
+    );
     assert_eq!(of("M 1 0 "), ["M 1 0 thread_name {\"name\":\"count\"}"]);
     // An activation of the handler arms its queue; the last one at the last frame.
     let arms = of("i 1 0 arm 0x400");
     assert_eq!(arms.last(), Some(&"i 1 0 arm 0x400 {\"index\":9}"));
-    assert_eq!([of("B 1 0 ").len(), of("E 1 0 ").len()], [arms.len(); 2], "{events:?}");
+    assert_eq!(
+        [of("B 1 0 ").len(), of("E 1 0 ").len()],
+        [arms.len(); 2],
+        "{events:?}"
+    );
     let output = run(Command::new(build("examples", "hello")).env("DPA_TRACE", "/"));
-    assert!(text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// Three frames go to and fro between two programs until one has counted 50 of them.
@@ -301,20 +403,31 @@ fn two_programs_answer_each_other() {
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("a socket"));
     let link = format!("link:path={}", socket.display());
     let mut second = Command::new(&program);
-    second.arg("1000000").env("DPA_WIRE", format!("{link},out={}", other.display()));
+    second
+        .arg("1000000")
+        .env("DPA_WIRE", format!("{link},out={}", other.display()));
     let mut second = second.spawn().expect("a program");
     std::thread::sleep(std::time::Duration::from_millis(300));
     let frames = [1, 2, 3].map(|number| frame(number, false));
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
     went_to_and_fro(&said, &sent, &other);
-    run(Command::new(&program).arg("0").env("DPA_WIRE", format!("link:path={}", other.display())));
-    assert!(other.is_file(), "only a socket may be left of another program");
+    run(Command::new(&program)
+        .arg("0")
+        .env("DPA_WIRE", format!("link:path={}", other.display())));
+    assert!(
+        other.is_file(),
+        "only a socket may be left of another program"
+    );
 }
 
 /// 50 frames or more went from one program to the other and back.
 fn went_to_and_fro(said: &str, sent: &[u8], other: &Path) {
-    let count: usize = said.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let count: usize = said
+        .split(' ')
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
     assert!(count >= 50, "{said}");
     let answers = std::fs::read(other).expect("answers");
     for (sent, swapped) in [(sent, true), (&answers, false)] {
@@ -333,7 +446,10 @@ fn two_programs_answer_each_other_through_interfaces() {
         command.args(["-rn", "sh", "-c", script]);
         command
     };
-    if !apart(PAIR).output().is_ok_and(|output| output.status.success()) {
+    if !apart(PAIR)
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         return eprintln!("skipped: this user makes no network (unshare -rn, ip)");
     }
     let program = build("examples", "counter");
@@ -351,7 +467,9 @@ fn two_programs_answer_each_other_through_interfaces() {
         "{PAIR} && ip link set v0 down addrgenmode eui64 && {{ \"$0\" 1 & }} && sleep 0.3 && \
          ip link set v0 up && sleep 0.5 && kill $! && wait $!; test $? = 143"
     );
-    run(apart(&script).arg(&program).env("DPA_WIRE", "packet:interface=v0"));
+    run(apart(&script)
+        .arg(&program)
+        .env("DPA_WIRE", "packet:interface=v0"));
     let ran = run(apart("DPA_WIRE=packet:interface=no \"$0\" 0").arg(&program));
     assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE: no: No such device (os error 19)\n"));
 }
@@ -365,19 +483,31 @@ fn a_handler_and_a_loop_by_hand_are_timed() {
     let command = command.args(["300", "4", "1"]);
     let (said, errors, answers) = play(command, "pcap:repeat=1", &frames);
     let times: Vec<f64> = said.split_whitespace().flat_map(str::parse).collect();
-    assert!(times.len() == 2 && times.iter().all(|&time| time > 0.0), "{said}");
+    assert!(
+        times.len() == 2 && times.iter().all(|&time| time > 0.0),
+        "{said}"
+    );
     assert_eq!(errors, "");
     // The handler goes on while the loop begins.
     let right: Vec<_> = (0..300).map(|at| frame(1 + at % 2, true)).collect();
-    assert!(answers.starts_with(&file(&right)), "answers in the file's order");
-    assert!(answers.len() >= 2 * file(&right).len() - 24, "{}", answers.len());
+    assert!(
+        answers.starts_with(&file(&right)),
+        "answers in the file's order"
+    );
+    assert!(
+        answers.len() >= 2 * file(&right).len() - 24,
+        "{}",
+        answers.len()
+    );
 }
 
 /// The page's commands, with a prefix and a file of frames.
 #[test]
 fn the_page_s_commands_count_its_frames() {
     let page = include_str!("../../../docs/flexio.md");
-    let lines = page.lines().skip_while(|line| *line != "## A handler that counts packets");
+    let lines = page
+        .lines()
+        .skip_while(|line| *line != "## A handler that counts packets");
     let block = lines.skip_while(|line| !line.starts_with("    "));
     let block: Vec<_> = block.take_while(|line| line.starts_with("    ")).collect();
     let folder = prefix().join("page");
@@ -385,14 +515,23 @@ fn the_page_s_commands_count_its_frames() {
     let frames: Vec<_> = (0..500).map(|number| frame(number, false)).collect();
     std::fs::write(folder.join("frames.pcap"), file(&frames)).expect("a file of frames");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("the target folder");
     // The commands name files of the repository and of the reader's folder.
-    let script =
-        block.join("\n").replace("port/emulator", &format!("{}/port/emulator", root.display()));
+    let script = block.join("\n").replace(
+        "port/emulator",
+        &format!("{}/port/emulator", root.display()),
+    );
     let script = script.replace("PREFIX", &folder.join("prefix").display().to_string());
     let mut shell = Command::new("sh");
-    shell.args(["-euc", &script]).current_dir(&folder).env("CARGO", env!("CARGO"));
-    let ran = run(shell.env("CARGO_PROFILE", "dev").env("CARGO_TARGET_DIR", target));
+    shell
+        .args(["-euc", &script])
+        .current_dir(&folder)
+        .env("CARGO", env!("CARGO"));
+    let ran = run(shell
+        .env("CARGO_PROFILE", "dev")
+        .env("CARGO_TARGET_DIR", target));
     let bytes: usize = frames.iter().map(Vec::len).sum();
     assert_eq!(text(&ran.stdout), format!("500 frames, {bytes} bytes\n"));
     let answers: Vec<_> = (0..500).map(|number| frame(number, true)).collect();

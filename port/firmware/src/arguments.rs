@@ -22,7 +22,10 @@ impl Arguments {
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let words = self.0.split_ascii_whitespace();
-        words.filter_map(|word| word.split_once('=')).find(|word| word.0 == name).map(|word| word.1)
+        words
+            .filter_map(|word| word.split_once('='))
+            .find(|word| word.0 == name)
+            .map(|word| word.1)
     }
 
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
@@ -36,7 +39,9 @@ impl Arguments {
     }
 
     fn choice<T: Choice>(&self, name: &str) -> T {
-        let Some(text) = self.get(name) else { return T::default() };
+        let Some(text) = self.get(name) else {
+            return T::default();
+        };
         let Some(value) = T::named(text) else {
             let known: Vec<&str> = T::ALL.iter().map(|value| value.name()).collect();
             crate::refuse(format_args!("{name}={text}: {}", known.join(", ")))

@@ -61,12 +61,20 @@ extern "C" fn main() -> ! {
     if !(1..start::HARTS_MOST).contains(&harts) {
         refuse(format_args!("harts={harts} is out of range"));
     }
-    let (batch, warm) = (arguments.number("batch", usize::MAX), arguments.number("warm", 0));
+    let (batch, warm) = (
+        arguments.number("batch", usize::MAX),
+        arguments.number("warm", 0),
+    );
     if batch == 0 {
         refuse(format_args!("batch=0 is out of range"));
     }
     let config = arguments.config(harts);
-    let Nic { mut leader, workers, host, sender } = match Nic::new(&config) {
+    let Nic {
+        mut leader,
+        workers,
+        host,
+        sender,
+    } = match Nic::new(&config) {
         Ok(nic) => nic,
         Err(error) => refuse(format_args!("{error}")),
     };
@@ -75,23 +83,34 @@ extern "C" fn main() -> ! {
     let Some(mut player) = Player::new(host, sender, &read(file)) else {
         refuse(format_args!("{file} is no stream"))
     };
-    let created =
-        player.create(config.bins as u32, &mut || while leader.round(1) == Round::Worked {});
+    let created = player.create(config.bins as u32, &mut || {
+        while leader.round(1) == Round::Worked {}
+    });
     if let Err(error) = created {
         refuse(format_args!("{error}"));
     }
     start::mark::<{ start::SET_UP }>();
     let taken = HEAP.taken();
-    let ends = Ends { player, batch, warm };
+    let ends = Ends {
+        player,
+        batch,
+        warm,
+    };
     let player = play::run(&mut leader, workers, ends, (harts, apart));
     println!("heap during the run: {} bytes", HEAP.taken() - taken);
     println!("sent on to software: {}", player.forwarded());
     if let Some(file) = arguments.get("out") {
         write(file, player.outcomes());
     }
-    println!("outcomes: {}", player.outcomes().len() / Outcome::RECORD_BYTES);
+    println!(
+        "outcomes: {}",
+        player.outcomes().len() / Outcome::RECORD_BYTES
+    );
     #[cfg(dpamatch_faults)]
-    println!("weakened: {}", dpa_model::CAME_BY.load(core::sync::atomic::Ordering::Relaxed));
+    println!(
+        "weakened: {}",
+        dpa_model::CAME_BY.load(core::sync::atomic::Ordering::Relaxed)
+    );
     semihosting::process::exit(0)
 }
 
@@ -101,7 +120,9 @@ fn weaken(place: &str) {
     #[cfg(not(dpamatch_faults))]
     let is_place = false;
     if !is_place {
-        refuse(format_args!("weaken={place}: this build knows no such ordering"));
+        refuse(format_args!(
+            "weaken={place}: this build knows no such ordering"
+        ));
     }
 }
 
@@ -111,8 +132,12 @@ fn path(name: &str) -> CString {
 
 fn read(name: &str) -> Vec<u8> {
     let failed = || -> ! { refuse(format_args!("cannot read {name}")) };
-    let Ok(mut open) = File::open(path(name)) else { failed() };
-    let Ok(length) = open.metadata().map(|data| data.len() as usize) else { failed() };
+    let Ok(mut open) = File::open(path(name)) else {
+        failed()
+    };
+    let Ok(length) = open.metadata().map(|data| data.len() as usize) else {
+        failed()
+    };
     let mut bytes = alloc::vec![0; length];
     if open.read_exact(&mut bytes).is_err() {
         failed();

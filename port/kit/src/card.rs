@@ -64,7 +64,11 @@ impl Config {
                 fast_path: option::<FastPath>(self.fast_path),
                 barrier: option::<Barrier>(self.barrier),
                 removal: option::<Removal>(self.removal),
-                order: if self.stamped == 0 { Order::default() } else { Order::Stamped },
+                order: if self.stamped == 0 {
+                    Order::default()
+                } else {
+                    Order::Stamped
+                },
                 ..Options::default()
             },
             ..NicConfig::default()
@@ -83,7 +87,12 @@ unsafe extern "C" fn dpamatch_new(config: &Config, arena: *mut c_void, bytes: us
         return core::ptr::null_mut();
     }
     match Nic::new(&config) {
-        Ok(Nic { leader, workers, host, sender }) => {
+        Ok(Nic {
+            leader,
+            workers,
+            host,
+            sender,
+        }) => {
             // The program that reads the map takes their place.
             core::mem::forget((host, sender));
             Box::into_raw(Box::new(Card { leader, workers }))
@@ -110,7 +119,9 @@ unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut Worke
     // SAFETY: `card` is from `dpamatch_new`; no worker runs yet.
     let workers = unsafe { &mut (*card).workers };
     let index = (worker as usize).wrapping_sub(1);
-    workers.get_mut(index).map_or(core::ptr::null_mut(), core::ptr::from_mut)
+    workers
+        .get_mut(index)
+        .map_or(core::ptr::null_mut(), core::ptr::from_mut)
 }
 
 #[unsafe(no_mangle)]

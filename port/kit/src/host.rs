@@ -28,7 +28,10 @@ struct Bytes {
 
 impl Bytes {
     fn of(bytes: &[u8]) -> Self {
-        Self { start: bytes.as_ptr(), length: bytes.len() }
+        Self {
+            start: bytes.as_ptr(),
+            length: bytes.len(),
+        }
     }
 }
 
@@ -62,11 +65,21 @@ unsafe extern "C" fn dpamatch_host_new(
         completion_ring: queue,
         ..NicConfig::default()
     };
-    let Ok(Nic { leader, host, sender, .. }) = Nic::new(&config) else {
+    let Ok(Nic {
+        leader,
+        host,
+        sender,
+        ..
+    }) = Nic::new(&config)
+    else {
         return core::ptr::null_mut();
     };
     Player::new(host, sender, stream).map_or(core::ptr::null_mut(), |player| {
-        Box::into_raw(Box::new(Host { leader, player, error: String::new() }))
+        Box::into_raw(Box::new(Host {
+            leader,
+            player,
+            error: String::new(),
+        }))
     })
 }
 
@@ -91,7 +104,9 @@ unsafe extern "C" fn dpamatch_host_play(
     // SAFETY: calls during `wait` use the leader alone.
     let (player, error) = unsafe { (&mut (*host).player, &mut (*host).error) };
     let mut wait = || wait();
-    let played = player.create(bins, &mut wait).and_then(|()| player.play(&mut wait));
+    let played = player
+        .create(bins, &mut wait)
+        .and_then(|()| player.play(&mut wait));
     *error = played.err().unwrap_or_default();
     Bytes::of(error.as_bytes())
 }

@@ -17,7 +17,11 @@ pub struct Arena<const LEAST: usize> {
 impl<const LEAST: usize> Arena<LEAST> {
     /// An arena without memory.
     pub const fn empty() -> Self {
-        Self { start: AtomicUsize::new(0), next: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+        Self {
+            start: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+        }
     }
 
     /// Takes the memory over.
@@ -44,10 +48,16 @@ unsafe impl<const LEAST: usize> GlobalAlloc for Arena<LEAST> {
         let mut next = self.next.load(Relaxed);
         loop {
             let first = next.next_multiple_of(layout.align().max(LEAST));
-            let Some(after) = first.checked_add(layout.size()).filter(|&after| after <= end) else {
+            let Some(after) = first
+                .checked_add(layout.size())
+                .filter(|&after| after <= end)
+            else {
                 return core::ptr::null_mut();
             };
-            match self.next.compare_exchange_weak(next, after, Relaxed, Relaxed) {
+            match self
+                .next
+                .compare_exchange_weak(next, after, Relaxed, Relaxed)
+            {
                 Ok(_) => return core::ptr::with_exposed_provenance_mut(first),
                 Err(seen) => next = seen,
             }

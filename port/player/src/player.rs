@@ -28,7 +28,13 @@ impl Player {
         let operations = operations.filter(|_| rest.is_empty())?;
         let outcomes = Vec::with_capacity(2 * operations.len() * Outcome::RECORD_BYTES);
         let (feeder, software) = (Feeder::new(host, sender), Software::default());
-        Some(Self { feeder, software, operations, next: 0, outcomes })
+        Some(Self {
+            feeder,
+            software,
+            operations,
+            next: 0,
+            outcomes,
+        })
     }
 
     /// Creates tables of `bins` bins for each of the stream's communicators.
@@ -40,7 +46,14 @@ impl Player {
         };
         let last = self.operations.iter().filter_map(comm).max().unwrap_or(0);
         for comm in (0..=last).map(CommId) {
-            self.issue(&Operation::Create { comm, bins, hints: Hints::default() }, wait)?;
+            self.issue(
+                &Operation::Create {
+                    comm,
+                    bins,
+                    hints: Hints::default(),
+                },
+                wait,
+            )?;
         }
         Ok(())
     }
@@ -100,7 +113,11 @@ impl Player {
     }
 
     fn issue(&mut self, operation: &Operation, wait: &mut dyn FnMut()) -> Result<(), String> {
-        while !self.feeder.try_issue(operation).map_err(|error| error.to_string())? {
+        while !self
+            .feeder
+            .try_issue(operation)
+            .map_err(|error| error.to_string())?
+        {
             wait();
             self.collect()?;
         }
@@ -113,10 +130,15 @@ impl Player {
 
     fn collect(&mut self) -> Result<(), String> {
         while let Some(event) = self.feeder.host.poll() {
-            if let Event::Created { offloaded: false, .. } = event {
+            if let Event::Created {
+                offloaded: false, ..
+            } = event
+            {
                 return Err("no tables for a communicator".to_string());
             }
-            let Some(event) = self.software.digest(&mut self.feeder.host, event) else { continue };
+            let Some(event) = self.software.digest(&mut self.feeder.host, event) else {
+                continue;
+            };
             if let Some(outcome) = self.feeder.note(event).map_err(|error| error.to_string())? {
                 self.note(outcome);
             }

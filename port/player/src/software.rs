@@ -35,7 +35,10 @@ impl Software {
             Event::CancelForwarded { request, .. } => {
                 let cancelled = self.lists.cancel(|receive| receive.id() == request);
                 Some(match cancelled {
-                    Some(receive) => Event::Cancelled { request, buffer: port.withdraw(receive) },
+                    Some(receive) => Event::Cancelled {
+                        request,
+                        buffer: port.withdraw(receive),
+                    },
                     None => Event::TooLate { request },
                 })
             }
@@ -55,10 +58,18 @@ impl Software {
         port.withdraw(forwarded);
         if !take {
             let found = self.lists.probe(comm, selector).map(|held| held.0);
-            return Some(Event::Probed { request, found, taken: None });
+            return Some(Event::Probed {
+                request,
+                found,
+                taken: None,
+            });
         }
         let (found, payload) = self.lists.take(comm, selector).unzip();
-        Some(Event::Probed { request, found, taken: payload.map(TakenMessage::by_software) })
+        Some(Event::Probed {
+            request,
+            found,
+            taken: payload.map(TakenMessage::by_software),
+        })
     }
 }
 
@@ -71,5 +82,10 @@ fn deliver(
     let request: RequestId = forwarded.id();
     let mut buffer = port.withdraw(forwarded);
     payload.read(&mut buffer)?;
-    Some(Event::Received { request, buffer, message, late })
+    Some(Event::Received {
+        request,
+        buffer,
+        message,
+        late,
+    })
 }

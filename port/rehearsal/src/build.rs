@@ -35,7 +35,15 @@ pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     let mut cargo = program("CARGO", "cargo");
     cargo
         .current_dir(root())
-        .args(["build", "--release", "--quiet", "--locked", "--target", TARGET, "--target-dir"])
+        .args([
+            "build",
+            "--release",
+            "--quiet",
+            "--locked",
+            "--target",
+            TARGET,
+            "--target-dir",
+        ])
         .arg(target_folder().join(folder))
         .env("RUSTFLAGS", flags)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -50,11 +58,15 @@ pub(crate) fn target_folder() -> PathBuf {
 
 pub(crate) fn finish(mut command: Command) -> Result<(), BuildError> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| BuildError::Io(name, error))?;
+    let output = command
+        .output()
+        .map_err(|error| BuildError::Io(name, error))?;
     if output.status.success() {
         Ok(())
     } else {
-        Err(BuildError::Failed(String::from_utf8_lossy(&output.stderr).into_owned()))
+        Err(BuildError::Failed(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        ))
     }
 }
 
@@ -69,7 +81,9 @@ pub(crate) fn program(variable: &str, otherwise: &str) -> Command {
 
 pub fn has_target() -> bool {
     let mut rustc = program("RUSTC", "rustc");
-    let output = rustc.args(["--print", "target-libdir", "--target", TARGET]).output();
+    let output = rustc
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output();
     output.is_ok_and(|output| {
         output.status.success()
             && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()

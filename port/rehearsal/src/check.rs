@@ -40,7 +40,11 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
         }
         for seed in 0..streams {
             let stream = Job::stream(PROFILES[seed as usize % PROFILES.len()], seed, events);
-            let ends = if seed % 2 == 0 { Ends::Leader } else { Ends::Apart };
+            let ends = if seed % 2 == 0 {
+                Ends::Leader
+            } else {
+                Ends::Apart
+            };
             let handlers = if seed % 3 == 0 { 32 } else { harts };
             // Tables that overflow: receives, or unexpected messages.
             let few = ["receives=16 unexpected=512", "receives=512 unexpected=16"];
@@ -79,7 +83,11 @@ impl fmt::Display for Verdict {
             writeln!(f, "{number}: {wrong}")?;
         }
         let right = self.runs - self.wrong.len() as u64;
-        write!(f, "{right} of {} runs give the oracle's outcomes", self.runs)?;
+        write!(
+            f,
+            "{right} of {} runs give the oracle's outcomes",
+            self.runs
+        )?;
         write!(f, " ({} outcomes)", self.outcomes)
     }
 }

@@ -32,7 +32,11 @@ fn events(workload: PaperWorkload, (windows, window): (usize, usize)) -> Vec<Eve
         }));
         events.extend((first..first + window).map(|index| Event::Arrive {
             msg: MsgId(index as u64),
-            envelope: dpa_model::Envelope { comm, source, tag: tag(index) },
+            envelope: dpa_model::Envelope {
+                comm,
+                source,
+                tag: tag(index),
+            },
             bytes: None,
             coll: None,
         }));
@@ -64,16 +68,25 @@ pub enum Ends {
 impl Job {
     /// A workload of `windows` windows; the firmware counts after [`WARM_UP`] of them.
     pub fn workload(workload: PaperWorkload, (windows, window): (usize, usize)) -> Self {
-        let fast = if workload == PaperWorkload::SlowPath { "fast=off " } else { "" };
+        let fast = if workload == PaperWorkload::SlowPath {
+            "fast=off "
+        } else {
+            ""
+        };
         let arguments = format!("{fast}order=free batch={window} warm={}", 2 * WARM_UP);
-        Self::of(workload.name().to_owned(), arguments, &events(workload, (windows, window)))
+        Self::of(
+            workload.name().to_owned(),
+            arguments,
+            &events(workload, (windows, window)),
+        )
     }
 
     /// A random stream.
     pub fn stream(profile: Profile, seed: u64, events: u64) -> Self {
         let mut comms = HashMap::new();
         let mut list: Vec<Event> = Generator::new(seed, events, profile).collect();
-        list.iter_mut().for_each(|event| renumber(event, &mut comms));
+        list.iter_mut()
+            .for_each(|event| renumber(event, &mut comms));
         let (comms, room) = (comms.len().max(1), events + 1);
         let arguments = format!("comms={comms} receives={room} unexpected={room}");
         Self::of(format!("{profile} {seed}"), arguments, &list)
@@ -103,17 +116,25 @@ impl Job {
              {options} {}",
             self.arguments
         );
-        Self { harts: harts + more, arguments, ..self }
+        Self {
+            harts: harts + more,
+            arguments,
+            ..self
+        }
     }
 
     /// The difference to the oracle's outcomes, if any.
     pub fn difference(&self, written: Option<&Vec<u8>>) -> Option<String> {
-        let Some(written) = written else { return Some("nothing was written".to_owned()) };
+        let Some(written) = written else {
+            return Some("nothing was written".to_owned());
+        };
         if *written == self.expected {
             return None;
         }
-        let (mine, right) =
-            (written.chunks(Outcome::RECORD_BYTES), self.expected.chunks(Outcome::RECORD_BYTES));
+        let (mine, right) = (
+            written.chunks(Outcome::RECORD_BYTES),
+            self.expected.chunks(Outcome::RECORD_BYTES),
+        );
         let (mine_count, right_count) = (mine.len(), right.len());
         let first = mine.zip(right).position(|(mine, right)| mine != right);
         Some(match first {
@@ -132,7 +153,9 @@ fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
             rename(comm);
             *size = size.map(|size| size.min(u64::from(BYTES_MAX)));
         }
-        Event::Arrive { envelope, bytes, .. } => {
+        Event::Arrive {
+            envelope, bytes, ..
+        } => {
             rename(&mut envelope.comm);
             *bytes = bytes.map(|bytes| bytes.min(u64::from(BYTES_MAX)));
         }
@@ -144,7 +167,10 @@ fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
 /// The stream in the firmware's input format.
 fn records(events: &[Event]) -> Vec<u8> {
     let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
-    operations.filter_map(|operation| operation.to_record()).flatten().collect()
+    operations
+        .filter_map(|operation| operation.to_record())
+        .flatten()
+        .collect()
 }
 
 /// The oracle's outcomes in the firmware's output format.

@@ -20,7 +20,10 @@ const CYCLES_IN_US: f64 = 1800.0;
 const FLAGS: &str = "--cfg dpamatch_card";
 
 fn is_there(compiler: &mut Command) -> bool {
-    compiler.arg("--version").output().is_ok_and(|output| output.status.success())
+    compiler
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 /// Whether a C compiler for this machine is installed.
@@ -51,16 +54,26 @@ pub fn rates() -> Result<String, Box<dyn std::error::Error>> {
     let mut text = format!("{:<10}{head}\n", "workers");
     for &workload in PaperWorkload::ALL {
         let job = Job::workload(workload, (WINDOWS, 128));
-        let fast = if workload == PaperWorkload::SlowPath { "fast=0" } else { "" };
+        let fast = if workload == PaperWorkload::SlowPath {
+            "fast=0"
+        } else {
+            ""
+        };
         text += &format!("{:<10}", workload.name());
         for count in workers {
             let options = format!("workers={count} handlers=32 {fast}");
             let mut best = u64::MAX;
             for _ in 0..RUNS {
-                let cycles = said(&run(&host, &job, &options, &folder)??, "cycles of the leader");
+                let cycles = said(
+                    &run(&host, &job, &options, &folder)??,
+                    "cycles of the leader",
+                );
                 best = best.min(cycles.ok_or("it said no cycles")?);
             }
-            text += &format!("{:>9.2}", (WINDOWS * 128) as f64 / best as f64 * CYCLES_IN_US);
+            text += &format!(
+                "{:>9.2}",
+                (WINDOWS * 128) as f64 / best as f64 * CYCLES_IN_US
+            );
         }
         text += "\n";
     }
@@ -69,19 +82,33 @@ pub fn rates() -> Result<String, Box<dyn std::error::Error>> {
 
 /// Installs the emulator, and builds the program with it as users do. `checks`: of each access.
 pub fn build(checks: bool) -> Result<PathBuf, BuildError> {
-    let (name, profile) = if checks { ("kit", "dev") } else { ("kit-rates", "release") };
+    let (name, profile) = if checks {
+        ("kit", "dev")
+    } else {
+        ("kit-rates", "release")
+    };
     let folder = target_folder().join(name);
     let target = target_folder();
     let target = target.parent().unwrap_or(&target);
     let mut install = Command::new(root().join("port/emulator/install.sh"));
-    install.arg(&folder).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE", profile);
+    install
+        .arg(&folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_PROFILE", profile);
     finish(install)?;
     // The emulator runs the device part as code of this machine.
     let card = native("card", FLAGS)?;
     let player = native("host", "")?;
     let mut build = Command::new(root().join("port/emulator/build.sh"));
-    build.arg(&folder).arg("matching").arg(source("")).arg(player.join("libdpamatch_kit.a"));
-    build.env("DEVICE_LIBS", format!("-L{},-ldpamatch_kit", card.display()));
+    build
+        .arg(&folder)
+        .arg("matching")
+        .arg(source(""))
+        .arg(player.join("libdpamatch_kit.a"));
+    build.env(
+        "DEVICE_LIBS",
+        format!("-L{},-ldpamatch_kit", card.display()),
+    );
     build.env("DPACC_CHECK", if checks { "1" } else { "0" });
     finish(build)?;
     Ok(folder.join("matching"))
@@ -92,9 +119,15 @@ fn native(name: &str, flags: &str) -> Result<PathBuf, BuildError> {
     let library = target_folder().join(format!("{name}-native"));
     let mut cargo = program("CARGO", "cargo");
     cargo.current_dir(root().join("port/kit"));
-    cargo.args(["build", "--release", "--quiet", "--locked", "--target-dir"]).arg(&library);
-    cargo.env("RUSTFLAGS", flags).env_remove("CARGO_ENCODED_RUSTFLAGS");
-    cargo.env_remove("CARGO_BUILD_TARGET").env_remove("CARGO_TARGET_DIR");
+    cargo
+        .args(["build", "--release", "--quiet", "--locked", "--target-dir"])
+        .arg(&library);
+    cargo
+        .env("RUSTFLAGS", flags)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo
+        .env_remove("CARGO_BUILD_TARGET")
+        .env_remove("CARGO_TARGET_DIR");
     finish(cargo)?;
     Ok(library.join("release"))
 }
@@ -143,9 +176,22 @@ pub fn build_for_card() -> Result<(), BuildError> {
     finish(library)?;
     let headers = root().join("port/emulator/include");
     let mut compiler = Command::new(COMPILER);
-    compiler.args(["-march=rv64imac_zicsr", "-mabi=lp64", "-mcmodel=medany", "-O2", "-Werror"]);
+    compiler.args([
+        "-march=rv64imac_zicsr",
+        "-mabi=lp64",
+        "-mcmodel=medany",
+        "-O2",
+        "-Werror",
+    ]);
     compiler.args(["-Wall", "-Wextra", "-ffreestanding", "-isystem"]);
-    compiler.arg(headers.join("device")).arg("-isystem").arg(headers).arg("-c");
-    compiler.arg(source("device.c")).arg("-o").arg(target_folder().join("device.o"));
+    compiler
+        .arg(headers.join("device"))
+        .arg("-isystem")
+        .arg(headers)
+        .arg("-c");
+    compiler
+        .arg(source("device.c"))
+        .arg("-o")
+        .arg(target_folder().join("device.o"));
     finish(compiler)
 }

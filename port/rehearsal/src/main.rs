@@ -59,7 +59,10 @@ fn main() -> ExitCode {
         }),
         Task::Kit { rates: false } => run_kit(),
         Task::Vectors { folder } => vectors::write(&folder).map_err(Into::into).map(|count| {
-            println!("{count} streams with their outcomes are in {}", folder.display());
+            println!(
+                "{count} streams with their outcomes are in {}",
+                folder.display()
+            );
             true
         }),
     };
@@ -89,7 +92,10 @@ fn run_kit() -> Result {
         std::fs::create_dir_all(&folder)?;
         let started = Instant::now();
         let verdict = check::on_emulator(&host, &folder)?;
-        println!("DPA emulator: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
+        println!(
+            "DPA emulator: {verdict}, {:.1} s",
+            started.elapsed().as_secs_f64()
+        );
         good = verdict.wrong.is_empty();
     } else {
         println!("DPA emulator: skipped, there is no C compiler (cc)");
@@ -127,7 +133,10 @@ fn run_check() -> Result {
     let image = Build::Plain.image()?;
     let started = Instant::now();
     let verdict = check::all(&image, &check::jobs(8, 4000, 8));
-    println!("interpreter: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
+    println!(
+        "interpreter: {verdict}, {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
     let stack = report::stack_for_setting_up(&image);
     println!("stack for setting up: {stack} bytes, {STACK_MOST} allowed");
     Ok(verdict.wrong.is_empty() && stack <= STACK_MOST)

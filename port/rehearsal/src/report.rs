@@ -32,23 +32,35 @@ fn job(workload: PaperWorkload, harts: usize, handlers: usize, options: &str) ->
 }
 
 fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
-    let setup = Setup { marks: marks(), ..Setup::default() };
+    let setup = Setup {
+        marks: marks(),
+        ..Setup::default()
+    };
     let (difference, outcome) = interpret(image, job, setup);
     if let Some(difference) = difference {
         return Err(NotCounted(job.arguments.clone(), difference));
     }
     let by_phase = Phase::in_tables().map(|phase| {
         let mut sum = Count::default();
-        outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
+        outcome
+            .counts
+            .iter()
+            .for_each(|hart| sum.add(&hart[phase as usize]));
         (phase, sum)
     });
-    Ok(Counted { by_phase: by_phase.collect(), stacks: stacks(image, &outcome) })
+    Ok(Counted {
+        by_phase: by_phase.collect(),
+        stacks: stacks(image, &outcome),
+    })
 }
 
 /// Bytes of stack used on each hart, for the leader and the deepest worker.
 fn stacks(image: &Image, outcome: &Outcome) -> [u64; 2] {
     let used = |hart: usize| used(image, hart, outcome.lowest_stack[hart]);
-    [used(0), (1..outcome.lowest_stack.len()).map(used).max().unwrap_or(0)]
+    [
+        used(0),
+        (1..outcome.lowest_stack.len()).map(used).max().unwrap_or(0),
+    ]
 }
 
 fn used(image: &Image, hart: usize, lowest: Option<u64>) -> u64 {
@@ -63,7 +75,10 @@ pub const STACK_MOST: u64 = 8 << 10;
 /// Bytes of stack that hart 0 uses to build the tables of a NIC and a communicator.
 pub fn stack_for_setting_up(image: &Image) -> u64 {
     let job = Job::workload(PaperWorkload::NoConflict, (1, 128)).on((8, 8), Ends::Leader, "");
-    let setup = Setup { marks: marks(), ..Setup::default() };
+    let setup = Setup {
+        marks: marks(),
+        ..Setup::default()
+    };
     used(image, 0, interpret(image, &job, setup).1.lowest_before)
 }
 
@@ -87,7 +102,10 @@ fn phases(
     options: &str,
     mut each: impl FnMut(PaperWorkload, usize, &Counted),
 ) -> Result<(), NotCounted> {
-    line(text, "Instructions per message, one hart per handler, waits apart.");
+    line(
+        text,
+        "Instructions per message, one hart per handler, waits apart.",
+    );
     for &workload in PaperWorkload::ALL {
         let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
             .iter()
@@ -96,7 +114,9 @@ fn phases(
         let runs = runs?;
         head(text, &format!("\n{:<16}", workload.name()), &HANDLERS);
         rows(text, &runs);
-        runs.iter().zip(HANDLERS).for_each(|(run, handlers)| each(workload, handlers, run));
+        runs.iter()
+            .zip(HANDLERS)
+            .for_each(|(run, handlers)| each(workload, handlers, run));
     }
     Ok(())
 }
@@ -109,25 +129,46 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
         }
         let [leader, worker] = run.stacks;
         let name = format!("{} N={handlers}", workload.name());
-        line(&mut stack_rows, &format!("{name:<16}{leader:>9}{worker:>9}"));
+        line(
+            &mut stack_rows,
+            &format!("{name:<16}{leader:>9}{worker:>9}"),
+        );
     })?;
-    line(&mut text, &format!("\nAccesses per message on the card at N={ACCESSES_AT}."));
+    line(
+        &mut text,
+        &format!("\nAccesses per message on the card at N={ACCESSES_AT}."),
+    );
     text += &accesses;
-    line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
+    line(
+        &mut text,
+        "\nDeepest stack while matching, in bytes: leader with both ends, worker.",
+    );
     text += &stack_rows;
-    line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
+    line(
+        &mut text,
+        "\nOne hart runs all handlers alone (no barrier): instructions per message.",
+    );
     head(&mut text, &format!("{:<16}", ""), &HANDLERS);
     for &workload in PaperWorkload::ALL {
         let path = |&handlers: &usize| {
-            Ok(message_path(&count(marked, &job(workload, 1, handlers, "shared=0"))?))
+            Ok(message_path(&count(
+                marked,
+                &job(workload, 1, handlers, "shared=0"),
+            )?))
         };
-        let paths: Vec<f64> = HANDLERS.iter().map(path).collect::<Result<_, NotCounted>>()?;
+        let paths: Vec<f64> = HANDLERS
+            .iter()
+            .map(path)
+            .collect::<Result<_, NotCounted>>()?;
         row(&mut text, &format!("{:<16}", workload.name()), paths);
     }
     let of = |image: &Image| -> Result<f64, NotCounted> {
         let job = job(PaperWorkload::NoConflict, 1, 8, "");
         let run = count(image, &job)?;
-        let card = run.by_phase.iter().filter(|(phase, _)| *phase != Phase::Ends);
+        let card = run
+            .by_phase
+            .iter()
+            .filter(|(phase, _)| *phase != Phase::Ends);
         Ok(per_message(card.map(|(_, count)| count.instructions).sum()))
     };
     let (with, without) = (of(marked)?, of(plain)?);
@@ -146,17 +187,26 @@ fn line(text: &mut String, line: &str) {
 }
 
 fn head(text: &mut String, name: &str, handlers: &[usize]) {
-    let cells: String = handlers.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+    let cells: String = handlers
+        .iter()
+        .map(|n| format!("{:>9}", format!("N={n}")))
+        .collect();
     line(text, &format!("{name}{cells}"));
 }
 
 fn row(text: &mut String, name: &str, numbers: impl IntoIterator<Item = f64>) {
-    let cells: String = numbers.into_iter().map(|number| format!("{number:>9.1}")).collect();
+    let cells: String = numbers
+        .into_iter()
+        .map(|number| format!("{number:>9.1}"))
+        .collect();
     line(text, &format!("{name}{cells}"));
 }
 
 fn message_path(run: &Counted) -> f64 {
-    let path = run.by_phase.iter().filter(|(phase, _)| phase.is_message_path());
+    let path = run
+        .by_phase
+        .iter()
+        .filter(|(phase, _)| phase.is_message_path());
     per_message(path.map(|(_, count)| count.instructions).sum())
 }
 
@@ -164,10 +214,18 @@ fn rows(text: &mut String, runs: &[Counted]) {
     for (index, phase) in Phase::in_tables().enumerate() {
         let count = |run: &Counted| per_message(run.by_phase[index].1.instructions);
         if runs.iter().any(|run| count(run) > 0.0) {
-            row(text, &format!("{:<16}", phase.name()), runs.iter().map(count));
+            row(
+                text,
+                &format!("{:<16}", phase.name()),
+                runs.iter().map(count),
+            );
         }
         if phase == Phase::Boundary {
-            row(text, &format!("{:<16}", "message path"), runs.iter().map(message_path));
+            row(
+                text,
+                &format!("{:<16}", "message path"),
+                runs.iter().map(message_path),
+            );
         }
     }
 }
@@ -178,9 +236,19 @@ fn access_rows(text: &mut String, workload: PaperWorkload, run: &Counted) {
     line(text, &format!("\n{:<16}{head}", workload.name()));
     let mut all = Count::default();
     let mut cells = |name: &str, count: &Count| {
-        let Count { loads, stores, byte_stores, atomics, fences, divisions, .. } = *count;
+        let Count {
+            loads,
+            stores,
+            byte_stores,
+            atomics,
+            fences,
+            divisions,
+            ..
+        } = *count;
         let columns = [loads, stores, byte_stores, atomics, fences, divisions];
-        let cells: String = columns.map(|count| format!("{:>10.2}", per_message(count))).concat();
+        let cells: String = columns
+            .map(|count| format!("{:>10.2}", per_message(count)))
+            .concat();
         line(text, &format!("{name:<16}{cells}"));
     };
     for (phase, count) in &run.by_phase {

@@ -96,7 +96,11 @@ impl Sums {
         let spread = self.xx - self.x * self.x / n;
         let line = |y: u64, xy: f64, least: f64| {
             let y = y as f64;
-            let slope = if spread > n { (xy - self.x * y / n) / spread } else { 0.0 };
+            let slope = if spread > n {
+                (xy - self.x * y / n) / spread
+            } else {
+                0.0
+            };
             let slope = if slope < least { 0.0 } else { slope };
             [((y - slope * self.x) / n).max(0.0), slope]
         };
@@ -114,7 +118,11 @@ impl Sums {
 pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     let mut sums: BTreeMap<Pair, [Sums; 2]> = BTreeMap::new();
     for job in workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1])) {
-        let setup = Setup { caches: Some(CACHES), marks: marks(), ..Setup::default() };
+        let setup = Setup {
+            caches: Some(CACHES),
+            marks: marks(),
+            ..Setup::default()
+        };
         let (difference, outcome) = interpret(marked, &job, setup);
         if let Some(difference) = difference {
             return Err(NotCounted(job.arguments.clone(), difference));
@@ -133,7 +141,10 @@ pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     }
     // Hart 0 also runs host and wire, so pairs that other harts have, too, come from those.
     let row = |sums: [Sums; 2]| sums[usize::from(sums[1].all.entered > 0)].row();
-    Ok(sums.into_iter().map(|(pair, sums)| (pair, row(sums))).collect())
+    Ok(sums
+        .into_iter()
+        .map(|(pair, sums)| (pair, row(sums)))
+        .collect())
 }
 
 /// The predictor's table, below the repository's root.
@@ -178,7 +189,13 @@ pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
 pub fn text(steps: &BTreeMap<Pair, Row>) -> String {
     let mut text = HEAD.to_owned();
     for ((from, to), row) in steps {
-        let Row { times, instructions, lines, shared, code } = row;
+        let Row {
+            times,
+            instructions,
+            lines,
+            shared,
+            code,
+        } = row;
         let _ = writeln!(
             text,
             "{from:<18}{to:<18}{:>7.1}{:>7.2}{:>8.2}{:>7.3}{code:>8.2}{shared:>8.2}{times:>8}",

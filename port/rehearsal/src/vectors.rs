@@ -16,7 +16,13 @@ const EVENTS: u64 = 2000;
 pub fn write(folder: &Path) -> io::Result<usize> {
     fs::create_dir_all(folder)?;
     let mut count = 0;
-    for profile in [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Deep, Profile::Keys] {
+    for profile in [
+        Profile::Mixed,
+        Profile::Hot,
+        Profile::Wild,
+        Profile::Deep,
+        Profile::Keys,
+    ] {
         for seed in 0..SEEDS {
             let job = Job::stream(profile, seed, EVENTS);
             let name = format!("{profile}-{seed}");

@@ -31,7 +31,11 @@ impl Kind {
     ];
 
     fn job(self, seed: u64, weaken: Option<&str>) -> Job {
-        let ends = if seed.is_multiple_of(2) { Ends::Leader } else { Ends::Apart };
+        let ends = if seed.is_multiple_of(2) {
+            Ends::Leader
+        } else {
+            Ends::Apart
+        };
         // Small tables, since set-up is the longest part of a run. Eight harts, with one handler
         // each or with four.
         let handlers = if seed.is_multiple_of(3) { 32 } else { 8 };
@@ -87,7 +91,9 @@ fn known_word(word: &str) -> Result<String, String> {
     };
     let is_kind = Kind::ALL.iter().any(|kind| kind.name() == word);
     let known = is_place || is_kind || word == "shipped";
-    known.then(|| word.to_owned()).ok_or_else(|| "no ordering".to_owned())
+    known
+        .then(|| word.to_owned())
+        .ok_or_else(|| "no ordering".to_owned())
 }
 
 impl Choice {
@@ -98,7 +104,11 @@ impl Choice {
 
     /// The orderings to weaken.
     pub fn places(&self) -> Vec<&str> {
-        self.words.iter().map(String::as_str).filter(|word| word.contains('=')).collect()
+        self.words
+            .iter()
+            .map(String::as_str)
+            .filter(|word| word.contains('='))
+            .collect()
     }
 
     fn has(&self, word: &str) -> bool {
@@ -113,7 +123,10 @@ impl Choice {
     /// The kinds of run: all, if none is chosen.
     pub fn kinds(&self) -> Vec<Kind> {
         let any = Kind::ALL.iter().any(|kind| self.has(kind.name()));
-        Kind::ALL.into_iter().filter(|kind| !any || self.has(kind.name())).collect()
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| !any || self.has(kind.name()))
+            .collect()
     }
 }
 
@@ -128,7 +141,15 @@ pub fn runs(
 ) -> Verdict {
     in_interpreter(image, seeds, enough, |seed| {
         let weak = Some(WeakOptions::of_seed(seed));
-        (kind.job(seed, weaken), Setup { marks: marks(), weak, limit: LIMIT, ..Setup::default() })
+        (
+            kind.job(seed, weaken),
+            Setup {
+                marks: marks(),
+                weak,
+                limit: LIMIT,
+                ..Setup::default()
+            },
+        )
     })
 }
 
@@ -140,7 +161,13 @@ pub fn run(choice: &Choice) -> Result<bool, BuildError> {
         let image = Build::Plain.image()?;
         for kind in choice.kinds() {
             let verdict = runs(&image, kind, None, choice.seeds(), 1);
-            let Verdict { delayed, stale, late, longest, .. } = verdict;
+            let Verdict {
+                delayed,
+                stale,
+                late,
+                longest,
+                ..
+            } = verdict;
             println!(
                 "{:<8} {verdict}; {delayed} stores waited, {stale} loads returned an old version, \
                  {late} were put off, at most {longest} instructions",
@@ -158,7 +185,11 @@ pub fn run(choice: &Choice) -> Result<bool, BuildError> {
         for kind in choice.kinds() {
             let verdict = runs(&image, kind, Some(place), choice.seeds(), usize::MAX);
             let wrong = verdict.wrong.len();
-            let never = if wrong == 0 && verdict.came_by == 0 { " (never reached)" } else { "" };
+            let never = if wrong == 0 && verdict.came_by == 0 {
+                " (never reached)"
+            } else {
+                ""
+            };
             rates.push(format!("{} {wrong}/{}{never}", kind.name(), verdict.runs));
             caught |= wrong > 0;
         }
@@ -182,7 +213,9 @@ mod tests {
 
     fn read(line: &str) -> Result<Choice, String> {
         let words = std::iter::once("weak").chain(line.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.choice).map_err(|error| error.to_string())
+        Line::try_parse_from(words)
+            .map(|line| line.choice)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -192,13 +225,32 @@ mod tests {
             ("", 0..1000, true, 0, 4),
             ("7 --first-seed 40", 40..47, true, 0, 4),
             (&format!("5 {PLACE} streams WC-FP"), 0..5, false, 1, 2),
-            (&format!("5 --first-seed 1 {PLACE} shipped"), 1..6, true, 1, 4),
+            (
+                &format!("5 --first-seed 1 {PLACE} shipped"),
+                1..6,
+                true,
+                1,
+                4,
+            ),
         ] {
             let choice = read(line).expect(line);
-            assert_eq!((choice.seeds(), choice.shipped()), (seeds, shipped), "{line}");
-            assert_eq!((choice.places(), choice.kinds().len()), (vec![PLACE; places], kinds));
+            assert_eq!(
+                (choice.seeds(), choice.shipped()),
+                (seeds, shipped),
+                "{line}"
+            );
+            assert_eq!(
+                (choice.places(), choice.kinds().len()),
+                (vec![PLACE; places], kinds)
+            );
         }
-        for word in ["0", "-1", "5 Headed", "5 region.rs:170=Relaxed", "5 region.rs:x:1=Relaxed"] {
+        for word in [
+            "0",
+            "-1",
+            "5 Headed",
+            "5 region.rs:170=Relaxed",
+            "5 region.rs:x:1=Relaxed",
+        ] {
             let error = read(word).expect_err("no such choice");
             assert!(error.contains(word.trim_start_matches("5 ")), "{error}");
         }

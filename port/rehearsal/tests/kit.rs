@@ -15,11 +15,20 @@ fn folder() -> PathBuf {
 /// Nine receives and their messages, of which the first is long.
 fn behind_a_slow_read() -> Job {
     let post = |at: u64| format!("post,{at},0,3,{},size=300\n", 7 + at);
-    let arrive =
-        |at: u64| format!("arrive,{at},0,3,{},bytes={}\n", 7 + at, if at == 0 { 300 } else { 8 });
+    let arrive = |at: u64| {
+        format!(
+            "arrive,{at},0,3,{},bytes={}\n",
+            7 + at,
+            if at == 0 { 300 } else { 8 }
+        )
+    };
     let lines: String = (0..9).map(post).chain((0..9).map(arrive)).collect();
     let events: Result<Vec<_>, _> = Reader::new(lines.as_bytes()).collect();
-    Job::of("slow read".to_owned(), String::new(), &events.expect("events"))
+    Job::of(
+        "slow read".to_owned(),
+        String::new(),
+        &events.expect("events"),
+    )
 }
 
 #[test]
@@ -35,23 +44,51 @@ fn workloads_and_streams_give_the_oracles_outcomes() {
     assert_eq!(verdict.runs, 7);
     // One message in three is longer than the eager limit.
     let stream = Job::stream(Profile::Mixed, 0, 300);
-    let said = kit::run(&host, &stream, "workers=2", &folder()).expect("a run").expect("outcomes");
-    assert!(said.starts_with("141 messages, 46 of them by rendezvous\n"), "{said}");
+    let said = kit::run(&host, &stream, "workers=2", &folder())
+        .expect("a run")
+        .expect("outcomes");
+    assert!(
+        said.starts_with("141 messages, 46 of them by rendezvous\n"),
+        "{said}"
+    );
     assert!(check::said(&said, "cycles of the leader:").is_some_and(|cycles| cycles > 0));
     let mut wrong = stream;
     wrong.expected[8] ^= 1;
     let noticed = kit::run(&host, &wrong, "", &folder()).expect("a run");
     assert_eq!(noticed, Err("outcome 0 is not the oracle's".to_owned()));
-    let run = kit::run(&host, &behind_a_slow_read(), "handlers=4 DPA_READ_TURNS=200", &folder());
+    let run = kit::run(
+        &host,
+        &behind_a_slow_read(),
+        "handlers=4 DPA_READ_TURNS=200",
+        &folder(),
+    );
     let said = run.expect("a run").expect("outcomes");
-    assert!(said.starts_with("9 messages, 1 of them by rendezvous\n"), "{said}");
-    let names = |bytes: Vec<u8>| bytes.chunks(24).map(|record| record[16]).collect::<Vec<_>>();
+    assert!(
+        said.starts_with("9 messages, 1 of them by rendezvous\n"),
+        "{said}"
+    );
+    let names = |bytes: Vec<u8>| {
+        bytes
+            .chunks(24)
+            .map(|record| record[16])
+            .collect::<Vec<_>>()
+    };
     let written = std::fs::read(folder().join(kit::OUT)).expect("outcomes");
-    assert_eq!(names(written), [1, 2, 3, 4, 5, 6, 7, 8, 0], "the results of later messages first");
+    assert_eq!(
+        names(written),
+        [1, 2, 3, 4, 5, 6, 7, 8, 0],
+        "the results of later messages first"
+    );
     let job = Job::workload(PaperWorkload::FastPath, (1, 8));
     for (options, why) in [
-        ("workers=17", "host: 1 to 16 workers, and a queue whose depth is a power of two"),
-        ("queue=24", "host: 1 to 16 workers, and a queue whose depth is a power of two"),
+        (
+            "workers=17",
+            "host: 1 to 16 workers, and a queue whose depth is a power of two",
+        ),
+        (
+            "queue=24",
+            "host: 1 to 16 workers, and a queue whose depth is a power of two",
+        ),
         ("handlers=0", "host: no card of that size"),
         ("handler=1", "host: an unknown option"),
     ] {

@@ -58,7 +58,13 @@ pub struct AdaptiveConfig {
 impl Default for AdaptiveConfig {
     /// 256 bins, 64 searches, long above 16, short up to 4, calm after 4 windows.
     fn default() -> Self {
-        Self { bins: BinCount::default(), window: 64, long: 16, short: 4, calm: 4 }
+        Self {
+            bins: BinCount::default(),
+            window: 64,
+            long: 16,
+            short: 4,
+            calm: 4,
+        }
     }
 }
 
@@ -154,7 +160,12 @@ pub type AdaptiveEngine = Indexed<Adaptive, 2, 2>;
 impl AdaptiveEngine {
     /// An engine with empty queues; `size` is the default number of processes in a communicator.
     pub fn new(config: AdaptiveConfig, size: Option<u32>) -> Self {
-        Self::with_index(Adaptive { config, default_size: size, conversions: [0; 3], bytes: 0 })
+        Self::with_index(Adaptive {
+            config,
+            default_size: size,
+            conversions: [0; 3],
+            bytes: 0,
+        })
     }
 }
 
@@ -218,12 +229,18 @@ impl Adaptive {
         while let Some(at) = entries.posted.pop_front(&mut old.posted, ALL) {
             entries.posted.push_back(&mut comm.all.posted, ALL, at);
             let selector = entries.posted.get(at).selector;
-            entries.posted.push_back(comm.posted_chain(selector), TABLE, at);
+            entries
+                .posted
+                .push_back(comm.posted_chain(selector), TABLE, at);
         }
         while let Some(at) = entries.unexpected.pop_front(&mut old.unexpected, ALL) {
-            entries.unexpected.push_back(&mut comm.all.unexpected, ALL, at);
+            entries
+                .unexpected
+                .push_back(&mut comm.all.unexpected, ALL, at);
             if let Some(slot) = comm.slot_of_envelope(&entries.unexpected.get(at).envelope) {
-                entries.unexpected.push_back(&mut comm.heads[slot].unexpected, TABLE, at);
+                entries
+                    .unexpected
+                    .push_back(&mut comm.heads[slot].unexpected, TABLE, at);
             }
         }
     }
@@ -274,7 +291,9 @@ impl Index<2, 2> for Adaptive {
                 let chain = comm.heads[slot].posted;
                 let best = entries.first_accepting(chain, TABLE, u64::MAX, envelope, steps);
                 let label = best.map_or(u64::MAX, |at| entries.posted.get(at).label);
-                entries.first_accepting(comm.wild, TABLE, label, envelope, steps).or(best)
+                entries
+                    .first_accepting(comm.wild, TABLE, label, envelope, steps)
+                    .or(best)
             }
         };
         comm.window.searched(steps.compares, comm.posted);
@@ -310,7 +329,9 @@ impl Index<2, 2> for Adaptive {
         }
         if comm.shape != Shape::List {
             let in_table = comm.slot_of(selector).is_some();
-            let in_use = entries.posted.push_back(comm.posted_chain(selector), TABLE, at);
+            let in_use = entries
+                .posted
+                .push_back(comm.posted_chain(selector), TABLE, at);
             collided = in_table && in_use;
         }
         self.adapt(entries, comm);
@@ -322,7 +343,9 @@ impl Index<2, 2> for Adaptive {
         entries.posted.unlink(&mut comm.all.posted, ALL, at);
         comm.posted -= 1;
         if comm.shape != Shape::List {
-            entries.posted.unlink(comm.posted_chain(selector), TABLE, at);
+            entries
+                .posted
+                .unlink(comm.posted_chain(selector), TABLE, at);
         }
         self.adapt(entries, comm);
     }
@@ -334,7 +357,9 @@ impl Index<2, 2> for Adaptive {
         at: u32,
     ) -> bool {
         let envelope = entries.unexpected.get(at).envelope;
-        let mut collided = entries.unexpected.push_back(&mut comm.all.unexpected, ALL, at);
+        let mut collided = entries
+            .unexpected
+            .push_back(&mut comm.all.unexpected, ALL, at);
         comm.messages += 1;
         comm.saw(envelope.source.get());
         if let Some(slot) = comm.slot_of_envelope(&envelope) {
@@ -350,7 +375,9 @@ impl Index<2, 2> for Adaptive {
         entries.unexpected.unlink(&mut comm.all.unexpected, ALL, at);
         comm.messages -= 1;
         if let Some(slot) = comm.slot_of_envelope(&envelope) {
-            entries.unexpected.unlink(&mut comm.heads[slot].unexpected, TABLE, at);
+            entries
+                .unexpected
+                .unlink(&mut comm.heads[slot].unexpected, TABLE, at);
         }
         self.adapt(entries, comm);
     }
@@ -370,7 +397,11 @@ impl Index<2, 2> for Adaptive {
 
     fn own_counters(&self) -> Vec<Counter> {
         let names = ["to_list", "to_ranks", "to_bins"];
-        names.iter().zip(self.conversions).map(|(&name, value)| Counter::new(name, value)).collect()
+        names
+            .iter()
+            .zip(self.conversions)
+            .map(|(&name, value)| Counter::new(name, value))
+            .collect()
     }
 }
 

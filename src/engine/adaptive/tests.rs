@@ -18,12 +18,18 @@ fn reverse(engine: &mut dyn Engine, count: u32, key: Key) -> u64 {
     let before = engine.stats().prq.attempts;
     for number in 0..count {
         let (source, tag) = key(number);
-        assert_eq!(engine.post(RecvId(u64::from(number)), COMM, exact(source, tag)), None);
+        assert_eq!(
+            engine.post(RecvId(u64::from(number)), COMM, exact(source, tag)),
+            None
+        );
     }
     for number in (0..count).rev() {
         let (source, tag) = key(number);
         let expected = Some(RecvId(u64::from(number)));
-        assert_eq!(engine.arrive(MsgId(u64::from(number)), envelope(COMM, source, tag)), expected);
+        assert_eq!(
+            engine.arrive(MsgId(u64::from(number)), envelope(COMM, source, tag)),
+            expected
+        );
     }
     engine.stats().prq.attempts - before
 }
@@ -49,7 +55,10 @@ fn long_searches_make_a_table() {
         let first = reverse(&mut engine, 200, key);
         assert_eq!(conversions(&engine), expected);
         let second = reverse(&mut engine, 200, key);
-        assert!(second <= 400 && first > 10 * second, "{first}, then {second} compares");
+        assert!(
+            second <= 400 && first > 10 * second,
+            "{first}, then {second} compares"
+        );
     }
 }
 
@@ -62,7 +71,11 @@ fn collisions_are_those_of_a_chain() {
     let before = engine.stats().prq.collisions;
     for (number, (source, collisions)) in (1000..).zip([(3, 0), (5, 0), (3, 1), (3, 2), (7, 2)]) {
         engine.post(RecvId(number), COMM, exact(source, 0));
-        assert_eq!(engine.stats().prq.collisions - before, collisions, "receive {number}");
+        assert_eq!(
+            engine.stats().prq.collisions - before,
+            collisions,
+            "receive {number}"
+        );
     }
 }
 
@@ -89,8 +102,14 @@ fn short_queues_make_a_list_again() {
         rounds += 1;
         assert!(rounds < 1000, "never a list again");
     }
-    assert!(rounds * 6 >= 3 * 64, "{rounds} rounds are fewer than the calm windows");
-    assert_eq!((engine.index().bytes(), conversions(&engine)), (0, [1, 1, 0]));
+    assert!(
+        rounds * 6 >= 3 * 64,
+        "{rounds} rounds are fewer than the calm windows"
+    );
+    assert_eq!(
+        (engine.index().bytes(), conversions(&engine)),
+        (0, [1, 1, 0])
+    );
 }
 
 /// Rule 4: loads between short and long change nothing, and loads that swing cannot make it flap.
@@ -100,14 +119,26 @@ fn it_does_not_flap() {
     for _ in 0..200 {
         reverse(&mut engine, 16, |number| (number, 0));
     }
-    assert_eq!(conversions(&engine), [0, 0, 0], "up to 16 compares are not long");
+    assert_eq!(
+        conversions(&engine),
+        [0, 0, 0],
+        "up to 16 compares are not long"
+    );
     reverse(&mut engine, 200, |number| (number, 0));
     for _ in 0..200 {
         reverse(&mut engine, 16, |number| (number, 0));
     }
     assert_eq!(conversions(&engine), [0, 1, 0], "nor are they short");
     for round in 0..300 {
-        reverse(&mut engine, if round % 2 == 0 { 100 } else { 2 }, |number| (number, 0));
+        reverse(
+            &mut engine,
+            if round % 2 == 0 { 100 } else { 2 },
+            |number| (number, 0),
+        );
     }
-    assert_eq!(conversions(&engine), [0, 1, 0], "a swing faster than the calm windows");
+    assert_eq!(
+        conversions(&engine),
+        [0, 1, 0],
+        "a swing faster than the calm windows"
+    );
 }

@@ -39,13 +39,20 @@ impl Window {
     /// Whether this window is the last of enough in a row with short queues.
     pub(super) fn is_calm(&mut self, config: &AdaptiveConfig) -> bool {
         let short = self.length <= u64::from(self.searches) * u64::from(config.short);
-        self.calm = if short { self.calm.saturating_add(1) } else { 0 };
+        self.calm = if short {
+            self.calm.saturating_add(1)
+        } else {
+            0
+        };
         self.calm >= config.calm
     }
 
     /// The next window begins.
     pub(super) fn begin(&mut self) {
-        *self = Self { calm: self.calm, ..Self::default() };
+        *self = Self {
+            calm: self.calm,
+            ..Self::default()
+        };
     }
 }
 

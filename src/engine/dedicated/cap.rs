@@ -26,7 +26,11 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(k: u32, processes: Option<u32>) -> Self {
-        Self { k, processes: processes.unwrap_or(0), used: 0 }
+        Self {
+            k,
+            processes: processes.unwrap_or(0),
+            used: 0,
+        }
     }
 
     /// Records that there are at least this many processes.

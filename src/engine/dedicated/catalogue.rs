@@ -33,9 +33,15 @@ impl Kind {
     /// Class of collective elements that have no queues of their own.
     pub(super) const NO_QUEUES: u32 = 1;
 
-    pub(super) const P2P: Self = Self { class: Self::POINT_TO_POINT, profile: None };
+    pub(super) const P2P: Self = Self {
+        class: Self::POINT_TO_POINT,
+        profile: None,
+    };
     /// An element of a collective operation beyond the bounds.
-    pub(super) const PLAIN_COLLECTIVE: Self = Self { class: Self::NO_QUEUES, profile: None };
+    pub(super) const PLAIN_COLLECTIVE: Self = Self {
+        class: Self::NO_QUEUES,
+        profile: None,
+    };
 }
 
 /// Every operation and parameter set seen, up to the bounds.
@@ -49,24 +55,36 @@ pub(super) struct Catalogue {
 impl Catalogue {
     /// The kind of an element with this mark. Adds new operations and parameter sets.
     pub(super) fn kind(&mut self, coll: &Collective, comm_size: Option<u32>) -> Kind {
-        let Some(name) = self.name(coll.name) else { return Kind::PLAIN_COLLECTIVE };
+        let Some(name) = self.name(coll.name) else {
+            return Kind::PLAIN_COLLECTIVE;
+        };
         let class = Kind::NO_QUEUES + 1 + name;
-        let wanted = Parameters { class, bytes: coll.bytes, comm_size };
-        let profile =
-            match self.parameters.binary_search_by_key(&wanted, |&(parameters, _)| parameters) {
-                Ok(at) => Some(self.parameters[at].1),
-                Err(_) if self.parameters.len() == PROFILES_MAX => None,
-                Err(at) => {
-                    let number = self.parameters.len() as u32;
-                    self.parameters.insert(at, (wanted, number));
-                    Some(number)
-                }
-            };
+        let wanted = Parameters {
+            class,
+            bytes: coll.bytes,
+            comm_size,
+        };
+        let profile = match self
+            .parameters
+            .binary_search_by_key(&wanted, |&(parameters, _)| parameters)
+        {
+            Ok(at) => Some(self.parameters[at].1),
+            Err(_) if self.parameters.len() == PROFILES_MAX => None,
+            Err(at) => {
+                let number = self.parameters.len() as u32;
+                self.parameters.insert(at, (wanted, number));
+                Some(number)
+            }
+        };
         Kind { class, profile }
     }
 
     fn name(&mut self, wanted: CollName) -> Option<u32> {
-        let at = self.names.iter().position(|&name| name == wanted).unwrap_or(self.names.len());
+        let at = self
+            .names
+            .iter()
+            .position(|&name| name == wanted)
+            .unwrap_or(self.names.len());
         if at == COLLECTIVES_MAX {
             return None;
         }
@@ -91,7 +109,10 @@ mod tests {
     use super::*;
 
     fn mark(name: &str, bytes: u64) -> Collective {
-        Collective { name: CollName::new(name).expect("a good name"), bytes: Some(bytes) }
+        Collective {
+            name: CollName::new(name).expect("a good name"),
+            bytes: Some(bytes),
+        }
     }
 
     /// Each of the three parameters makes another set; the operation alone makes the class.
@@ -104,7 +125,10 @@ mod tests {
             catalogue.kind(&mark("gather", 8), Some(64)),
             catalogue.kind(&mark("bcast", 8), None),
         ];
-        assert_eq!(others.map(|kind| kind.class == first.class), [true, true, false]);
+        assert_eq!(
+            others.map(|kind| kind.class == first.class),
+            [true, true, false]
+        );
         assert!(others.iter().all(|kind| kind.profile != first.profile));
         assert_eq!(catalogue.kind(&mark("gather", 8), None), first);
     }
@@ -117,8 +141,14 @@ mod tests {
             catalogue.kind(&mark(&format!("c{number}"), 0), None);
         }
         assert!(catalogue.bytes() <= Catalogue::BYTES_BOUND);
-        assert_eq!(catalogue.kind(&mark("one_more", 0), None), Kind::PLAIN_COLLECTIVE);
-        assert_eq!(catalogue.kind(&mark("gather", u64::MAX), None).profile, None);
+        assert_eq!(
+            catalogue.kind(&mark("one_more", 0), None),
+            Kind::PLAIN_COLLECTIVE
+        );
+        assert_eq!(
+            catalogue.kind(&mark("gather", u64::MAX), None).profile,
+            None
+        );
         assert_eq!(catalogue.names.len(), COLLECTIVES_MAX);
     }
 }

@@ -34,7 +34,9 @@ impl Profile {
     /// Queues needed for an ideal search length of one: the average traversal, rounded up, at least
     /// one.
     fn queues(&self) -> u32 {
-        u32::try_from(self.traversed.div_ceil(self.searches.max(1))).unwrap_or(u32::MAX).max(1)
+        u32::try_from(self.traversed.div_ceil(self.searches.max(1)))
+            .unwrap_or(u32::MAX)
+            .max(1)
     }
 }
 
@@ -92,7 +94,9 @@ impl Collectives {
     /// Profiles a search for an element of this kind that traversed `depth` entries. Returns
     /// whether it counted: only while the set has elements on the profiling queue.
     pub(super) fn searched(&mut self, kind: Kind, depth: u64) -> bool {
-        let Some(number) = kind.profile else { return false };
+        let Some(number) = kind.profile else {
+            return false;
+        };
         let profile = self.profile(number);
         let profiled = !profile.decided && profile.waiting > 0;
         if profiled {
@@ -129,11 +133,20 @@ impl Collectives {
                 profile.decided = true;
                 // At most as many as the cap leaves, and only if the last level has fewer.
                 let wanted = profile.queues().min(budget.left());
-                let last = self.levels(kind.class).last().map_or(0, |level| level.count);
+                let last = self
+                    .levels(kind.class)
+                    .last()
+                    .map_or(0, |level| level.count);
                 if wanted > last {
                     made = wanted;
                     budget.used += wanted;
-                    self.add_level(kind.class, Level { first: next_queue, count: wanted });
+                    self.add_level(
+                        kind.class,
+                        Level {
+                            first: next_queue,
+                            count: wanted,
+                        },
+                    );
                 }
             }
         }
@@ -164,7 +177,11 @@ impl Collectives {
     pub(super) fn bytes(&self) -> usize {
         self.profiles.capacity() * size_of::<Profile>()
             + self.levels.capacity() * size_of::<Vec<Level>>()
-            + self.levels.iter().map(|levels| levels.capacity() * size_of::<Level>()).sum::<usize>()
+            + self
+                .levels
+                .iter()
+                .map(|levels| levels.capacity() * size_of::<Level>())
+                .sum::<usize>()
     }
 
     /// Upper bound on the bytes with `queues` queues: a level has at least one.
@@ -180,7 +197,10 @@ impl Collectives {
 mod tests {
     use super::*;
 
-    const KIND: Kind = Kind { class: 2, profile: Some(0) };
+    const KIND: Kind = Kind {
+        class: 2,
+        profile: Some(0),
+    };
 
     fn budget(k: u32, processes: u32) -> Budget {
         let mut budget = Budget::new(k, None);
@@ -208,8 +228,14 @@ mod tests {
     fn queues_are_the_average_traversal() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
         call(&mut col, KIND, 40, 7, &mut budget);
-        assert_eq!(col.place(KIND, 9, &mut budget, 3), (Home::Queue(3 + 9 % 7), 7));
-        assert_eq!(col.place(KIND, 13, &mut budget, 10), (Home::Queue(3 + 13 % 7), 0));
+        assert_eq!(
+            col.place(KIND, 9, &mut budget, 3),
+            (Home::Queue(3 + 9 % 7), 7)
+        );
+        assert_eq!(
+            col.place(KIND, 13, &mut budget, 10),
+            (Home::Queue(3 + 13 % 7), 0)
+        );
         assert_eq!(budget.used, 7);
     }
 
@@ -221,10 +247,16 @@ mod tests {
         // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last
         // level.
         for (number, depth, made, queue) in [(0, 5, 5, 3 + 4), (1, 4, 0, 3 + 4), (2, 9, 9, 8 + 4)] {
-            let kind = Kind { profile: Some(number), ..KIND };
+            let kind = Kind {
+                profile: Some(number),
+                ..KIND
+            };
             call(&mut col, kind, 40, depth, &mut budget);
             let next = 3 + budget.used;
-            assert_eq!(col.place(kind, 4, &mut budget, next), (Home::Queue(queue), made));
+            assert_eq!(
+                col.place(kind, 4, &mut budget, next),
+                (Home::Queue(queue), made)
+            );
         }
         assert_eq!((col.levels(KIND.class).len(), budget.used), (2, 14));
         assert_eq!(col.levels(KIND.class + 1).len(), 0);
@@ -236,7 +268,10 @@ mod tests {
         let (mut col, mut budget) = (Collectives::default(), budget(1, 1024));
         call(&mut col, KIND, 1023, 512, &mut budget);
         assert_eq!(col.place(KIND, 0, &mut budget, 3).1, 32);
-        let other = Kind { class: 3, profile: Some(1) };
+        let other = Kind {
+            class: 3,
+            profile: Some(1),
+        };
         call(&mut col, other, 40, 5, &mut budget);
         assert_eq!(col.place(other, 0, &mut budget, 35), (Home::Profiling, 0));
         assert_eq!(budget.used, 32);

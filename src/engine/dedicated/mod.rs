@@ -61,13 +61,21 @@ impl DedicatedConfig {
         timed: false,
     };
     /// COL+LL with the paper's numbers.
-    pub const COL_LL: Self = Self { k_partner: None, ..Self::COL_PNP };
+    pub const COL_LL: Self = Self {
+        k_partner: None,
+        ..Self::COL_PNP
+    };
     /// LL+PNP with the paper's numbers.
-    pub const LL_PNP: Self = Self { k_collective: None, ..Self::COL_PNP };
+    pub const LL_PNP: Self = Self {
+        k_collective: None,
+        ..Self::COL_PNP
+    };
 
     /// k of the cap: the sum of the parts in use; either half may use what the other leaves.
     pub fn k(&self) -> u32 {
-        self.k_collective.unwrap_or(0).saturating_add(self.k_partner.unwrap_or(0))
+        self.k_collective
+            .unwrap_or(0)
+            .saturating_add(self.k_partner.unwrap_or(0))
     }
 }
 
@@ -138,8 +146,16 @@ impl DedicatedEngine {
 
     /// Node of the oldest unexpected message that fits.
     fn oldest(&mut self, kind: Option<Kind>, comm: CommId, selector: Selector) -> Option<u32> {
-        let wanted = Wanted { kind, comm, source: selector.source.number() };
-        self.umq.search(wanted, |message| message.fits(&(comm, selector)), &mut self.stats.umq)
+        let wanted = Wanted {
+            kind,
+            comm,
+            source: selector.source.number(),
+        };
+        self.umq.search(
+            wanted,
+            |message| message.fits(&(comm, selector)),
+            &mut self.stats.umq,
+        )
     }
 
     fn take(&mut self, at: u32) -> MsgId {
@@ -157,9 +173,15 @@ impl DedicatedEngine {
         if let Some(at) = self.oldest(Some(kind), comm, selector) {
             return Some(self.take(at));
         }
-        let receive = PostedReceive { recv, comm, selector };
+        let receive = PostedReceive {
+            recv,
+            comm,
+            selector,
+        };
         let source = selector.source.number();
-        let at = self.prq.insert(receive, comm, kind, source, &mut self.stats.prq);
+        let at = self
+            .prq
+            .insert(receive, comm, kind, source, &mut self.stats.prq);
         self.places.set(&self.prq, recv, at);
         self.note_memory();
         None
@@ -167,14 +189,21 @@ impl DedicatedEngine {
 
     fn arrive_kind(&mut self, msg: MsgId, envelope: Envelope, kind: Kind) -> Option<RecvId> {
         let source = Some(envelope.source.get());
-        let wanted = Wanted { kind: Some(kind), comm: envelope.comm, source };
-        if let Some(at) =
-            self.prq.search(wanted, |receive| receive.fits(&envelope), &mut self.stats.prq)
-        {
+        let wanted = Wanted {
+            kind: Some(kind),
+            comm: envelope.comm,
+            source,
+        };
+        if let Some(at) = self.prq.search(
+            wanted,
+            |receive| receive.fits(&envelope),
+            &mut self.stats.prq,
+        ) {
             return Some(self.remove_posted(at));
         }
         let message = UnexpectedMessage { msg, envelope };
-        self.umq.insert(message, envelope.comm, kind, source, &mut self.stats.umq);
+        self.umq
+            .insert(message, envelope.comm, kind, source, &mut self.stats.umq);
         self.note_memory();
         None
     }
@@ -186,7 +215,8 @@ impl DedicatedEngine {
 
     fn note_memory(&mut self) {
         let tables = self.catalogue.bytes() + self.places.bytes() + self.sizes.bytes();
-        self.stats.set_memory_bytes(tables + self.prq.bytes() + self.umq.bytes());
+        self.stats
+            .set_memory_bytes(tables + self.prq.bytes() + self.umq.bytes());
         self.stats.conversions = self.prq.conversions() + self.umq.conversions();
     }
 }
@@ -267,11 +297,19 @@ impl Engine for DedicatedEngine {
     }
 
     fn posted(&self) -> Vec<RecvId> {
-        self.prq.in_order().into_iter().map(|receive| receive.recv).collect()
+        self.prq
+            .in_order()
+            .into_iter()
+            .map(|receive| receive.recv)
+            .collect()
     }
 
     fn unexpected(&self) -> Vec<MsgId> {
-        self.umq.in_order().into_iter().map(|message| message.msg).collect()
+        self.umq
+            .in_order()
+            .into_iter()
+            .map(|message| message.msg)
+            .collect()
     }
 
     fn is_empty(&self, comm: CommId) -> bool {
@@ -292,7 +330,9 @@ impl Engine for DedicatedEngine {
         let k = self.config.k();
         let processes = load.comm_size.max(self.config.processes.unwrap_or(0));
         self.prq.bytes_bound(load.posted, load.comms, processes, k)
-            + self.umq.bytes_bound(load.unexpected, load.comms, processes, k)
+            + self
+                .umq
+                .bytes_bound(load.unexpected, load.comms, processes, k)
             + Places::bytes_bound(load.posted)
             + IdTable::bytes_bound(load.comms)
             + Catalogue::BYTES_BOUND as u64

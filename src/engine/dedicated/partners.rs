@@ -60,7 +60,9 @@ impl Partners {
     }
 
     fn partner(&self, rank: u32) -> Option<Partner> {
-        self.places.get(u64::from(rank)).map(|at| self.partners[at as usize])
+        self.places
+            .get(u64::from(rank))
+            .map(|at| self.partners[at as usize])
     }
 
     /// The queue for a new element of this rank.
@@ -97,7 +99,10 @@ impl Partners {
     pub(super) fn left(&mut self, queue: u32) {
         if queue == self.youngest() {
             self.shared_length -= 1;
-            if self.theta.is_some_and(|theta| self.shared_length < theta / 2) {
+            if self
+                .theta
+                .is_some_and(|theta| self.shared_length < theta / 2)
+            {
                 self.disarmed = false;
             }
         }
@@ -228,7 +233,10 @@ mod tests {
             (route(&pnp, 7), route(&pnp, 5), route(&pnp, 4)),
             (vec![0, 1], vec![0, 2, 3], vec![0, 2, 4])
         );
-        assert_eq!((budget.used, pnp.partner_count(), pnp.level_count()), (2, 2, 2));
+        assert_eq!(
+            (budget.used, pnp.partner_count(), pnp.level_count()),
+            (2, 2, 2)
+        );
     }
 
     /// If no rank is above the average, no queue is made, and the next elements do not try again.

@@ -85,7 +85,9 @@ impl Receives for Side<PostedReceive> {
     }
 
     fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
-        self.nodes.live().map(|(at, element)| (at, element.item.recv))
+        self.nodes
+            .live()
+            .map(|(at, element)| (at, element.item.recv))
     }
 
     fn count(&self) -> usize {
@@ -173,7 +175,9 @@ impl<T: Copy> Side<T> {
     /// Fills `route` with the queues that may hold a fitting element. Returns whether they are in
     /// order of age, except receives from any source.
     fn find_route(&mut self, Wanted { kind, comm, source }: Wanted) -> bool {
-        let Self { col, pnp, route, .. } = self;
+        let Self {
+            col, pnp, route, ..
+        } = self;
         route.clear();
         let in_comm = self.in_comm.get(u64::from(comm.0));
         let alone = kind.filter(|kind| self.in_class.get(class_id(comm, kind.class)) == in_comm);
@@ -214,7 +218,8 @@ impl<T: Copy> Side<T> {
         stats: &mut QueueStats,
     ) -> u32 {
         if let Some(rank) = source {
-            self.budget.saw_processes(rank.saturating_add(1).min(SEEN_PROCESSES_MAX));
+            self.budget
+                .saw_processes(rank.saturating_add(1).min(SEEN_PROCESSES_MAX));
         }
         let start = self.start();
         let queue = match source {
@@ -228,7 +233,13 @@ impl<T: Copy> Side<T> {
         self.next_sequence += 1;
         let chain = &mut self.queues[queue as usize];
         stats.inserted(queue != ANY_SOURCE && !chain.is_empty());
-        let at = self.nodes.insert(Element { item, comm, sequence, queue, kind });
+        let at = self.nodes.insert(Element {
+            item,
+            comm,
+            sequence,
+            queue,
+            kind,
+        });
         self.nodes.push_back(chain, 0, at);
         self.in_comm.increment(u64::from(comm.0));
         self.in_class.increment(class_id(comm, kind.class));
@@ -253,12 +264,19 @@ impl<T: Copy> Side<T> {
     }
 
     fn make_queues(&mut self, count: u32) {
-        self.queues.resize(self.queues.len() + count as usize, Chain::EMPTY);
+        self.queues
+            .resize(self.queues.len() + count as usize, Chain::EMPTY);
         self.work.overhead_steps += u64::from(count);
     }
 
     pub(super) fn remove(&mut self, at: u32, stats: &mut QueueStats) -> T {
-        let Element { item, comm, queue, kind, .. } = *self.nodes.get(at);
+        let Element {
+            item,
+            comm,
+            queue,
+            kind,
+            ..
+        } = *self.nodes.get(at);
         self.nodes.unlink(&mut self.queues[queue as usize], 0, at);
         self.nodes.remove(at);
         self.in_comm.decrement(u64::from(comm.0));
@@ -273,7 +291,10 @@ impl<T: Copy> Side<T> {
 
     /// All elements, oldest first.
     pub(super) fn in_order(&self) -> Vec<T> {
-        let elements = self.queues.iter().flat_map(|&chain| self.nodes.walk(chain, 0));
+        let elements = self
+            .queues
+            .iter()
+            .flat_map(|&chain| self.nodes.walk(chain, 0));
         let mut elements: Vec<_> = elements.map(|(_, element)| element).collect();
         elements.sort_unstable_by_key(|element| element.sequence);
         elements.into_iter().map(|element| element.item).collect()
@@ -302,7 +323,12 @@ impl<T: Copy> Side<T> {
 
     pub(super) fn counters(&self, side: &str) -> Vec<Counter> {
         let partners = self.pnp.partner_count() as u64;
-        let Work { mixed, overhead_steps, search_ns, overhead_ns } = self.work;
+        let Work {
+            mixed,
+            overhead_steps,
+            search_ns,
+            overhead_ns,
+        } = self.work;
         let values = [
             ("queue_cap", u64::from(self.budget.cap())),
             ("collective_queues", u64::from(self.budget.used) - partners),
@@ -314,7 +340,9 @@ impl<T: Copy> Side<T> {
             ("search_ns", search_ns),
             ("overhead_ns", overhead_ns),
         ];
-        values.map(|(name, value)| Counter::new(format!("{side}_{name}"), value)).to_vec()
+        values
+            .map(|(name, value)| Counter::new(format!("{side}_{name}"), value))
+            .to_vec()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -361,6 +389,10 @@ mod tests {
         let node = Slab::<Element<PostedReceive>, 1>::bytes_bound(100);
         let id = size_of::<(u64, u32)>() as u64;
         assert_eq!(bound(100, 5) - fixed, node + 4 * (5 + 100) * id);
-        assert_eq!(bound(100, 500) - fixed, node + 4 * (100 + 100) * id, "each has one");
+        assert_eq!(
+            bound(100, 500) - fixed,
+            node + 4 * (100 + 100) * id,
+            "each has one"
+        );
     }
 }

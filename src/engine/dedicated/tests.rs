@@ -8,11 +8,18 @@ use super::*;
 const COMM: CommId = CommId(0);
 
 fn mark(name: &str, bytes: u64) -> Collective {
-    Collective { name: CollName::new(name).expect("a good name"), bytes: Some(bytes) }
+    Collective {
+        name: CollName::new(name).expect("a good name"),
+        bytes: Some(bytes),
+    }
 }
 
 fn envelope(source: u32) -> Envelope {
-    Envelope { comm: COMM, source: rank(source), tag: Tag::default() }
+    Envelope {
+        comm: COMM,
+        source: rank(source),
+        tag: Tag::default(),
+    }
 }
 
 fn from(source: u32) -> Selector {
@@ -20,7 +27,10 @@ fn from(source: u32) -> Selector {
 }
 
 fn counter(engine: &dyn Engine, name: &str) -> u64 {
-    let found = engine.own_counters().into_iter().find(|counter| counter.name == name);
+    let found = engine
+        .own_counters()
+        .into_iter()
+        .find(|counter| counter.name == name);
     found.unwrap_or_else(|| panic!("no counter {name}")).value
 }
 
@@ -36,7 +46,10 @@ fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
     }
     for source in (1..processes).rev() {
         let id = first + u64::from(source);
-        assert_eq!(engine.arrive_collective(MsgId(id), envelope(source), &coll), Some(RecvId(id)));
+        assert_eq!(
+            engine.arrive_collective(MsgId(id), envelope(source), &coll),
+            Some(RecvId(id))
+        );
     }
 }
 
@@ -44,7 +57,10 @@ fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
 /// size is the first of its kind.
 #[test]
 fn calls_in_communicators_of_other_sizes_are_others() {
-    let config = DedicatedConfig { k_collective: Some(1), ..DedicatedConfig::COL_LL };
+    let config = DedicatedConfig {
+        k_collective: Some(1),
+        ..DedicatedConfig::COL_LL
+    };
     let mut engine = DedicatedEngine::new(config);
     let queues = [1024, 512, 512].map(|size| {
         engine.set_comm_size(COMM, size);

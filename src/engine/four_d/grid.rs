@@ -156,7 +156,11 @@ impl Grid {
     pub(super) fn coordinates(&self, source: u32) -> [u32; 3] {
         let segment = source >> self.bits;
         let mask = (1 << self.bits) - 1;
-        [segment >> (2 * self.bits), (segment >> self.bits) & mask, segment & mask]
+        [
+            segment >> (2 * self.bits),
+            (segment >> self.bits) & mask,
+            segment & mask,
+        ]
     }
 
     #[inline]
@@ -180,7 +184,11 @@ impl Grid {
             (before, at) = (at, plane.next);
         }
         if at == NIL || pool.planes[at as usize].coordinate != coordinate {
-            return GridPlace { source, plane: Err(before), segment: Err(NIL) };
+            return GridPlace {
+                source,
+                plane: Err(before),
+                segment: Err(NIL),
+            };
         }
         let plane = Ok(at);
         *hops += 1;
@@ -194,7 +202,11 @@ impl Grid {
             (before, at) = (at, segment.next);
         }
         let found = at != NIL && pools.segment(at).y == y;
-        GridPlace { source, plane, segment: if found { Ok(at) } else { Err(before) } }
+        GridPlace {
+            source,
+            plane,
+            segment: if found { Ok(at) } else { Err(before) },
+        }
     }
 
     /// The segment of a source, made if there is none; `place` is where the search just before
@@ -211,19 +223,33 @@ impl Grid {
             place.source, source,
             "an insertion follows the search for the same source"
         );
-        place.segment.unwrap_or_else(|before| self.insert_segment(pools, place, before))
+        place
+            .segment
+            .unwrap_or_else(|before| self.insert_segment(pools, place, before))
     }
 
     fn insert_segment(&mut self, pools: &mut Pools, place: GridPlace, before: u32) -> u32 {
         let [coordinate, x, y] = self.coordinates(place.source);
-        let plane =
-            place.plane.unwrap_or_else(|before| self.insert_plane(pools, coordinate, before));
+        let plane = place
+            .plane
+            .unwrap_or_else(|before| self.insert_plane(pools, coordinate, before));
         let slot = ((plane << self.bits) + x) as usize;
         let pool = &mut pools.planes[self.bits as usize];
         pool.planes[plane as usize].segments += 1;
-        let next = if before == NIL { pool.xs[slot] } else { pools.segments[before as usize].next };
+        let next = if before == NIL {
+            pool.xs[slot]
+        } else {
+            pools.segments[before as usize].next
+        };
         let chains = [Chain::EMPTY; 2];
-        let at = pools.take_segment(Segment { chains, y, prev: before, next, plane, x });
+        let at = pools.take_segment(Segment {
+            chains,
+            y,
+            prev: before,
+            next,
+            plane,
+            x,
+        });
         if before == NIL {
             pools.planes[self.bits as usize].xs[slot] = at;
         } else {
@@ -236,9 +262,20 @@ impl Grid {
     }
 
     fn insert_plane(&mut self, pools: &mut Pools, coordinate: u32, before: u32) -> u32 {
-        let next =
-            if before == NIL { self.lowest } else { self.pool(pools).planes[before as usize].next };
-        let at = pools.take_plane(self.bits, Plane { coordinate, prev: before, next, segments: 0 });
+        let next = if before == NIL {
+            self.lowest
+        } else {
+            self.pool(pools).planes[before as usize].next
+        };
+        let at = pools.take_plane(
+            self.bits,
+            Plane {
+                coordinate,
+                prev: before,
+                next,
+                segments: 0,
+            },
+        );
         let planes = &mut pools.planes[self.bits as usize].planes;
         if before == NIL {
             self.lowest = at;
@@ -254,7 +291,14 @@ impl Grid {
     /// Frees a segment without entries, and its plane if that was the last.
     #[inline]
     pub(super) fn remove_if_empty(&mut self, pools: &mut Pools, at: u32) {
-        let Segment { chains, prev, next, plane, x, .. } = *pools.segment(at);
+        let Segment {
+            chains,
+            prev,
+            next,
+            plane,
+            x,
+            ..
+        } = *pools.segment(at);
         if chains.iter().any(|chain| !chain.is_empty()) {
             return;
         }
@@ -268,7 +312,12 @@ impl Grid {
         }
         pools.free_segments.push(at);
         let pool = &mut pools.planes[self.bits as usize];
-        let Plane { prev, next, ref mut segments, .. } = pool.planes[plane as usize];
+        let Plane {
+            prev,
+            next,
+            ref mut segments,
+            ..
+        } = pool.planes[plane as usize];
         *segments -= 1;
         if *segments > 0 {
             return;

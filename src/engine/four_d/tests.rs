@@ -9,7 +9,14 @@ use crate::engine::{Engine, MsgId, RecvId};
 const COMM: CommId = CommId(1);
 
 fn arrive(engine: &mut impl Engine, msg: u64, source: u32, number: u32) -> Option<RecvId> {
-    engine.arrive(MsgId(msg), Envelope { comm: COMM, source: rank(source), tag: tag(number) })
+    engine.arrive(
+        MsgId(msg),
+        Envelope {
+            comm: COMM,
+            source: rank(source),
+            tag: tag(number),
+        },
+    )
 }
 
 fn grid(size: u32) -> FourDEngine {
@@ -52,7 +59,11 @@ fn memory_table_by_the_paper() {
             if requests <= 65_536 {
                 let mut engine = grid(size);
                 (0..requests).for_each(|source| {
-                    engine.post(RecvId(source.into()), COMM, Selector::new(rank(source), tag(0)));
+                    engine.post(
+                        RecvId(source.into()),
+                        COMM,
+                        Selector::new(rank(source), tag(0)),
+                    );
                 });
                 assert_eq!(
                     engine.index().paper_overhead(),
@@ -93,7 +104,10 @@ fn converts_above_the_threshold_and_back_when_empty() {
     for number in 0..50 {
         arrive(&mut engine, number, number as u32 % 7 * 500, 3);
     }
-    assert_eq!((engine.stats().conversions, engine.index().paper_overhead()), (0, 48));
+    assert_eq!(
+        (engine.stats().conversions, engine.index().paper_overhead()),
+        (0, 48)
+    );
     arrive(&mut engine, 50, 1, 3);
     assert_eq!(engine.stats().conversions, 1);
     let any = Selector::new(SourceSel::Any, tag(3));

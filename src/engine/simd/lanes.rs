@@ -97,7 +97,10 @@ impl Comparer {
                 unsafe { at_once_avx2(keys, masks, key) }
             }
         };
-        found.map(|answer| Answer { block: answer.block + from, ..answer })
+        found.map(|answer| Answer {
+            block: answer.block + from,
+            ..answer
+        })
     }
 }
 
@@ -105,7 +108,9 @@ impl Comparer {
 #[inline(always)]
 fn answers(keys: &Lanes, masks: &Lanes, key: u32) -> u16 {
     let lanes = keys.0.iter().zip(&masks.0).enumerate();
-    lanes.fold(0, |lanes, (i, (word, mask))| lanes | u16::from((word ^ key) & mask == 0) << i)
+    lanes.fold(0, |lanes, (i, (word, mask))| {
+        lanes | u16::from((word ^ key) & mask == 0) << i
+    })
 }
 
 /// The loop. No branch inside a block: that is what lets it become vector instructions.
@@ -118,7 +123,10 @@ fn at_once(keys: &[Lanes], masks: impl Iterator<Item: Borrow<Lanes>>, key: u32) 
             any |= (keys.0[i] ^ key) & masks.0[i] == 0;
         }
         if any {
-            return Some(Answer { block, lanes: answers(keys, masks, key) });
+            return Some(Answer {
+                block,
+                lanes: answers(keys, masks, key),
+            });
         }
     }
     None
@@ -142,8 +150,15 @@ fn one_by_one(
     let mut blocks = keys.iter().zip(masks).enumerate();
     blocks.find_map(|(block, (keys, masks))| {
         let masks: &Lanes = masks.borrow();
-        let found = keys.0.iter().zip(&masks.0).any(|(word, mask)| (word ^ key) & mask == 0);
-        found.then(|| Answer { block, lanes: answers(keys, masks, key) })
+        let found = keys
+            .0
+            .iter()
+            .zip(&masks.0)
+            .any(|(word, mask)| (word ^ key) & mask == 0);
+        found.then(|| Answer {
+            block,
+            lanes: answers(keys, masks, key),
+        })
     })
 }
 
@@ -159,12 +174,17 @@ mod tests {
 
     impl Words {
         fn next(&mut self, bits: u32) -> u32 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (self.0 >> 33) as u32 & ((1 << bits) - 1)
         }
 
         fn blocks(&mut self, count: usize, bits: u32) -> Vec<Lanes> {
-            (0..count).map(|_| Lanes(std::array::from_fn(|_| self.next(bits)))).collect()
+            (0..count)
+                .map(|_| Lanes(std::array::from_fn(|_| self.next(bits))))
+                .collect()
         }
     }
 
@@ -197,8 +217,11 @@ mod tests {
             let bits = 4 + round % 8;
             let count = words.next(4) as usize;
             let (keys, masks) = (words.blocks(count, bits), words.blocks(count, bits + 2));
-            let (key, mask, from) =
-                (words.next(bits), words.next(bits) | 1, words.next(2) as usize);
+            let (key, mask, from) = (
+                words.next(bits),
+                words.next(bits) | 1,
+                words.next(2) as usize,
+            );
             let wanted = expected(&keys, |block, i| masks[block].0[i], key, from);
             let wanted_under = expected(&keys, |_, _| mask, key, from);
             hits = [
@@ -212,7 +235,10 @@ mod tests {
                 assert_eq!(found, wanted_under, "{way:?}, round {round}");
             }
         }
-        assert!(hits.iter().all(|hits| (500..2_900).contains(hits)), "{hits:?}");
+        assert!(
+            hits.iter().all(|hits| (500..2_900).contains(hits)),
+            "{hits:?}"
+        );
     }
 
     #[test]
@@ -220,7 +246,10 @@ mod tests {
         for lane in 0..LANES {
             let mut keys = [Lanes::splat(0); 3];
             keys[2].0[lane] = 0x8000_0000;
-            let wanted = Answer { block: 2, lanes: 1 << lane };
+            let wanted = Answer {
+                block: 2,
+                lanes: 1 << lane,
+            };
             for way in Comparer::all() {
                 let first =
                     |key, from| way.first_answer(&keys, repeat(Lanes::splat(u32::MAX)), key, from);
@@ -229,7 +258,11 @@ mod tests {
                     [Some(wanted); 2],
                     "{way:?}"
                 );
-                assert_eq!([3, 9].map(|from| first(0x8000_0000, from)), [None; 2], "{way:?}");
+                assert_eq!(
+                    [3, 9].map(|from| first(0x8000_0000, from)),
+                    [None; 2],
+                    "{way:?}"
+                );
                 assert_eq!(first(1, 0), None, "{way:?}");
             }
         }

@@ -153,16 +153,42 @@ mod tests {
     fn folded_keys_do_not_match() {
         let mut engine = SimdEngine::new();
         let (low, high) = (tag(1), tag(1 ^ (1 << 16 | 1)));
-        assert_eq!(key(0, 5, low.get()), key(0, 5, high.get()), "the case tested");
+        assert_eq!(
+            key(0, 5, low.get()),
+            key(0, 5, high.get()),
+            "the case tested"
+        );
         engine.post(RecvId(0), CommId(0), Selector::new(rank(5), low));
         assert_eq!(
-            engine.arrive(MsgId(0), Envelope { comm: CommId(0), source: rank(5), tag: high }),
+            engine.arrive(
+                MsgId(0),
+                Envelope {
+                    comm: CommId(0),
+                    source: rank(5),
+                    tag: high
+                }
+            ),
             None
         );
         assert_eq!(engine.stats().prq.attempts, 1);
-        engine.post(RecvId(1), CommId(7), Selector::new(SourceSel::Any, TagSel::Any));
-        let other = Envelope { comm: CommId(8), source: rank(RANK_MAX), tag: tag(TAG_MAX) };
-        assert_eq!(engine.arrive(MsgId(1), other), None, "all wild, but another communicator");
-        assert_eq!(engine.probe(CommId(0), Selector::new(rank(5), TagSel::Any)), Some(MsgId(0)));
+        engine.post(
+            RecvId(1),
+            CommId(7),
+            Selector::new(SourceSel::Any, TagSel::Any),
+        );
+        let other = Envelope {
+            comm: CommId(8),
+            source: rank(RANK_MAX),
+            tag: tag(TAG_MAX),
+        };
+        assert_eq!(
+            engine.arrive(MsgId(1), other),
+            None,
+            "all wild, but another communicator"
+        );
+        assert_eq!(
+            engine.probe(CommId(0), Selector::new(rank(5), TagSel::Any)),
+            Some(MsgId(0))
+        );
     }
 }

@@ -133,7 +133,8 @@ impl<E: Copy> PackedQueue<E> {
         loop {
             let answer = match masks {
                 Masks::Stored => {
-                    self.comparer.first_answer(&self.keys, self.masks[from..].iter(), key, from)
+                    self.comparer
+                        .first_answer(&self.keys, self.masks[from..].iter(), key, from)
                 }
                 Masks::Given(mask) => {
                     let masks = std::iter::repeat(Lanes::splat(mask));
@@ -153,7 +154,11 @@ impl<E: Copy> PackedQueue<E> {
                 compares += 1;
                 if fits(&self.entries[index]) {
                     let blocks = (answer.block + 1 - self.first) as u64;
-                    return Found { slot: Some(self.slot(index)), compares, blocks };
+                    return Found {
+                        slot: Some(self.slot(index)),
+                        compares,
+                        blocks,
+                    };
                 }
                 lanes &= lanes - 1;
             }
@@ -238,7 +243,11 @@ impl<E: Copy> PackedQueue<E> {
 
     /// The live entries in order, with their slots.
     pub(super) fn live(&self) -> impl Iterator<Item = (u32, &E)> {
-        let entries = self.entries.iter().enumerate().filter(|&(index, _)| self.is_live(index));
+        let entries = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| self.is_live(index));
         entries.map(|(index, entry)| (self.slot(index), entry))
     }
 
@@ -283,11 +292,16 @@ mod tests {
         let mut model: Vec<(u32, u32)> = Vec::new();
         let (mut random, mut moves) = (7_u64, 0);
         for step in 0..30_000_u32 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let draw = (random >> 33) as u32;
             let grow = if step / 500 % 2 == 0 { 12 } else { 3 };
             if draw % 16 < grow || model.is_empty() {
-                model.push((step, queue.push(key(0, step % 50, 0), Some(mask(false, true)), step)));
+                model.push((
+                    step,
+                    queue.push(key(0, step % 50, 0), Some(mask(false, true)), step),
+                ));
             } else {
                 // Front, back and anywhere in between.
                 let at = [0, model.len() - 1, (draw >> 8) as usize % model.len()]
@@ -301,19 +315,29 @@ mod tests {
                 assert_eq!(removed, entry);
             }
             if step % 61 == 0 {
-                assert!(queue.live().eq(model.iter().map(|(entry, slot)| (*slot, entry))));
+                assert!(
+                    queue
+                        .live()
+                        .eq(model.iter().map(|(entry, slot)| (*slot, entry)))
+                );
             }
             let wanted = model.iter().find(|(entry, _)| entry % 50 == draw % 50);
-            let found =
-                queue.search(Masks::Stored, key(0, draw % 50, 9), |entry| entry % 50 == draw % 50);
+            let found = queue.search(Masks::Stored, key(0, draw % 50, 9), |entry| {
+                entry % 50 == draw % 50
+            });
             assert_eq!(found.slot, wanted.map(|&(_, slot)| slot));
             assert!(found.compares <= 1, "small keys are all different");
             // From the first block in use to the one that holds the entry, or to the last.
             let blocks = queue.keys.len() - queue.first;
-            let compared =
-                wanted.map_or(blocks, |&(_, slot)| queue.index(slot) / LANES + 1 - queue.first);
+            let compared = wanted.map_or(blocks, |&(_, slot)| {
+                queue.index(slot) / LANES + 1 - queue.first
+            });
             assert_eq!(found.blocks, compared as u64);
-            assert!(blocks <= model.len().div_ceil(8) + 3, "{blocks} blocks for {}", model.len());
+            assert!(
+                blocks <= model.len().div_ceil(8) + 3,
+                "{blocks} blocks for {}",
+                model.len()
+            );
         }
         assert!(moves > 100, "{moves} moves");
     }
@@ -325,7 +349,10 @@ mod tests {
         let mut slots = Vec::new();
         for entry in 0..3_000 {
             slots.push(queue.push(0, Some(DEAD), entry));
-            assert!(queue.bytes() as u64 <= bound(u64::from(entry) + 1), "{entry}");
+            assert!(
+                queue.bytes() as u64 <= bound(u64::from(entry) + 1),
+                "{entry}"
+            );
         }
         // A queue that slides along: one in, one out.
         for entry in 0..50_000 {
@@ -342,8 +369,9 @@ mod tests {
     /// The numbers that programs use make keys of their own.
     #[test]
     fn common_keys_differ() {
-        let mut keys: Vec<u32> =
-            (0..128).flat_map(|s| (0..128).map(move |t| key(3, s, t))).collect();
+        let mut keys: Vec<u32> = (0..128)
+            .flat_map(|s| (0..128).map(move |t| key(3, s, t)))
+            .collect();
         keys.extend((1..1024).map(|strided| key(3, 0, strided << 20)));
         let total = keys.len();
         keys.sort_unstable();

@@ -6,8 +6,12 @@ use std::fs;
 use dpamatch_tools::analyze::Run;
 use libfuzzer_sys::fuzz_target;
 
-const FILES: [&str; 4] =
-    ["rank-1-b.0.events", "rank-1-b.0.results", "rank-0-a.0.events", "rank-0-a.0.results"];
+const FILES: [&str; 4] = [
+    "rank-1-b.0.events",
+    "rank-1-b.0.results",
+    "rank-0-a.0.events",
+    "rank-0-a.0.results",
+];
 
 fuzz_target!(|bytes: &[u8]| {
     let folder = std::env::temp_dir().join(format!("order-logs-{}", std::process::id()));

@@ -5,7 +5,9 @@ use dpamatch_predict::{Profile, override_text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(lines) = std::str::from_utf8(bytes) else { return };
+    let Ok(lines) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let overrides: Vec<String> = lines.lines().map(str::to_owned).collect();
     let text = Profile::text("bluefield3").expect("a built-in profile");
     let changed = override_text(text, &overrides);

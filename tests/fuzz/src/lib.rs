@@ -16,7 +16,9 @@ pub fn read_all(reader: &mut dyn RankReader, salvages: bool) {
                         std::hint::black_box(status.and_then(|status| status.envelope()));
                     }
                 }
-                let Some(arguments) = reader.arguments() else { continue };
+                let Some(arguments) = reader.arguments() else {
+                    continue;
+                };
                 for (_, argument) in arguments.iter() {
                     if let Argument::Texts(texts) = argument {
                         std::hint::black_box(texts.iter().map(<[u8]>::len).sum::<usize>());
@@ -28,10 +30,16 @@ pub fn read_all(reader: &mut dyn RankReader, salvages: bool) {
         }
     };
     if let Some(error) = &failed {
-        assert!(!(salvages && error.can_be_saved()), "what can be saved is no error: {error}");
+        assert!(
+            !(salvages && error.can_be_saved()),
+            "what can be saved is no error: {error}"
+        );
         std::hint::black_box(error.to_string());
     }
-    assert!(matches!(reader.next_call(), Ok(None)), "the end stays the end");
+    assert!(
+        matches!(reader.next_call(), Ok(None)),
+        "the end stays the end"
+    );
     if let Some(salvage) = reader.salvage() {
         assert_eq!(salvage.calls, calls);
     }

@@ -33,13 +33,20 @@ pub struct Report {
 impl Report {
     fn note(&mut self, run: Run, seed: Option<u64>, expected: &Ending) {
         self.schedules += 1;
-        *self.paths.entry(crate::paths::paths(&run.told)).or_default() += 1;
+        *self
+            .paths
+            .entry(crate::paths::paths(&run.told))
+            .or_default() += 1;
         let Some(what) = fault(&run, expected) else {
             self.last = Some(run);
             return;
         };
         self.violations += 1;
-        if self.violation.as_ref().is_none_or(|held| length(&run) < length(&held.run)) {
+        if self
+            .violation
+            .as_ref()
+            .is_none_or(|held| length(&run) < length(&held.run))
+        {
             self.violation = Some(Violation { run, seed, what });
         }
     }
@@ -167,7 +174,11 @@ pub fn replay(setup: &Setup, turns: &Turns) -> Run {
 pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Violation {
     let broken = |turns: &Turns| {
         let run = replay(setup, turns);
-        fault(&run, expected).map(|what| Violation { run, seed: None, what })
+        fault(&run, expected).map(|what| Violation {
+            run,
+            seed: None,
+            what,
+        })
     };
     let mut best = violation.clone();
     let mut size = best.run.turns.len().div_ceil(2);
@@ -182,7 +193,11 @@ pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Viola
             }
         }
         // Removing other turns may have made a needed turn removable.
-        size = if shorter { size.min(best.run.turns.len()) } else { size / 2 };
+        size = if shorter {
+            size.min(best.run.turns.len())
+        } else {
+            size / 2
+        };
     }
     best
 }

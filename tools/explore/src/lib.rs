@@ -8,7 +8,10 @@
 //! Accesses are sequentially consistent here, so effects of weak memory do not show (loom explores
 //! those). Only an exhaustive exploration proves the absence of a violation.
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
+#![allow(
+    missing_docs,
+    reason = "internal: names speak, docs add what names cannot"
+)]
 
 mod explore;
 mod paths;
@@ -30,14 +33,17 @@ pub use test_text::test_text;
 
 /// The removable rules of the handlers: name, and consequence of removing it.
 pub fn faults() -> impl Iterator<Item = (String, &'static str)> {
-    dpa_model_explore::Fault::ALL.iter().map(|fault| (kebab(&format!("{fault:?}")), fault.about()))
+    dpa_model_explore::Fault::ALL
+        .iter()
+        .map(|fault| (kebab(&format!("{fault:?}")), fault.about()))
 }
 
 /// Removes a rule from the handlers of this process, and restores the one removed before. Returns
 /// `false` for an unknown rule.
 pub fn break_rule(name: &str) -> bool {
-    let found =
-        dpa_model_explore::Fault::ALL.iter().find(|fault| kebab(&format!("{fault:?}")) == name);
+    let found = dpa_model_explore::Fault::ALL
+        .iter()
+        .find(|fault| kebab(&format!("{fault:?}")) == name);
     found.is_some_and(|&fault| {
         dpa_model_explore::choose_fault(Some(fault));
         true
@@ -98,13 +104,20 @@ pub fn post(
     source: impl Into<Option<u32>>,
     tag: impl Into<Option<u32>>,
 ) -> Operation {
-    let source = source.into().map(|source| Rank::new(source).expect("a source"));
+    let source = source
+        .into()
+        .map(|source| Rank::new(source).expect("a source"));
     let tag = tag.into().map(|tag| Tag::new(tag).expect("a tag"));
     let selector = Selector {
         source: source.map_or(SourceSel::Any, SourceSel::Rank),
         tag: tag.map_or(TagSel::Any, TagSel::Tag),
     };
-    Operation::Post { recv: RecvId(recv), comm: CommId(comm), selector, bytes: 0 }
+    Operation::Post {
+        recv: RecvId(recv),
+        comm: CommId(comm),
+        selector,
+        bytes: 0,
+    }
 }
 
 /// Delivers message `msg` on communicator `comm`.
@@ -113,8 +126,16 @@ pub fn post(
 /// The source or tag is above 2,147,483,647.
 pub fn arrive(msg: u64, comm: u32, source: u32, tag: u32) -> Operation {
     let source = Rank::new(source).expect("a source");
-    let envelope = Envelope { comm: CommId(comm), source, tag: Tag::new(tag).expect("a tag") };
-    Operation::Arrive { msg: MsgId(msg), envelope, bytes: 0 }
+    let envelope = Envelope {
+        comm: CommId(comm),
+        source,
+        tag: Tag::new(tag).expect("a tag"),
+    };
+    Operation::Arrive {
+        msg: MsgId(msg),
+        envelope,
+        bytes: 0,
+    }
 }
 
 pub fn cancel(recv: u64) -> Operation {

@@ -15,10 +15,24 @@ pub(crate) fn paths(told: &[Told]) -> String {
                 blocks.push(BTreeMap::new());
                 continue;
             }
-            Step::Taken { handler, path: Path::Clean, .. } => (handler, "clean"),
-            Step::Taken { handler, path: Path::Fast, .. } => (handler, "fast"),
-            Step::SlowFound { handler, own: true, .. } => (handler, "forced"),
-            Step::SlowFound { handler, found: Some(_), .. } => (handler, "slow"),
+            Step::Taken {
+                handler,
+                path: Path::Clean,
+                ..
+            } => (handler, "clean"),
+            Step::Taken {
+                handler,
+                path: Path::Fast,
+                ..
+            } => (handler, "fast"),
+            Step::SlowFound {
+                handler, own: true, ..
+            } => (handler, "forced"),
+            Step::SlowFound {
+                handler,
+                found: Some(_),
+                ..
+            } => (handler, "slow"),
             Step::SlowFound { handler, .. } => (handler, "slow-none"),
             Step::Unmatched { handler } => (handler, "none"),
             _ => continue,
@@ -50,11 +64,16 @@ pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
     }
     for &(receive, message) in &got.matches {
         if !expected.matches.iter().any(|&(_, other)| other == message) {
-            parts.push(format!("message {message} must stay unexpected but got receive {receive}"));
+            parts.push(format!(
+                "message {message} must stay unexpected but got receive {receive}"
+            ));
         }
     }
     if parts.is_empty() && got.posted != expected.posted {
-        parts.push(format!("receives left are {:?}, must be {:?}", got.posted, expected.posted));
+        parts.push(format!(
+            "receives left are {:?}, must be {:?}",
+            got.posted, expected.posted
+        ));
     }
     if parts.is_empty() {
         parts.push(format!(
@@ -75,17 +94,45 @@ mod tests {
             // Steps before the first block belong to no handler.
             Step::Unmatched { handler: 0 },
             Step::BlockCut { first: 0, count: 3 },
-            Step::Taken { handler: 1, receive: 1, path: Path::Fast },
-            Step::Taken { handler: 0, receive: 0, path: Path::Clean },
-            Step::SlowFound { handler: 2, found: Some(2), own: true },
-            Step::Taken { handler: 2, receive: 2, path: Path::Slow },
+            Step::Taken {
+                handler: 1,
+                receive: 1,
+                path: Path::Fast,
+            },
+            Step::Taken {
+                handler: 0,
+                receive: 0,
+                path: Path::Clean,
+            },
+            Step::SlowFound {
+                handler: 2,
+                found: Some(2),
+                own: true,
+            },
+            Step::Taken {
+                handler: 2,
+                receive: 2,
+                path: Path::Slow,
+            },
             Step::BlockCut { first: 3, count: 3 },
-            Step::SlowFound { handler: 0, found: Some(3), own: false },
-            Step::SlowFound { handler: 1, found: None, own: false },
+            Step::SlowFound {
+                handler: 0,
+                found: Some(3),
+                own: false,
+            },
+            Step::SlowFound {
+                handler: 1,
+                found: None,
+                own: false,
+            },
             Step::Unmatched { handler: 1 },
             Step::Unmatched { handler: 2 },
         ];
-        let told = steps.map(|step| Told { actor: 0, step, at: None });
+        let told = steps.map(|step| Told {
+            actor: 0,
+            step,
+            at: None,
+        });
         assert_eq!(paths(&told), "clean fast forced | slow slow-none none");
         assert_eq!(paths(&[]), "");
     }
@@ -99,7 +146,10 @@ mod tests {
         };
         let expected = ending(&[(0, 10), (1, 11)], &[2], &[12]);
         for (got, told) in [
-            (ending(&[(0, 10), (2, 11)], &[1], &[12]), "message 11 must get receive 1 but got 2"),
+            (
+                ending(&[(0, 10), (2, 11)], &[1], &[12]),
+                "message 11 must get receive 1 but got 2",
+            ),
             (
                 ending(&[(0, 10), (u64::MAX, 11)], &[2], &[12]),
                 "message 11 must get receive 1, which was taken twice",
@@ -109,8 +159,14 @@ mod tests {
                 "message 11 must get receive 1 but got none; \
                  message 12 must stay unexpected but got receive 2",
             ),
-            (ending(&expected.matches, &[], &[12]), "receives left are [], must be [2]"),
-            (ending(&expected.matches, &[2], &[]), "unexpected messages are [], must be [12]"),
+            (
+                ending(&expected.matches, &[], &[12]),
+                "receives left are [], must be [2]",
+            ),
+            (
+                ending(&expected.matches, &[2], &[]),
+                "unexpected messages are [], must be [12]",
+            ),
         ] {
             assert_eq!(difference(&expected, &got), told);
         }

@@ -34,9 +34,15 @@ pub struct Stuck(pub String);
 impl Run {
     /// The run step by step, with the state after each.
     pub fn story(&self, setup: &Setup) -> Story {
-        let requests: BTreeMap<u64, u64> =
-            self.names.iter().map(|(&request, &name)| (name, request)).collect();
-        Story::new(&Cast::of(&setup.operations, |name| requests.get(&name).copied()), &self.told)
+        let requests: BTreeMap<u64, u64> = self
+            .names
+            .iter()
+            .map(|(&request, &name)| (name, request))
+            .collect();
+        Story::new(
+            &Cast::of(&setup.operations, |name| requests.get(&name).copied()),
+            &self.told,
+        )
     }
 }
 
@@ -52,12 +58,25 @@ pub(crate) fn drive<P: Policy + 'static>(
     mut each: impl FnMut(&P, Run) -> bool + Send + 'static,
 ) {
     let after = move |policy: &P, turns| match told::end() {
-        Some(Told { outcome, told, names }) => {
+        Some(Told {
+            outcome,
+            told,
+            names,
+        }) => {
             let (result, bins) = match outcome {
                 Ok((result, bins)) => (Ok(result), bins),
                 Err(stuck) => (Err(stuck), model::BinUse::default()),
             };
-            each(policy, Run { turns, result, told, bins, names })
+            each(
+                policy,
+                Run {
+                    turns,
+                    result,
+                    told,
+                    bins,
+                    names,
+                },
+            )
         }
         None => true,
     };
@@ -116,7 +135,9 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 /// An assertion's message, without the two compared sides and the trailing ID.
 fn message(text: &str) -> &str {
     let first = text.lines().next().unwrap_or(text);
-    let said = first.strip_prefix("assertion `left == right` failed: ").unwrap_or(first);
+    let said = first
+        .strip_prefix("assertion `left == right` failed: ")
+        .unwrap_or(first);
     said.rsplit_once(" (").map_or(said, |(said, _)| said)
 }
 
@@ -146,7 +167,9 @@ fn quietly<R>(act: impl FnOnce() -> R) -> R {
 
 /// One schedule: the stream from its first event to its last.
 fn once(setup: &Setup) -> (Ending, model::BinUse) {
-    let depth = (setup.operations.len() + 8).max(setup.handlers).next_power_of_two();
+    let depth = (setup.operations.len() + 8)
+        .max(setup.handlers)
+        .next_power_of_two();
     let comms = setup.operations.iter().filter_map(Operation::comm);
     let comms = 1 + comms.map(|comm| comm.0).max().unwrap_or(0);
     let config = model::NicConfig {
@@ -184,14 +207,25 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
     };
     let bins = setup.bins as u32;
     for comm in (0..comms).map(CommId) {
-        stage.issue(&Operation::Create { comm, bins, hints: Hints::default() });
+        stage.issue(&Operation::Create {
+            comm,
+            bins,
+            hints: Hints::default(),
+        });
         stage.settle();
     }
     told::listen(setup.handlers);
     // Blocks are cut from a run of arrivals between two other operations.
-    for run in setup.operations.chunk_by(|a, b| a.is_arrival() == b.is_arrival()) {
+    for run in setup
+        .operations
+        .chunk_by(|a, b| a.is_arrival() == b.is_arrival())
+    {
         run.iter().for_each(|operation| stage.issue(operation));
-        if run[0].is_arrival() { stage.match_all(run.len()) } else { stage.settle() }
+        if run[0].is_arrival() {
+            stage.match_all(run.len())
+        } else {
+            stage.settle()
+        }
     }
     stage.end(comms)
 }
@@ -247,9 +281,12 @@ impl Stage {
             told::rest();
         }
         stop.store(true, Relaxed);
-        let workers = threads.into_iter().map(|thread| thread.join().ok().flatten());
-        self.workers =
-            workers.collect::<Option<_>>().expect("no schedule goes on without a worker");
+        let workers = threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten());
+        self.workers = workers
+            .collect::<Option<_>>()
+            .expect("no schedule goes on without a worker");
         self.collect();
     }
 
@@ -265,7 +302,9 @@ impl Stage {
                 Ok(_) => {}
                 Err(model::FeedError::MatchedTwice(recv, msg)) => {
                     let receive = recv.map_or(u64::MAX, |recv| recv.0);
-                    self.result.matches.push((receive, msg.map_or(u64::MAX, |msg| msg.0)));
+                    self.result
+                        .matches
+                        .push((receive, msg.map_or(u64::MAX, |msg| msg.0)));
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -278,7 +317,12 @@ impl Stage {
         told::pause();
         let bins = self.leader.monitor().bin_use();
         self.result.unexpected = self.unexpected(comms);
-        self.result.posted = self.feeder.posted().into_iter().map(|RecvId(name)| name).collect();
+        self.result.posted = self
+            .feeder
+            .posted()
+            .into_iter()
+            .map(|RecvId(name)| name)
+            .collect();
         self.result.matches.sort_unstable();
         self.result.posted.sort_unstable();
         (self.result, bins)
@@ -291,7 +335,12 @@ impl Stage {
         for comm in (0..comms).map(CommId) {
             loop {
                 let probe = ProbeId::default();
-                self.issue(&Operation::Probe { probe, comm, selector, take: true });
+                self.issue(&Operation::Probe {
+                    probe,
+                    comm,
+                    selector,
+                    take: true,
+                });
                 self.leader.round(1);
                 let Some(message) = self.collect() else { break };
                 left.push(message);
@@ -316,7 +365,10 @@ mod tests {
                 "assertion `left == right` failed: no two take one (S18)\n left: 1\n right: 2",
                 "an assertion of the handlers failed: no two take one",
             ),
-            ("a row is free", "an assertion of the handlers failed: a row is free"),
+            (
+                "a row is free",
+                "an assertion of the handlers failed: a row is free",
+            ),
         ] {
             assert_eq!(panic_text(&panic), told);
             assert_eq!(panic_text(&panic.to_owned()), told);

@@ -35,23 +35,52 @@ fn test(
     for operation in &setup.operations {
         writeln!(out, "            {},", call(operation))?;
     }
-    let Setup { handlers, bins, fast_path, early_check, removal, domains, barrier, .. } = setup;
-    writeln!(out, "        ],\n        handlers: {handlers},\n        bins: {bins},")?;
+    let Setup {
+        handlers,
+        bins,
+        fast_path,
+        early_check,
+        removal,
+        domains,
+        barrier,
+        ..
+    } = setup;
+    writeln!(
+        out,
+        "        ],\n        handlers: {handlers},\n        bins: {bins},"
+    )?;
     writeln!(out, "        fast_path: FastPath::{fast_path:?},")?;
-    writeln!(out, "        early_check: {early_check},\n        removal: Removal::{removal:?},")?;
+    writeln!(
+        out,
+        "        early_check: {early_check},\n        removal: Removal::{removal:?},"
+    )?;
     writeln!(
         out,
         "        domains: Domains::{domains:?},\n        barrier: Barrier::{barrier:?},"
     )?;
-    let Ending { matches, posted, unexpected } = expected;
-    writeln!(out, "    }};\n    let expected = Ending {{\n        matches: vec!{matches:?},")?;
+    let Ending {
+        matches,
+        posted,
+        unexpected,
+    } = expected;
+    writeln!(
+        out,
+        "    }};\n    let expected = Ending {{\n        matches: vec!{matches:?},"
+    )?;
     writeln!(
         out,
         "        posted: vec!{posted:?},\n        unexpected: vec!{unexpected:?},\n    }};"
     )?;
     writeln!(out, "    let turns = {:?};", turns.to_string())?;
-    writeln!(out, "    let run = replay(&setup, &turns.parse().expect(\"a schedule\"));")?;
-    let compares = if rule.is_some() { "assert_ne" } else { "assert_eq" };
+    writeln!(
+        out,
+        "    let run = replay(&setup, &turns.parse().expect(\"a schedule\"));"
+    )?;
+    let compares = if rule.is_some() {
+        "assert_ne"
+    } else {
+        "assert_eq"
+    };
     writeln!(
         out,
         "    {compares}!(run.result, Ok(expected), \"{{}}\", tell(&run.story(&setup)));\n}}"
@@ -60,13 +89,31 @@ fn test(
 
 fn call(operation: &Operation) -> String {
     match *operation {
-        Operation::Post { recv, comm, selector, .. } => {
+        Operation::Post {
+            recv,
+            comm,
+            selector,
+            ..
+        } => {
             let number = |number: Option<u32>| number.map_or("None".into(), |it| it.to_string());
-            let (source, tag) = (number(selector.source.number()), number(selector.tag.number()));
+            let (source, tag) = (
+                number(selector.source.number()),
+                number(selector.tag.number()),
+            );
             format!("post({}, {}, {source}, {tag})", recv.0, comm.0)
         }
-        Operation::Arrive { msg, envelope: Envelope { comm, source, tag }, .. } => {
-            format!("arrive({}, {}, {}, {})", msg.0, comm.0, source.get(), tag.get())
+        Operation::Arrive {
+            msg,
+            envelope: Envelope { comm, source, tag },
+            ..
+        } => {
+            format!(
+                "arrive({}, {}, {}, {})",
+                msg.0,
+                comm.0,
+                source.get(),
+                tag.get()
+            )
         }
         Operation::Cancel { recv } => format!("cancel({})", recv.0),
         ref other => unreachable!("{other:?} is not explored"),

@@ -37,7 +37,10 @@ thread_local! {
 }
 
 pub(crate) fn listen(workers: usize) {
-    NOTES.set(Notes { workers, ..Notes::default() });
+    NOTES.set(Notes {
+        workers,
+        ..Notes::default()
+    });
     dpa_model_explore::step::listen(Some(note));
 }
 
@@ -59,8 +62,17 @@ pub(crate) fn has_failed() -> bool {
 }
 
 pub(crate) fn end() -> Option<Told> {
-    let Notes { outcome, told, names, .. } = NOTES.take();
-    outcome.map(|outcome| Told { outcome, told, names })
+    let Notes {
+        outcome,
+        told,
+        names,
+        ..
+    } = NOTES.take();
+    outcome.map(|outcome| Told {
+        outcome,
+        told,
+        names,
+    })
 }
 
 pub(crate) fn name(request: u64, name: u64) {
@@ -88,7 +100,11 @@ fn note(step: Step) {
             _ => {}
         }
         if dpamatch_story::is_told(&step) {
-            notes.told.push(ToldStep { actor, step, at: None });
+            notes.told.push(ToldStep {
+                actor,
+                step,
+                at: None,
+            });
         }
     });
 }

@@ -19,7 +19,11 @@ fn this_schedule_gives_the_oracles_result() {
         domains: Domains::Paper,
         barrier: Barrier::Lanes,
     };
-    let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
+    let expected = Ending {
+        matches: vec![(0, 0), (1, 1)],
+        posted: vec![],
+        unexpected: vec![2],
+    };
     let turns = "1x40 0x3";
     let run = replay(&setup, &turns.parse().expect("a schedule"));
     assert_eq!(run.result, Ok(expected), "{}", tell(&run.story(&setup)));

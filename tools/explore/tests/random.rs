@@ -4,7 +4,10 @@
 //!
 //! shuttle treats every atomic as sequentially consistent, so this finds faults of the algorithm,
 //! not of the memory orderings.
-#![expect(unreachable_pub, reason = "the models' library is compiled into this program")]
+#![expect(
+    unreachable_pub,
+    reason = "the models' library is compiled into this program"
+)]
 #![allow(dead_code, reason = "the models use more of it")]
 
 extern crate dpa_model_explore as dpa_model;
@@ -69,7 +72,10 @@ fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation> {
             steps.push(cancel(random.below(posts) as usize));
         }
         for _ in 0..1 + random.below(handlers as u64) {
-            steps.push(send(random.below(sources) as u32, random.below(tags) as u32));
+            steps.push(send(
+                random.below(sources) as u32,
+                random.below(tags) as u32,
+            ));
         }
     }
     steps
@@ -112,24 +118,47 @@ fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: u
     let paths = Arc::new(Paths::default());
     for seed in 0..seeds {
         let mut random = Seeded(!seed);
-        let forms = [FastPath::Sequence, FastPath::Prefix, FastPath::Literal, FastPath::Off];
+        let forms = [
+            FastPath::Sequence,
+            FastPath::Prefix,
+            FastPath::Literal,
+            FastPath::Off,
+        ];
         let fast_path = forms[random.below(4) as usize];
         let early_check =
             matches!(fast_path, FastPath::Sequence | FastPath::Off) && random.below(2) == 0;
         let barrier = [Barrier::Lanes, Barrier::Bitmap][random.below(2) as usize];
         let domains = [Domains::Paper, Domains::Keyed][random.below(2) as usize];
-        let options = Options { domains, ..Options::default() };
-        let options = Options { fast_path, early_check, barrier, ..options };
+        let options = Options {
+            domains,
+            ..Options::default()
+        };
+        let options = Options {
+            fast_path,
+            early_check,
+            barrier,
+            ..options
+        };
         let steps = random_steps(seed, handlers, 3);
         let count = steps.len().next_power_of_two();
         let config = NicConfig {
             bins: 1 + random.below(4) as usize,
             receives: count,
             unexpected: count,
-            workers: if random.below(2) == 0 { handlers } else { handlers / 2 },
+            workers: if random.below(2) == 0 {
+                handlers
+            } else {
+                handlers / 2
+            },
             ..tiny(handlers, handlers, options)
         };
-        explore(seed, choice, schedules, &Stream::new(config, &steps), &paths);
+        explore(
+            seed,
+            choice,
+            schedules,
+            &Stream::new(config, &steps),
+            &paths,
+        );
     }
     if std::env::var_os("DPAMATCH_SHUTTLE_SEED").is_none() {
         let expected: Vec<&str> = "clean fast slow forced unexpected refused_mixed \
@@ -137,7 +166,10 @@ fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: u
             .split(' ')
             .collect();
         paths.require(name, &expected, &[]);
-        println!("shuttle: {name}: {} schedules, {choice:?}", seeds as usize * schedules);
+        println!(
+            "shuttle: {name}: {} schedules, {choice:?}",
+            seeds as usize * schedules
+        );
     }
 }
 

@@ -106,12 +106,19 @@ static FREE: [Free; 4] = [
 ];
 
 fn free(profile: &Profile) -> Vec<&'static Free> {
-    if profile.instructions.cpi > 0.0 { vec![&OWN, &FREE[1]] } else { FREE.iter().collect() }
+    if profile.instructions.cpi > 0.0 {
+        vec![&OWN, &FREE[1]]
+    } else {
+        FREE.iter().collect()
+    }
 }
 
 /// The numbers that [`calibrate`] fits in a profile, each with the point that it takes.
 pub fn fitted(profile: &Profile) -> Vec<(&'static str, PaperWorkload, usize)> {
-    free(profile).iter().map(|free| (free.name, free.series, free.threads)).collect()
+    free(profile)
+        .iter()
+        .map(|free| (free.name, free.series, free.threads))
+        .collect()
 }
 
 /// Whether the fit determines a parameter, whatever its value in the profile.
@@ -156,7 +163,11 @@ pub fn calibrate(
 }
 
 fn rate(setup: &Setup, profile: &Profile, point: &Measured) -> Result<f64, SimulateError> {
-    let setup = Setup { profile: profile.clone(), handlers: point.threads, ..setup.clone() };
+    let setup = Setup {
+        profile: profile.clone(),
+        handlers: point.threads,
+        ..setup.clone()
+    };
     let (setup, offer) = series(&setup, point.series);
     Ok(predict(&setup, &offer, 0)?.rate)
 }
@@ -176,22 +187,46 @@ fn fit(
     let fastest = try_value(profile, least)?;
     if fastest < measured.rate {
         // Too slow even at the least value: the best fit there is.
-        return Ok(Fit { parameter: free.name, value: least, measured, predicted: fastest });
+        return Ok(Fit {
+            parameter: free.name,
+            value: least,
+            measured,
+            predicted: fastest,
+        });
     }
     let slowest = try_value(profile, most)?;
     if slowest > measured.rate && slowest < fastest {
-        return Ok(Fit { parameter: free.name, value: most, measured, predicted: slowest });
+        return Ok(Fit {
+            parameter: free.name,
+            value: most,
+            measured,
+            predicted: slowest,
+        });
     }
     if slowest >= measured.rate {
         // The rate does not depend on the parameter.
         let predicted = try_value(profile, least)?;
-        return Ok(Fit { parameter: free.name, value: least, measured, predicted });
+        return Ok(Fit {
+            parameter: free.name,
+            value: least,
+            measured,
+            predicted,
+        });
     }
     for _ in 0..HALVINGS {
         let middle = (least + most) / 2.0;
-        if try_value(profile, middle)? > measured.rate { least = middle } else { most = middle }
+        if try_value(profile, middle)? > measured.rate {
+            least = middle
+        } else {
+            most = middle
+        }
     }
     let value = (least + most) / 2.0;
     let predicted = try_value(profile, value)?;
-    Ok(Fit { parameter: free.name, value, measured, predicted })
+    Ok(Fit {
+        parameter: free.name,
+        value,
+        measured,
+        predicted,
+    })
 }

@@ -51,15 +51,23 @@ pub const CHOICES: [&str; 11] = [
 
 pub fn points() -> impl Iterator<Item = Point> {
     PaperWorkload::ALL.iter().flat_map(|&series| {
-        THREADS.into_iter().zip(rates(series)).map(move |(threads, rate)| {
-            let used = match (series, threads) {
-                (_, ..=2) => Use::Fitted,
-                // By the time stamps of the raw files.
-                (PaperWorkload::FastPath, 8..) => Use::Later,
-                _ => Use::Clean,
-            };
-            Point { series, threads, rate, used }
-        })
+        THREADS
+            .into_iter()
+            .zip(rates(series))
+            .map(move |(threads, rate)| {
+                let used = match (series, threads) {
+                    (_, ..=2) => Use::Fitted,
+                    // By the time stamps of the raw files.
+                    (PaperWorkload::FastPath, 8..) => Use::Later,
+                    _ => Use::Clean,
+                };
+                Point {
+                    series,
+                    threads,
+                    rate,
+                    used,
+                }
+            })
     })
 }
 

@@ -1,6 +1,9 @@
 //! Predicts message rates on a DPA: the handlers of `dpa_model` run in virtual time.
 #![deny(unsafe_code)]
-#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
+#![allow(
+    missing_docs,
+    reason = "internal: names speak, docs add what names cannot"
+)]
 
 pub mod calibrate;
 mod chrome;

@@ -40,7 +40,13 @@ pub struct Prediction {
 /// The set-up and offer of a series of Figure 8.
 pub fn series(setup: &Setup, series: PaperWorkload) -> (Setup, Offer) {
     let fast_path = series.fast_path(setup.fast_path);
-    (Setup { fast_path, ..setup.clone() }, Offer::pattern(series.into()))
+    (
+        Setup {
+            fast_path,
+            ..setup.clone()
+        },
+        Offer::pattern(series.into()),
+    )
 }
 
 /// Predicts the rate. For windows it is 127 / (t128 - t1) as in the paper's raw data (O40),
@@ -49,7 +55,11 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
     let (pattern, bytes) = match offer {
         Offer::Pattern { pattern, bytes } => (*pattern, *bytes),
         Offer::Sequence(sequence) => {
-            return Ok(last(simulate(setup, std::slice::from_ref(sequence), spans)?));
+            return Ok(last(simulate(
+                setup,
+                std::slice::from_ref(sequence),
+                spans,
+            )?));
         }
     };
     let make = |count| Sequence::window(pattern, count, bytes);
@@ -60,8 +70,16 @@ pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction,
         let part = parts.pop().expect("three parts");
         let single = parts.pop().expect("two parts");
         let gained = part.time.saturating_sub(single.time).max(1) as f64 / 1e6;
-        let rate = if count > 1 { (count - 1) as f64 / gained } else { single.rate() };
-        return Ok(Prediction { rate, single_us: Some(single.time as f64 / 1e6), part });
+        let rate = if count > 1 {
+            (count - 1) as f64 / gained
+        } else {
+            single.rate()
+        };
+        return Ok(Prediction {
+            rate,
+            single_us: Some(single.time as f64 / 1e6),
+            part,
+        });
     }
     // Whole blocks, so that the end of a batch of posts ends no block early.
     let batch = (POSTED / setup.handlers).max(1) * setup.handlers;
@@ -95,5 +113,9 @@ pub fn band(setup: &Setup, offer: &Offer, rate: f64) -> Result<(f64, f64), Simul
 
 fn last(mut parts: Vec<Part>) -> Prediction {
     let part = parts.pop().expect("at least one part");
-    Prediction { rate: part.rate(), single_us: None, part }
+    Prediction {
+        rate: part.rate(),
+        single_us: None,
+        part,
+    }
 }

@@ -22,7 +22,11 @@ pub enum ProfileError {
     #[error("{name}: {value:?} is not a number")]
     NotANumber { name: String, value: String },
     #[error("{name} is {value}, must be {range}")]
-    OutOfRange { name: String, value: f64, range: &'static str },
+    OutOfRange {
+        name: String,
+        value: f64,
+        range: &'static str,
+    },
 }
 
 macro_rules! section {
@@ -277,7 +281,15 @@ impl Profile {
     }
 
     pub fn costs(&self) -> machine::Costs {
-        let Self { eus, memory, host, word, arrival, work, .. } = self;
+        let Self {
+            eus,
+            memory,
+            host,
+            word,
+            arrival,
+            work,
+            ..
+        } = self;
         machine::Costs {
             cycle: picos(1.0 / eus.clock_ghz),
             level: [memory.l1_ns, memory.l2_ns, memory.l3_ns, memory.dram_ns].map(picos),
@@ -322,8 +334,20 @@ impl Profile {
 
     /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU.
     pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
-        let Rules { placement, overlap, block_end, block_begin, .. } = self.rules;
-        machine::Rules { placement, overlap, block_end, block_begin, post_on_clock }
+        let Rules {
+            placement,
+            overlap,
+            block_end,
+            block_begin,
+            ..
+        } = self.rules;
+        machine::Rules {
+            placement,
+            overlap,
+            block_end,
+            block_begin,
+            post_on_clock,
+        }
     }
 }
 
@@ -341,12 +365,19 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
             if let Some(rest) = line.strip_prefix('[') {
                 section = rest.split(']').next().unwrap_or_default().to_owned();
             } else if section == wanted
-                && line.split('=').next().is_some_and(|key| key.trim() == field)
+                && line
+                    .split('=')
+                    .next()
+                    .is_some_and(|key| key.trim() == field)
             {
-                let comment =
-                    line.find('#').map_or(String::new(), |at| format!(" {}", &line[at..]));
+                let comment = line
+                    .find('#')
+                    .map_or(String::new(), |at| format!(" {}", &line[at..]));
                 let value = value.trim();
-                let quoted = line.split('#').next().is_some_and(|before| before.contains('"'));
+                let quoted = line
+                    .split('#')
+                    .next()
+                    .is_some_and(|before| before.contains('"'));
                 *line = if quoted {
                     format!("{field} = \"{value}\"")
                 } else {
@@ -375,14 +406,20 @@ fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileEr
             .filter(|(_, value)| value.is_table() != ending.is_empty())
             .map(|(key, _)| key.clone() + ending)
             .collect();
-        ProfileError::NoParameter { name: name.to_owned(), known: known.join(", ") }
+        ProfileError::NoParameter {
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
     };
     let (section, field) = name.split_once('.').unwrap_or_default();
     let Some(fields) = table.get(section).and_then(toml::Value::as_table) else {
         return Err(unknown(table, ".*"));
     };
     let place = fields.get(field).ok_or_else(|| unknown(fields, ""))?;
-    let wrong = || ProfileError::NotANumber { name: name.to_owned(), value: value.to_owned() };
+    let wrong = || ProfileError::NotANumber {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    };
     let new = match place {
         toml::Value::Float(_) => toml::Value::Float(value.parse().map_err(|_| wrong())?),
         toml::Value::Integer(_) => toml::Value::Integer(value.parse().map_err(|_| wrong())?),

@@ -50,7 +50,11 @@ pub enum SensitivityError {
 fn fitted() -> Vec<Measured> {
     let fitted = points().filter(|point| point.used == Use::Fitted);
     fitted
-        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
+        .map(|point| Measured {
+            series: point.series,
+            threads: point.threads,
+            rate: point.rate,
+        })
         .collect()
 }
 
@@ -58,12 +62,17 @@ fn fitted() -> Vec<Measured> {
 pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
     let mut results = Vec::new();
     for point in points().filter(|point| point.used == Use::Clean) {
-        let base = Setup { handlers: point.threads, ..setup.clone() };
+        let base = Setup {
+            handlers: point.threads,
+            ..setup.clone()
+        };
         let (setup, offer) = series(&base, point.series);
         results.push((point.series, predict(&setup, &offer, 0)?.rate, point.rate));
     }
     let of = |wanted: Option<PaperWorkload>| {
-        let chosen = results.iter().filter(|result| wanted.is_none_or(|series| result.0 == series));
+        let chosen = results
+            .iter()
+            .filter(|result| wanted.is_none_or(|series| result.0 == series));
         mape(chosen.map(|&(_, predicted, measured)| (predicted, measured)))
     };
     Ok(Errors {
@@ -76,7 +85,15 @@ pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
 /// An override with `factor` times this value; sizes and counts stay whole.
 pub fn scaled(parameter: &str, value: f64, factor: f64) -> String {
     let product = value * factor;
-    let whole = ["cores", "per_core", "usable", "issue_slots", "_bytes", "walk_line", "window"];
+    let whole = [
+        "cores",
+        "per_core",
+        "usable",
+        "issue_slots",
+        "_bytes",
+        "walk_line",
+        "window",
+    ];
     match whole.iter().any(|end| parameter.ends_with(end)) {
         true => format!("{parameter}={}", product.max(1.0).floor()),
         false => format!("{parameter}={product}"),
@@ -94,21 +111,31 @@ pub fn sensitivity(
     mut done: impl FnMut(usize, usize),
 ) -> Result<(Errors, Vec<Trial>), SensitivityError> {
     let profile = Profile::read(text, overrides)?;
-    let base = held_out(&Setup { profile: profile.clone(), ..setup.clone() })?;
+    let base = held_out(&Setup {
+        profile: profile.clone(),
+        ..setup.clone()
+    })?;
     let known: Vec<_> = profile
         .numbers()
         .into_iter()
         .filter(|(name, value)| *value != 0.0 && !calibrate::is_fitted(&profile, name))
         .filter(|(name, _)| name != "driver.window" && name != "eus.usable")
         .collect();
-    if let Some(name) = names.iter().find(|&name| known.iter().all(|known| known.0 != *name)) {
+    if let Some(name) = names
+        .iter()
+        .find(|&name| known.iter().all(|known| known.0 != *name))
+    {
         let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(
-            ProfileError::NoParameter { name: name.clone(), known: known.join(", ") }.into()
-        );
+        return Err(ProfileError::NoParameter {
+            name: name.clone(),
+            known: known.join(", "),
+        }
+        .into());
     }
-    let wanted: Vec<_> =
-        known.into_iter().filter(|(known, _)| names.is_empty() || names.contains(known)).collect();
+    let wanted: Vec<_> = known
+        .into_iter()
+        .filter(|(known, _)| names.is_empty() || names.contains(known))
+        .collect();
     let mut trials = Vec::new();
     let all = wanted.len();
     for (index, (parameter, value)) in wanted.into_iter().enumerate() {
@@ -116,14 +143,21 @@ pub fn sensitivity(
         for (errors, factor) in errors.iter_mut().zip([0.5, 2.0]) {
             let mut overrides = overrides.to_vec();
             overrides.push(scaled(&parameter, value, factor));
-            let setup = Setup { profile: Profile::read(text, &overrides)?, ..setup.clone() };
+            let setup = Setup {
+                profile: Profile::read(text, &overrides)?,
+                ..setup.clone()
+            };
             let (profile, fits) = calibrate(&setup, &fitted())?;
             let reached = (fits[0].predicted / fits[0].measured.rate - 1.0).abs() < 0.005;
             if reached {
                 *errors = Some(held_out(&Setup { profile, ..setup })?);
             }
         }
-        trials.push(Trial { parameter, value, errors });
+        trials.push(Trial {
+            parameter,
+            value,
+            errors,
+        });
         done(index + 1, all);
     }
     trials.sort_by(|a, b| b.effect(base).total_cmp(&a.effect(base)));

@@ -49,7 +49,12 @@ impl Sequence {
             }
         }
         let comms = numbers.len().max(1) as u32;
-        Self { operations: operations.into(), times_ns: Rc::from([]), comms, messages }
+        Self {
+            operations: operations.into(),
+            times_ns: Rc::from([]),
+            comms,
+            messages,
+        }
     }
 
     /// Sets the time of each operation in nanoseconds; times must not fall.
@@ -57,13 +62,23 @@ impl Sequence {
     /// # Panics
     /// The number of times differs from that of operations.
     pub fn at(self, times_ns: Vec<u64>) -> Self {
-        assert_eq!(times_ns.len(), self.operations.len(), "a time for each operation");
-        Self { times_ns: times_ns.into(), ..self }
+        assert_eq!(
+            times_ns.len(),
+            self.operations.len(),
+            "a time for each operation"
+        );
+        Self {
+            times_ns: times_ns.into(),
+            ..self
+        }
     }
 
     /// Removes the times: each operation comes as early as possible.
     pub fn at_once(self) -> Self {
-        Self { times_ns: Rc::from([]), ..self }
+        Self {
+            times_ns: Rc::from([]),
+            ..self
+        }
     }
 
     /// A window: `count` receives posted in arrival order, then `count` messages of `bytes` bytes.
@@ -72,7 +87,9 @@ impl Sequence {
     }
 
     pub(crate) fn repeated(&self, times: usize) -> Self {
-        let operations = std::iter::repeat_n(&self.operations[..], times).flatten().copied();
+        let operations = std::iter::repeat_n(&self.operations[..], times)
+            .flatten()
+            .copied();
         Self::new(operations.collect())
     }
 
@@ -120,17 +137,32 @@ mod tests {
     use super::*;
 
     fn arrive(comm: u32) -> Operation {
-        let envelope = Envelope { comm: CommId(comm), ..Envelope::default() };
-        Operation::Arrive { msg: MsgId(0), envelope, bytes: 8 }
+        let envelope = Envelope {
+            comm: CommId(comm),
+            ..Envelope::default()
+        };
+        Operation::Arrive {
+            msg: MsgId(0),
+            envelope,
+            bytes: 8,
+        }
     }
 
     #[test]
     fn communicators_are_numbered_as_they_come() {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let probe = Operation::Probe { probe: ProbeId(0), comm: CommId(9), selector, take: false };
+        let probe = Operation::Probe {
+            probe: ProbeId(0),
+            comm: CommId(9),
+            selector,
+            take: false,
+        };
         let sequence = Sequence::new(vec![arrive(40), probe, arrive(40), arrive(9)]);
         let comms = sequence.operations().iter().filter_map(Operation::comm);
         let comms: Vec<u32> = comms.map(|comm| comm.0).collect();
-        assert_eq!((comms, sequence.comms(), sequence.messages()), (vec![0, 1, 0, 1], 2, 3));
+        assert_eq!(
+            (comms, sequence.comms(), sequence.messages()),
+            (vec![0, 1, 0, 1], 2, 3)
+        );
     }
 }

@@ -60,7 +60,12 @@ impl Setup {
     /// rule: the profiles are fitted to a card that obeys it. The queue and bounce buffers of 512
     /// bytes fit the caches of the built-in profiles.
     pub fn shipped(profile: Profile, handlers: usize) -> Self {
-        let model::NicConfig { bins, receives, options, .. } = model::NicConfig::default();
+        let model::NicConfig {
+            bins,
+            receives,
+            options,
+            ..
+        } = model::NicConfig::default();
         Self {
             bins,
             receives,
@@ -108,13 +113,26 @@ impl Part {
     /// Mean and longest time from a message's arrival to the end of its handler, in microseconds.
     pub fn latency_us(&self) -> (f64, f64) {
         let sum: u64 = self.outcome.eus.iter().map(|eu| eu.latency).sum();
-        let longest = self.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
-        (sum as f64 / 1e6 / self.messages.max(1) as f64, longest as f64 / 1e6)
+        let longest = self
+            .outcome
+            .eus
+            .iter()
+            .map(|eu| eu.latency_max)
+            .max()
+            .unwrap_or(0);
+        (
+            sum as f64 / 1e6 / self.messages.max(1) as f64,
+            longest as f64 / 1e6,
+        )
     }
 
     /// Time that handlers waited for other handlers of their block.
     pub fn waited(&self) -> Picos {
-        self.outcome.eus.iter().map(|eu| eu.time.barrier + eu.time.chain).sum()
+        self.outcome
+            .eus
+            .iter()
+            .map(|eu| eu.time.barrier + eu.time.chain)
+            .sum()
     }
 
     /// Messages that the card sent on to software.
@@ -124,7 +142,9 @@ impl Part {
 
     pub fn count(&self, name: &str) -> u64 {
         let all = self.handlers.iter().flatten().chain(&self.boundary);
-        all.filter(|(counter, _)| *counter == name).map(|(_, value)| value).sum()
+        all.filter(|(counter, _)| *counter == name)
+            .map(|(_, value)| value)
+            .sum()
     }
 }
 
@@ -141,7 +161,10 @@ pub fn simulate(
     let comms = sequences.iter().map(Sequence::comms).max().unwrap_or(1);
     let usable = setup.profile.eus.usable;
     if setup.handlers > usable {
-        return Err(SimulateError::Eus { wanted: setup.handlers, usable });
+        return Err(SimulateError::Eus {
+            wanted: setup.handlers,
+            usable,
+        });
     }
     let config = config(setup, comms);
     let nic = model::Nic::new(&config)?;
@@ -163,7 +186,12 @@ pub fn simulate(
         &layout,
     )
     .with_steps(crate::steps::measured());
-    let model::Nic { leader, workers, host, mut sender } = nic;
+    let model::Nic {
+        leader,
+        workers,
+        host,
+        mut sender,
+    } = nic;
     sender.set_inline_hashes(setup.inline_hashes);
     let stop = Stop::default();
     let serve = |mut worker: model::Worker| {
@@ -186,7 +214,11 @@ pub fn simulate(
     let lead = move || -> Result<(), SimulateError> {
         let monitor = leader.monitor();
         let mut stage = Stage::new(leader, host, sender);
-        let create = |comm| Operation::Create { comm, bins, hints: Hints::default() };
+        let create = |comm| Operation::Create {
+            comm,
+            bins,
+            hints: Hints::default(),
+        };
         let creates: Vec<_> = (0..comms).map(CommId).map(create).collect();
         off_clock(|_| stage.play(1, &creates))?;
         let count = sequences.len();
@@ -232,8 +264,9 @@ const UNEXPECTED: usize = 16_384;
 type Row = Vec<(&'static str, u64)>;
 
 fn counters(monitor: &model::Monitor) -> (Vec<Row>, Row) {
-    let handlers =
-        (0..monitor.handlers()).map(|handler| monitor.handler(handler).rows().collect()).collect();
+    let handlers = (0..monitor.handlers())
+        .map(|handler| monitor.handler(handler).rows().collect())
+        .collect();
     (handlers, monitor.counts().boundary.rows().collect())
 }
 
@@ -299,7 +332,12 @@ impl Stage {
         // The machine knows the lengths of messages, so no long buffer is needed.
         let bytes_max = sender.eager_limit() as u32 + 1;
         let feeder = model::Feeder::new(host, sender).without_checks();
-        Self { leader, feeder, bytes_max, matches: Vec::new() }
+        Self {
+            leader,
+            feeder,
+            bytes_max,
+            matches: Vec::new(),
+        }
     }
 
     /// Feeds the operations and runs the boundary until all are done.
@@ -319,7 +357,13 @@ impl Stage {
     fn end_fallbacks(&mut self, monitor: &model::Monitor) -> Result<(), SimulateError> {
         let boundary = monitor.counts().boundary;
         let forwarded = boundary.arrivals_forwarded + boundary.posts_forwarded;
-        if forwarded > 0 && self.feeder.host.hand_back(CommId(0), forwarded, &mut vec![]).is_ok() {
+        if forwarded > 0
+            && self
+                .feeder
+                .host
+                .hand_back(CommId(0), forwarded, &mut vec![])
+                .is_ok()
+        {
             self.play(1, &[])?;
         }
         Ok(())
@@ -329,7 +373,11 @@ impl Stage {
     fn feed(&mut self, operations: &mut &[Operation]) -> Result<(), SimulateError> {
         while let Some((operation, rest)) = operations.split_first() {
             // A receive always has room.
-            let room = if operation.is_arrival() { 0 } else { self.bytes_max };
+            let room = if operation.is_arrival() {
+                0
+            } else {
+                self.bytes_max
+            };
             let operation = operation.map_bytes(|bytes| bytes.min(self.bytes_max).max(room));
             if !self.feeder.try_issue(&operation)? {
                 break;

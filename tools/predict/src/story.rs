@@ -23,7 +23,10 @@ thread_local! {
 
 /// Runs a sequence and tells one of its blocks, counted from 0. Empty if the run has fewer.
 pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, SimulateError> {
-    NOTES.set(Notes { wanted: block, ..Notes::default() });
+    NOTES.set(Notes {
+        wanted: block,
+        ..Notes::default()
+    });
     WANTED.set(true);
     let run = simulate(setup, std::slice::from_ref(sequence), 0);
     WANTED.set(false);
@@ -45,7 +48,9 @@ pub(crate) fn note(step: Step) {
     if !WANTED.get() || !is_told(&step) {
         return;
     }
-    let Some((actor, at)) = crate::machine::here() else { return };
+    let Some((actor, at)) = crate::machine::here() else {
+        return;
+    };
     NOTES.with_borrow_mut(|notes| {
         notes.blocks += usize::from(matches!(step, Step::BlockCut { .. }));
         let told = match notes.blocks.checked_sub(notes.wanted + 1) {
@@ -55,7 +60,11 @@ pub(crate) fn note(step: Step) {
             Some(_) => false,
         };
         if told {
-            notes.told.push(Told { actor, step, at: Some(at) });
+            notes.told.push(Told {
+                actor,
+                step,
+                at: Some(at),
+            });
         }
     });
 }

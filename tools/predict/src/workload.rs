@@ -23,7 +23,11 @@ pub enum Pattern {
 
 impl From<PaperWorkload> for Pattern {
     fn from(workload: PaperWorkload) -> Self {
-        if workload.has_conflicts() { Self::Equal } else { Self::Distinct }
+        if workload.has_conflicts() {
+            Self::Equal
+        } else {
+            Self::Distinct
+        }
     }
 }
 
@@ -38,8 +42,13 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
         Pattern::Equal => vec![COMMON; count],
         Pattern::Mixed { equal, seed } => {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let pick =
-                |index| if random.random_range(0..100) < equal { COMMON } else { own(index) };
+            let pick = |index| {
+                if random.random_range(0..100) < equal {
+                    COMMON
+                } else {
+                    own(index)
+                }
+            };
             (0..count).map(pick).collect()
         }
     }
@@ -50,8 +59,10 @@ pub(crate) fn operations(pattern: Pattern, count: usize, bytes: u32) -> Vec<Oper
     let comm = CommId(0);
     let source = Rank::default();
     let numbers = tags(pattern, count);
-    let tags: Vec<Tag> =
-        numbers.into_iter().map(|tag| Tag::new(tag).expect("a window's tags are small")).collect();
+    let tags: Vec<Tag> = numbers
+        .into_iter()
+        .map(|tag| Tag::new(tag).expect("a window's tags are small"))
+        .collect();
     let post = |(index, &tag): (usize, &Tag)| Operation::Post {
         recv: RecvId(index as u64),
         comm,
@@ -63,5 +74,9 @@ pub(crate) fn operations(pattern: Pattern, count: usize, bytes: u32) -> Vec<Oper
         envelope: Envelope { comm, source, tag },
         bytes,
     };
-    tags.iter().enumerate().map(post).chain(tags.iter().enumerate().map(arrive)).collect()
+    tags.iter()
+        .enumerate()
+        .map(post)
+        .chain(tags.iter().enumerate().map(arrive))
+        .collect()
 }

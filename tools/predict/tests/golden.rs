@@ -32,10 +32,16 @@ fn read(text: &str, overrides: &[String]) -> Profile {
 /// A profile's numbers, each changed by another share of itself, as overrides.
 fn odd(profile: &str) -> Vec<String> {
     let numbers = read(text(profile), &[]).numbers().into_iter().enumerate();
-    let kept = ["eus.usable", "eus.issue_slots", "rules.walk_line", "driver.window"];
+    let kept = [
+        "eus.usable",
+        "eus.issue_slots",
+        "rules.walk_line",
+        "driver.window",
+    ];
     // Not every profile has counted instructions.
     let has = |name: &str| {
-        name.split_once('.').is_some_and(|(table, _)| text(profile).contains(&format!("[{table}]")))
+        name.split_once('.')
+            .is_some_and(|(table, _)| text(profile).contains(&format!("[{table}]")))
     };
     let changed = numbers.filter(|(_, (name, _))| !kept.contains(&name.as_str()) && has(name));
     changed
@@ -58,12 +64,25 @@ fn source(number: u32) -> Rank {
 
 fn post(receive: u64, source: impl Into<SourceSel>, tag: impl Into<TagSel>) -> Operation {
     let selector = Selector::new(source, tag);
-    Operation::Post { recv: RecvId(receive), comm: CommId(5), selector, bytes: 0 }
+    Operation::Post {
+        recv: RecvId(receive),
+        comm: CommId(5),
+        selector,
+        bytes: 0,
+    }
 }
 
 fn arrive(message: u64, from: u32, number: u32, bytes: u32) -> Operation {
-    let envelope = Envelope { comm: CommId(5), source: source(from), tag: tag(number) };
-    Operation::Arrive { msg: MsgId(message), envelope, bytes }
+    let envelope = Envelope {
+        comm: CommId(5),
+        source: source(from),
+        tag: tag(number),
+    };
+    Operation::Arrive {
+        msg: MsgId(message),
+        envelope,
+        bytes,
+    }
 }
 
 /// All that an endpoint does: wildcards, conflicts, late receives, cancels, probes, and messages of
@@ -73,7 +92,11 @@ fn everything() -> Vec<Operation> {
     let mut events: Vec<Operation> = (0..12).map(|at| post(at, source(3), TagSel::Any)).collect();
     let lengths = [8, 400, 5000, 0, 65];
     events.extend((0..15).map(|at| arrive(at, 3, number(at), lengths[at as usize % 5])));
-    events.extend((20..29).rev().map(|at| post(at, SourceSel::Any, tag(number(at)))));
+    events.extend(
+        (20..29)
+            .rev()
+            .map(|at| post(at, SourceSel::Any, tag(number(at)))),
+    );
     events.push(Operation::Cancel { recv: RecvId(27) });
     let probe = |number, take| Operation::Probe {
         probe: ProbeId(number),
@@ -90,16 +113,37 @@ fn everything() -> Vec<Operation> {
 /// The counts that are not 0.
 fn counts(rows: &[(&str, u64)]) -> String {
     let rows = rows.iter().filter(|(_, count)| *count > 0);
-    rows.map(|(name, count)| format!(" {name}={count}")).collect()
+    rows.map(|(name, count)| format!(" {name}={count}"))
+        .collect()
 }
 
 fn described(out: &mut String, part: &Part) -> std::fmt::Result {
-    let Part { messages, time, begin, outcome, handlers, boundary, matches } = part;
-    writeln!(out, "{messages} messages, {time} ps from {begin} to {}", outcome.end)?;
+    let Part {
+        messages,
+        time,
+        begin,
+        outcome,
+        handlers,
+        boundary,
+        matches,
+    } = part;
+    writeln!(
+        out,
+        "{messages} messages, {time} ps from {begin} to {}",
+        outcome.end
+    )?;
     let latency = part.latency_us();
-    let sums = (part.rate(), latency, part.waited(), part.sent_on(), part.count("slow"));
+    let sums = (
+        part.rate(),
+        latency,
+        part.waited(),
+        part.sent_on(),
+        part.count("slow"),
+    );
     writeln!(out, "rate, latency, waited, sent on, slow: {sums:?}")?;
-    let pairs = matches.iter().map(|(receive, message)| format!(" {receive}:{message}"));
+    let pairs = matches
+        .iter()
+        .map(|(receive, message)| format!(" {receive}:{message}"));
     writeln!(out, "matches{}", pairs.collect::<String>())?;
     writeln!(out, "boundary{}", counts(boundary))?;
     for (handler, rows) in handlers.iter().enumerate().filter(|(at, _)| *at < 4) {
@@ -107,17 +151,37 @@ fn described(out: &mut String, part: &Part) -> std::fmt::Result {
     }
     for (number, eu) in outcome.eus.iter().enumerate().filter(|(at, _)| *at < 4) {
         write!(out, "EU {number} core {} free at {}", eu.core, eu.free_at)?;
-        write!(out, ", {} executions, empty {}", eu.executions, eu.polls_empty)?;
-        write!(out, ", waiting {}, domain {}", eu.polls_waiting, eu.in_domain)?;
-        write!(out, " {}, latency {} {}", eu.first_of_domain, eu.latency, eu.latency_max)?;
-        writeln!(out, ", {} instructions, busy {}", eu.instructions, eu.time.busy())?;
+        write!(
+            out,
+            ", {} executions, empty {}",
+            eu.executions, eu.polls_empty
+        )?;
+        write!(
+            out,
+            ", waiting {}, domain {}",
+            eu.polls_waiting, eu.in_domain
+        )?;
+        write!(
+            out,
+            " {}, latency {} {}",
+            eu.first_of_domain, eu.latency, eu.latency_max
+        )?;
+        writeln!(
+            out,
+            ", {} instructions, busy {}",
+            eu.instructions,
+            eu.time.busy()
+        )?;
         writeln!(out, "  {:?}", eu.time)?;
     }
     for (kind, name) in Kind::NAMED {
         let all = outcome.eus.iter().map(|eu| eu.accesses[kind as usize]);
         let mut sum = all.clone().next().expect("an EU");
         for more in all.skip(1) {
-            sum.found.iter_mut().zip(more.found).for_each(|(sum, more)| *sum += more);
+            sum.found
+                .iter_mut()
+                .zip(more.found)
+                .for_each(|(sum, more)| *sum += more);
             sum.handed_over += more.handed_over;
             sum.outside += more.outside;
             sum.time += more.time;
@@ -137,10 +201,14 @@ fn changes() -> Vec<(&'static str, Change)> {
     vec![
         ("as it is", |_| ()),
         ("off", |setup| setup.fast_path = FastPath::Off),
-        ("off, early check", |setup| (setup.fast_path, setup.early_check) = (FastPath::Off, true)),
+        ("off, early check", |setup| {
+            (setup.fast_path, setup.early_check) = (FastPath::Off, true)
+        }),
         ("literal", |setup| setup.fast_path = FastPath::Literal),
         ("sequence", |setup| setup.fast_path = FastPath::Sequence),
-        ("no hashes in the header", |setup| setup.inline_hashes = false),
+        ("no hashes in the header", |setup| {
+            setup.inline_hashes = false
+        }),
         ("lazy", |setup| setup.removal = Removal::Lazy),
         ("eager", |setup| setup.removal = Removal::Eager),
         ("domains", |setup| setup.domains = Domains::Keyed),
@@ -154,13 +222,27 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("one bin", |setup| setup.bins = 1),
         ("eight receives", |setup| setup.receives = 8),
         ("lanes", |setup| setup.profile.nic.barrier = Barrier::Lanes),
-        ("spread", |setup| setup.profile.rules.placement = Placement::Spread),
-        ("packed", |setup| setup.profile.rules.placement = Placement::Packed),
-        ("overlap of all", |setup| setup.profile.rules.overlap = Overlap::Always),
-        ("no overlap", |setup| setup.profile.rules.overlap = Overlap::Never),
-        ("the leader ends", |setup| setup.profile.rules.block_end = BlockEnd::Leader),
-        ("the leader begins", |setup| setup.profile.rules.block_begin = BlockBegin::Leader),
-        ("a walk by threes", |setup| setup.profile.rules.walk_line = 3),
+        ("spread", |setup| {
+            setup.profile.rules.placement = Placement::Spread
+        }),
+        ("packed", |setup| {
+            setup.profile.rules.placement = Placement::Packed
+        }),
+        ("overlap of all", |setup| {
+            setup.profile.rules.overlap = Overlap::Always
+        }),
+        ("no overlap", |setup| {
+            setup.profile.rules.overlap = Overlap::Never
+        }),
+        ("the leader ends", |setup| {
+            setup.profile.rules.block_end = BlockEnd::Leader
+        }),
+        ("the leader begins", |setup| {
+            setup.profile.rules.block_begin = BlockBegin::Leader
+        }),
+        ("a walk by threes", |setup| {
+            setup.profile.rules.walk_line = 3
+        }),
         ("one handler", |setup| setup.handlers = 1),
         ("eight handlers", |setup| setup.handlers = 8),
     ]
@@ -194,8 +276,13 @@ fn runs(out: &mut String) -> std::fmt::Result {
         }
         writeln!(out, "# {profile}: at recorded times")?;
         let events = everything();
-        let times = (0..events.len() as u64).map(|at| 100 + at * at * 37).collect();
-        described(out, &simulate(&base, &[Sequence::new(events).at(times)], 0).expect("a run")[0])?;
+        let times = (0..events.len() as u64)
+            .map(|at| 100 + at * at * 37)
+            .collect();
+        described(
+            out,
+            &simulate(&base, &[Sequence::new(events).at(times)], 0).expect("a run")[0],
+        )?;
     }
     Ok(())
 }
@@ -208,10 +295,15 @@ fn rates(out: &mut String) -> std::fmt::Result {
         change(&mut setup);
         setup
     };
-    let mixed = |bytes| Offer::Pattern { pattern: Pattern::Mixed { equal: 30, seed: 5 }, bytes };
+    let mixed = |bytes| Offer::Pattern {
+        pattern: Pattern::Mixed { equal: 30, seed: 5 },
+        bytes,
+    };
     let sequence = Sequence::new(everything());
     let timed = {
-        let times = (0..sequence.operations().len() as u64).map(|at| at * 900).collect();
+        let times = (0..sequence.operations().len() as u64)
+            .map(|at| at * 900)
+            .collect();
         sequence.clone().at(times)
     };
     let offers = [
@@ -231,7 +323,11 @@ fn rates(out: &mut String) -> std::fmt::Result {
         for (offered, offer) in &offers {
             let now = predict(setup, offer, 0).expect("a rate");
             let (least, most) = band(setup, offer, now.rate).expect("a band");
-            writeln!(out, "{name}, {offered}: {} {:?} {least} {most}", now.rate, now.single_us)?;
+            writeln!(
+                out,
+                "{name}, {offered}: {} {:?} {least} {most}",
+                now.rate, now.single_us
+            )?;
             let gains = limits(setup, offer, &now).expect("gains");
             for gain in gains {
                 writeln!(out, "  {}: {}", gain.limit.name(), gain.gain)?;
@@ -240,11 +336,20 @@ fn rates(out: &mut String) -> std::fmt::Result {
     }
     let stream = one(95, |setup| setup.profile.driver.window = 0);
     let now = predict(&stream, &mixed(8), 0).expect("a rate");
-    writeln!(out, "a stream: {} {:?} {}", now.rate, now.single_us, now.part.messages)?;
+    writeln!(
+        out,
+        "a stream: {} {:?} {}",
+        now.rate, now.single_us, now.part.messages
+    )?;
     for workload in PaperWorkload::ALL {
         let (setup, offer) = series(&one(4, |_| ()), *workload);
         let rate = predict(&setup, &offer, 0).expect("a rate").rate;
-        writeln!(out, "{}: {:?} {offer:?} {rate}", workload.name(), setup.fast_path)?;
+        writeln!(
+            out,
+            "{}: {:?} {offer:?} {rate}",
+            workload.name(),
+            setup.fast_path
+        )?;
     }
     Ok(())
 }
@@ -270,15 +375,26 @@ fn times(profile: &Profile) -> [u64; 5] {
         parts[1].time
     };
     let most = profile.eus.usable.min(40);
-    let full = Setup { receives: 8, charge_commands: false, ..setup(most, 64, FastPath::Prefix) };
+    let full = Setup {
+        receives: 8,
+        charge_commands: false,
+        ..setup(most, 64, FastPath::Prefix)
+    };
     let mut packed = setup(most, 64, FastPath::Literal);
     packed.profile.rules.placement = Placement::Packed;
-    let window = predict(&setup(2, 64, FastPath::Prefix), &Offer::pattern(Pattern::Equal), 0);
+    let window = predict(
+        &setup(2, 64, FastPath::Prefix),
+        &Offer::pattern(Pattern::Equal),
+        0,
+    );
     [
         part(&setup(3, 512, FastPath::Off), &all),
         part(&setup(18, 1100, FastPath::Sequence), &all),
         part(&full, &Sequence::window(Pattern::Distinct, 40, 8)),
-        part(&packed, &Sequence::window(Pattern::Mixed { equal: 50, seed: 3 }, 40, 8)),
+        part(
+            &packed,
+            &Sequence::window(Pattern::Mixed { equal: 50, seed: 3 }, 40, 8),
+        ),
         window.expect("a rate").part.time,
     ]
 }
@@ -287,9 +403,20 @@ fn times(profile: &Profile) -> [u64; 5] {
 fn put(out: &mut String, assignment: &str) -> std::fmt::Result {
     let overrides = [assignment.to_owned()];
     let new = override_text(text(NAMES[1]), &overrides).expect("a good value");
-    assert_eq!(read(&new, &[]), read(text(NAMES[1]), &overrides), "{assignment}");
-    let lines = new.lines().zip(text(NAMES[1]).lines()).filter(|(new, old)| new != old);
-    writeln!(out, "{assignment}: {}", lines.map(|(new, _)| new).collect::<Vec<_>>().join(" | "))
+    assert_eq!(
+        read(&new, &[]),
+        read(text(NAMES[1]), &overrides),
+        "{assignment}"
+    );
+    let lines = new
+        .lines()
+        .zip(text(NAMES[1]).lines())
+        .filter(|(new, old)| new != old);
+    writeln!(
+        out,
+        "{assignment}: {}",
+        lines.map(|(new, _)| new).collect::<Vec<_>>().join(" | ")
+    )
 }
 
 fn profiles(out: &mut String) -> std::fmt::Result {
@@ -297,13 +424,29 @@ fn profiles(out: &mut String) -> std::fmt::Result {
     for name in Profile::NAMES {
         let odd = read(text(name), &odd(name));
         for profile in [read(text(name), &[]), odd] {
-            writeln!(out, "{} {}: {:?}", profile.name, profile.version, profile.costs())?;
+            writeln!(
+                out,
+                "{} {}: {:?}",
+                profile.name,
+                profile.version,
+                profile.costs()
+            )?;
             writeln!(out, "{:?} {:?}", profile.machine_rules(true), profile.nic)?;
         }
     }
-    writeln!(out, "\n# What an override sets, what it takes, and the times that it changes")?;
-    let small = ["memory.l2_bytes=900", "memory.l3_bytes=9000", "driver.window=12"];
-    let usual: Vec<String> = odd(NAMES[1]).into_iter().chain(small.map(str::to_owned)).collect();
+    writeln!(
+        out,
+        "\n# What an override sets, what it takes, and the times that it changes"
+    )?;
+    let small = [
+        "memory.l2_bytes=900",
+        "memory.l3_bytes=9000",
+        "driver.window=12",
+    ];
+    let usual: Vec<String> = odd(NAMES[1])
+        .into_iter()
+        .chain(small.map(str::to_owned))
+        .collect();
     let with = |assignment: String| [usual.as_slice(), &[assignment]].concat();
     let base = read(text(NAMES[1]), &usual);
     let before = times(&base);
@@ -317,7 +460,10 @@ fn profiles(out: &mut String) -> std::fmt::Result {
         };
         let profile = read(text(NAMES[1]), &with(new.clone()));
         let changed = profile.numbers().into_iter().zip(base.numbers());
-        let changed: Vec<_> = changed.filter(|(new, old)| new != old).map(|(new, _)| new).collect();
+        let changed: Vec<_> = changed
+            .filter(|(new, old)| new != old)
+            .map(|(new, _)| new)
+            .collect();
         let mut taken = TRIED
             .split_whitespace()
             .filter(|value| Profile::read(text(NAMES[1]), &[format!("{name}={value}")]).is_ok());
@@ -337,7 +483,12 @@ fn profiles(out: &mut String) -> std::fmt::Result {
     ] {
         put(out, rule)?;
         let profile = read(text(NAMES[1]), &[rule.to_owned()]);
-        writeln!(out, "  {:?} {:?}", profile.machine_rules(false), profile.nic)?;
+        writeln!(
+            out,
+            "  {:?} {:?}",
+            profile.machine_rules(false),
+            profile.nic
+        )?;
     }
     writeln!(out, "\n# What no override takes")?;
     for bad in [
@@ -355,7 +506,10 @@ fn profiles(out: &mut String) -> std::fmt::Result {
     ] {
         let error = Profile::read(text("generic"), &[bad.to_owned()]).expect_err(bad);
         writeln!(out, "{bad}: {error}")?;
-        assert!(override_text(text("generic"), &[bad.to_owned()]).is_err(), "{bad}");
+        assert!(
+            override_text(text("generic"), &[bad.to_owned()]).is_err(),
+            "{bad}"
+        );
     }
     writeln!(out, "{}", Profile::text("bluefield4").expect_err("unknown"))?;
     Ok(())
@@ -364,13 +518,26 @@ fn profiles(out: &mut String) -> std::fmt::Result {
 fn fits(out: &mut String) -> std::fmt::Result {
     writeln!(out, "# Fits")?;
     writeln!(out, "{CHOICES:?}")?;
-    writeln!(out, "{} {}", mape([]), mape([(1.0, 2.0), (6.0, 4.0), (3.0, 3.0)]))?;
+    writeln!(
+        out,
+        "{} {}",
+        mape([]),
+        mape([(1.0, 2.0), (6.0, 4.0), (3.0, 3.0)])
+    )?;
     for point in points() {
         let label = point.series.name();
-        writeln!(out, "{label} {} {} {:?}", point.threads, point.rate, point.used)?;
+        writeln!(
+            out,
+            "{label} {} {} {:?}",
+            point.threads, point.rate, point.used
+        )?;
     }
     let measured = points().filter(|point| point.used == Use::Fitted);
-    let slower = |p: Point| Measured { series: p.series, threads: p.threads, rate: p.rate * 0.9 };
+    let slower = |p: Point| Measured {
+        series: p.series,
+        threads: p.threads,
+        rate: p.rate * 0.9,
+    };
     let measured: Vec<_> = measured.map(slower).collect();
     for name in NAMES {
         let setup = Setup::new(read(text(name), &odd(name)), 1);
@@ -378,26 +545,40 @@ fn fits(out: &mut String) -> std::fmt::Result {
         writeln!(out, "{:?}", held_out(&setup).expect("errors"))?;
         let (profile, fits) = calibrate(&setup, &measured).expect("a fit");
         for fit in fits {
-            writeln!(out, "{}: {} {:?} {}", fit.parameter, fit.value, fit.measured, fit.predicted)?;
+            writeln!(
+                out,
+                "{}: {} {:?} {}",
+                fit.parameter, fit.value, fit.measured, fit.predicted
+            )?;
         }
         let [same, fitted] = [&setup.profile, &profile].map(Profile::numbers);
         let changed = fitted.into_iter().zip(same).filter(|(new, old)| new != old);
         writeln!(out, "{:?}", changed.map(|(new, _)| new).collect::<Vec<_>>())?;
         for threads in [1, 16, 17, 100, 190] {
-            writeln!(out, "{threads} threads: {}", sdr::predicted(&setup.profile, threads))?;
+            writeln!(
+                out,
+                "{threads} threads: {}",
+                sdr::predicted(&setup.profile, threads)
+            )?;
         }
     }
     let setup = Setup::new(read(text(NAMES[0]), &[]), 1);
     for without in [0, 1] {
         let mut some = measured.clone();
         some.remove(without);
-        writeln!(out, "{}", calibrate(&setup, &some).expect_err("it is needed"))?;
+        writeln!(
+            out,
+            "{}",
+            calibrate(&setup, &some).expect_err("it is needed")
+        )?;
     }
     let beyond = [1e6, 1e-6].map(|rate| {
         let mut some = measured.clone();
         some.iter_mut().for_each(|point| point.rate = rate);
         let (_, fits) = calibrate(&setup, &some).expect("a fit");
-        fits.iter().map(|fit| (fit.parameter, fit.value, fit.predicted)).collect::<Vec<_>>()
+        fits.iter()
+            .map(|fit| (fit.parameter, fit.value, fit.predicted))
+            .collect::<Vec<_>>()
     });
     writeln!(out, "{beyond:?}")?;
     let names = ["host.remote_read_ns", "memory.l2_ns", "word.poll_miss_ns"].map(str::to_owned);
@@ -412,7 +593,14 @@ fn fits(out: &mut String) -> std::fmt::Result {
         let error = sensitivity(text(NAMES[0]), &[], &setup, &[bad.to_owned()], |_, _| ());
         writeln!(out, "{}", error.expect_err(bad))?;
     }
-    let error = predict(&Setup { handlers: 191, ..setup }, &Offer::pattern(Pattern::Equal), 0);
+    let error = predict(
+        &Setup {
+            handlers: 191,
+            ..setup
+        },
+        &Offer::pattern(Pattern::Equal),
+        0,
+    );
     writeln!(out, "{}", error.expect_err("too many"))
 }
 
@@ -424,16 +612,28 @@ fn stories(out: &mut String) -> std::fmt::Result {
         ..Setup::new(read(text("bluefield3"), &odd("bluefield3")), 3)
     };
     let events = Sequence::new(everything());
-    for (block, domains) in
-        [(0, Domains::Paper), (5, Domains::Paper), (12, Domains::Keyed), (99, Domains::Paper)]
-    {
+    for (block, domains) in [
+        (0, Domains::Paper),
+        (5, Domains::Paper),
+        (12, Domains::Keyed),
+        (99, Domains::Paper),
+    ] {
         writeln!(out, "# Block {block} with {domains:?}")?;
-        let setup = Setup { domains, ..setup.clone() };
+        let setup = Setup {
+            domains,
+            ..setup.clone()
+        };
         let told = story(&setup, &events, block).expect("a story");
         for moment in &told.moments {
             writeln!(out, "{:?} {:?} {}", moment.at, moment.kind, moment.text)?;
         }
-        writeln!(out, "{:?} {:?}\n{:?}", told.receives, told.messages, told.scenes.last())?;
+        writeln!(
+            out,
+            "{:?} {:?}\n{:?}",
+            told.receives,
+            told.messages,
+            told.scenes.last()
+        )?;
     }
     writeln!(out, "# A trace of the last part")?;
     let window = |count| Sequence::window(Pattern::Equal, count, 70);
@@ -441,7 +641,12 @@ fn stories(out: &mut String) -> std::fmt::Result {
     let mut trace = Vec::new();
     write_chrome(&parts[1], &mut trace).expect("a vector takes it");
     out.push_str(std::str::from_utf8(&trace).expect("text"));
-    writeln!(out, "{:?} {:?}", Phase::ALL.map(Phase::name), Level::ALL.map(Level::name))
+    writeln!(
+        out,
+        "{:?} {:?}",
+        Phase::ALL.map(Phase::name),
+        Level::ALL.map(Level::name)
+    )
 }
 
 /// Compares what a part reports with its file.
@@ -451,9 +656,16 @@ fn check(name: &str, part: fn(&mut String) -> std::fmt::Result, expected: &str) 
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, &found).expect("written");
     let lines = found.lines().zip(expected.lines()).enumerate();
-    let other = lines.filter(|(_, (found, expected))| found != expected).take(5);
+    let other = lines
+        .filter(|(_, (found, expected))| found != expected)
+        .take(5);
     let shown = other.map(|(at, (new, old))| format!("line {}\n  {new}\n  {old}\n", at + 1));
-    assert!(found == expected, "see {}\n{}", path.display(), shown.collect::<String>());
+    assert!(
+        found == expected,
+        "see {}\n{}",
+        path.display(),
+        shown.collect::<String>()
+    );
 }
 
 #[test]
@@ -468,7 +680,11 @@ fn rates_are_as_written_down() {
 
 #[test]
 fn profiles_are_as_written_down() {
-    check("profiles.txt", profiles, include_str!("golden/profiles.txt"));
+    check(
+        "profiles.txt",
+        profiles,
+        include_str!("golden/profiles.txt"),
+    );
 }
 
 #[test]
@@ -484,9 +700,18 @@ fn stories_are_as_written_down() {
 /// Overrides of any form: a profile's changed text is read as the profile with the overrides.
 #[test]
 fn changed_texts_are_read_as_the_overrides() {
-    let forms = ["7", "+7", "007", ".5", "5.", "1e1", "1E1", "5e-1", "-0", "0.25 "];
-    let bad = ["", "0x10", "1_0", "5 # 6", "1\n2", "\"5\"", "[5]", "inf", "NaN", "1e1000", "٣"];
-    for name in ["work.poll_ns", "memory.l2_bytes", "eus.usable", "rules.walk_line"] {
+    let forms = [
+        "7", "+7", "007", ".5", "5.", "1e1", "1E1", "5e-1", "-0", "0.25 ",
+    ];
+    let bad = [
+        "", "0x10", "1_0", "5 # 6", "1\n2", "\"5\"", "[5]", "inf", "NaN", "1e1000", "٣",
+    ];
+    for name in [
+        "work.poll_ns",
+        "memory.l2_bytes",
+        "eus.usable",
+        "rules.walk_line",
+    ] {
         let mut taken = Vec::new();
         for form in forms.into_iter().chain(bad) {
             let new = [format!("{name}={form}")];
@@ -496,7 +721,11 @@ fn changed_texts_are_read_as_the_overrides() {
             };
             let changed = override_text(text(NAMES[0]), &new).expect("it can be read");
             let again = Profile::read(&changed, &[]).expect("TOML");
-            assert_eq!((&again.numbers(), again.nic), (&profile.numbers(), profile.nic), "{new:?}");
+            assert_eq!(
+                (&again.numbers(), again.nic),
+                (&profile.numbers(), profile.nic),
+                "{new:?}"
+            );
             taken.push(form);
         }
         let expected = match name {

@@ -5,7 +5,10 @@ use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::{Offer, Pattern, Profile, Sequence, Setup, predict, sdr, series, simulate};
 use dpamatch_vocabulary::PaperWorkload;
 
-const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
+const DISTINCT: &Offer = &Offer::Pattern {
+    pattern: Pattern::Distinct,
+    bytes: 8,
+};
 
 fn card(name: &str, overrides: &[&str]) -> Profile {
     let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
@@ -23,7 +26,13 @@ fn rate(setup: &Setup, offer: &Offer) -> f64 {
 /// What the built-in profiles are fitted to.
 fn fitted() -> Vec<Measured> {
     let fitted = points().filter(|point| point.used == Use::Fitted);
-    fitted.map(|p| Measured { series: p.series, threads: p.threads, rate: p.rate }).collect()
+    fitted
+        .map(|p| Measured {
+            series: p.series,
+            threads: p.threads,
+            rate: p.rate,
+        })
+        .collect()
 }
 
 /// SDR's rates say how cores are shared, and nothing is fitted to them: 12 cores, threads spread.
@@ -33,9 +42,15 @@ fn another_program_on_the_same_card_comes_out() {
         let error = |card: &Profile| {
             sdr::MEASURED.map(|(threads, rate)| (sdr::predicted(card, threads) / rate - 1.0).abs())
         };
-        assert!(error(&card(name, &[])).iter().all(|&error| error < 0.06), "{name}");
+        assert!(
+            error(&card(name, &[])).iter().all(|&error| error < 0.06),
+            "{name}"
+        );
         let shared = card(name, &["eus.issue_demand=0.05", "rules.placement=packed"]);
-        assert!(error(&shared)[4] > 0.5, "{name}: threads that share nothing");
+        assert!(
+            error(&shared)[4] > 0.5,
+            "{name}: threads that share nothing"
+        );
     }
 }
 
@@ -47,7 +62,10 @@ fn the_issue_demand_is_that_of_the_counted_instructions() {
         let cycles = part.time as f64 / 1e3 * setup.profile.eus.clock_ghz;
         let counted = part.outcome.eus[0].instructions / cycles;
         let said = setup.profile.eus.issue_demand;
-        assert!((counted - said).abs() < 0.02, "{name}: {counted} counted, {said} said");
+        assert!(
+            (counted - said).abs() < 0.02,
+            "{name}: {counted} counted, {said} said"
+        );
     }
 }
 
@@ -64,13 +82,24 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     assert_eq!(names, ["instructions.own_ns", "word.handover_ns"]);
     let built_in = instructions(&[]).profile;
     let near = |got: f64, wanted: f64| (got / wanted - 1.0).abs() < 0.005;
-    assert!(near(profile.instructions.own_ns, built_in.instructions.own_ns), "{fits:?}");
-    assert!(near(profile.word.handover_ns, built_in.word.handover_ns), "{fits:?}");
+    assert!(
+        near(profile.instructions.own_ns, built_in.instructions.own_ns),
+        "{fits:?}"
+    );
+    assert!(
+        near(profile.word.handover_ns, built_in.word.handover_ns),
+        "{fits:?}"
+    );
     let clean = points().filter(|point| point.used == Use::Clean);
-    let nc = mape(clean.filter(|point| point.series == PaperWorkload::NoConflict).map(|point| {
-        let (setup, offer) = series(&Setup::new(built_in.clone(), point.threads), point.series);
-        (rate(&setup, &offer), point.rate)
-    }));
+    let nc = mape(
+        clean
+            .filter(|point| point.series == PaperWorkload::NoConflict)
+            .map(|point| {
+                let (setup, offer) =
+                    series(&Setup::new(built_in.clone(), point.threads), point.series);
+                (rate(&setup, &offer), point.rate)
+            }),
+    );
     assert!(nc <= 5.0, "NC is off by {nc} %");
 }
 
@@ -78,7 +107,9 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
 fn one_handler_takes_the_sum_of_what_is_charged() {
     // A first level that holds all lines of each message.
     let setup = setup(1, &["memory.l1_bytes=4096"]);
-    let Profile { work, memory, host, .. } = &setup.profile;
+    let Profile {
+        work, memory, host, ..
+    } = &setup.profile;
     let work = work.poll_ns
         + work.search_ns
         + work.book_ns
@@ -92,7 +123,10 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
     let beyond = host.window_write_ns + host.completion_ns + host.doorbell_ns;
     let expected = work + lines + beyond;
     let got = 1e3 / rate(&setup, DISTINCT);
-    assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
+    assert!(
+        (got - expected).abs() < 0.01 * expected,
+        "{got} ns a message, expected {expected}"
+    );
 }
 
 #[test]

@@ -61,8 +61,13 @@ fn calls(report: &Report) -> Option<String> {
 
 /// Whether all queues fit on the NIC, and where matching would fall back to software.
 fn room(report: &Report, plan: &Plan) -> Option<Advice> {
-    let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } =
-        report.application.needs;
+    let Needs {
+        fallback,
+        unexpected,
+        descriptors,
+        unexpected_bytes,
+        ..
+    } = report.application.needs;
     let traffic = &report.application.traffic;
     let messages = traffic.messages().max(1);
     let unexpected_share = traffic.unexpected as f64 * 100.0 / messages as f64;
@@ -98,7 +103,11 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
         counted(plan.nic.unexpected, "unexpected message"),
         HumanBytes(unexpected_bytes)
     );
-    Some(Advice { topic: "room", text, because })
+    Some(Advice {
+        topic: "room",
+        text,
+        because,
+    })
 }
 
 fn steps_with(report: &Report, place: usize) -> f64 {
@@ -110,8 +119,13 @@ fn steps_with(report: &Report, place: usize) -> f64 {
 /// Index of the smallest number of bins that comes close to the best.
 fn enough_bins(report: &Report) -> Option<usize> {
     let places = 0..report.application.bins.len();
-    let best = places.clone().map(|at| steps_with(report, at)).fold(f64::INFINITY, f64::min);
-    places.into_iter().find(|&at| steps_with(report, at) <= best * (1.0 + WORTH) + f64::EPSILON)
+    let best = places
+        .clone()
+        .map(|at| steps_with(report, at))
+        .fold(f64::INFINITY, f64::min);
+    places
+        .into_iter()
+        .find(|&at| steps_with(report, at) <= best * (1.0 + WORTH) + f64::EPSILON)
 }
 
 fn bins(report: &Report) -> Option<Advice> {
@@ -164,14 +178,21 @@ fn engines(report: &Report) -> Option<Advice> {
     let steps = |engine: &EngineReport| {
         Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches)
     };
-    let mut ranked: Vec<_> =
-        report.engines.iter().filter_map(|engine| Some((steps(engine)?, engine))).collect();
+    let mut ranked: Vec<_> = report
+        .engines
+        .iter()
+        .filter_map(|engine| Some((steps(engine)?, engine)))
+        .collect();
     // A stable sort: among equals the engine named first wins.
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let [(fewest, best), .., (most, last)] = ranked[..] else { return None };
+    let [(fewest, best), .., (most, last)] = ranked[..] else {
+        return None;
+    };
     let memory = |engine: &EngineReport| {
         let bytes = engine.counter("memory_bytes_max");
-        bytes.map_or(String::new(), |bytes| format!(", {} at most", HumanBytes(bytes)))
+        bytes.map_or(String::new(), |bytes| {
+            format!(", {} at most", HumanBytes(bytes))
+        })
     };
     let text = if most <= fewest * (1.0 + WORTH) + f64::EPSILON {
         "All engines take the same number of steps: choose the one with the least memory."
@@ -193,7 +214,11 @@ fn engines(report: &Report) -> Option<Advice> {
         last.name,
         memory(last)
     );
-    Some(Advice { topic: "engine", text, because })
+    Some(Advice {
+        topic: "engine",
+        text,
+        because,
+    })
 }
 
 /// Few distinct keys alone promise nothing (O37).
@@ -225,8 +250,9 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     let receives = size(needs.descriptors);
     let unexpected = size(needs.unexpected);
     let buffers = size(needs.unexpected_buffers).min(unexpected);
-    let bins = enough_bins(report)
-        .map_or(plan.nic.bins as u64, |at| u64::from(report.application.bins[at].bins));
+    let bins = enough_bins(report).map_or(plan.nic.bins as u64, |at| {
+        u64::from(report.application.bins[at].bins)
+    });
     let config = dpa_model::NicConfig {
         receives: receives as usize,
         unexpected: unexpected as usize,
@@ -234,12 +260,17 @@ fn table(report: &Report, plan: &Plan) -> Advice {
         bins: bins as usize,
         communicators: needs.communicators.max(1) as usize,
         // A sender without a buffer waits: two blocks, one to work on and one to come.
-        bounce_buffers: (2 * plan.nic.handlers).next_power_of_two().min(plan.nic.bounce_buffers),
+        bounce_buffers: (2 * plan.nic.handlers)
+            .next_power_of_two()
+            .min(plan.nic.bounce_buffers),
         ..plan.nic
     };
     let footprint = Footprint::of(&config);
     let bounce_buffers = config.bounce_buffers;
-    let bounce = footprint.lines().iter().find(|line| line.what == "bounce buffers");
+    let bounce = footprint
+        .lines()
+        .iter()
+        .find(|line| line.what == "bounce buffers");
     Advice {
         topic: "tables",
         text: format!(
@@ -305,7 +336,9 @@ fn hints(report: &Report) -> Vec<Advice> {
         ("mpi_assert_no_any_source", |hints| &hints.no_any_source),
         ("mpi_assert_no_any_tag", |hints| &hints.no_any_tag),
         ("mpi_assert_exact_length", |hints| &hints.exact_length),
-        ("mpi_assert_allow_overtaking", |hints| &hints.allow_overtaking),
+        ("mpi_assert_allow_overtaking", |hints| {
+            &hints.allow_overtaking
+        }),
     ];
     // A hint on a communicator does not apply to the library's own messages.
     let used = || {
@@ -316,8 +349,9 @@ fn hints(report: &Report) -> Vec<Advice> {
     for (name, of) in all {
         let (kept, unsafe_): (Vec<_>, Vec<_>) =
             used().partition(|comm| of(&comm.stats.hints).count == 0);
-        let (safe, unsure): (Vec<_>, Vec<_>) =
-            kept.into_iter().partition(|comm| of(&comm.stats.hints).unknown == 0);
+        let (safe, unsure): (Vec<_>, Vec<_>) = kept
+            .into_iter()
+            .partition(|comm| of(&comm.stats.hints).unknown == 0);
         let proven = name != "mpi_assert_allow_overtaking";
         let names = |comms: &[&super::report::CommReport]| {
             let first: Vec<_> = comms
@@ -326,14 +360,28 @@ fn hints(report: &Report) -> Vec<Advice> {
                 .map(|comm| format!("{} ({})", comm.number, comm.name))
                 .collect();
             let more = comms.len().saturating_sub(4);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let noun = if comms.len() == 1 { "communicator" } else { "communicators" };
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let noun = if comms.len() == 1 {
+                "communicator"
+            } else {
+                "communicators"
+            };
             format!("{noun} {}{more}", first.join(", "))
         };
         if !safe.is_empty() {
-            let receives: u64 = safe.iter().map(|comm| comm.stats.traffic.all_receives()).sum();
+            let receives: u64 = safe
+                .iter()
+                .map(|comm| comm.stats.traffic.all_receives())
+                .sum();
             let text = if proven {
-                format!("Set {name} on {}: this run never violates it.", names(&safe))
+                format!(
+                    "Set {name} on {}: this run never violates it.",
+                    names(&safe)
+                )
             } else {
                 format!(
                     "Try {name} on {}: in this order no receive and no message had a choice. Another order may \
@@ -348,7 +396,10 @@ fn hints(report: &Report) -> Vec<Advice> {
             });
         }
         if !unsure.is_empty() {
-            let unknown: u64 = unsure.iter().map(|comm| of(&comm.stats.hints).unknown).sum();
+            let unknown: u64 = unsure
+                .iter()
+                .map(|comm| of(&comm.stats.hints).unknown)
+                .sum();
             advice.push(Advice {
                 topic: "hints",
                 text: format!(

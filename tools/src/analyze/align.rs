@@ -25,7 +25,9 @@ impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
     /// earliest wins. `None` if it needs more than `cells_max` cells: one for each receive and each
     /// step of the difference in length.
     pub(super) fn align(&self, cells_max: usize) -> Option<Vec<u32>> {
-        let sure = (0..self.receives).filter(|&receive| !(self.may_miss)(receive)).count();
+        let sure = (0..self.receives)
+            .filter(|&receive| !(self.may_miss)(receive))
+            .count();
         // Only messages near a receive's place among the certain pairs are candidates.
         let below = sure.saturating_sub(self.messages) + STRAY;
         let above = self.messages.saturating_sub(sure) + STRAY;
@@ -68,12 +70,15 @@ impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
         };
         for receive in (0..=self.receives).rev() {
             for message in (0..=self.messages.min(first[receive] + above)).rev() {
-                let Some(at) = place(receive, message) else { break };
+                let Some(at) = place(receive, message) else {
+                    break;
+                };
                 rest[at] = if receive == self.receives && message == self.messages {
                     0
                 } else {
                     let left = SKIP + cost(&rest, receive, message + 1);
-                    left.min(paired(&rest, receive, message)).min(passed(&rest, receive, message))
+                    left.min(paired(&rest, receive, message))
+                        .min(passed(&rest, receive, message))
                 };
             }
         }
@@ -109,16 +114,24 @@ mod tests {
             },
         };
         let partners = sequences.align(1 << 20).expect("room");
-        partners.into_iter().map(|partner| (partner != NONE).then_some(partner)).collect()
+        partners
+            .into_iter()
+            .map(|partner| (partner != NONE).then_some(partner))
+            .collect()
     }
 
     /// Bytes of the receives, bytes of the messages, and each receive's message.
     #[test]
     fn receives_have_the_messages_of_the_table() {
         let numbers = |text: &str| text.split_whitespace().map(|it| it.parse().ok()).collect();
-        for line in include_str!("align.txt").lines().filter(|line| !line.starts_with('#')) {
+        for line in include_str!("align.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+        {
             let parts: Vec<Vec<Option<u32>>> = line.split('|').map(numbers).collect();
-            let [receives, messages, expected] = &parts[..] else { panic!("{line}") };
+            let [receives, messages, expected] = &parts[..] else {
+                panic!("{line}")
+            };
             let messages: Vec<u32> = messages.iter().copied().flatten().collect();
             assert_eq!(&aligned(receives, &messages), expected, "{line}");
         }
@@ -131,12 +144,20 @@ mod tests {
         let receives: Vec<_> = many.iter().copied().map(Some).collect();
         let found = aligned(&receives, &[5, 95]);
         let places = |found: &[Option<u32>]| {
-            found.iter().enumerate().filter_map(|(at, &to)| to.map(|to| (at, to))).collect()
+            found
+                .iter()
+                .enumerate()
+                .filter_map(|(at, &to)| to.map(|to| (at, to)))
+                .collect()
         };
         let places: Vec<_> = places(&found);
         assert_eq!(places, [(5, 0), (95, 1)]);
-        let sequences =
-            Sequences { receives: 9, messages: 9, may_miss: |_| false, fits: |_, _| true };
+        let sequences = Sequences {
+            receives: 9,
+            messages: 9,
+            may_miss: |_| false,
+            fits: |_, _| true,
+        };
         let width = 2 * STRAY + 1;
         assert_eq!(sequences.align(10 * width - 1), None);
         assert_eq!(sequences.align(10 * width), Some((0..9).collect()));

@@ -30,22 +30,45 @@ pub(super) fn send(peer: i32, tag: i32) -> Transfer {
 }
 
 pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
-    Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
+    Transfer {
+        peer,
+        tag,
+        end,
+        kind: Kind::Recv,
+        ..BLANK
+    }
 }
 
 /// A rank that begins these transfers in order. Each cancel follows its receive.
 pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
-    let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
+    let comm = |number| LocalComm {
+        number,
+        own_rank: None,
+        size: None,
+        made: true,
+    };
     let mut steps = Vec::new();
     for (at, transfer) in transfers.iter().enumerate() {
-        let mut step = |action| steps.push(Step { at_ns: 0, gap_ns: 0, action });
+        let mut step = |action| {
+            steps.push(Step {
+                at_ns: 0,
+                gap_ns: 0,
+                action,
+            })
+        };
         step(Action::Begin(at as u32));
         if matches!(transfer.end, End::Cancelled | End::CancelAsked) {
             step(Action::Cancel(at as u32));
         }
     }
     let comms = vec![comm(2), comm(3)];
-    Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
+    Program {
+        rank,
+        transfers: transfers.to_vec(),
+        steps,
+        comms,
+        ..Program::default()
+    }
 }
 
 /// Rank 0 with the first transfers, and rank 1 with the second ones.
@@ -55,29 +78,52 @@ pub(super) fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
 
 /// The receives of rank 1's messages as paired, which every interleaving must reproduce.
 pub(super) fn paired(run: &Run) -> Vec<u32> {
-    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    let receives: Vec<u32> = run.inbound[1]
+        .iter()
+        .map(|message| message.receive)
+        .collect();
     let random = (0..20).map(|seed| OrderChoice::Random { seed });
-    for interleaving in
-        [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst].into_iter().chain(random)
+    for interleaving in [OrderChoice::PostsFirst, OrderChoice::ArrivalsFirst]
+        .into_iter()
+        .chain(random)
     {
         let order = &run.guided(interleaving)[1];
-        let replayed = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
+        let replayed = run
+            .view(1)
+            .run(&mut Oracle::new(), order)
+            .expect("an engine");
         let agreement = run.view(1).compare(&replayed);
         assert!(agreement.is_exact(), "{interleaving:?}: {agreement:?}");
-        assert_eq!(legality::check(run.view(1), order, &replayed), Ok(()), "{interleaving:?}");
+        assert_eq!(
+            legality::check(run.view(1), order, &replayed),
+            Ok(()),
+            "{interleaving:?}"
+        );
     }
     receives
 }
 
 /// A question with the default bins: 1 and 32.
 pub(super) fn question(order: OrderChoice) -> Question {
-    let options = EngineOptions { threads: false, ..EngineOptions::default() };
-    let bins = [1, 32].map(|bins| BinCount::new(bins).expect("a number")).to_vec();
+    let options = EngineOptions {
+        threads: false,
+        ..EngineOptions::default()
+    };
+    let bins = [1, 32]
+        .map(|bins| BinCount::new(bins).expect("a number"))
+        .to_vec();
     Question {
         name: "by hand".to_owned(),
         order,
-        network: Network { jitter_ns: 0, ..Network::default() },
-        plan: Plan { bins, handlers: vec![4], nic: options.nic },
+        network: Network {
+            jitter_ns: 0,
+            ..Network::default()
+        },
+        plan: Plan {
+            bins,
+            handlers: vec![4],
+            nic: options.nic,
+        },
         check: true,
         engines: Vec::new(),
         options,
@@ -87,11 +133,16 @@ pub(super) fn question(order: OrderChoice) -> Question {
 /// The report on `tests/data/traces/counted-by-hand`, in the order of the clocks, for 1 and 64
 /// bins.
 pub(super) fn counted() -> Report {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces/counted-by-hand");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/data/traces/counted-by-hand"
+    );
     let source = trace::open(folder.as_ref(), &OpenOptions::default()).expect("a trace");
     let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
     let mut question = question(OrderChoice::Time);
-    question.plan.bins = [1, 64].map(|bins| BinCount::new(bins).expect("a number")).to_vec();
+    question.plan.bins = [1, 64]
+        .map(|bins| BinCount::new(bins).expect("a number"))
+        .to_vec();
     question.plan.handlers = Vec::new();
     Report::make(&run, &question, |_| ()).expect("a report")
 }

@@ -23,7 +23,10 @@ pub struct EngineReport {
 
 impl EngineReport {
     pub fn counter(&self, name: &str) -> Option<u64> {
-        self.counters.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
+        self.counters
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|&(_, value)| value)
     }
 
     /// Steps of all searches for posted receives: compares plus inner nodes of the structure (S28).
@@ -32,7 +35,12 @@ impl EngineReport {
         if let Some(compares) = self.counter("prq_attempts") {
             return Some(compares + self.counter("prq_hops").unwrap_or(0));
         }
-        let walked = ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"];
+        let walked = [
+            "walked_exact",
+            "walked_any_source",
+            "walked_any_tag",
+            "walked_any",
+        ];
         walked.iter().map(|name| self.counter(name)).sum()
     }
 
@@ -50,7 +58,11 @@ fn replay_rank(
     entry: &EngineEntry,
     options: &EngineOptions,
 ) -> Result<(Vec<u32>, Vec<Counter>), ReportError> {
-    let failed = |error| ReportError::Engine { engine: entry.name, rank: view.program.rank, error };
+    let failed = |error| ReportError::Engine {
+        engine: entry.name,
+        rank: view.program.rank,
+        error,
+    };
     let mut matcher = match entry.engine(options) {
         Some(mut engine) => {
             tell_sizes(view, engine.as_mut());
@@ -102,7 +114,9 @@ pub(super) fn replay(
         }
         for (place, counter) in counters.into_iter().enumerate() {
             match report.counters.get_mut(place) {
-                None => report.counters.push((counter.name.into_owned(), counter.value)),
+                None => report
+                    .counters
+                    .push((counter.name.into_owned(), counter.value)),
                 Some((name, value)) if name.ends_with("_max") || name.ends_with("_high") => {
                     *value = counter.value.max(*value);
                 }

@@ -52,20 +52,35 @@ pub(super) fn expand(
     library: Library,
     processes_known: bool,
 ) -> Result<Expanded, TraceError> {
-    let calls = if processes_known { agree(programs, comms) } else { Calls::new() };
-    let used = calls.iter().filter(|(_, calls)| calls.iter().any(Option::is_some));
+    let calls = if processes_known {
+        agree(programs, comms)
+    } else {
+        Calls::new()
+    };
+    let used = calls
+        .iter()
+        .filter(|(_, calls)| calls.iter().any(Option::is_some));
     let mut used: Vec<u32> = used.map(|(&comm, _)| comm).collect();
     used.sort_unstable();
     let contexts = comms.add_contexts(programs, &used);
     let each =
-        programs.par_iter_mut().zip(contexts).enumerate().map(|(at, (program, contexts))| {
-            let mut rebuilt = Rebuilt::new(program, comms, at, library);
-            let expanded = rebuilt.run(&contexts, &calls)?;
-            let Rebuilt { transfers, steps, finished, .. } = rebuilt;
-            (program.transfers, program.steps, program.finished) = (transfers, steps, finished);
-            (program.collectives, program.counts) = (Vec::new(), Vec::new());
-            Ok(expanded)
-        });
+        programs
+            .par_iter_mut()
+            .zip(contexts)
+            .enumerate()
+            .map(|(at, (program, contexts))| {
+                let mut rebuilt = Rebuilt::new(program, comms, at, library);
+                let expanded = rebuilt.run(&contexts, &calls)?;
+                let Rebuilt {
+                    transfers,
+                    steps,
+                    finished,
+                    ..
+                } = rebuilt;
+                (program.transfers, program.steps, program.finished) = (transfers, steps, finished);
+                (program.collectives, program.counts) = (Vec::new(), Vec::new());
+                Ok(expanded)
+            });
     let each: Vec<Expanded> = each.collect::<Result<_, TraceError>>()?;
     let sum = |field: fn(&Expanded) -> u64| each.iter().map(field).sum();
     Ok(Expanded {
@@ -151,10 +166,22 @@ fn made<'a>(
         Allgather | Allgatherv | Alltoall | Alltoallv => call.received,
         _ => call.sent,
     };
-    let sent = if call.kind == Alltoallv { call.sent } else { side };
-    let sent_counts = if call.kind == Alltoallv { call.sent.counts(program) } else { &[] };
+    let sent = if call.kind == Alltoallv {
+        call.sent
+    } else {
+        side
+    };
+    let sent_counts = if call.kind == Alltoallv {
+        call.sent.counts(program)
+    } else {
+        &[]
+    };
     (side.element != UNKNOWN && sent.element != UNKNOWN).then_some(Call {
-        root: if call.root == UNKNOWN { 0 } else { call.root as usize },
+        root: if call.root == UNKNOWN {
+            0
+        } else {
+            call.root as usize
+        },
         count: side.count,
         element: u64::from(side.element),
         counts: side.counts(program),
@@ -233,8 +260,12 @@ impl<'a> Rebuilt<'a> {
             Action::Finish { first, count } => {
                 let start = self.finished.len() as u32;
                 let those = &self.old.finished[first as usize..(first + count) as usize];
-                self.finished.extend(those.iter().map(|&at| self.places[at as usize]));
-                Action::Finish { first: start, count }
+                self.finished
+                    .extend(those.iter().map(|&at| self.places[at as usize]));
+                Action::Finish {
+                    first: start,
+                    count,
+                }
             }
             collective @ Action::Collective { .. } => collective,
         };
@@ -244,8 +275,12 @@ impl<'a> Rebuilt<'a> {
     /// Adds the steps of a call, and returns the number of messages sent.
     fn call(&mut self, step: Step, call: &CollectiveCall, context: LocalId) -> u64 {
         let rank = self.comms.own_rank(self.at, call.comm);
-        let size = self.comms.all[self.comms.global(self.at, call.comm) as usize].members.len();
-        let Some(made) = made(self.old, call, rank, size) else { return 0 };
+        let size = self.comms.all[self.comms.global(self.at, call.comm) as usize]
+            .members
+            .len();
+        let Some(made) = made(self.old, call, rank, size) else {
+            return 0;
+        };
         let mut gap_ns = step.gap_ns;
         let mut kind = call.kind;
         let mut sent = 0;
@@ -259,7 +294,11 @@ impl<'a> Rebuilt<'a> {
                     continue;
                 }
                 Op::Wait { leave } => {
-                    let end = self.finished.len().saturating_sub(leave as usize).max(waited);
+                    let end = self
+                        .finished
+                        .len()
+                        .saturating_sub(leave as usize)
+                        .max(waited);
                     let (first, count) = (waited as u32, (end - waited) as u32);
                     waited = end;
                     if count == 0 {
@@ -270,7 +309,10 @@ impl<'a> Rebuilt<'a> {
                 Op::Send { to, bytes } => {
                     sent += 1;
                     let send = transfer(call, context, kind, to, bytes);
-                    self.transfers.push(Transfer { kind: Kind::Send, ..send });
+                    self.transfers.push(Transfer {
+                        kind: Kind::Send,
+                        ..send
+                    });
                     Action::Begin(self.transfers.len() as u32 - 1)
                 }
                 Op::Post { from, bytes } => {
@@ -294,13 +336,25 @@ impl<'a> Rebuilt<'a> {
                     Action::Begin(at)
                 }
             };
-            self.steps.push(Step { at_ns: step.at_ns, gap_ns, action });
+            self.steps.push(Step {
+                at_ns: step.at_ns,
+                gap_ns,
+                action,
+            });
             gap_ns = 0;
         }
         // The messages make the processes wait; the call still ends a phase.
         if let Action::Collective { comm, root, .. } = step.action {
-            let action = Action::Collective { comm, sync: Sync::None, root };
-            self.steps.push(Step { at_ns: step.at_ns, gap_ns, action });
+            let action = Action::Collective {
+                comm,
+                sync: Sync::None,
+                root,
+            };
+            self.steps.push(Step {
+                at_ns: step.at_ns,
+                gap_ns,
+                action,
+            });
         }
         sent
     }
@@ -339,19 +393,39 @@ mod tests {
     use crate::analyze::by_hand::{program, receive, send};
     use crate::analyze::order::{Happening, Network};
 
-    const VECTOR: Side = Side { count: 3, element: 8, first: 0, peers: 0 };
+    const VECTOR: Side = Side {
+        count: 3,
+        element: 8,
+        first: 0,
+        peers: 0,
+    };
 
     /// Two ranks with a message before and after a call each.
     fn run(calls: [CollectiveCall; 2], processes: Option<u32>) -> Run {
         let program = |rank: u32| {
             let (other, all) = (
                 1 - rank as i32,
-                if rank == 0 { send } else { |peer, tag| receive(peer, tag, End::Ignored) },
+                if rank == 0 {
+                    send
+                } else {
+                    |peer, tag| receive(peer, tag, End::Ignored)
+                },
             );
             let mut program = program(rank, &[all(other, 1), all(other, 2)]);
             let sync = Sync::of(calls[rank as usize].kind);
-            let action = Action::Collective { comm: 0, sync, root: calls[rank as usize].root };
-            program.steps.insert(1, Step { at_ns: 7, gap_ns: 5, action });
+            let action = Action::Collective {
+                comm: 0,
+                sync,
+                root: calls[rank as usize].root,
+            };
+            program.steps.insert(
+                1,
+                Step {
+                    at_ns: 7,
+                    gap_ns: 5,
+                    action,
+                },
+            );
             program.collectives = vec![calls[rank as usize]];
             program
         };
@@ -360,59 +434,122 @@ mod tests {
 
     fn call(kind: CollectiveKind, root: u32) -> CollectiveCall {
         let (sent, received) = (VECTOR, VECTOR);
-        CollectiveCall { sent, received, step: 1, call: 9, root, comm: 0, function: 4, kind }
+        CollectiveCall {
+            sent,
+            received,
+            step: 1,
+            call: 9,
+            root,
+            comm: 0,
+            function: 4,
+            kind,
+        }
     }
 
     #[test]
     fn messages_stand_between_the_programs_own() {
         let run = run([call(CollectiveKind::Reduce, 1); 2], Some(2));
-        let expanded = Expanded { library: "mpich", calls: 2, messages: 1, kept: 0 };
+        let expanded = Expanded {
+            library: "mpich",
+            calls: 2,
+            messages: 1,
+            kept: 0,
+        };
         assert_eq!(run.expanded, Some(expanded));
-        let sent: Vec<_> = run.inbound[1].iter().map(|it| (it.comm, it.tag, it.bytes)).collect();
+        let sent: Vec<_> = run.inbound[1]
+            .iter()
+            .map(|it| (it.comm, it.tag, it.bytes))
+            .collect();
         let context = run.comms.global(1, 2);
         let reduce = CollectiveKind::Reduce as u32;
         assert_eq!(sent, [(0, 1, 4), (context, reduce, 24), (0, 2, 4)]);
         let made = run.programs[0].transfers[1];
         assert_eq!((made.call, made.function, made.comm), (9, 4, 2));
-        let times: Vec<_> = run.programs[0].steps.iter().map(|it| (it.at_ns, it.gap_ns)).collect();
+        let times: Vec<_> = run.programs[0]
+            .steps
+            .iter()
+            .map(|it| (it.at_ns, it.gap_ns))
+            .collect();
         assert_eq!(times, [(0, 0), (7, 5), (7, 0), (0, 0)]);
-        let phase = Action::Collective { comm: 0, sync: Sync::None, root: 1 };
-        assert_eq!(run.programs[0].steps[2].action, phase, "the messages make ranks wait");
+        let phase = Action::Collective {
+            comm: 0,
+            sync: Sync::None,
+            root: 1,
+        };
+        assert_eq!(
+            run.programs[0].steps[2].action, phase,
+            "the messages make ranks wait"
+        );
         let (orders, stalls, _) = run.causal(Network::default());
         assert_eq!(stalls, 0);
-        let posts = orders[1].iter().filter(|it| matches!(it, Happening::Post(_)));
+        let posts = orders[1]
+            .iter()
+            .filter(|it| matches!(it, Happening::Post(_)));
         assert_eq!(posts.count(), 3);
         let comm = &run.comms.all[context as usize];
-        assert_eq!((comm.name.as_str(), comm.collectives), ("collectives of world", true));
+        assert_eq!(
+            (comm.name.as_str(), comm.collectives),
+            ("collectives of world", true)
+        );
         let tags = [i32::MAX - 16, 1 << 30, (1 << 30) - 1];
-        assert_eq!(tags.map(|tag| comm.tag(tag)), [-17, -(1 << 30), (1 << 30) - 1]);
+        assert_eq!(
+            tags.map(|tag| comm.tag(tag)),
+            [-17, -(1 << 30), (1 << 30) - 1]
+        );
     }
 
     #[test]
     fn calls_stay_if_ranks_disagree_or_sizes_are_unknown() {
         use CollectiveKind::{Alltoallw, Bcast, Reduce};
-        let unknown = Side { element: UNKNOWN, ..VECTOR };
+        let unknown = Side {
+            element: UNKNOWN,
+            ..VECTOR
+        };
         let longer = Side { count: 4, ..VECTOR };
-        let with = |sent| CollectiveCall { sent, ..call(Bcast, 0) };
-        let peers = Side { count: 3, peers: 0, ..VECTOR };
+        let with = |sent| CollectiveCall {
+            sent,
+            ..call(Bcast, 0)
+        };
+        let peers = Side {
+            count: 3,
+            peers: 0,
+            ..VECTOR
+        };
         for (calls, processes) in [
             ([call(Bcast, 0), call(Bcast, 1)], Some(2)),
             ([call(Bcast, 0), call(Reduce, 0)], Some(2)),
             ([call(Bcast, 2), call(Bcast, 2)], Some(2)),
             ([with(VECTOR), with(longer)], Some(2)),
             ([with(unknown), with(VECTOR)], Some(2)),
-            ([with(Side { count: 1 << 34, ..peers }); 2], Some(2)),
+            (
+                [with(Side {
+                    count: 1 << 34,
+                    ..peers
+                }); 2],
+                Some(2),
+            ),
             ([call(Alltoallw, UNKNOWN); 2], Some(2)),
             ([call(Bcast, 0); 2], None),
         ] {
             let run = run(calls, processes);
-            let expanded = Expanded { library: "mpich", calls: 0, messages: 0, kept: 2 };
+            let expanded = Expanded {
+                library: "mpich",
+                calls: 0,
+                messages: 0,
+                kept: 2,
+            };
             assert_eq!(run.expanded, Some(expanded), "{calls:?}");
             assert_eq!(run.programs[0].transfers.len(), 2);
-            let waits =
-                Action::Collective { comm: 0, sync: Sync::of(calls[0].kind), root: calls[0].root };
+            let waits = Action::Collective {
+                comm: 0,
+                sync: Sync::of(calls[0].kind),
+                root: calls[0].root,
+            };
             assert_eq!(run.programs[0].steps[1].action, waits);
         }
-        assert_eq!(run([with(VECTOR); 2], Some(2)).expanded.map(|it| it.kept), Some(0));
+        assert_eq!(
+            run([with(VECTOR); 2], Some(2)).expanded.map(|it| it.kept),
+            Some(0)
+        );
     }
 }

@@ -48,7 +48,10 @@ pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
 }
 
 fn names(reports: &[&Report]) -> Vec<String> {
-    reports.iter().map(|report| printable(&report.name)).collect()
+    reports
+        .iter()
+        .map(|report| printable(&report.name))
+        .collect()
 }
 
 fn percent(part: u64, all: u64) -> f64 {
@@ -56,12 +59,26 @@ fn percent(part: u64, all: u64) -> f64 {
 }
 
 fn calls(reports: &[&Report]) -> Figure {
-    const KINDS: [&str; 5] = ["point-to-point", "collective", "one-sided", "progress", "other"];
-    let paper: Vec<_> = reports.iter().map(|report| report.application.shares.percent()).collect();
+    const KINDS: [&str; 5] = [
+        "point-to-point",
+        "collective",
+        "one-sided",
+        "progress",
+        "other",
+    ];
+    let paper: Vec<_> = reports
+        .iter()
+        .map(|report| report.application.shares.percent())
+        .collect();
     let all = |report: &&Report| {
         let shares = report.application.shares;
-        let counts =
-            [shares.p2p, shares.collective, shares.one_sided, shares.progress, shares.other];
+        let counts = [
+            shares.p2p,
+            shares.collective,
+            shares.one_sided,
+            shares.progress,
+            shares.other,
+        ];
         counts.map(|count| percent(count, counts.iter().sum()))
     };
     let all: Vec<_> = reports.iter().map(all).collect();
@@ -84,7 +101,11 @@ fn calls(reports: &[&Report]) -> Figure {
 
 /// The mean depth over all numbers of bins, the sort key of applications.
 fn first_depth(report: &Report) -> f64 {
-    report.application.bins.first().map_or(0.0, |bins| bins.tables.depth_mean())
+    report
+        .application
+        .bins
+        .first()
+        .map_or(0.0, |bins| bins.tables.depth_mean())
 }
 
 fn bins(reports: &[&Report]) -> Figure {
@@ -95,7 +116,9 @@ fn bins(reports: &[&Report]) -> Figure {
     if several {
         groups.push("mean".to_owned());
     }
-    let numbers = sorted.first().map_or(&[][..], |report| report.application.bins.as_slice());
+    let numbers = sorted
+        .first()
+        .map_or(&[][..], |report| report.application.bins.as_slice());
     let panel =
         |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
     let mut mean = panel("Mean depth", &groups);
@@ -109,7 +132,12 @@ fn bins(reports: &[&Report]) -> Figure {
             values
         };
         let of = |value: fn(&BinStats) -> f64| {
-            with_mean(sorted.iter().map(|report| value(&report.application.bins[place])).collect())
+            with_mean(
+                sorted
+                    .iter()
+                    .map(|report| value(&report.application.bins[place]))
+                    .collect(),
+            )
         };
         let name = || counted(number.bins, "bin");
         mean = mean.with(name(), of(|bins| bins.tables.depth_mean()));
@@ -117,8 +145,10 @@ fn bins(reports: &[&Report]) -> Figure {
         let depth = |report: &&Report| report.lifetime[place].depth_average;
         never = never.with(name(), with_mean(sorted.iter().map(depth).collect()));
     }
-    let mut figure =
-        Figure::new("Depth of posted receives by number of bins").with(mean).with(most).with(never);
+    let mut figure = Figure::new("Depth of posted receives by number of bins")
+        .with(mean)
+        .with(most)
+        .with(never);
     figure.columns = if several { 1 } else { 3 };
     figure
 }
@@ -146,17 +176,28 @@ fn tables(reports: &[&Report]) -> Figure {
         percent(sum(|table| table.collisions), sum(|table| table.inserted))
     };
     let empty = |bins: &BinStats| {
-        percent(bins.tables.tables[0].empty_bins_sum, bins.tables.samples * u64::from(bins.bins))
+        percent(
+            bins.tables.tables[0].empty_bins_sum,
+            bins.tables.samples * u64::from(bins.bins),
+        )
     };
     let mut figure = Figure::new("Hash tables and searches by number of bins")
         .with(panel("Collisions", "% of insertions", &collisions))
-        .with(panel("Empty bins, table without wildcards", "% of bins, mean", &empty))
-        .with(panel("Search of posted receives", "steps per search", &|bins| {
-            Searches::mean(&bins.prq)
-        }))
-        .with(panel("Search of unexpected messages", "steps per search", &|bins| {
-            Searches::mean(&bins.umq)
-        }));
+        .with(panel(
+            "Empty bins, table without wildcards",
+            "% of bins, mean",
+            &empty,
+        ))
+        .with(panel(
+            "Search of posted receives",
+            "steps per search",
+            &|bins| Searches::mean(&bins.prq),
+        ))
+        .with(panel(
+            "Search of unexpected messages",
+            "steps per search",
+            &|bins| Searches::mean(&bins.umq),
+        ));
     figure.columns = 2;
     figure
 }
@@ -171,13 +212,20 @@ fn sizes(report: &Report) -> Figure {
     let panel = |title: &str, y: &str, value: fn(&SizeClass) -> u64| {
         let sum: u64 = all.iter().map(value).sum();
         let share = |rendezvous: bool, up_to: &Option<u64>| {
-            let class = all.iter().find(|it| (it.rendezvous, &it.up_to) == (rendezvous, up_to));
+            let class = all
+                .iter()
+                .find(|it| (it.rendezvous, &it.up_to) == (rendezvous, up_to));
             percent(class.map_or(0, value), sum)
         };
-        Bars::new(title, "bytes up to", Axis::linear(y), groups.iter().map(name))
-            .stacked()
-            .with("eager", groups.iter().map(|group| share(false, group)))
-            .with("rendezvous", groups.iter().map(|group| share(true, group)))
+        Bars::new(
+            title,
+            "bytes up to",
+            Axis::linear(y),
+            groups.iter().map(name),
+        )
+        .stacked()
+        .with("eager", groups.iter().map(|group| share(false, group)))
+        .with("rendezvous", groups.iter().map(|group| share(true, group)))
     };
     Figure::new("Message sizes")
         .with(panel("Messages", "% of messages", |class| class.messages))
@@ -186,11 +234,17 @@ fn sizes(report: &Report) -> Figure {
 
 /// The title of the time's axis, its end, and how many units of the end one of the axis has.
 fn time_axis(report: &Report) -> (&'static str, f64, f64) {
-    let units =
-        [("nanoseconds", 1.0), ("microseconds", 1e3), ("milliseconds", 1e6), ("seconds", 1e9)];
+    let units = [
+        ("nanoseconds", 1.0),
+        ("microseconds", 1e3),
+        ("milliseconds", 1e6),
+        ("seconds", 1e9),
+    ];
     let end = report.end_ns as f64;
     let fits = units.into_iter().rev().find(|(_, unit)| end >= *unit);
-    fits.map_or(("% of the run", 100.0, 1.0), |(title, unit)| (title, end, unit))
+    fits.map_or(("% of the run", 100.0, 1.0), |(title, unit)| {
+        (title, end, unit)
+    })
 }
 
 fn depth(report: &Report) -> Figure {
@@ -199,19 +253,28 @@ fn depth(report: &Report) -> Figure {
         let ranks: Vec<&Vec<u32>> = report.ranks.iter().map(|rank| of(&rank.totals)).collect();
         let columns = ranks.iter().map(|depths| depths.len()).max().unwrap_or(0);
         let at = |column: usize| {
-            ranks.iter().filter_map(move |depths| depths.get(column)).map(|&d| f64::from(d))
+            ranks
+                .iter()
+                .filter_map(move |depths| depths.get(column))
+                .map(|&d| f64::from(d))
         };
         let x = |column: usize| column as f64 * end / columns.max(1) as f64 / unit;
         let most = (0..columns).map(|column| (x(column), at(column).fold(0.0, f64::max)));
-        let mean = (0..columns)
-            .map(|column| (x(column), at(column).sum::<f64>() / ranks.len().max(1) as f64));
+        let mean = (0..columns).map(|column| {
+            (
+                x(column),
+                at(column).sum::<f64>() / ranks.len().max(1) as f64,
+            )
+        });
         Lines::new(title, Axis::linear(title_x), Axis::linear("entries"))
             .with(Series::new("highest rank", Style::Steps, most))
             .with(Series::new("mean over ranks", Style::Steps, mean))
     };
     Figure::new("Depth of the queues over time")
         .with(panel("Posted receives", |totals| &totals.depths.posted))
-        .with(panel("Unexpected messages", |totals| &totals.depths.unexpected))
+        .with(panel("Unexpected messages", |totals| {
+            &totals.depths.unexpected
+        }))
 }
 
 /// A map of queues over time, with a row for each of `of`.
@@ -254,7 +317,10 @@ fn kind<'a>(report: &Report, comm: &'a CommReport) -> &'a str {
 fn waits(report: &Report) -> Figure {
     let mut kinds = BTreeMap::<&str, Vec<&Waits>>::new();
     for comm in &report.communicators {
-        kinds.entry(kind(report, comm)).or_default().extend(report.waits.get(&comm.id));
+        kinds
+            .entry(kind(report, comm))
+            .or_default()
+            .extend(report.waits.get(&comm.id));
     }
     let panel = |title: &str, side: usize| {
         let mut lines = Lines::new(
@@ -283,7 +349,11 @@ fn ranks(report: &Report) -> Figure {
         let mut heat = over_time(report, title, "rank");
         for ranks in report.ranks.chunks(group) {
             let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
-            let name = if first == last { first.to_string() } else { format!("{first}-{last}") };
+            let name = if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            };
             let value = |column: usize| {
                 let most = ranks.iter().flat_map(|rank| {
                     let depths = of(&rank.totals);
@@ -299,7 +369,9 @@ fn ranks(report: &Report) -> Figure {
     };
     let mut figure = Figure::new("Depth of the queues by rank")
         .with(panel("Posted receives", |totals| &totals.depths.posted))
-        .with(panel("Unexpected messages", |totals| &totals.depths.unexpected));
+        .with(panel("Unexpected messages", |totals| {
+            &totals.depths.unexpected
+        }));
     figure.columns = 1;
     figure
 }
@@ -307,17 +379,30 @@ fn ranks(report: &Report) -> Figure {
 fn messages(report: &Report) -> Figure {
     let share = |part: u64, totals: &Totals| percent(part, totals.traffic.messages());
     let all = &report.application;
-    let bars = Bars::new("All ranks", "", Axis::linear("% of messages"), [printable(&report.name)])
-        .stacked()
-        .with("expected", [share(all.traffic.expected, all)])
-        .with("unexpected", [share(all.traffic.unexpected, all)]);
-    let by_rank = report
-        .ranks
-        .iter()
-        .map(|rank| (f64::from(rank.rank), share(rank.totals.traffic.unexpected, &rank.totals)));
-    let lines = Lines::new("By rank", Axis::linear("rank"), Axis::linear("% of messages"))
-        .with(Series::new("unexpected", Style::Points, by_rank));
-    Figure::new("Expected and unexpected messages").with(bars).with(lines)
+    let bars = Bars::new(
+        "All ranks",
+        "",
+        Axis::linear("% of messages"),
+        [printable(&report.name)],
+    )
+    .stacked()
+    .with("expected", [share(all.traffic.expected, all)])
+    .with("unexpected", [share(all.traffic.unexpected, all)]);
+    let by_rank = report.ranks.iter().map(|rank| {
+        (
+            f64::from(rank.rank),
+            share(rank.totals.traffic.unexpected, &rank.totals),
+        )
+    });
+    let lines = Lines::new(
+        "By rank",
+        Axis::linear("rank"),
+        Axis::linear("% of messages"),
+    )
+    .with(Series::new("unexpected", Style::Points, by_rank));
+    Figure::new("Expected and unexpected messages")
+        .with(bars)
+        .with(lines)
 }
 
 fn flows(report: &Report) -> Figure {
@@ -325,7 +410,11 @@ fn flows(report: &Report) -> Figure {
     let name = |at: usize| {
         let first = at as u32 * group;
         let last = (first + group - 1).min(report.processes.saturating_sub(1));
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     let panel = |title: &str, value: usize| {
         let mut heat = Heat::new(title, "to rank", "from rank", title.to_lowercase())
@@ -336,26 +425,34 @@ fn flows(report: &Report) -> Figure {
         }
         heat
     };
-    Figure::new("Who sends to whom").with(panel("Messages", 0)).with(panel("Bytes", 1))
+    Figure::new("Who sends to whom")
+        .with(panel("Messages", 0))
+        .with(panel("Bytes", 1))
 }
 
 fn paths(report: &Report) -> Figure {
     let blocks = &report.application.blocks;
     let groups = blocks.iter().map(|block| block.handlers.to_string());
     let share = |of: fn(&super::stats::BlockStats) -> u64| {
-        blocks.iter().map(move |block| percent(of(block), block.messages))
+        blocks
+            .iter()
+            .map(move |block| percent(of(block), block.messages))
     };
-    let bars =
-        Bars::new("Paths of the messages", "handlers", Axis::linear("% of messages"), groups)
-            .stacked()
-            .with("clean", share(|block| block.clean))
-            .with("fast", share(|block| block.fast))
-            .with("slow", share(|block| block.slow))
-            // Some slow-path messages end up unexpected, so the bar may be shorter than the total.
-            .with(
-                "no candidate",
-                share(|block| block.messages - block.clean - block.fast - block.slow),
-            );
+    let bars = Bars::new(
+        "Paths of the messages",
+        "handlers",
+        Axis::linear("% of messages"),
+        groups,
+    )
+    .stacked()
+    .with("clean", share(|block| block.clean))
+    .with("fast", share(|block| block.fast))
+    .with("slow", share(|block| block.slow))
+    // Some slow-path messages end up unexpected, so the bar may be shorter than the total.
+    .with(
+        "no candidate",
+        share(|block| block.messages - block.clean - block.fast - block.slow),
+    );
     Figure::new("Optimistic matching by number of handlers").with(bars)
 }
 

@@ -18,7 +18,14 @@ const SCRIPT: &str = include_str!("report.js");
 
 /// Tables that only the CSV files show: too many rows, or one for each column of a figure.
 const NOT_SHOWN: [&str; 2] = ["advice", "depth"];
-const WORDS: [&str; 6] = ["advice", "hints", "engines", "counters", "sites", "unmatched"];
+const WORDS: [&str; 6] = [
+    "advice",
+    "hints",
+    "engines",
+    "counters",
+    "sites",
+    "unmatched",
+];
 /// Rows of a table that begins folded.
 const FOLDED: usize = 24;
 
@@ -45,7 +52,12 @@ struct Part {
 
 impl Part {
     fn new(id: &str, title: &str, body: String) -> Self {
-        Self { id: id.to_owned(), title: title.to_owned(), body, parts: Vec::new() }
+        Self {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            body,
+            parts: Vec::new(),
+        }
     }
 
     /// A table that folds.
@@ -55,9 +67,16 @@ impl Part {
             name if WORDS.contains(&name) => "words",
             _ => "numbers",
         };
-        let notes = table.notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note)));
+        let notes = table
+            .notes
+            .iter()
+            .map(|note| format!("<p>{}</p>\n", escaped(note)));
         let body = table.html(class) + &notes.collect::<String>();
-        let open = if table.rows.len() > FOLDED { "" } else { " open" };
+        let open = if table.rows.len() > FOLDED {
+            ""
+        } else {
+            " open"
+        };
         let id = format!("{prefix}-{}", table.name);
         let title = escaped(&table.title);
         let body = format!(
@@ -79,11 +98,21 @@ impl Part {
 
     fn contents(parts: &[Self]) -> String {
         let entry = |part: &Self| {
-            let inner =
-                if part.parts.is_empty() { String::new() } else { Self::contents(&part.parts) };
-            format!("<li><a href=\"#{}\">{}</a>{inner}</li>\n", part.id, escaped(&part.title))
+            let inner = if part.parts.is_empty() {
+                String::new()
+            } else {
+                Self::contents(&part.parts)
+            };
+            format!(
+                "<li><a href=\"#{}\">{}</a>{inner}</li>\n",
+                part.id,
+                escaped(&part.title)
+            )
         };
-        format!("<ol>\n{}</ol>\n", parts.iter().map(entry).collect::<String>())
+        format!(
+            "<ol>\n{}</ol>\n",
+            parts.iter().map(entry).collect::<String>()
+        )
     }
 
     fn section(&self) -> String {
@@ -97,15 +126,25 @@ impl Part {
 /// equal bytes.
 pub fn page(report: &Report, figures: &[(&str, Figure)], context: &Context<'_>) -> String {
     let tables = by_rank(report);
-    let advice = tables.iter().find(|table| table.name == "advice" && !table.rows.is_empty());
-    let advice = advice.map(|table| table.html("words advice")).unwrap_or_default();
-    let figures = figures.iter().filter_map(|(name, figure)| Part::figure(name, figure));
+    let advice = tables
+        .iter()
+        .find(|table| table.name == "advice" && !table.rows.is_empty());
+    let advice = advice
+        .map(|table| table.html("words advice"))
+        .unwrap_or_default();
+    let figures = figures
+        .iter()
+        .filter_map(|(name, figure)| Part::figure(name, figure));
     let shown = |table: &Table| !table.rows.is_empty() && !NOT_SHOWN.contains(&&*table.name);
     let own = std::iter::once(worst_ranks(report)).chain(tables.into_iter().map(totals));
-    let own: Vec<_> = own.filter(shown).map(|table| Part::table("table", &table)).collect();
+    let own: Vec<_> = own
+        .filter(shown)
+        .map(|table| Part::table("table", &table))
+        .collect();
     let more = context.more.map(|(title, tables)| {
-        let tables =
-            tables.iter().filter(|table| !table.rows.is_empty() || !table.notes.is_empty());
+        let tables = tables
+            .iter()
+            .filter(|table| !table.rows.is_empty() || !table.notes.is_empty());
         let tables = tables.map(|table| Part::table("more", table));
         Part::new("more", title, String::new()).with(tables)
     });
@@ -116,7 +155,10 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], context: &Context<'_>) 
         crate::version::VERSION
     );
     let summary = format!("<pre>{}</pre>\n", escaped(context.summary));
-    let first = [Part::new("advice", "Advice", advice), Part::new("summary", "Summary", summary)];
+    let first = [
+        Part::new("advice", "Advice", advice),
+        Part::new("summary", "Summary", summary),
+    ];
     let last = [
         Part::new("figures", "Figures", String::new()).with(figures),
         Part::new("tables", context.tables, String::new()).with(own),
@@ -145,7 +187,11 @@ fn tiles(report: &Report) -> String {
     let (traffic, needs) = (&all.traffic, &all.needs);
     let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
     let mut tiles = vec![
-        ("Ranks", report.ranks.len().to_string(), format!("of {}", report.processes)),
+        (
+            "Ranks",
+            report.ranks.len().to_string(),
+            format!("of {}", report.processes),
+        ),
         (
             "Messages",
             HumanCount(traffic.messages()).to_string(),
@@ -185,7 +231,11 @@ fn tiles(report: &Report) -> String {
         None => ("Fits the NIC", "yes".to_owned(), String::new()),
         Some(first) => {
             let what = first.shortage.option().1;
-            ("Fits the NIC", "no".to_owned(), format!("rank {} runs out of {what}", first.rank))
+            (
+                "Fits the NIC",
+                "no".to_owned(),
+                format!("rank {} runs out of {what}", first.rank),
+            )
         }
     });
     if report.end_ns > 0 {
@@ -199,7 +249,11 @@ fn tiles(report: &Report) -> String {
     for (what, value, more) in tiles {
         // Writing into memory cannot fail.
         let _ = write!(out, "<div><dt>{what}</dt><dd>{value}</dd>");
-        out += &if more.is_empty() { String::new() } else { format!("<dd>{more}</dd>") };
+        out += &if more.is_empty() {
+            String::new()
+        } else {
+            format!("<dd>{more}</dd>")
+        };
         out += "</div>\n";
     }
     out + "</dl>\n"
@@ -225,7 +279,10 @@ mod tests {
         table.push([ALL.into(), 3_u64.into()]);
         table.push(["0".into(), 1_u64.into()]);
         let all = totals(table);
-        assert_eq!((all.columns, all.rows), (vec!["sends".to_owned()], vec![vec![3_u64.into()]]));
+        assert_eq!(
+            (all.columns, all.rows),
+            (vec!["sends".to_owned()], vec![vec![3_u64.into()]])
+        );
         let mut table = Table::new("lifetime", "View", ["bins"]);
         table.push([1_u64.into()]);
         assert_eq!(totals(table.clone()), table);
@@ -241,6 +298,10 @@ mod tests {
         let open = "<details id=\"table-ranks\" open><summary><h3>&lt;Ranks&gt;</h3></summary>";
         assert!(body(FOLDED).starts_with(open), "{}", body(FOLDED));
         assert!(body(FOLDED + 1).starts_with("<details id=\"table-ranks\"><summary>"));
-        assert!(body(1).ends_with("<p>&lt;note&gt;</p>\n</details>\n"), "{}", body(1));
+        assert!(
+            body(1).ends_with("<p>&lt;note&gt;</p>\n</details>\n"),
+            "{}",
+            body(1)
+        );
     }
 }

@@ -50,7 +50,9 @@ pub(super) fn route(programs: &[Program], comms: &Communicators) -> (Vec<Vec<Inb
     let mut lost = Lost::default();
     let mut count = vec![0_usize; programs.len()];
     // The first of two passes counts, so that no list grows.
-    each_send(programs, comms, &index, &mut lost, |receiver, _| count[receiver] += 1);
+    each_send(programs, comms, &index, &mut lost, |receiver, _| {
+        count[receiver] += 1
+    });
     let mut inbound: Vec<Vec<Inbound>> = count.into_iter().map(Vec::with_capacity).collect();
     let mut again = Lost::default();
     each_send(programs, comms, &index, &mut again, |receiver, message| {

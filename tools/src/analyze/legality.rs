@@ -16,7 +16,11 @@ pub enum Illegal {
     #[error("receive {receive} does not accept message {message}")]
     Refused { receive: u32, message: u32 },
     #[error("message {message} went to receive {receive} although receive {earlier} waited for it")]
-    ReceiveOvertaken { receive: u32, message: u32, earlier: u32 },
+    ReceiveOvertaken {
+        receive: u32,
+        message: u32,
+        earlier: u32,
+    },
     #[error("receive {receive} got message {message} although message {earlier} waited for it")]
     MessageOvertaken {
         receive: u32,
@@ -44,7 +48,12 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
         }
         match partner.get_mut(receive as usize) {
             Some(place) if *place == UNKNOWN => *place = message as u32,
-            _ => return Err(Illegal::NotWaiting { receive, message: message as u32 }),
+            _ => {
+                return Err(Illegal::NotWaiting {
+                    receive,
+                    message: message as u32,
+                });
+            }
         }
     }
     let accepts = |receive: u32, message: u32| {
@@ -58,7 +67,10 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
         match happening {
             Happening::Post(receive) => {
                 let got = partner[receive as usize];
-                match arrived.iter().position(|&message| accepts(receive, message)) {
+                match arrived
+                    .iter()
+                    .position(|&message| accepts(receive, message))
+                {
                     Some(first) if arrived[first] == got => _ = arrived.remove(first),
                     Some(first) => {
                         return Err(Illegal::MessageOvertaken {
@@ -68,7 +80,10 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
                         });
                     }
                     None if arrived.contains(&got) => {
-                        return Err(Illegal::Refused { receive, message: got });
+                        return Err(Illegal::Refused {
+                            receive,
+                            message: got,
+                        });
                     }
                     None => posted.push_back(receive),
                 }
@@ -94,11 +109,23 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
             Happening::Probe(_) => {}
         }
     }
-    if let Some(&receive) = posted.iter().find(|&&receive| partner[receive as usize] != UNKNOWN) {
-        return Err(Illegal::NotWaiting { receive, message: partner[receive as usize] });
+    if let Some(&receive) = posted
+        .iter()
+        .find(|&&receive| partner[receive as usize] != UNKNOWN)
+    {
+        return Err(Illegal::NotWaiting {
+            receive,
+            message: partner[receive as usize],
+        });
     }
-    match arrived.iter().find(|&&message| receives[message as usize] != UNKNOWN) {
-        Some(&message) => Err(Illegal::NotWaiting { receive: receives[message as usize], message }),
+    match arrived
+        .iter()
+        .find(|&&message| receives[message as usize] != UNKNOWN)
+    {
+        Some(&message) => Err(Illegal::NotWaiting {
+            receive: receives[message as usize],
+            message,
+        }),
         None => Ok(()),
     }
 }
@@ -108,7 +135,9 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
 pub fn keeps_senders_order(view: RankView<'_>, order: &Order) -> bool {
     let mut last = std::collections::HashMap::new();
     order.iter().all(|happening| {
-        let Happening::Arrive(message) = happening else { return true };
+        let Happening::Arrive(message) = happening else {
+            return true;
+        };
         let inbound = &view.inbound[message as usize];
         if inbound.op == UNKNOWN {
             return true;

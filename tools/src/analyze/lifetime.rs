@@ -44,20 +44,32 @@ pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
         let of_ranks = || ranks.iter().map(|rank| &rank[place]);
         let longest = of_ranks().map(|rank| rank.points.len()).max().unwrap_or(0);
         let mean_at = |point: usize| {
-            let here: Vec<_> = of_ranks().filter_map(|rank| rank.points.get(point)).collect();
+            let here: Vec<_> = of_ranks()
+                .filter_map(|rank| rank.points.get(point))
+                .collect();
             here.iter().map(|&&depth| f64::from(depth)).sum::<f64>() / here.len().max(1) as f64
         };
         let points = of_ranks().map(|rank| rank.points.len()).sum::<usize>();
-        let sum: u64 =
-            of_ranks().flat_map(|rank| &rank.points).map(|&depth| u64::from(depth)).sum();
+        let sum: u64 = of_ranks()
+            .flat_map(|rank| &rank.points)
+            .map(|&depth| u64::from(depth))
+            .sum();
         let mut tables = OccupancyStats::default();
         for (number, rank) in of_ranks().enumerate() {
-            if number == 0 { tables = rank.tables } else { tables.add(&rank.tables) }
+            if number == 0 {
+                tables = rank.tables
+            } else {
+                tables.add(&rank.tables)
+            }
         }
         Lifetime {
             bins: bins.get(),
             depth_average: (0..longest).map(mean_at).fold(0.0, f64::max),
-            depth_max: of_ranks().flat_map(|rank| &rank.points).copied().max().unwrap_or(0),
+            depth_max: of_ranks()
+                .flat_map(|rank| &rank.points)
+                .copied()
+                .max()
+                .unwrap_or(0),
             depth_mean: sum as f64 / points.max(1) as f64,
             tables,
             list_max: of_ranks().map(|rank| rank.list_max).max().unwrap_or(0),
@@ -105,7 +117,9 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                     }
                     let selector = transfers[at as usize].selector();
                     let hash = selector_hash(view.comm(at), selector);
-                    tables.iter_mut().for_each(|tables| tables.remove(selector.class(), hash));
+                    tables
+                        .iter_mut()
+                        .for_each(|tables| tables.remove(selector.class(), hash));
                     list -= u64::from(selector.class() == WildcardClass::Any);
                 }
             }
@@ -119,11 +133,14 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                 .for_each(|(points, depth)| points.push(std::mem::take(depth)));
         }
     }
-    let ranks = points.into_iter().zip(tables).map(|(points, tables)| RankDepths {
-        points,
-        tables: tables.stats(),
-        list_max,
-    });
+    let ranks = points
+        .into_iter()
+        .zip(tables)
+        .map(|(points, tables)| RankDepths {
+            points,
+            tables: tables.stats(),
+            list_max,
+        });
     ranks.collect()
 }
 
@@ -138,8 +155,18 @@ mod tests {
         let program = &mut run.programs[at];
         let first = program.finished.len() as u32;
         program.finished.extend(transfers);
-        let action = Action::Finish { first, count: transfers.len() as u32 };
-        program.steps.insert(after, Step { at_ns: 0, gap_ns: 0, action });
+        let action = Action::Finish {
+            first,
+            count: transfers.len() as u32,
+        };
+        program.steps.insert(
+            after,
+            Step {
+                at_ns: 0,
+                gap_ns: 0,
+                action,
+            },
+        );
     }
 
     fn of(run: &Run, bins: u32) -> Lifetime {
@@ -152,7 +179,10 @@ mod tests {
     #[test]
     fn nothing_is_matched() {
         let tags = [1, 2, 3];
-        let blocking = Transfer { blocking: true, ..receive(0, 4, End::Ignored) };
+        let blocking = Transfer {
+            blocking: true,
+            ..receive(0, 4, End::Ignored)
+        };
         let mut receives = tags.map(|tag| receive(0, tag, End::Ignored)).to_vec();
         receives.extend([blocking, blocking]);
         let sends: Vec<_> = [1, 2, 3, 4, 4].map(|tag| send(1, tag)).to_vec();
@@ -160,7 +190,11 @@ mod tests {
         finish(&mut run, 1, 3, &[0, 1, 2]);
 
         let life = of(&run, 1);
-        assert_eq!((life.depth_max, life.depth_average), (2, 2.0), "the third stands behind two");
+        assert_eq!(
+            (life.depth_max, life.depth_average),
+            (2, 2.0),
+            "the third stands behind two"
+        );
         let table = &life.tables.tables[0];
         assert_eq!(
             (table.inserted, table.collisions),
@@ -172,7 +206,11 @@ mod tests {
         let early = report(&run, OrderChoice::ArrivalsFirst);
         let replayed = &early.application.bins[0];
         assert_eq!(
-            (replayed.bins, replayed.tables.depth_max, early.application.traffic.expected),
+            (
+                replayed.bins,
+                replayed.tables.depth_max,
+                early.application.traffic.expected
+            ),
             (1, 0, 0)
         );
         assert_eq!(early.lifetime[0], life, "one view whatever the order");
@@ -180,7 +218,10 @@ mod tests {
 
     #[test]
     fn every_trace_is_followed() {
-        let nobody = Transfer { kind: Kind::Null, ..receive(NOBODY, 0, End::Ignored) };
+        let nobody = Transfer {
+            kind: Kind::Null,
+            ..receive(NOBODY, 0, End::Ignored)
+        };
         let receives = [
             receive(-1, -1, End::Ignored),
             receive(-1, 7, End::Ignored),
@@ -215,7 +256,10 @@ mod tests {
         finish(&mut run, 1, 3, &[0, 1, 2]);
         finish(&mut run, 1, 4, &[]);
         let life = of(&run, 1);
-        assert_eq!((life.depth_max, life.depth_average, life.depth_mean), (2, 1.5, 1.0));
+        assert_eq!(
+            (life.depth_max, life.depth_average, life.depth_mean),
+            (2, 1.5, 1.0)
+        );
     }
 
     #[test]
@@ -225,7 +269,10 @@ mod tests {
         let life = of(&run, 1);
         // The data point at the 4,000th operation sees 3,999 receives; none sees the last one.
         assert_eq!((life.depth_max, life.depth_average), (3998, 3998.0));
-        let mut idle = Run::new(vec![program(0, &receives[..2]), program(1, &receives)], Some(2));
+        let mut idle = Run::new(
+            vec![program(0, &receives[..2]), program(1, &receives)],
+            Some(2),
+        );
         finish(&mut idle, 0, 2, &[]);
         // Rank 0 also has a data point, of two receives.
         assert_eq!(of(&idle, 1).depth_average, (3998.0 + 1.0) / 2.0);

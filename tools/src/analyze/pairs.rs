@@ -19,8 +19,9 @@ pub fn pairs(
     for (view, receives) in run.views().zip(receives) {
         for (message, &receive) in view.inbound.iter().zip(receives) {
             if receive != UNKNOWN && message.op != UNKNOWN {
-                let number =
-                    view.program.comm_number(view.program.transfers[receive as usize].comm);
+                let number = view
+                    .program
+                    .comm_number(view.program.transfers[receive as usize].comm);
                 rows.push((
                     number,
                     message.sender,
@@ -35,13 +36,28 @@ pub fn pairs(
     }
     // The k-th receive of a key got its k-th message, so ordering one orders the other.
     rows.sort_unstable();
-    writeln!(out, "comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag")?;
+    writeln!(
+        out,
+        "comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag"
+    )?;
     for (number, sender, receiver, tag, receive, op, at) in rows {
         let transfer = &run.programs[at].transfers[receive as usize];
-        let sent = run.programs.binary_search_by_key(&sender, |program| program.rank);
-        let sent = sent.map_or(UNKNOWN, |sender| run.programs[sender].transfers[op as usize].bytes);
-        let bytes = if transfer.got_bytes == UNKNOWN { sent } else { transfer.got_bytes };
-        let bytes = if bytes == UNKNOWN { String::new() } else { bytes.to_string() };
+        let sent = run
+            .programs
+            .binary_search_by_key(&sender, |program| program.rank);
+        let sent = sent.map_or(UNKNOWN, |sender| {
+            run.programs[sender].transfers[op as usize].bytes
+        });
+        let bytes = if transfer.got_bytes == UNKNOWN {
+            sent
+        } else {
+            transfer.got_bytes
+        };
+        let bytes = if bytes == UNKNOWN {
+            String::new()
+        } else {
+            bytes.to_string()
+        };
         writeln!(
             out,
             "{number},{receiver},{receive},{sender},{op},{tag},{bytes},{},{}",

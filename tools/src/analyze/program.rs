@@ -76,8 +76,12 @@ pub struct Transfer {
 impl Transfer {
     /// The messages that a receive or probe accepts.
     pub fn selector(&self) -> Selector {
-        let source = u32::try_from(self.peer).ok().and_then(|rank| Rank::new(rank).ok());
-        let tag = u32::try_from(self.tag).ok().and_then(|tag| Tag::new(tag).ok());
+        let source = u32::try_from(self.peer)
+            .ok()
+            .and_then(|rank| Rank::new(rank).ok());
+        let tag = u32::try_from(self.tag)
+            .ok()
+            .and_then(|tag| Tag::new(tag).ok());
         Selector {
             source: source.map_or(SourceSel::Any, SourceSel::Rank),
             tag: tag.map_or(TagSel::Any, TagSel::Tag),
@@ -260,7 +264,9 @@ pub struct Program {
 impl Program {
     /// The communicator's number in the rank's trace.
     pub fn comm_number(&self, comm: u16) -> u32 {
-        self.comms.get(usize::from(comm)).map_or(0, |comm| comm.number)
+        self.comms
+            .get(usize::from(comm))
+            .map_or(0, |comm| comm.number)
     }
 
     pub fn memory_bytes(&self) -> usize {

@@ -22,23 +22,35 @@ pub struct RankView<'a> {
 impl<'a> RankView<'a> {
     #[inline]
     pub fn comm(&self, transfer: u32) -> u32 {
-        self.comms.global(self.at, self.program.transfers[transfer as usize].comm)
+        self.comms
+            .global(self.at, self.program.transfers[transfer as usize].comm)
     }
 
     #[inline]
     pub fn envelope(&self, message: u32) -> Envelope {
-        let &Inbound { comm, source, tag, .. } = &self.inbound[message as usize];
+        let &Inbound {
+            comm, source, tag, ..
+        } = &self.inbound[message as usize];
         // Both values come from a valid rank or tag, so they are in range.
         let source = Rank::new(source).unwrap_or_default();
-        Envelope { comm: CommId(comm), source, tag: Tag::new(tag).unwrap_or_default() }
+        Envelope {
+            comm: CommId(comm),
+            source,
+            tag: Tag::new(tag).unwrap_or_default(),
+        }
     }
 
     /// The mark of a message or receive inside a collective operation, whose number is the tag.
     fn mark(self, comm: u32, tag: i32, bytes: u32) -> Option<Collective> {
         let marked = self.comms.all[comm as usize].collectives;
-        let kind = CollectiveKind::ALL.get(usize::try_from(tag).ok()?).filter(|_| marked)?;
+        let kind = CollectiveKind::ALL
+            .get(usize::try_from(tag).ok()?)
+            .filter(|_| marked)?;
         let name = CollName::new(kind.name())?;
-        Some(Collective { name, bytes: (bytes != UNKNOWN).then_some(u64::from(bytes)) })
+        Some(Collective {
+            name,
+            bytes: (bytes != UNKNOWN).then_some(u64::from(bytes)),
+        })
     }
 
     /// The order as an event stream. Receives and probes carry the number of their transfer,
@@ -57,7 +69,9 @@ impl<'a> RankView<'a> {
                 }
             }
             Happening::Arrive(message) => {
-                let &Inbound { comm, tag, bytes, .. } = &self.inbound[message as usize];
+                let &Inbound {
+                    comm, tag, bytes, ..
+                } = &self.inbound[message as usize];
                 Event::Arrive {
                     msg: MsgId(u64::from(message)),
                     envelope: self.envelope(message),
@@ -65,7 +79,9 @@ impl<'a> RankView<'a> {
                     coll: self.mark(comm, tag as i32, bytes),
                 }
             }
-            Happening::Cancel(at) => Event::Cancel { recv: RecvId(u64::from(at)) },
+            Happening::Cancel(at) => Event::Cancel {
+                recv: RecvId(u64::from(at)),
+            },
             Happening::Probe(at) => Event::Probe {
                 probe: ProbeId(u64::from(at)),
                 comm: CommId(self.comm(at)),

@@ -43,7 +43,11 @@ pub enum ReportError {
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error("engine {engine}, rank {rank}: {error}")]
-    Engine { engine: &'static str, rank: u32, error: RunError },
+    Engine {
+        engine: &'static str,
+        rank: u32,
+        error: RunError,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -147,7 +151,11 @@ impl Flows {
                 let cell = cell.and_then(|row| row.get_mut((view.program.rank / group) as usize));
                 if let Some([messages, bytes]) = cell {
                     *messages += 1;
-                    *bytes += if message.bytes == UNKNOWN { 0 } else { u64::from(message.bytes) };
+                    *bytes += if message.bytes == UNKNOWN {
+                        0
+                    } else {
+                        u64::from(message.bytes)
+                    };
                 }
             }
         }
@@ -168,10 +176,15 @@ impl Report {
         question: &Question,
         done: impl Fn(u32) + Sync,
     ) -> Result<Self, ReportError> {
-        let (orders, stalls, first_stalls) =
-            run.orders(question.order, question.network).ok_or(ReportError::NoTimes)?;
+        let (orders, stalls, first_stalls) = run
+            .orders(question.order, question.network)
+            .ok_or(ReportError::NoTimes)?;
         let end = |order: &Order| {
-            order.len().checked_sub(1).and_then(|last| order.time_ns(last)).unwrap_or(0)
+            order
+                .len()
+                .checked_sub(1)
+                .and_then(|last| order.time_ns(last))
+                .unwrap_or(0)
         };
         let end_ns = orders.iter().map(end).max().unwrap_or(0);
         let calls = |message: &Inbound| sending_call(run, message);
@@ -185,19 +198,34 @@ impl Report {
             })
             .collect();
         let (ranks, pairs): (Vec<_>, Vec<_>) = walks.into_iter().unzip();
-        let mut application = Totals { tag_max: -1, ..Totals::default() };
+        let mut application = Totals {
+            tag_max: -1,
+            ..Totals::default()
+        };
         ranks.iter().for_each(|rank| application.add(&rank.totals));
-        let choice = if run.is_logged() { OrderChoice::Recorded } else { question.order };
-        let checked = question.check.then(|| illegal(run, &orders, choice, &pairs));
-        let engines =
-            question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
+        let choice = if run.is_logged() {
+            OrderChoice::Recorded
+        } else {
+            question.order
+        };
+        let checked = question
+            .check
+            .then(|| illegal(run, &orders, choice, &pairs));
+        let engines = question
+            .engines
+            .iter()
+            .map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         let sites = sites(run, &orders, &pairs);
         let waits = waits(run, &orders, &pairs, end_ns);
         drop(orders);
         let views: Vec<_> = run.views().collect();
-        let unmatched =
-            ranks.iter().flat_map(|rank| &rank.unmatched).take(UNMATCHED_TOLD).cloned().collect();
+        let unmatched = ranks
+            .iter()
+            .flat_map(|rank| &rank.unmatched)
+            .take(UNMATCHED_TOLD)
+            .cloned()
+            .collect();
         let mut report = Self {
             name: question.name.clone(),
             processes: run.processes,
@@ -234,8 +262,10 @@ fn illegal(
     pairs: &[Vec<u32>],
 ) -> Vec<(u32, String)> {
     // Guided orders keep a sender's order only within a tag.
-    let keeps_order =
-        matches!(choice, OrderChoice::Causal | OrderChoice::Time | OrderChoice::Recorded);
+    let keeps_order = matches!(
+        choice,
+        OrderChoice::Causal | OrderChoice::Time | OrderChoice::Recorded
+    );
     let check = |(at, order): (usize, &Order)| {
         let view = run.view(at);
         let found = match legality::check(view, order, &pairs[at]) {
@@ -254,8 +284,14 @@ fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
     if message.op == UNKNOWN {
         return None;
     }
-    let sender = run.programs.binary_search_by_key(&message.sender, |program| program.rank).ok()?;
-    run.programs[sender].transfers.get(message.op as usize).map(|transfer| transfer.call)
+    let sender = run
+        .programs
+        .binary_search_by_key(&message.sender, |program| program.rank)
+        .ok()?;
+    run.programs[sender]
+        .transfers
+        .get(message.op as usize)
+        .map(|transfer| transfer.call)
 }
 
 fn source(run: &Run) -> Source {
@@ -274,7 +310,9 @@ fn source(run: &Run) -> Source {
         source.oddities.unknown_requests += program.oddities.unknown_requests;
         source.oddities.unknown_starts += program.oddities.unknown_starts;
         source.oddities.contradictions += program.oddities.contradictions;
-        source.salvaged.extend(program.salvaged.clone().map(|lost| (program.rank, lost)));
+        source
+            .salvaged
+            .extend(program.salvaged.clone().map(|lost| (program.rank, lost)));
     }
     source
 }

@@ -56,7 +56,11 @@ impl Run {
         library: Library,
         read: impl Fn(Rank) + Sync,
     ) -> Result<Self, TraceError> {
-        if let Some(rank) = source.ranks().iter().find(|rank| rank.get() >= PROCESSES_MAX) {
+        if let Some(rank) = source
+            .ranks()
+            .iter()
+            .find(|rank| rank.get() >= PROCESSES_MAX)
+        {
             let name = format!("rank {}", rank.get());
             let what = format!("is beyond the {PROCESSES_MAX} processes that can be analyzed");
             return Err(TraceError::new(name, TraceErrorKind::Unsupported(what)));
@@ -88,7 +92,10 @@ impl Run {
     ) -> Result<Self, TraceError> {
         programs.sort_by_key(|program| program.rank);
         let highest = programs.last().map_or(0, |program| program.rank + 1);
-        let asked = programs.iter().filter_map(|program| program.comms[0].size).max();
+        let asked = programs
+            .iter()
+            .filter_map(|program| program.comms[0].size)
+            .max();
         let processes_told = processes.or(asked);
         let told = processes_told.unwrap_or_else(|| addressed(&programs));
         // A damaged number must not make tables grow beyond what the ranks need.
@@ -97,7 +104,12 @@ impl Run {
         let mut comms = Communicators::resolve(&programs, processes);
         let expanded = match library {
             Library::Off => None,
-            _ => Some(expand(&mut programs, &mut comms, library, !processes_guessed)?),
+            _ => Some(expand(
+                &mut programs,
+                &mut comms,
+                library,
+                !processes_guessed,
+            )?),
         };
         let (mut inbound, lost) = route(&programs, &comms);
         let ranks: Vec<u32> = programs.iter().map(|program| program.rank).collect();
@@ -122,7 +134,12 @@ impl Run {
 
     /// The inputs of a replay of the n-th program.
     pub fn view(&self, at: usize) -> RankView<'_> {
-        RankView { at, program: &self.programs[at], inbound: &self.inbound[at], comms: &self.comms }
+        RankView {
+            at,
+            program: &self.programs[at],
+            inbound: &self.inbound[at],
+            comms: &self.comms,
+        }
     }
 
     pub fn views(&self) -> impl Iterator<Item = RankView<'_>> {
@@ -133,9 +150,18 @@ impl Run {
     pub fn guided(&self, choice: OrderChoice) -> Vec<Order> {
         let order = |at: usize| {
             let (program, inbound) = (&self.programs[at], self.inbound[at].as_slice());
-            Guided { program, at, inbound, comms: &self.comms }.order(choice)
+            Guided {
+                program,
+                at,
+                inbound,
+                comms: &self.comms,
+            }
+            .order(choice)
         };
-        (0..self.programs.len()).into_par_iter().map(order).collect()
+        (0..self.programs.len())
+            .into_par_iter()
+            .map(order)
+            .collect()
     }
 
     /// Whether the order at each rank is known ([`Run::of_logs`]). Then every order choice returns
@@ -188,7 +214,10 @@ impl Run {
 /// One more than the highest rank in any send or receive: the minimum size of the world.
 fn addressed(programs: &[Program]) -> u32 {
     let transfers = programs.iter().flat_map(|program| &program.transfers);
-    transfers.map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32).max().unwrap_or(0)
+    transfers
+        .map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32)
+        .max()
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -204,23 +233,44 @@ mod tests {
         for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
             let run = run(
                 &[send(1, 5)],
-                &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)],
+                &[
+                    receive(peer, tag, End::Cancelled),
+                    receive(0, 5, End::Ignored),
+                ],
             );
             assert_eq!(paired(&run), [1]);
             let early = run.guided(OrderChoice::ArrivalsFirst);
             let last = early[1].iter().skip(2).collect::<Vec<_>>();
-            assert_eq!(last, [Happening::Arrive(0), Happening::Post(1)], "{peer}, {tag}");
+            assert_eq!(
+                last,
+                [Happening::Arrive(0), Happening::Post(1)],
+                "{peer}, {tag}"
+            );
         }
     }
 
     #[test]
     fn receives_without_status_get_what_is_left() {
-        let known =
-            Transfer { got_source: 0, got_tag: 7, got_bytes: 4, ..receive(-1, -1, End::Known) };
-        let run = run(&[send(1, 7), send(1, 8)], &[receive(-1, -1, End::Ignored), known]);
+        let known = Transfer {
+            got_source: 0,
+            got_tag: 7,
+            got_bytes: 4,
+            ..receive(-1, -1, End::Known)
+        };
+        let run = run(
+            &[send(1, 7), send(1, 8)],
+            &[receive(-1, -1, End::Ignored), known],
+        );
         let truth = run.truth[1];
-        assert_eq!((truth.pairs, truth.eliminated, truth.bytes_equal), (1, 1, 1));
-        assert_eq!(paired(&run), [1, 0], "the receive with the status got tag 7");
+        assert_eq!(
+            (truth.pairs, truth.eliminated, truth.bytes_equal),
+            (1, 1, 1)
+        );
+        assert_eq!(
+            paired(&run),
+            [1, 0],
+            "the receive with the status got tag 7"
+        );
     }
 
     #[test]
@@ -234,9 +284,16 @@ mod tests {
 
     #[test]
     fn a_send_that_is_in_no_trace_is_made_up() {
-        let known =
-            Transfer { got_source: 0, got_tag: 9, got_bytes: 2, ..receive(0, -1, End::Known) };
-        let run = run(&[send(1, 4), send(5, 0)], &[known, receive(0, 4, End::Ignored)]);
+        let known = Transfer {
+            got_source: 0,
+            got_tag: 9,
+            got_bytes: 2,
+            ..receive(0, -1, End::Known)
+        };
+        let run = run(
+            &[send(1, 4), send(5, 0)],
+            &[known, receive(0, 4, End::Ignored)],
+        );
         assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
         assert_eq!(run.inbound[1][1].op, UNKNOWN);
         assert_eq!(run.inbound[1][1].bytes, 2);
@@ -247,19 +304,39 @@ mod tests {
     /// first sender's, and the second receive waits for ever.
     #[test]
     fn a_causal_order_that_cannot_go_on_lets_go() {
-        let wild =
-            Transfer { blocking: true, got_source: 2, got_tag: 0, ..receive(-1, 0, End::Known) };
-        let exact =
-            Transfer { blocking: true, got_source: 0, got_tag: 0, ..receive(0, 0, End::Known) };
-        let late = Step { at_ns: 0, gap_ns: 1_000_000, action: Action::Begin(0) };
+        let wild = Transfer {
+            blocking: true,
+            got_source: 2,
+            got_tag: 0,
+            ..receive(-1, 0, End::Known)
+        };
+        let exact = Transfer {
+            blocking: true,
+            got_source: 0,
+            got_tag: 0,
+            ..receive(0, 0, End::Known)
+        };
+        let late = Step {
+            at_ns: 0,
+            gap_ns: 1_000_000,
+            action: Action::Begin(0),
+        };
         let mut slow = program(2, &[send(1, 0)]);
         slow.steps = vec![late];
-        let run =
-            Run::new(vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow], Some(3));
+        let run = Run::new(
+            vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow],
+            Some(3),
+        );
         let (orders, stalls, told) = run.causal(Network::default());
         assert_eq!((stalls, told.len(), told[0].rank), (1, 1, 1));
-        let receives = run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine");
+        let receives = run
+            .view(1)
+            .run(&mut Oracle::new(), &orders[1])
+            .expect("an engine");
         assert_eq!(receives, [0, UNKNOWN]);
-        assert_eq!(crate::analyze::legality::check(run.view(1), &orders[1], &receives), Ok(()));
+        assert_eq!(
+            crate::analyze::legality::check(run.view(1), &orders[1], &receives),
+            Ok(())
+        );
     }
 }

@@ -52,15 +52,19 @@ impl Count {
 
     fn end(&mut self, waited_ns: Option<u64>) {
         self.waiting -= 1;
-        self.waited_ns = waited_ns.map(|ns| self.waited_ns.unwrap_or(0) + ns).or(self.waited_ns);
+        self.waited_ns = waited_ns
+            .map(|ns| self.waited_ns.unwrap_or(0) + ns)
+            .or(self.waited_ns);
     }
 
     fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.unexpected += other.unexpected;
         self.waiting_max = self.waiting_max.max(other.waiting_max);
-        self.waited_ns =
-            other.waited_ns.map(|ns| ns + self.waited_ns.unwrap_or(0)).or(self.waited_ns);
+        self.waited_ns = other
+            .waited_ns
+            .map(|ns| ns + self.waited_ns.unwrap_or(0))
+            .or(self.waited_ns);
     }
 }
 
@@ -94,7 +98,9 @@ pub(super) fn sites(run: &Run, orders: &[Order], pairs: &[Vec<u32>]) -> Vec<Site
         .collect();
     reports.sort_by(|a, b| {
         let key = |site: &SiteReport| (site.unexpected, site.waiting_max, site.count);
-        key(b).cmp(&key(a)).then_with(|| (&a.place, a.function).cmp(&(&b.place, b.function)))
+        key(b)
+            .cmp(&key(a))
+            .then_with(|| (&a.place, a.function).cmp(&(&b.place, b.function)))
     });
     reports
 }
@@ -104,11 +110,18 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
     let receiving = |receive: u32| key(run, view.at, receive);
     let sending = |message: u32| {
         let message = &view.inbound[message as usize];
-        let sender = run.programs.binary_search_by_key(&message.sender, |program| program.rank);
-        (message.op != UNKNOWN).then_some(()).and_then(|()| key(run, sender.ok()?, message.op))
+        let sender = run
+            .programs
+            .binary_search_by_key(&message.sender, |program| program.rank);
+        (message.op != UNKNOWN)
+            .then_some(())
+            .and_then(|()| key(run, sender.ok()?, message.op))
     };
     let mut messages: HashMap<u32, u32> = HashMap::new();
-    let matched = receives.iter().enumerate().filter(|(_, receive)| **receive != UNKNOWN);
+    let matched = receives
+        .iter()
+        .enumerate()
+        .filter(|(_, receive)| **receive != UNKNOWN);
     messages.extend(matched.map(|(message, &receive)| (receive, message as u32)));
     let mut came: HashMap<u32, Option<u64>> = HashMap::new();
     let mut posted = vec![false; view.program.transfers.len()];
@@ -116,11 +129,16 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
         match happening {
             Happening::Post(receive) => {
                 posted[receive as usize] = true;
-                let keys = [receiving(receive), messages.get(&receive).and_then(|m| sending(*m))];
+                let keys = [
+                    receiving(receive),
+                    messages.get(&receive).and_then(|m| sending(*m)),
+                ];
                 if let Some(key) = &keys[0] {
                     counts.entry(key.clone()).or_default().count += 1;
                 }
-                let Some(came) = messages.get(&receive).and_then(|message| came.remove(message))
+                let Some(came) = messages
+                    .get(&receive)
+                    .and_then(|message| came.remove(message))
                 else {
                     continue;
                 };
@@ -164,10 +182,20 @@ pub(super) struct Places(HashMap<PathBuf, Option<Loader>>);
 impl Places {
     pub(super) fn of(&mut self, site: &Site) -> (String, Option<String>) {
         let Site { object, address } = site;
-        let loader = self.0.entry(object.clone()).or_insert_with(|| Loader::new(object).ok());
-        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
+        let loader = self
+            .0
+            .entry(object.clone())
+            .or_insert_with(|| Loader::new(object).ok());
+        let name = |path: &Path| {
+            path.file_name()
+                .unwrap_or(path.as_os_str())
+                .display()
+                .to_string()
+        };
         // The innermost function, even if it is inlined.
-        let frames = loader.as_ref().and_then(|loader| loader.find_frames(*address).ok());
+        let frames = loader
+            .as_ref()
+            .and_then(|loader| loader.find_frames(*address).ok());
         let frame = frames.and_then(|mut frames| frames.next().ok().flatten());
         let location = frame.as_ref().and_then(|frame| frame.location.as_ref());
         let place = location.and_then(|it| Some((name(Path::new(it.file?)), it.line?)));
@@ -192,10 +220,23 @@ pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
     if worst.waiting_max < TOLD {
         return None;
     }
-    let SiteReport { place, function, count, unexpected, waiting_max, .. } = worst;
-    let within = worst.within.as_ref().map_or(String::new(), |within| format!(" ({within})"));
+    let SiteReport {
+        place,
+        function,
+        count,
+        unexpected,
+        waiting_max,
+        ..
+    } = worst;
+    let within = worst
+        .within
+        .as_ref()
+        .map_or(String::new(), |within| format!(" ({within})"));
     let waited = worst.waited_ns.map_or(String::new(), |ns| {
-        format!(", {:.2} us each on average", ns as f64 / 1e3 / *unexpected as f64)
+        format!(
+            ", {:.2} us each on average",
+            ns as f64 / 1e3 / *unexpected as f64
+        )
     });
     Some(Advice {
         topic: "sites",

@@ -16,8 +16,10 @@ type Subject<'a> = (Cell, &'a Totals);
 /// The tables to print and to compare. Each has at least one row per report, with the columns that
 /// distinguish programs; [`by_rank`] has all columns.
 pub fn tables(reports: &[&Report]) -> Vec<Table> {
-    let subjects: Vec<Subject<'_>> =
-        reports.iter().map(|report| (report.name.as_str().into(), &report.application)).collect();
+    let subjects: Vec<Subject<'_>> = reports
+        .iter()
+        .map(|report| (report.name.as_str().into(), &report.application))
+        .collect();
     vec![
         applications(reports),
         queues("application", &subjects).without(&["hits", "MASL", "collisions"]),
@@ -33,7 +35,9 @@ pub fn shown(report: &Report, needs: &str) -> Vec<Table> {
     let all = [("".into(), &report.application)];
     let queues = queues("application", &all).without(&["application", "hits", "steps"]);
     let tables = chains(&all).without(&["rank", "inserted", "collisions"]);
-    let paths = paths("application", &all).without(&["application"]).without(&PATH_DETAILS);
+    let paths = paths("application", &all)
+        .without(&["application"])
+        .without(&PATH_DETAILS);
     let mut shown = vec![
         queues
             .note("MQL, AQL: longest queue, and its mean length over searches")
@@ -41,8 +45,12 @@ pub fn shown(report: &Report, needs: &str) -> Vec<Table> {
         tables
             .note("longest: chain; empty: share of bins")
             .note("depth: receives before the last one in the longest chain"),
-        lifetime(report).without(&LIFETIME_DETAILS).note("receives are never removed"),
-        paths.note("some slow-path messages end up unexpected").note(needs),
+        lifetime(report)
+            .without(&LIFETIME_DETAILS)
+            .note("receives are never removed"),
+        paths
+            .note("some slow-path messages end up unexpected")
+            .note(needs),
         shards("application", &all)
             .without(&["application"])
             .note("a communicator on which any source is asked for stays on one NIC"),
@@ -62,17 +70,26 @@ const COMMUNICATORS_SHOWN: usize = 8;
 pub(super) fn cut(mut table: Table, rows: usize) -> Table {
     let more = table.rows.len().saturating_sub(rows);
     table.rows.truncate(rows);
-    if more > 0 { table.note(format!("and {more} more")) } else { table }
+    if more > 0 {
+        table.note(format!("and {more} more"))
+    } else {
+        table
+    }
 }
 
 /// Communicators by sends and receives in falling order; equal ones keep their order. A single one
 /// is in the other tables.
 fn busiest_communicators(report: &Report) -> Option<Table> {
-    let mut report = Report { pairs: Vec::new(), ..report.clone() };
+    let mut report = Report {
+        pairs: Vec::new(),
+        ..report.clone()
+    };
     report.communicators.sort_by_key(|comm| {
         std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
     });
-    let details = COMMUNICATOR_DETAILS.split(' ').filter(|name| !SHOWN_DETAILS.contains(name));
+    let details = COMMUNICATOR_DETAILS
+        .split(' ')
+        .filter(|name| !SHOWN_DETAILS.contains(name));
     let details: Vec<&str> = details.chain(["application", "unexpected_max"]).collect();
     let table = communicators(&[&report]).without(&details).extra(["ranks"]);
     (table.rows.len() > 1).then(|| cut(table, COMMUNICATORS_SHOWN))
@@ -86,7 +103,9 @@ fn engine_notes(report: &Report) -> Table {
             let differs = &engine.differs_at;
             table = table.note(format!("{name} gives other pairs at ranks {differs:?}"));
         }
-        let Some(messages) = engine.counter("messages") else { continue };
+        let Some(messages) = engine.counter("messages") else {
+            continue;
+        };
         let counts = |names: &[(&str, &str)]| {
             let count = |&(name, what): &(&str, &str)| {
                 format!("{} {what}", engine.counter(name).unwrap_or(0))
@@ -120,9 +139,13 @@ pub(super) const ALL: &str = "all";
 
 /// The tables of one report, with rows for the application (`ALL`) and for each world rank.
 pub fn by_rank(report: &Report) -> Vec<Table> {
-    let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string().into(), &rank.totals));
-    let subjects: Vec<Subject<'_>> =
-        std::iter::once((ALL.into(), &report.application)).chain(ranks).collect();
+    let ranks = report
+        .ranks
+        .iter()
+        .map(|rank| (rank.rank.to_string().into(), &rank.totals));
+    let subjects: Vec<Subject<'_>> = std::iter::once((ALL.into(), &report.application))
+        .chain(ranks)
+        .collect();
     let mut all = vec![
         advice(report),
         calls(&subjects),
@@ -154,7 +177,11 @@ const RANKS_SHOWN: usize = 1024;
 
 /// The ranks with the most unexpected messages first, one row each.
 pub(super) fn worst_ranks(report: &Report) -> Table {
-    let mut ranks: Vec<_> = report.ranks.iter().map(|rank| (rank.rank, &rank.totals)).collect();
+    let mut ranks: Vec<_> = report
+        .ranks
+        .iter()
+        .map(|rank| (rank.rank, &rank.totals))
+        .collect();
     ranks.sort_by_key(|(_, it)| std::cmp::Reverse(it.traffic.unexpected));
     let table = Table::of("ranks", "Ranks, most unexpected messages first", ranks).columns(&[
         ("rank", |it| it.0.into()),
@@ -162,7 +189,9 @@ pub(super) fn worst_ranks(report: &Report) -> Table {
         ("sent_bytes", |it| it.1.traffic.bytes_sent.into()),
         ("messages", |it| it.1.traffic.messages().into()),
         ("unexpected", |it| it.1.traffic.unexpected.into()),
-        ("communicating_percent", |it| percent(it.1.communicating_ns(), it.1.run_ns).into()),
+        ("communicating_percent", |it| {
+            percent(it.1.communicating_ns(), it.1.run_ns).into()
+        }),
         ("unexpected_percent", |it| {
             percent(it.1.traffic.unexpected, it.1.traffic.messages()).into()
         }),
@@ -181,16 +210,24 @@ fn applications(reports: &[&Report]) -> Table {
         ("ranks", |it| it.ranks.len().into()),
         ("calls", |it| it.source.calls.into()),
         ("p2p_calls", |it| it.application.shares.p2p.into()),
-        ("collective_calls", |it| it.application.shares.collective.into()),
-        ("one_sided_calls", |it| it.application.shares.one_sided.into()),
+        ("collective_calls", |it| {
+            it.application.shares.collective.into()
+        }),
+        ("one_sided_calls", |it| {
+            it.application.shares.one_sided.into()
+        }),
         ("progress_calls", |it| it.application.shares.progress.into()),
         ("other_calls", |it| it.application.shares.other.into()),
         ("sends", |it| it.application.traffic.sends.into()),
         ("sent_bytes", |it| it.application.traffic.bytes_sent.into()),
-        ("receives", |it| it.application.traffic.all_receives().into()),
+        ("receives", |it| {
+            it.application.traffic.all_receives().into()
+        }),
         ("any_source", |it| it.application.traffic.receives[1].into()),
         ("any_tag", |it| it.application.traffic.receives[2].into()),
-        ("any_source_and_tag", |it| it.application.traffic.receives[3].into()),
+        ("any_source_and_tag", |it| {
+            it.application.traffic.receives[3].into()
+        }),
         ("wildcards_percent", |it| {
             let traffic = &it.application.traffic;
             percent(traffic.wildcards(), traffic.all_receives()).into()
@@ -203,16 +240,32 @@ fn applications(reports: &[&Report]) -> Table {
             let traffic = &it.application.traffic;
             percent(traffic.unexpected, traffic.messages()).into()
         }),
-        ("receives_left", |it| it.application.traffic.receives_left.into()),
-        ("messages_left", |it| it.application.traffic.messages_left.into()),
-        ("unique_keys_percent", |it| (100.0 * it.application.receive_keys.unique_share()).into()),
+        ("receives_left", |it| {
+            it.application.traffic.receives_left.into()
+        }),
+        ("messages_left", |it| {
+            it.application.traffic.messages_left.into()
+        }),
+        ("unique_keys_percent", |it| {
+            (100.0 * it.application.receive_keys.unique_share()).into()
+        }),
         ("tags", |it| it.application.tags.into()),
-        ("sequence_length_mean", |it| it.application.sequences.mean().into()),
-        ("sequence_length_max", |it| it.application.sequences.longest.into()),
+        ("sequence_length_mean", |it| {
+            it.application.sequences.mean().into()
+        }),
+        ("sequence_length_max", |it| {
+            it.application.sequences.longest.into()
+        }),
         ("posted_max", |it| it.application.needs.descriptors.into()),
-        ("unexpected_max", |it| it.application.needs.unexpected.into()),
-        ("unexpected_bytes_max", |it| it.application.needs.unexpected_bytes.into()),
-        ("communicators_max", |it| it.application.needs.communicators.into()),
+        ("unexpected_max", |it| {
+            it.application.needs.unexpected.into()
+        }),
+        ("unexpected_bytes_max", |it| {
+            it.application.needs.unexpected_bytes.into()
+        }),
+        ("communicators_max", |it| {
+            it.application.needs.communicators.into()
+        }),
     ])
 }
 
@@ -235,21 +288,35 @@ fn calls(subjects: &[Subject<'_>]) -> Table {
 
 fn sizes(subjects: &[Subject<'_>]) -> Table {
     let rows = subjects.iter().flat_map(|(name, it)| {
-        let all = it.sizes.iter().fold((0, 0), |all, it| (all.0 + it.messages, all.1 + it.bytes));
+        let all = it
+            .sizes
+            .iter()
+            .fold((0, 0), |all, it| (all.0 + it.messages, all.1 + it.bytes));
         it.sizes.iter().map(move |class| (name, class, all))
     });
     Table::of("sizes", "Message sizes", rows)
         .columns(&[
             ("rank", |it| it.0.clone()),
             ("up to", |it| it.1.up_to.map(Cell::Bytes).into()),
-            ("sent by", |it| if it.1.rendezvous { "rendezvous" } else { "eager" }.into()),
+            ("sent by", |it| {
+                if it.1.rendezvous {
+                    "rendezvous"
+                } else {
+                    "eager"
+                }
+                .into()
+            }),
             ("messages", |it| it.1.messages.into()),
             ("messages %", |it| percent(it.1.messages, it.2.0).into()),
             ("volume", |it| Cell::Bytes(it.1.bytes)),
             ("volume %", |it| percent(it.1.bytes, it.2.1).into()),
         ])
         .keyed(3)
-        .named(&[("up to", "up_to_bytes"), ("volume", "bytes"), ("volume %", "bytes_percent")])
+        .named(&[
+            ("up to", "up_to_bytes"),
+            ("volume", "bytes"),
+            ("volume %", "bytes_percent"),
+        ])
 }
 
 fn traffic(subjects: &[Subject<'_>]) -> Table {
@@ -260,7 +327,9 @@ fn traffic(subjects: &[Subject<'_>]) -> Table {
         ("no_wildcard", |(_, it)| it.traffic.receives[0].into()),
         ("any_source", |(_, it)| it.traffic.receives[1].into()),
         ("any_tag", |(_, it)| it.traffic.receives[2].into()),
-        ("any_source_and_tag", |(_, it)| it.traffic.receives[3].into()),
+        ("any_source_and_tag", |(_, it)| {
+            it.traffic.receives[3].into()
+        }),
         ("probes", |(_, it)| it.traffic.probes.into()),
         ("to_null", |(_, it)| it.traffic.to_null.into()),
         ("cancelled", |(_, it)| it.traffic.cancelled.into()),
@@ -274,9 +343,16 @@ fn traffic(subjects: &[Subject<'_>]) -> Table {
 fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows = subjects.iter().flat_map(|(name, totals)| {
         totals.bins.iter().flat_map(move |bins| {
-            let posted = bins.tables.tables.iter().map(|table| table.collisions).sum();
-            let queues =
-                [("posted", bins.prq, posted), ("unexpected", bins.umq, bins.umq_collisions)];
+            let posted = bins
+                .tables
+                .tables
+                .iter()
+                .map(|table| table.collisions)
+                .sum();
+            let queues = [
+                ("posted", bins.prq, posted),
+                ("unexpected", bins.umq, bins.umq_collisions),
+            ];
             queues.map(|(queue, searches, collisions): (_, Searches, u64)| {
                 (name, queue, bins.bins, searches, collisions)
             })
@@ -308,7 +384,14 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             let classes = ["no_wildcard", "any_source", "any_tag"].into_iter();
             classes.zip(&bins.tables.tables).map(move |(class, table)| {
                 let samples = bins.tables.samples.max(1) as f64;
-                (name, class, f64::from(bins.bins), samples, table, &bins.tables)
+                (
+                    name,
+                    class,
+                    f64::from(bins.bins),
+                    samples,
+                    table,
+                    &bins.tables,
+                )
             })
         })
     });
@@ -320,34 +403,51 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             ("inserted", |it| it.4.inserted.into()),
             ("collisions", |it| it.4.collisions.into()),
             ("longest", |it| it.4.longest_chain.into()),
-            ("longest mean", |it| (it.4.longest_chain_sum as f64 / it.3).into()),
-            ("empty min", |it| (f64::from(it.4.empty_bins_min) / it.2).into()),
-            ("empty mean", |it| (it.4.empty_bins_sum as f64 / it.3 / it.2).into()),
+            ("longest mean", |it| {
+                (it.4.longest_chain_sum as f64 / it.3).into()
+            }),
+            ("empty min", |it| {
+                (f64::from(it.4.empty_bins_min) / it.2).into()
+            }),
+            ("empty mean", |it| {
+                (it.4.empty_bins_sum as f64 / it.3 / it.2).into()
+            }),
             ("depth mean", |it| it.5.depth_mean().into()),
             ("depth max", |it| it.5.depth_max.into()),
         ])
         .keyed(3)
-        .named(&[("longest", "longest_chain"), ("longest mean", "longest_chain_mean")])
-        .named(&[("empty min", "empty_share_min"), ("empty mean", "empty_share_mean")])
+        .named(&[
+            ("longest", "longest_chain"),
+            ("longest mean", "longest_chain_mean"),
+        ])
+        .named(&[
+            ("empty min", "empty_share_min"),
+            ("empty mean", "empty_share_mean"),
+        ])
 }
 
 fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
-    let rows =
-        subjects.iter().flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
+    let rows = subjects
+        .iter()
+        .flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
     Table::of("paths", "Paths under the paper's rules, by handlers", rows)
         .columns(&[
             (key, |it| it.0.clone()),
             ("handlers", |it| it.1.handlers.into()),
             ("blocks", |it| it.1.blocks.into()),
             ("messages", |it| it.1.messages.into()),
-            ("messages per block", |it| (it.1.messages as f64 / it.1.blocks.max(1) as f64).into()),
+            ("messages per block", |it| {
+                (it.1.messages as f64 / it.1.blocks.max(1) as f64).into()
+            }),
             ("clean", |it| it.1.clean.into()),
             ("fast", |it| it.1.fast.into()),
             ("slow", |it| it.1.slow.into()),
             ("forced", |it| it.1.forced.into()),
             ("unexpected", |it| it.1.unexpected.into()),
             ("conflict_blocks", |it| it.1.conflict_blocks.into()),
-            ("blocks in conflict %", |it| percent(it.1.conflict_blocks, it.1.blocks).into()),
+            ("blocks in conflict %", |it| {
+                percent(it.1.conflict_blocks, it.1.blocks).into()
+            }),
             ("refused_mixed", |it| it.1.refused_mixed.into()),
             ("refused_end", |it| it.1.refused_end.into()),
         ])
@@ -356,24 +456,32 @@ fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
 }
 
 fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
-    let rows =
-        subjects.iter().flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
-    Table::of("shards", "Messages spread by source, by number of NICs", rows)
-        .columns(&[
-            (key, |it| it.0.clone()),
-            ("shards", |it| (it.1.shards as u64).into()),
-            ("messages", |it| it.1.messages.into()),
-            ("busiest messages", |it| it.1.busiest.into()),
-            ("speed-up", |it| it.1.speed_up().into()),
-            ("efficiency", |it| it.1.efficiency().into()),
-        ])
-        .keyed(2)
+    let rows = subjects
+        .iter()
+        .flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
+    Table::of(
+        "shards",
+        "Messages spread by source, by number of NICs",
+        rows,
+    )
+    .columns(&[
+        (key, |it| it.0.clone()),
+        ("shards", |it| (it.1.shards as u64).into()),
+        ("messages", |it| it.1.messages.into()),
+        ("busiest messages", |it| it.1.busiest.into()),
+        ("speed-up", |it| it.1.speed_up().into()),
+        ("efficiency", |it| it.1.efficiency().into()),
+    ])
+    .keyed(2)
 }
 
 fn keys(subjects: &[Subject<'_>]) -> Table {
     let rows = subjects.iter().flat_map(|(name, it)| {
-        [("receives", &it.receive_keys), ("messages", &it.message_keys)]
-            .map(|(of, keys)| (name, of, keys, it))
+        [
+            ("receives", &it.receive_keys),
+            ("messages", &it.message_keys),
+        ]
+        .map(|(of, keys)| (name, of, keys, it))
     });
     Table::of("keys", "Keys and sequences", rows)
         .columns(&[
@@ -396,7 +504,9 @@ fn keys(subjects: &[Subject<'_>]) -> Table {
 }
 
 fn needs(subjects: &[Subject<'_>]) -> Table {
-    let rows = subjects.iter().map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
+    let rows = subjects
+        .iter()
+        .map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
     Table::of("needs", "NIC resources needed", rows).columns(&[
         ("rank", |it| it.0.clone()),
         ("descriptors", |it| it.1.descriptors.into()),
@@ -404,7 +514,9 @@ fn needs(subjects: &[Subject<'_>]) -> Table {
         ("unexpected_bytes", |it| it.1.unexpected_bytes.into()),
         ("unexpected_buffers", |it| it.1.unexpected_buffers.into()),
         ("communicators", |it| it.1.communicators.into()),
-        ("first_shortage", |it| it.2.map(|first| first.shortage.option().1).into()),
+        ("first_shortage", |it| {
+            it.2.map(|first| first.shortage.option().1).into()
+        }),
         ("at_rank", |it| it.2.map(|first| first.rank).into()),
         ("at_event", |it| it.2.map(|first| first.happening).into()),
         ("at_ns", |it| it.2.and_then(|first| first.time_ns).into()),
@@ -434,12 +546,24 @@ fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
 }
 
 /// Columns of [`paths`] that few readers need.
-const PATH_DETAILS: [&str; 4] = ["messages", "conflict_blocks", "refused_mixed", "refused_end"];
-const LIFETIME_DETAILS: [&str; 4] =
-    ["collisions_no_wildcard", "collisions_any_source", "collisions_any_tag", "list_max"];
+const PATH_DETAILS: [&str; 4] = [
+    "messages",
+    "conflict_blocks",
+    "refused_mixed",
+    "refused_end",
+];
+const LIFETIME_DETAILS: [&str; 4] = [
+    "collisions_no_wildcard",
+    "collisions_any_source",
+    "collisions_any_tag",
+    "list_max",
+];
 /// The papers' names of means, and the columns' names for programs.
-const SEARCHES: [(&str, &str); 3] =
-    [("ASL", "steps_per_search"), ("MASL", "steps_per_search_max"), ("AQL", "length_mean")];
+const SEARCHES: [(&str, &str); 3] = [
+    ("ASL", "steps_per_search"),
+    ("MASL", "steps_per_search_max"),
+    ("AQL", "length_mean"),
+];
 /// Details that people see, too.
 const SHOWN_DETAILS: [&str; 2] = ["ranks", "AQL"];
 /// Columns of [`communicators`] that few readers need.
@@ -450,7 +574,10 @@ const COMMUNICATOR_DETAILS: &str = "id ranks sent_bytes any_source any_tag any_s
 
 fn communicators(reports: &[&Report]) -> Table {
     let rows = reports.iter().flat_map(|report| {
-        report.communicators.iter().map(|comm: &CommReport| (&report.name, comm, &comm.stats))
+        report
+            .communicators
+            .iter()
+            .map(|comm: &CommReport| (&report.name, comm, &comm.stats))
     });
     Table::of("communicators", "Communicators in use", rows)
         .columns(&[
@@ -484,7 +611,9 @@ fn communicators(reports: &[&Report]) -> Table {
             ("AQL", |it| it.2.prq.length_mean().into()),
             ("unexpected_searches", |it| it.2.umq.count.into()),
             ("unexpected_steps_per_search", |it| it.2.umq.mean().into()),
-            ("unexpected_steps_per_search_max", |it| it.2.umq.mean_max.into()),
+            ("unexpected_steps_per_search_max", |it| {
+                it.2.umq.mean_max.into()
+            }),
             ("unexpected_length_mean", |it| it.2.umq.length_mean().into()),
         ])
         .keyed(3)
@@ -498,7 +627,10 @@ fn hints(report: &Report) -> Table {
             ("mpi_assert_no_any_source", &comm.stats.hints.no_any_source),
             ("mpi_assert_no_any_tag", &comm.stats.hints.no_any_tag),
             ("mpi_assert_exact_length", &comm.stats.hints.exact_length),
-            ("mpi_assert_allow_overtaking", &comm.stats.hints.allow_overtaking),
+            (
+                "mpi_assert_allow_overtaking",
+                &comm.stats.hints.allow_overtaking,
+            ),
         ];
         hints.map(|(name, hint)| (comm, name, hint, hint.first.as_ref()))
     });
@@ -517,21 +649,35 @@ fn hints(report: &Report) -> Table {
 }
 
 fn lifetime(report: &Report) -> Table {
-    Table::of("lifetime", "The published analyzer's view", &report.lifetime).columns(&[
+    Table::of(
+        "lifetime",
+        "The published analyzer's view",
+        &report.lifetime,
+    )
+    .columns(&[
         ("bins", |it| it.bins.into()),
         ("depth_average", |it| it.depth_average.into()),
         ("depth_max", |it| it.depth_max.into()),
         ("depth_mean", |it| it.depth_mean.into()),
-        ("collisions_no_wildcard", |it| it.tables.tables[0].collisions.into()),
-        ("collisions_any_source", |it| it.tables.tables[1].collisions.into()),
-        ("collisions_any_tag", |it| it.tables.tables[2].collisions.into()),
+        ("collisions_no_wildcard", |it| {
+            it.tables.tables[0].collisions.into()
+        }),
+        ("collisions_any_source", |it| {
+            it.tables.tables[1].collisions.into()
+        }),
+        ("collisions_any_tag", |it| {
+            it.tables.tables[2].collisions.into()
+        }),
         ("list_max", |it| it.list_max.into()),
     ])
 }
 
 fn engines(reports: &[&Report]) -> Table {
     let rows = reports.iter().flat_map(|report| {
-        report.engines.iter().map(|engine| (&report.name, engine, &engine.agreement))
+        report
+            .engines
+            .iter()
+            .map(|engine| (&report.name, engine, &engine.agreement))
     });
     Table::of("engines", "Replays through engines", rows)
         .columns(&[
@@ -547,15 +693,20 @@ fn engines(reports: &[&Report]) -> Table {
             ("memory", |it| it.1.counter("memory_bytes_max").into()),
         ])
         .keyed(2)
-        .named(&[("as recorded", "pairs_as_recorded"), ("other", "other_pairs")])
+        .named(&[
+            ("as recorded", "pairs_as_recorded"),
+            ("other", "other_pairs"),
+        ])
         .named(&[("memory", "memory_bytes_max")])
 }
 
 fn counters(report: &Report) -> Table {
-    let rows = report
-        .engines
-        .iter()
-        .flat_map(|engine| engine.counters.iter().map(|(name, value)| (engine.name, name, *value)));
+    let rows = report.engines.iter().flat_map(|engine| {
+        engine
+            .counters
+            .iter()
+            .map(|(name, value)| (engine.name, name, *value))
+    });
     Table::of("counters", "Counters of the engines", rows)
         .columns(&[
             ("engine", |it| it.0.into()),

@@ -32,7 +32,11 @@ pub fn timeline(
     done: impl Fn(),
 ) -> Result<(), TimelineError> {
     let first = |program: &Program| program.began_ns.ok_or(TimelineError::NoTimes(program.rank));
-    let began = run.programs.iter().map(first).collect::<Result<Vec<_>, _>>()?;
+    let began = run
+        .programs
+        .iter()
+        .map(first)
+        .collect::<Result<Vec<_>, _>>()?;
     let began_ns = began.into_iter().min().unwrap_or(0);
     let us = |ns: i64| ns as f64 / 1e3;
     let since = |at_ns: i64| us(at_ns.saturating_sub(began_ns));
@@ -59,13 +63,23 @@ pub fn timeline(
     let ends: Vec<Ends> = run.programs.iter().map(Ends::of).collect();
     let mut id = 0_u64;
     for (view, ends_here) in run.views().zip(&ends) {
-        for message in view.inbound.iter().filter(|it| it.op != UNKNOWN && it.receive != UNKNOWN) {
-            let sender = run.programs.binary_search_by_key(&message.sender, |it| it.rank);
+        for message in view
+            .inbound
+            .iter()
+            .filter(|it| it.op != UNKNOWN && it.receive != UNKNOWN)
+        {
+            let sender = run
+                .programs
+                .binary_search_by_key(&message.sender, |it| it.rank);
             let Ok(sender) = sender else { continue };
             let bytes = (message.bytes != UNKNOWN).then_some(message.bytes);
             let sides = [
                 ("s", message.sender, ends[sender].begun[message.op as usize]),
-                ("f", view.program.rank, ends_here.ended[message.receive as usize]),
+                (
+                    "f",
+                    view.program.rank,
+                    ends_here.ended[message.receive as usize],
+                ),
             ];
             for (side, tid, at_ns) in sides {
                 event(json!({

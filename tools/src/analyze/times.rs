@@ -40,9 +40,14 @@ pub struct CallTime {
 /// Times by function and place in falling order; empty without wall times.
 pub(super) fn times(run: &Run) -> Vec<CallTime> {
     let mut all = BTreeMap::<(u16, Option<&Site>), CallTime>::new();
-    for Program { rank, spent, sites, .. } in &run.programs {
+    for Program {
+        rank, spent, sites, ..
+    } in &run.programs
+    {
         for (&(function, site), spent) in spent {
-            let site = site.zip(sites.as_ref()).and_then(|(site, sites)| sites.get(site));
+            let site = site
+                .zip(sites.as_ref())
+                .and_then(|(site, sites)| sites.get(site));
             let name = Function::from_number(function).map_or("?", Function::name);
             let time = all.entry((function, site)).or_insert_with(|| CallTime {
                 function: name,
@@ -62,9 +67,10 @@ pub(super) fn times(run: &Run) -> Vec<CallTime> {
         }
     }
     let mut places = Places::default();
-    let named = all
-        .into_iter()
-        .map(|((_, site), time)| CallTime { place: site.map(|site| places.of(site).0), ..time });
+    let named = all.into_iter().map(|((_, site), time)| CallTime {
+        place: site.map(|site| places.of(site).0),
+        ..time
+    });
     let mut times: Vec<CallTime> = named.collect();
     times.sort_by(|a, b| (b.ns, a.function, &a.place).cmp(&(a.ns, b.function, &b.place)));
     times
@@ -75,7 +81,10 @@ fn ms(ns: u64) -> Cell {
 }
 
 pub(super) fn table(report: &Report) -> Table {
-    let rows = report.times.iter().map(|it| (it, report.application.run_ns));
+    let rows = report
+        .times
+        .iter()
+        .map(|it| (it, report.application.run_ns));
     Table::of("times", "Time in MPI calls", rows)
         .columns(&[
             ("function", |it| it.0.function.into()),
@@ -83,7 +92,9 @@ pub(super) fn table(report: &Report) -> Table {
             ("calls", |it| it.0.calls.into()),
             ("total ms", |it| ms(it.0.ns)),
             ("% of run", |it| percent(it.0.ns, it.1).into()),
-            ("mean us", |it| (it.0.ns as f64 / 1e3 / it.0.calls as f64).into()),
+            ("mean us", |it| {
+                (it.0.ns as f64 / 1e3 / it.0.calls as f64).into()
+            }),
             ("longest ms", |it| ms(it.0.ns_max)),
             ("worst rank", |it| it.0.worst_rank.into()),
             ("its ms", |it| ms(it.0.worst_ns)),
@@ -98,13 +109,25 @@ pub(super) fn longest(report: &Report) -> Option<Table> {
     let mut ranks: Vec<&RankStats> = report.ranks.iter().collect();
     ranks.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let named = |it: &&RankStats| format!("rank {} {:.1} %", it.rank, share(it));
-    let most = ranks.iter().take(RANKS_NAMED).map(named).collect::<Vec<_>>().join(", ");
+    let most = ranks
+        .iter()
+        .take(RANKS_NAMED)
+        .map(named)
+        .collect::<Vec<_>>()
+        .join(", ");
     let table = cut(table(report), CALLS_SHOWN).note(format!(
         "in communication calls: {:.1} % of the run; most: {most}; least: {}",
-        percent(report.application.communicating_ns(), report.application.run_ns),
+        percent(
+            report.application.communicating_ns(),
+            report.application.run_ns
+        ),
         ranks.last().map(named)?,
     ));
     let placed = report.times.iter().any(|it| it.place.is_some());
-    let table = if placed { table } else { table.without(&["place"]) };
+    let table = if placed {
+        table
+    } else {
+        table.without(&["place"])
+    };
     (!report.times.is_empty()).then_some(table)
 }

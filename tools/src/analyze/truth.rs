@@ -77,8 +77,10 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn fits(self, receive: u32, message: u32) -> bool {
-        let (transfer, sent) =
-            (&self.transfers[receive as usize], self.inbound[message as usize].bytes);
+        let (transfer, sent) = (
+            &self.transfers[receive as usize],
+            self.inbound[message as usize].bytes,
+        );
         let room = transfer.bytes;
         match transfer.got_bytes {
             _ if sent == UNKNOWN => true,
@@ -107,7 +109,9 @@ impl Parts<'_> {
             fits: |receive: usize, message: usize| self.fits(receives[receive], messages[message]),
         };
         let mut partners = sequences.align(CELLS_MAX)?;
-        let named = partners.iter_mut().filter(|partner| **partner != align::NONE);
+        let named = partners
+            .iter_mut()
+            .filter(|partner| **partner != align::NONE);
         named.for_each(|partner| *partner = messages[*partner as usize]);
         Some(partners)
     }
@@ -136,9 +140,10 @@ pub(super) fn pair(
         }
         let comm = comms.global(at, transfer.comm);
         match transfer.envelope() {
-            Some((source, tag)) => {
-                known.push(Known { key: (comm, source, tag), receive: receive as u32 })
-            }
+            Some((source, tag)) => known.push(Known {
+                key: (comm, source, tag),
+                receive: receive as u32,
+            }),
             None => open.push(receive as u32),
         }
     }
@@ -146,22 +151,38 @@ pub(super) fn pair(
     let mut sent: Vec<u32> = (0..inbound.len() as u32).collect();
     sent.sort_unstable_by_key(|&at| (inbound[at as usize].key(), at));
     let mut chains = chains(&sent, inbound, &known);
-    let parts = Parts { transfers: &program.transfers, inbound };
+    let parts = Parts {
+        transfers: &program.transfers,
+        inbound,
+    };
     let comm = |receive: u32| comms.global(at, parts.transfers[receive as usize].comm);
     eliminate(parts, comm, &mut chains, &open);
     let mut pairs = Vec::with_capacity(program.transfers.len());
     for chain in &chains {
         let in_order = || {
             let none = std::iter::repeat(align::NONE);
-            chain.messages.iter().copied().chain(none).take(chain.receives.len()).collect()
+            chain
+                .messages
+                .iter()
+                .copied()
+                .chain(none)
+                .take(chain.receives.len())
+                .collect()
         };
         let partners = match parts.fits_in_order(chain) {
             true => in_order(),
-            false => {
-                parts.align(&chain.receives, chain.messages, |_| false).unwrap_or_else(in_order)
-            }
+            false => parts
+                .align(&chain.receives, chain.messages, |_| false)
+                .unwrap_or_else(in_order),
         };
-        pairs.extend(chain.receives.iter().copied().zip(partners).map(|pair| (chain.key, pair)));
+        pairs.extend(
+            chain
+                .receives
+                .iter()
+                .copied()
+                .zip(partners)
+                .map(|pair| (chain.key, pair)),
+        );
     }
     drop(chains);
     let mut missing = Vec::new();
@@ -176,7 +197,11 @@ pub(super) fn pair(
         }
         let message = &mut inbound[message as usize];
         message.receive = receive;
-        *if is_open { &mut truth.eliminated } else { &mut truth.pairs } += 1;
+        *if is_open {
+            &mut truth.eliminated
+        } else {
+            &mut truth.pairs
+        } += 1;
         let got = transfer.got_bytes;
         if got != UNKNOWN && message.bytes != UNKNOWN {
             truth.bytes_equal += u64::from(got == message.bytes);
@@ -187,17 +212,34 @@ pub(super) fn pair(
     missing.sort_unstable_by_key(|&(_, receive)| receive);
     for ((comm, source, tag), receive) in missing {
         let transfer = &mut program.transfers[receive as usize];
-        let sender = comms.all[comm as usize].peer(program.rank, source).unwrap_or(UNKNOWN);
+        let sender = comms.all[comm as usize]
+            .peer(program.rank, source)
+            .unwrap_or(UNKNOWN);
         if transfer.unsure_null && ranks.binary_search(&sender).is_ok() {
             transfer.kind = Kind::Null;
             truth.taken_for_null += 1;
             continue;
         }
         truth.assumed += 1;
-        let bytes = if transfer.got_bytes == UNKNOWN { transfer.bytes } else { transfer.got_bytes };
-        inbound.push(Inbound { sender, op: UNKNOWN, comm, source, tag, bytes, receive });
+        let bytes = if transfer.got_bytes == UNKNOWN {
+            transfer.bytes
+        } else {
+            transfer.got_bytes
+        };
+        inbound.push(Inbound {
+            sender,
+            op: UNKNOWN,
+            comm,
+            source,
+            tag,
+            bytes,
+            receive,
+        });
     }
-    truth.left = inbound.iter().filter(|message| message.receive == UNKNOWN).count() as u64;
+    truth.left = inbound
+        .iter()
+        .filter(|message| message.receive == UNKNOWN)
+        .count() as u64;
     truth
 }
 
@@ -208,12 +250,21 @@ fn chains<'a>(sent: &'a [u32], inbound: &[Inbound], known: &[Known]) -> Vec<Chai
     let mut known = known.chunk_by(|a, b| a.key == b.key).peekable();
     let mut chains = Vec::new();
     loop {
-        let keys = [sent.peek().map(|sent| key(sent[0])), known.peek().map(|known| known[0].key)];
-        let Some(next) = keys.into_iter().flatten().min() else { return chains };
+        let keys = [
+            sent.peek().map(|sent| key(sent[0])),
+            known.peek().map(|known| known[0].key),
+        ];
+        let Some(next) = keys.into_iter().flatten().min() else {
+            return chains;
+        };
         let messages = sent.next_if(|sent| key(sent[0]) == next).unwrap_or(&[]);
         let receives = known.next_if(|known| known[0].key == next).unwrap_or(&[]);
         let receives = receives.iter().map(|known| known.receive).collect();
-        chains.push(Chain { key: next, messages, receives });
+        chains.push(Chain {
+            key: next,
+            messages,
+            receives,
+        });
     }
 }
 
@@ -303,7 +354,11 @@ fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &m
                 // If it stayed, it would take other receives' messages.
                 transfer.kind = Kind::Null;
                 let null = transfer.unsure_null;
-                *if null { &mut truth.taken_for_null } else { &mut truth.without_message } += 1;
+                *if null {
+                    &mut truth.taken_for_null
+                } else {
+                    &mut truth.without_message
+                } += 1;
             }
             End::CancelAsked => transfer.end = End::Cancelled,
             _ => {}

@@ -34,16 +34,28 @@ pub(super) fn waits(
     end_ns: u64,
 ) -> BTreeMap<u32, Waits> {
     let rank = |(at, order): (usize, &Order)| walk(run.view(at), order, &pairs[at], end_ns);
-    orders.par_iter().enumerate().map(rank).reduce(BTreeMap::new, |mut all, more| {
-        for (comm, more) in more {
-            let all = all.entry(comm).or_default();
-            let sums = all.waited.iter_mut().flatten().zip(more.waited.iter().flatten());
-            sums.for_each(|(sum, more)| *sum += more);
-            let most = all.queues.iter_mut().flatten().zip(more.queues.iter().flatten());
-            most.for_each(|(most, more)| *most = (*most).max(*more));
-        }
-        all
-    })
+    orders
+        .par_iter()
+        .enumerate()
+        .map(rank)
+        .reduce(BTreeMap::new, |mut all, more| {
+            for (comm, more) in more {
+                let all = all.entry(comm).or_default();
+                let sums = all
+                    .waited
+                    .iter_mut()
+                    .flatten()
+                    .zip(more.waited.iter().flatten());
+                sums.for_each(|(sum, more)| *sum += more);
+                let most = all
+                    .queues
+                    .iter_mut()
+                    .flatten()
+                    .zip(more.queues.iter().flatten());
+                most.for_each(|(most, more)| *most = (*most).max(*more));
+            }
+            all
+        })
 }
 
 fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeMap<u32, Waits> {
@@ -60,7 +72,9 @@ fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeM
     for (at, happening) in order.iter().enumerate() {
         let column = order.column(at, COLUMNS, end_ns);
         if column > reached {
-            comms.values_mut().for_each(|comm| comm.note(reached + 1, column));
+            comms
+                .values_mut()
+                .for_each(|comm| comm.note(reached + 1, column));
             reached = column;
         }
         let now = order.time_ns(at).unwrap_or(0);
@@ -71,7 +85,9 @@ fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeM
             Happening::Probe(_) => continue,
         };
         let comm = comms.entry(comm).or_default();
-        let waiting = since[1 - side].get_mut(partner as usize).filter(|since| **since != NEVER);
+        let waiting = since[1 - side]
+            .get_mut(partner as usize)
+            .filter(|since| **since != NEVER);
         if let Some(since) = waiting {
             let ns = now.saturating_sub(std::mem::replace(since, NEVER)).max(1);
             let power = POWERS.min(ns.next_power_of_two().ilog2() as usize + 1) - 1;
@@ -83,7 +99,9 @@ fn walk(view: RankView<'_>, order: &Order, pairs: &[u32], end_ns: u64) -> BTreeM
             comm.note(column, column);
         }
     }
-    comms.values_mut().for_each(|comm| comm.note(reached, COLUMNS - 1));
+    comms
+        .values_mut()
+        .for_each(|comm| comm.note(reached, COLUMNS - 1));
     comms
 }
 
@@ -91,7 +109,9 @@ impl Waits {
     /// Entries that wait count in each column that passes.
     fn note(&mut self, from: usize, to: usize) {
         for (queue, now) in self.queues.iter_mut().zip(self.now) {
-            queue[from..=to].iter_mut().for_each(|most| *most = now.max(*most));
+            queue[from..=to]
+                .iter_mut()
+                .for_each(|most| *most = now.max(*most));
         }
     }
 }
@@ -131,10 +151,14 @@ mod tests {
         }
         let pairs = [Vec::new(), vec![2, 0, 3, UNKNOWN]];
         let all = waits(&run, &[Order::default(), order], &pairs, 250);
-        let [(_, waits)] = all.into_iter().collect::<Vec<_>>()[..] else { panic!("one") };
+        let [(_, waits)] = all.into_iter().collect::<Vec<_>>()[..] else {
+            panic!("one")
+        };
         let counts = waits.waited.map(|side| {
             let found = side.iter().enumerate().filter(|(_, count)| **count > 0);
-            found.map(|(power, &count)| (power, count)).collect::<Vec<_>>()
+            found
+                .map(|(power, &count)| (power, count))
+                .collect::<Vec<_>>()
         });
         assert_eq!(counts, [vec![(2, 1), (8, 1)], vec![(7, 1)]]);
         let [posted, unexpected] = waits.queues.map(|queue| queue.map(|most| most.to_string()));

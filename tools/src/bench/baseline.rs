@@ -37,7 +37,12 @@ pub(super) struct NoMatching {
 
 impl NoMatching {
     pub(super) fn new(drain: Drain, window: usize, size: usize) -> Self {
-        Self { drain, buffers: payload::buffers(window, size), next: 0, window }
+        Self {
+            drain,
+            buffers: payload::buffers(window, size),
+            next: 0,
+            window,
+        }
     }
 }
 
@@ -49,7 +54,12 @@ impl Receiver for NoMatching {
 
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
-        let Self { drain, buffers, next, window } = self;
+        let Self {
+            drain,
+            buffers,
+            next,
+            window,
+        } = self;
         let mut left = count;
         let mut spin = Spin::new();
         while left > 0 {
@@ -103,8 +113,10 @@ impl<E: Engine + ?Sized> Sequential<E> {
 
     pub(super) fn steps_per_message(&self) -> f64 {
         let stats = self.engine.stats();
-        let steps: u64 =
-            [stats.prq, stats.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
+        let steps: u64 = [stats.prq, stats.umq]
+            .iter()
+            .map(|queue| queue.attempts + queue.hops)
+            .sum();
         let matched = stats.prq.hits + stats.umq.hits;
         steps as f64 / matched.max(1) as f64
     }
@@ -112,7 +124,14 @@ impl<E: Engine + ?Sized> Sequential<E> {
     /// Matches the waiting messages; returns whether there were any.
     #[inline]
     fn arrive(&mut self) -> bool {
-        let Self { drain, engine, buffers, stored, arrivals, completed } = self;
+        let Self {
+            drain,
+            engine,
+            buffers,
+            stored,
+            arrivals,
+            completed,
+        } = self;
         let arrived = drain.take_waiting(usize::MAX, |envelope, data| {
             let number = *arrivals % stored.len();
             match engine.arrive(MsgId(number as u64), envelope) {

@@ -12,8 +12,9 @@ use super::{BenchError, payload};
 pub(super) fn copy(window: &Window, limits: Limits) -> Result<(Vec<f64>, u64, bool), BenchError> {
     let processors = Processors::allowed();
     std::thread::scope(|scope| {
-        let copying =
-            std::thread::Builder::new().name("copy".into()).spawn_scoped(scope, || {
+        let copying = std::thread::Builder::new()
+            .name("copy".into())
+            .spawn_scoped(scope, || {
                 let pinned = processors.pin_receiver();
                 let (times, checked) = copy_here(window, limits, copy_all, &SystemClock)?;
                 Ok((times, checked, pinned))
@@ -38,12 +39,17 @@ fn copy_here(
 ) -> Result<(Vec<f64>, u64), BenchError> {
     let count = window.messages.len();
     let [mut from, mut to] = [(); 2].map(|()| payload::buffers(count, window.size));
-    from.iter_mut().enumerate().for_each(|(number, bytes)| payload::stamp(bytes, number));
+    from.iter_mut()
+        .enumerate()
+        .for_each(|(number, bytes)| payload::stamp(bytes, number));
     for _ in 0..WARM_UP {
         to.iter_mut().for_each(|bytes| payload::blank(bytes));
         copy_all(&from, &mut to);
         if let Some(message) = (0..count).find(|&number| !payload::holds(&to[number], number)) {
-            return Err(BenchError::WrongMessage { receive: message, message });
+            return Err(BenchError::WrongMessage {
+                receive: message,
+                message,
+            });
         }
     }
     let mut times = Vec::with_capacity(limits.repetitions);
@@ -80,20 +86,32 @@ mod tests {
         copy: impl Fn(&[Vec<u8>], &mut [Vec<u8>]),
     ) -> Result<(Vec<f64>, u64), BenchError> {
         let window = Window::new(&"NC".parse().expect("a scenario"), 4, 100, 1);
-        let clock = Counted { zero: Instant::now(), copies: Cell::new(0) };
+        let clock = Counted {
+            zero: Instant::now(),
+            copies: Cell::new(0),
+        };
         let counting = |from: &[Vec<u8>], to: &mut [Vec<u8>]| {
             clock.copies.set(clock.copies.get() + 1);
             copy(from, to);
         };
-        let limits = Limits { repetitions: 30, budget: Duration::from_nanos(budget_ns) };
+        let limits = Limits {
+            repetitions: 30,
+            budget: Duration::from_nanos(budget_ns),
+        };
         copy_here(&window, limits, counting, &clock)
     }
 
     #[test]
     fn every_copy_is_measured_apart_within_the_limits() {
         let checked = 4 * WARM_UP as u64;
-        assert_eq!(copied(1_000_000, copy_all).expect("a copy"), (vec![7.0; 30], checked));
-        assert_eq!(copied(0, copy_all).expect("a copy"), (vec![7.0; 10], checked));
+        assert_eq!(
+            copied(1_000_000, copy_all).expect("a copy"),
+            (vec![7.0; 30], checked)
+        );
+        assert_eq!(
+            copied(0, copy_all).expect("a copy"),
+            (vec![7.0; 10], checked)
+        );
     }
 
     #[test]
@@ -106,7 +124,9 @@ mod tests {
             copy_all(&from[..2], &mut to[..2]);
         };
         let half_the_bytes = |from: &[Vec<u8>], to: &mut [Vec<u8>]| {
-            from.iter().zip(to).for_each(|(from, to)| to[..50].copy_from_slice(&from[..50]));
+            from.iter()
+                .zip(to)
+                .for_each(|(from, to)| to[..50].copy_from_slice(&from[..50]));
         };
         for (wrong, first) in [
             (copied(0, half_the_messages), 2),

@@ -33,14 +33,23 @@ impl EndpointReceiver {
         first_standing: usize,
         size: usize,
     ) -> Result<Self, BenchError> {
-        let drive = if options.threads { Drive::threads() } else { Drive::Caller };
-        let config = EndpointConfig { nic: options.nic, drive };
+        let drive = if options.threads {
+            Drive::threads()
+        } else {
+            Drive::Caller
+        };
+        let config = EndpointConfig {
+            nic: options.nic,
+            drive,
+        };
         let mut endpoint = Endpoint::new(&config).map_err(|error| match error {
             EndpointError::Config(error) => BenchError::Config(error),
             EndpointError::Thread(error) => BenchError::Thread(error),
             _ => BenchError::NoTables,
         })?;
-        let comm = endpoint.create_comm(options.hints).map_err(|_| BenchError::NoTables)?;
+        let comm = endpoint
+            .create_comm(options.hints)
+            .map_err(|_| BenchError::NoTables)?;
         Ok(Self {
             endpoint,
             comm,
@@ -66,7 +75,9 @@ impl Receiver for EndpointReceiver {
     #[inline(always)]
     fn post(&mut self, slot: usize, (_, selector): Key) -> Result<(), BenchError> {
         let buffer = mem::take(&mut self.buffers[slot]);
-        let request = self.endpoint.post_recv(&self.comm, selector.source, selector.tag, buffer);
+        let request = self
+            .endpoint
+            .post_recv(&self.comm, selector.source, selector.tag, buffer);
         let request = request.map_err(|_| BenchError::Hint)?;
         if slot < self.first_standing {
             self.posted.push((request, slot));
@@ -85,7 +96,10 @@ impl Receiver for EndpointReceiver {
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         for (request, slot) in self.posted.drain(..count) {
-            let received = self.endpoint.wait(request).map_err(|_| BenchError::LeftTheNic)?;
+            let received = self
+                .endpoint
+                .wait(request)
+                .map_err(|_| BenchError::LeftTheNic)?;
             self.buffers[slot] = received.buffer;
         }
         Ok(())

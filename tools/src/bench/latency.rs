@@ -27,7 +27,8 @@ impl Latencies {
     pub fn of(times: &[f64]) -> Self {
         let mut all = Histogram::new(DIGITS).expect("three digits are allowed");
         for &time in times {
-            all.record(time.round() as u64).expect("it grows with the times");
+            all.record(time.round() as u64)
+                .expect("it grows with the times");
         }
         Self(all)
     }
@@ -67,7 +68,10 @@ const TIMES: usize = 20;
 
 impl ClockQuality {
     pub fn measure() -> Self {
-        let mut found = Self { read_ns: f64::INFINITY, step_ns: f64::INFINITY };
+        let mut found = Self {
+            read_ns: f64::INFINITY,
+            step_ns: f64::INFINITY,
+        };
         for _ in 0..TIMES {
             let begin = Instant::now();
             let mut last = begin;
@@ -115,7 +119,10 @@ mod tests {
         let mut all = Latencies::of(&[1.0; 50]);
         all.add(&Latencies::of(&[1e6; 50]));
         assert_eq!((all.count(), all.percentile_ns(50.0)), (100, Some(1)));
-        assert!(all.percentile_ns(90.0) >= Some(999_000), "the histogram has grown");
+        assert!(
+            all.percentile_ns(90.0) >= Some(999_000),
+            "the histogram has grown"
+        );
     }
 
     #[test]

@@ -75,13 +75,22 @@ impl Window {
 
         // The hot key is number 0, so the others begin after it.
         let cold = usize::from(scenario.hot > 0);
-        let number =
-            |message: usize| if scenario.same || hot[message] { 0 } else { message + cold };
+        let number = |message: usize| {
+            if scenario.same || hot[message] {
+                0
+            } else {
+                message + cold
+            }
+        };
         let tag_of = |message: usize| tag(FIRST_TAG + number(message) as u32 * scenario.stride);
         // With wildcards each key has its own source, so that a receive with one wildcard accepts
         // no other key and every receive gets a message.
         let source_of = |message: usize| {
-            rank(if scenario.wild > 0 { number(message) } else { message % scenario.senders })
+            rank(if scenario.wild > 0 {
+                number(message)
+            } else {
+                message % scenario.senders
+            })
         };
         let selector = |message: usize| {
             let (any_source, any_tag) = (
@@ -94,11 +103,19 @@ impl Window {
                 } else {
                     source_of(message).into()
                 },
-                tag: if scenario.any_tag || any_tag { TagSel::Any } else { tag_of(message).into() },
+                tag: if scenario.any_tag || any_tag {
+                    TagSel::Any
+                } else {
+                    tag_of(message).into()
+                },
             }
         };
         let standing = |i: usize| Selector {
-            source: if scenario.standing_wild { SourceSel::Any } else { rank(0).into() },
+            source: if scenario.standing_wild {
+                SourceSel::Any
+            } else {
+                rank(0).into()
+            },
             tag: tag(STANDING_TAG + i as u32).into(),
         };
         let in_order = scenario.same || scenario.any_tag;
@@ -109,7 +126,10 @@ impl Window {
         };
         let mut window = Self {
             standing: (0..scenario.standing).map(standing).collect(),
-            receives: order.iter().map(|&message| (comm_of(message), selector(message))).collect(),
+            receives: order
+                .iter()
+                .map(|&message| (comm_of(message), selector(message)))
+                .collect(),
             early,
             messages: (0..count).map(envelope).collect(),
             senders: scenario.senders,
@@ -119,7 +139,11 @@ impl Window {
                 .enumerate()
                 .map(|(i, &own)| if in_order { i } else { own })
                 .collect(),
-            done: Envelope { comm: CommId(0), source: rank(0), tag: tag(DONE_TAG) },
+            done: Envelope {
+                comm: CommId(0),
+                source: rank(0),
+                tag: tag(DONE_TAG),
+            },
             size,
         };
         if scenario.is_mixed() {
@@ -197,7 +221,10 @@ mod tests {
         assert_eq!(mixed.messages.iter().filter(hot).count(), 200);
         assert_eq!(mixed.late().len(), 100);
         let out_of_order = |window: &Window| (0..1000).filter(|&i| window.expected[i] != i).count();
-        assert!(out_of_order(&mixed) > 0, "late receives get earlier messages");
+        assert!(
+            out_of_order(&mixed) > 0,
+            "late receives get earlier messages"
+        );
         assert_eq!(mixed.messages, window("MIX-30-20-10", 1000, 1).messages);
         assert_ne!(mixed.messages, window("MIX-30-20-10", 1000, 2).messages);
 
@@ -224,7 +251,10 @@ mod tests {
     fn a_late_hot_receive_gets_what_the_early_ones_leave() {
         // All keys are equal: the early receives get the first messages in order.
         let all_hot = window("MIX-0-100-40", 10, 3);
-        assert_eq!((all_hot.early, all_hot.expected), (6, (0..10).collect::<Vec<_>>()));
+        assert_eq!(
+            (all_hot.early, all_hot.expected),
+            (6, (0..10).collect::<Vec<_>>())
+        );
     }
 
     #[test]
@@ -247,20 +277,35 @@ mod tests {
 
     #[test]
     fn standing_receives_are_what_the_name_says() {
-        for (name, depth, wild) in [("NC", 0, false), ("DEPTH-3", 3, false), ("WDEPTH-4", 4, true)]
-        {
+        for (name, depth, wild) in [
+            ("NC", 0, false),
+            ("DEPTH-3", 3, false),
+            ("WDEPTH-4", 4, true),
+        ] {
             let standing = window(name, 5, 1).standing;
             assert_eq!(standing.len(), depth, "{name}");
-            assert!(standing.iter().all(|receive| (receive.source == SourceSel::Any) == wild));
+            assert!(
+                standing
+                    .iter()
+                    .all(|receive| (receive.source == SourceSel::Any) == wild)
+            );
             let tags = (STANDING_TAG..).map(|number| TagSel::Tag(tag(number)));
-            assert!(standing.iter().map(|receive| receive.tag).eq(tags.take(depth)), "{name}");
+            assert!(
+                standing
+                    .iter()
+                    .map(|receive| receive.tag)
+                    .eq(tags.take(depth)),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn tags_stay_in_range_at_the_largest_sizes() {
         for name in ["NC-REV-S16000", "WDEPTH-65536"] {
-            let last = window(name, WINDOW_MAX, 1).messages[WINDOW_MAX - 1].tag.get();
+            let last = window(name, WINDOW_MAX, 1).messages[WINDOW_MAX - 1]
+                .tag
+                .get();
             assert!(last < STANDING_TAG, "{name}: {last}");
         }
     }

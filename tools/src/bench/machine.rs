@@ -24,10 +24,12 @@ pub struct Machine {
 impl Machine {
     pub fn this() -> Self {
         let unknown = || "unknown".to_owned();
-        let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("model name"))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        });
+        let model = std::fs::read_to_string("/proc/cpuinfo")
+            .ok()
+            .and_then(|text| {
+                let line = text.lines().find(|line| line.starts_with("model name"))?;
+                Some(line.split_once(':')?.1.trim().to_owned())
+            });
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         let load = load.and_then(|text| Some(text.split_whitespace().next()?.to_owned()));
         Self {
@@ -48,7 +50,9 @@ fn of_processor(cpu: usize, file: &str) -> Option<String> {
 fn node_of(cpu: usize) -> Option<usize> {
     let entries = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter_map(|name| name.strip_prefix("node")?.parse().ok()).next()
+    names
+        .filter_map(|name| name.strip_prefix("node")?.parse().ok())
+        .next()
 }
 
 /// Whether a list such as `0,2-5` contains the number.
@@ -56,14 +60,20 @@ fn siblings_hold(list: &str, cpu: usize) -> bool {
     list.split(',').any(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.trim().parse::<usize>().ok();
-        number(first).zip(number(last)).is_some_and(|(first, last)| (first..=last).contains(&cpu))
+        number(first)
+            .zip(number(last))
+            .is_some_and(|(first, last)| (first..=last).contains(&cpu))
     })
 }
 
 #[cfg(unix)]
 fn kernel() -> Option<String> {
     let system = rustix::system::uname();
-    Some(format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()))
+    Some(format!(
+        "{} {}",
+        system.sysname().to_string_lossy(),
+        system.release().to_string_lossy()
+    ))
 }
 
 #[cfg(not(unix))]
@@ -73,7 +83,13 @@ fn kernel() -> Option<String> {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cpu, processors, kernel, load, pair } = self;
+        let Self {
+            cpu,
+            processors,
+            kernel,
+            load,
+            pair,
+        } = self;
         let processors = counted(processors, "processor");
         write!(f, "{cpu}, {processors}, {kernel}, load {load}; {pair}")
     }
@@ -94,7 +110,9 @@ impl Processors {
     }
 
     fn pin(&self, place: usize) -> bool {
-        self.allowed.get(place).is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
+        self.allowed
+            .get(place)
+            .is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
     }
 
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
@@ -160,7 +178,9 @@ pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<
         let echo = || {
             processors.pin_receiver();
             let _farewell = Farewell(&[&pong]);
-            (1..).take_while(|&trip| ping.wait_for(trip).is_ok()).for_each(|trip| pong.say(trip));
+            (1..)
+                .take_while(|&trip| ping.wait_for(trip).is_ok())
+                .for_each(|trip| pong.say(trip));
         };
         std::thread::Builder::new().spawn_scoped(scope, echo).ok()?;
         let pinger = || {
@@ -212,7 +232,9 @@ mod tests {
 
     #[test]
     fn every_thread_has_its_place() {
-        let processors = Processors { allowed: (10..18).collect() };
+        let processors = Processors {
+            allowed: (10..18).collect(),
+        };
         assert_eq!(processors.pair(), Some((11, 10)), "sender, receiver");
         let others = [1, 2, 7, 8, 60].map(|number| processors.place_of_other_sender(number));
         assert_eq!(others, [7, 6, 1, 1, 1]);

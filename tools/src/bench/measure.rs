@@ -60,9 +60,26 @@ pub struct Sizes {
 
 impl Sizes {
     fn of(config: &NicConfig) -> Self {
-        let &NicConfig { workers, bins, receives, unexpected, .. } = config;
-        let &NicConfig { unexpected_buffers, communicators, .. } = config;
-        Self { workers, bins, receives, unexpected, unexpected_buffers, communicators }
+        let &NicConfig {
+            workers,
+            bins,
+            receives,
+            unexpected,
+            ..
+        } = config;
+        let &NicConfig {
+            unexpected_buffers,
+            communicators,
+            ..
+        } = config;
+        Self {
+            workers,
+            bins,
+            receives,
+            unexpected,
+            unexpected_buffers,
+            communicators,
+        }
     }
 }
 
@@ -120,7 +137,12 @@ impl Settings {
         if let Peer::Nic { handlers } = point.peer {
             config.handlers = handlers;
         }
-        let Point { scenario, window, size, .. } = point;
+        let Point {
+            scenario,
+            window,
+            size,
+            ..
+        } = point;
         let posted = window + scenario.standing;
         let late = scenario.unexpected || scenario.late > 0;
         let buffered = (INLINE_BYTES + 1..=config.eager_limit).contains(size);
@@ -133,10 +155,16 @@ impl Settings {
             };
         }
         if grow.bins {
-            config.bins = config.bins.max(posted.next_power_of_two().min(BIN_COUNT_MAX as usize));
+            config.bins = config
+                .bins
+                .max(posted.next_power_of_two().min(BIN_COUNT_MAX as usize));
         }
         if grow.unexpected && late {
-            config.unexpected = if beyond { room } else { config.unexpected.max(window + 1) };
+            config.unexpected = if beyond {
+                room
+            } else {
+                config.unexpected.max(window + 1)
+            };
         }
         if grow.unexpected_buffers && late && buffered {
             config.unexpected_buffers = config.unexpected_buffers.max(window + 1);
@@ -163,12 +191,19 @@ impl Settings {
     }
 
     pub(super) fn repetitions_of(&self, window: usize) -> usize {
-        if window == 1 { self.repetitions_single } else { self.repetitions }
+        if window == 1 {
+            self.repetitions_single
+        } else {
+            self.repetitions
+        }
     }
 
     fn limits(&self, window: &Window) -> Limits {
         let repetitions = self.repetitions_of(window.messages.len());
-        Limits { repetitions, budget: self.budget }
+        Limits {
+            repetitions,
+            budget: self.budget,
+        }
     }
 }
 
@@ -194,7 +229,10 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
     if point.peer == Peer::Copy {
         let (times, checked, pinned) = super::copy::copy(&window, settings.limits(&window))?;
-        let received = ReceiverTimes { checked, ..ReceiverTimes::default() };
+        let received = ReceiverTimes {
+            checked,
+            ..ReceiverTimes::default()
+        };
         return sample(&times, &received, &window, pinned);
     }
     let config = settings.config(point);
@@ -202,13 +240,26 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         return through_endpoint(point, settings, &window, config);
     }
     // Moved, not cloned: a single sender claims positions without a locked instruction.
-    let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
+    let Nic {
+        leader,
+        workers,
+        host,
+        mut sender,
+    } = Nic::new(&config)?;
     sender.set_inline_hashes(settings.nic.sender_hashes);
-    let run = Run { window: &window, settings, sender, processors: Processors::allowed() };
+    let run = Run {
+        window: &window,
+        settings,
+        sender,
+        processors: Processors::allowed(),
+    };
     let slots = slots(&window);
     match point.peer {
         Peer::Nic { .. } => {
-            let options = EngineOptions { nic: config, ..settings.nic.clone() };
+            let options = EngineOptions {
+                nic: config,
+                ..settings.nic.clone()
+            };
             let receiver = NicReceiver::new(
                 (leader, workers),
                 host,
@@ -220,7 +271,11 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
             let monitor = receiver.monitor();
             let (sample, _) = run.pair(receiver)?;
             let paths = Some(Paths::of(&monitor.counts()));
-            Ok(Sample { paths, sizes: Some(Sizes::of(&config)), ..sample })
+            Ok(Sample {
+                paths,
+                sizes: Some(Sizes::of(&config)),
+                ..sample
+            })
         }
         Peer::NoMatching => {
             let receiver = NoMatching::new(Drain::new(leader), point.window, point.size);
@@ -233,8 +288,13 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         Peer::List => run.sequential(Drain::new(leader), Box::new(ListEngine::new()), point),
         Peer::Engine(entry) => {
             let bins = BinCount::new(config.bins as u32).unwrap_or_default();
-            let options = EngineOptions { bins, ..settings.nic.clone() };
-            let engine = entry.engine(&options).ok_or(BenchError::NoEngine(entry.name))?;
+            let options = EngineOptions {
+                bins,
+                ..settings.nic.clone()
+            };
+            let engine = entry
+                .engine(&options)
+                .ok_or(BenchError::NoEngine(entry.name))?;
             run.sequential(Drain::new(leader), engine, point)
         }
         Peer::Endpoint | Peer::Copy | Peer::Ucx => unreachable!("measured above"),
@@ -247,7 +307,10 @@ fn through_endpoint(
     window: &Window,
     config: NicConfig,
 ) -> Result<Sample, BenchError> {
-    let options = EngineOptions { nic: config, ..settings.nic.clone() };
+    let options = EngineOptions {
+        nic: config,
+        ..settings.nic.clone()
+    };
     let receiver =
         EndpointReceiver::new(&options, slots(window), first_standing(window), point.size)?;
     // Each sender has its own completion queue, assigned in order.
@@ -255,11 +318,20 @@ fn through_endpoint(
     let sender = |number| receiver.sender(rank(number), hashes);
     let mut senders: Vec<_> = (0..window.senders).map(sender).collect();
     let sender = senders.remove(0);
-    let run = Run { window, settings, sender, processors: Processors::allowed() };
+    let run = Run {
+        window,
+        settings,
+        sender,
+        processors: Processors::allowed(),
+    };
     let monitor = receiver.monitor();
     let (sample, _) = run.pair_with(receiver, senders)?;
     let paths = Some(Paths::of(&monitor.counts()));
-    Ok(Sample { paths, sizes: Some(Sizes::of(&config)), ..sample })
+    Ok(Sample {
+        paths,
+        sizes: Some(Sizes::of(&config)),
+        ..sample
+    })
 }
 
 /// The parts of a measurement besides the receiver.
@@ -280,11 +352,16 @@ impl Run<'_, Sender> {
         let window = self.window;
         let receiver = Sequential::new(drain, engine, slots(window), point.window, point.size);
         let (sample, receiver) = self.pair(receiver)?;
-        Ok(Sample { steps_per_message: Some(receiver.steps_per_message()), ..sample })
+        Ok(Sample {
+            steps_per_message: Some(receiver.steps_per_message()),
+            ..sample
+        })
     }
 
     fn pair<R: Receiver + Send>(self, receiver: R) -> Result<(Sample, R), BenchError> {
-        let others = (1..self.window.senders).map(|_| self.sender.clone()).collect();
+        let others = (1..self.window.senders)
+            .map(|_| self.sender.clone())
+            .collect();
         self.pair_with(receiver, others)
     }
 }
@@ -297,20 +374,29 @@ impl<W: Wire> Run<'_, W> {
         mut receiver: R,
         others: Vec<W>,
     ) -> Result<(Sample, R), BenchError> {
-        let Self { window, settings, sender, processors } = self;
+        let Self {
+            window,
+            settings,
+            sender,
+            processors,
+        } = self;
         let limits = settings.limits(window);
         let signals: Signals = Signals::default();
         let (times, (received, receiver), pinned) = std::thread::scope(|scope| {
             let (processors, signals) = (&processors, &signals);
-            let receiving = std::thread::Builder::new().name("receiver".into()).spawn_scoped(
-                scope,
-                move || {
+            let receiving = std::thread::Builder::new()
+                .name("receiver".into())
+                .spawn_scoped(scope, move || {
                     let pinned = processors.pin_receiver();
-                    let times =
-                        receive(&mut receiver, window, limits.repetitions, signals, &SystemClock);
+                    let times = receive(
+                        &mut receiver,
+                        window,
+                        limits.repetitions,
+                        signals,
+                        &SystemClock,
+                    );
                     (times.map(|times| (times, receiver)), pinned)
-                },
-            )?;
+                })?;
             let sending_along = (1..).zip(others).try_for_each(|(number, sender)| {
                 let run = move || {
                     processors.pin_other_sender(number);
@@ -320,11 +406,13 @@ impl<W: Wire> Run<'_, W> {
                 thread.spawn_scoped(scope, run).map(|_| ())
             });
             let sending = sending_along.and_then(|()| {
-                std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, move || {
-                    let pinned = processors.pin_sender();
-                    let outbox = Outbox::new(sender, window, 0);
-                    (send(outbox, window, limits, signals, &SystemClock), pinned)
-                })
+                std::thread::Builder::new()
+                    .name("sender".into())
+                    .spawn_scoped(scope, move || {
+                        let pinned = processors.pin_sender();
+                        let outbox = Outbox::new(sender, window, 0);
+                        (send(outbox, window, limits, signals, &SystemClock), pinned)
+                    })
             });
             if sending.is_err() {
                 // Ends the receiver.

@@ -62,8 +62,12 @@ impl Slots {
 #[inline(never)]
 fn other(event: Event, slots: &mut Slots) -> Result<(), BenchError> {
     match event {
-        Event::Received { request, buffer, .. } => slots.put(request, buffer),
-        Event::Created { offloaded: false, .. } => return Err(BenchError::NoTables),
+        Event::Received {
+            request, buffer, ..
+        } => slots.put(request, buffer),
+        Event::Created {
+            offloaded: false, ..
+        } => return Err(BenchError::NoTables),
         Event::Refused { .. } => return Err(BenchError::Hint),
         _ => {}
     }
@@ -89,7 +93,9 @@ impl NicReceiver {
         let runner = if options.threads {
             let processors = processors.clone();
             let on_start = move |worker| processors.pin_worker(worker);
-            Runner::Threads { _pool: Pool::start(leader, workers, on_start)? }
+            Runner::Threads {
+                _pool: Pool::start(leader, workers, on_start)?,
+            }
         } else {
             Runner::Inline(Box::new(leader))
         };
@@ -131,7 +137,12 @@ impl NicReceiver {
     /// Takes the NIC's events until `count` receives are complete. Returns whether there were any.
     #[inline]
     fn take(&mut self, count: usize) -> Result<bool, BenchError> {
-        let Self { port, software, slots, .. } = self;
+        let Self {
+            port,
+            software,
+            slots,
+            ..
+        } = self;
         let before = slots.completed;
         let mut any = false;
         while software.is_quiet() {
@@ -252,7 +263,13 @@ impl Paths {
     /// Converts a NIC's counters; all zero without a message.
     pub fn of(counts: &Counts) -> Self {
         let messages = counts.handlers.messages as f64;
-        let share = |part: u64, whole: f64| if whole > 0.0 { part as f64 / whole } else { 0.0 };
+        let share = |part: u64, whole: f64| {
+            if whole > 0.0 {
+                part as f64 / whole
+            } else {
+                0.0
+            }
+        };
         Self {
             per_block: share(counts.handlers.messages, counts.boundary.blocks as f64),
             clean: share(counts.handlers.clean, messages),
@@ -260,7 +277,10 @@ impl Paths {
             slow: share(counts.handlers.slow, messages),
             unexpected: share(counts.handlers.unexpected, messages),
             software: share(counts.boundary.arrivals_forwarded, messages),
-            software_posts: share(counts.boundary.posts_forwarded, counts.boundary.posts as f64),
+            software_posts: share(
+                counts.boundary.posts_forwarded,
+                counts.boundary.posts as f64,
+            ),
         }
     }
 }

@@ -121,10 +121,7 @@ pub(super) struct Outbox<W: Wire> {
 
 enum Payloads<Lent> {
     /// Message i begins at `i * stride`.
-    Eager {
-        bytes: Vec<u8>,
-        stride: usize,
-    },
+    Eager { bytes: Vec<u8>, stride: usize },
     Rendezvous {
         buffers: Vec<Vec<u8>>,
         requests: Vec<Lent>,
@@ -135,8 +132,10 @@ impl<W: Wire> Outbox<W> {
     /// The messages of sender `number` in a window. Each message carries its number in the window.
     pub(super) fn new(sender: W, window: &Window, number: usize) -> Self {
         let numbers = (number..window.messages.len()).step_by(window.senders);
-        let envelopes: Vec<Envelope> =
-            numbers.clone().map(|number| window.messages[number]).collect();
+        let envelopes: Vec<Envelope> = numbers
+            .clone()
+            .map(|number| window.messages[number])
+            .collect();
         let count = envelopes.len();
         let payloads = if window.size <= sender.eager_limit() {
             let stride = window.size.max(64);
@@ -151,16 +150,31 @@ impl<W: Wire> Outbox<W> {
                 .iter_mut()
                 .zip(numbers)
                 .for_each(|(buffer, number)| payload::stamp(buffer, number));
-            Payloads::Rendezvous { buffers, requests: Vec::with_capacity(count) }
+            Payloads::Rendezvous {
+                buffers,
+                requests: Vec::with_capacity(count),
+            }
         };
-        Self { sender, envelopes, payloads, done: window.done, size: window.size }
+        Self {
+            sender,
+            envelopes,
+            payloads,
+            done: window.done,
+            size: window.size,
+        }
     }
 }
 
 impl<W: Wire> Outgoing for Outbox<W> {
     #[inline]
     fn send(&mut self) -> Result<(), Gone> {
-        let Self { sender, envelopes, payloads, size, .. } = self;
+        let Self {
+            sender,
+            envelopes,
+            payloads,
+            size,
+            ..
+        } = self;
         match payloads {
             Payloads::Eager { bytes, stride } => {
                 let (stride, size) = (*stride, *size);
@@ -197,10 +211,17 @@ impl<W: Wire> Outgoing for Outbox<W> {
 fn only_what_is_longer_than_the_eager_limit_is_lent() {
     use dpa_model::{Nic, NicConfig};
 
-    let config = NicConfig { eager_limit: 70, ..NicConfig::default() };
+    let config = NicConfig {
+        eager_limit: 70,
+        ..NicConfig::default()
+    };
     for (size, eager) in [(69, true), (70, true), (71, false)] {
         let window = Window::new(&"NC".parse().expect("a scenario"), 3, size, 1);
         let outbox = Outbox::new(Nic::new(&config).expect("a NIC").sender, &window, 0);
-        assert_eq!(matches!(outbox.payloads, Payloads::Eager { .. }), eager, "{size} bytes");
+        assert_eq!(
+            matches!(outbox.payloads, Payloads::Eager { .. }),
+            eager,
+            "{size} bytes"
+        );
     }
 }

@@ -6,7 +6,11 @@ const STRIDE_MIN: usize = 64;
 const BLANK: u8 = 0xff;
 
 fn ends(length: usize) -> [std::ops::Range<usize>; 2] {
-    let word = if length <= 8 { length } else { (length / 2).min(8) };
+    let word = if length <= 8 {
+        length
+    } else {
+        (length / 2).min(8)
+    };
     [0..word, length - word..length]
 }
 

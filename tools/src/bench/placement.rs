@@ -79,12 +79,18 @@ impl Look {
             })
         };
         let work_ns = [on(Processors::pin_receiver)?, on(Processors::pin_sender)?];
-        Some(Self { hand_over_ns, work_ns })
+        Some(Self {
+            hand_over_ns,
+            work_ns,
+        })
     }
 
     fn placement(&self, fastest_ns: f64) -> Placement {
         let slowed = self.work_ns.iter().any(|&ns| ns > SLOWED * fastest_ns);
-        Placement { distance: Distance::of(self.hand_over_ns), slowed }
+        Placement {
+            distance: Distance::of(self.hand_over_ns),
+            slowed,
+        }
     }
 }
 
@@ -114,8 +120,11 @@ fn work() -> f64 {
 
 /// The placement of each measurement between two observations: `None` if it changed or is unknown.
 pub(super) fn placements(looks: &[Option<Look>]) -> Vec<Option<Placement>> {
-    let fastest_ns =
-        looks.iter().flatten().flat_map(|look| look.work_ns).fold(f64::INFINITY, f64::min);
+    let fastest_ns = looks
+        .iter()
+        .flatten()
+        .flat_map(|look| look.work_ns)
+        .fold(f64::INFINITY, f64::min);
     let of = |look: &Option<Look>| look.map(|look| look.placement(fastest_ns));
     let same = |pair: &[Option<Look>]| of(&pair[0]).filter(|&before| of(&pair[1]) == Some(before));
     looks.windows(2).map(same).collect()
@@ -126,14 +135,26 @@ mod tests {
     use super::*;
 
     fn look(hand_over_ns: f64, work_ns: [f64; 2]) -> Option<Look> {
-        Some(Look { hand_over_ns, work_ns })
+        Some(Look {
+            hand_over_ns,
+            work_ns,
+        })
     }
 
     #[test]
     fn a_measurement_has_a_placement_if_both_looks_agree() {
-        let near = Some(Placement { distance: Distance::Near, slowed: false });
-        let slowed = Some(Placement { distance: Distance::Near, slowed: true });
-        let siblings = Some(Placement { distance: Distance::Siblings, slowed: false });
+        let near = Some(Placement {
+            distance: Distance::Near,
+            slowed: false,
+        });
+        let slowed = Some(Placement {
+            distance: Distance::Near,
+            slowed: true,
+        });
+        let siblings = Some(Placement {
+            distance: Distance::Siblings,
+            slowed: false,
+        });
         let looks = [
             look(97.0, [100.0, 100.0]),
             look(160.0, [124.0, 100.0]),
@@ -153,8 +174,19 @@ mod tests {
     #[test]
     fn distances_end_where_they_say() {
         let distances = [59.9, 60.0, 170.0, 170.1].map(Distance::of);
-        assert_eq!(distances, [Distance::Siblings, Distance::Near, Distance::Near, Distance::Far]);
-        let far = Placement { distance: Distance::Far, slowed: true };
+        assert_eq!(
+            distances,
+            [
+                Distance::Siblings,
+                Distance::Near,
+                Distance::Near,
+                Distance::Far
+            ]
+        );
+        let far = Placement {
+            distance: Distance::Far,
+            slowed: true,
+        };
         assert_eq!(far.to_string(), "far, slowed");
     }
 

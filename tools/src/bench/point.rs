@@ -67,7 +67,9 @@ impl Peer {
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        self.handlers().map_or(Ok(()), |handlers| write!(f, " ({})", counted(handlers, "handler")))
+        self.handlers().map_or(Ok(()), |handlers| {
+            write!(f, " ({})", counted(handlers, "handler"))
+        })
     }
 }
 
@@ -82,7 +84,16 @@ pub struct Point {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { peer, scenario, window, size } = self;
-        write!(f, "{peer}, {scenario}, window {window}, {}", counted(size, "byte"))
+        let Self {
+            peer,
+            scenario,
+            window,
+            size,
+        } = self;
+        write!(
+            f,
+            "{peer}, {scenario}, window {window}, {}",
+            counted(size, "byte")
+        )
     }
 }

@@ -59,7 +59,11 @@ impl Recorded {
             }
             operations.push(operation);
         }
-        Self { operations, comms: comms.len() as u32, messages }
+        Self {
+            operations,
+            comms: comms.len() as u32,
+            messages,
+        }
     }
 
     pub fn messages(&self) -> u64 {
@@ -120,7 +124,12 @@ impl Recorded {
         let mut matched = 0;
         for operation in &self.operations {
             match *operation {
-                Operation::Post { recv, comm, selector, .. } => {
+                Operation::Post {
+                    recv,
+                    comm,
+                    selector,
+                    ..
+                } => {
                     matched += u64::from(engine.post(recv, comm, selector).is_some());
                 }
                 Operation::Arrive { msg, envelope, .. } => {
@@ -136,7 +145,10 @@ impl Recorded {
 
     /// One run through a new NIC; the time excludes building it and its communicators.
     fn run_nic(&self, options: &EngineOptions) -> Result<(Duration, u64, Counts), BenchError> {
-        let mut config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
+        let mut config = NicConfig {
+            bins: options.bins.get() as usize,
+            ..options.nic
+        };
         config.options.order = Order::Stamped;
         config.options.unexpected_full = UnexpectedFull::Demote;
         let (threads, hashes) = (options.threads, options.sender_hashes);
@@ -202,7 +214,10 @@ mod tests {
             rate(600, Duration::from_millis(budget_ms), run).expect("no run fails")
         };
         // 600 messages in 10 ms; 1,200 in 10 + 20 ms; 1,800 in 10 + 20 + 30 ms.
-        assert_eq!([0, 10, 11, 30, 31].map(rate), [60e3, 60e3, 40e3, 40e3, 30e3]);
+        assert_eq!(
+            [0, 10, 11, 30, 31].map(rate),
+            [60e3, 60e3, 40e3, 40e3, 30e3]
+        );
     }
 
     #[test]
@@ -236,9 +251,14 @@ mod tests {
             let mut matched = 0;
             let mut count =
                 |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. }));
-            oracle.run(&mut events.iter().copied(), &mut count).expect("an engine");
+            oracle
+                .run(&mut events.iter().copied(), &mut count)
+                .expect("an engine");
             assert!(matched > 300, "{matched} pairs");
-            let mut options = EngineOptions { threads: false, ..EngineOptions::default() };
+            let mut options = EngineOptions {
+                threads: false,
+                ..EngineOptions::default()
+            };
             options.nic.receives = receives;
             let recorded = Recorded::new(events.into_iter(), 8);
             let peers = ["optimistic", "bins", "list"].map(|name| find(name).expect("known"));

@@ -31,7 +31,9 @@ impl Row {
     /// Median ratio of this row's rate to the other's in the same round.
     pub fn ratio_to(&self, other: &Self) -> Option<f64> {
         let pairs = self.rates.iter().zip(&other.rates);
-        let ratios: Vec<f64> = pairs.filter_map(|(own, other)| Some((*own)? / (*other)?)).collect();
+        let ratios: Vec<f64> = pairs
+            .filter_map(|(own, other)| Some((*own)? / (*other)?))
+            .collect();
         Summary::of(&ratios).map(|summary| summary.median)
     }
 
@@ -40,15 +42,23 @@ impl Row {
         let rates = self.rates.iter().enumerate();
         let samples = self.samples.iter().enumerate();
         Self {
-            rates: rates.map(|(round, rate)| rate.filter(|_| here(round))).collect(),
-            samples: samples.filter(|(round, _)| here(*round)).map(|(_, it)| it.clone()).collect(),
+            rates: rates
+                .map(|(round, rate)| rate.filter(|_| here(round)))
+                .collect(),
+            samples: samples
+                .filter(|(round, _)| here(*round))
+                .map(|(_, it)| it.clone())
+                .collect(),
             ..self.clone()
         }
     }
 
     /// The latencies of all messages; `None` if windows have several messages.
     pub fn latencies(&self) -> Option<Latencies> {
-        let mut rounds = self.samples.iter().filter_map(|sample| sample.latencies.as_ref());
+        let mut rounds = self
+            .samples
+            .iter()
+            .filter_map(|sample| sample.latencies.as_ref());
         let mut all = rounds.next()?.clone();
         rounds.for_each(|round| all.add(round));
         Some(all)
@@ -107,17 +117,26 @@ impl Report {
             })
             .collect();
         let processors = Processors::allowed();
-        let look = || if settings.look { Look::take(&processors) } else { None };
+        let look = || {
+            if settings.look {
+                Look::take(&processors)
+            } else {
+                None
+            }
+        };
         let mut looks = vec![look()];
         'rounds: for _ in 0..rounds {
             for row in &mut rows {
                 if !progress(&row.point) {
                     break 'rounds;
                 }
-                let sample = measure(&row.point, settings)
-                    .map_err(|source| PointError { point: row.point.to_string(), source })?;
+                let sample = measure(&row.point, settings).map_err(|source| PointError {
+                    point: row.point.to_string(),
+                    source,
+                })?;
                 looks.push(look());
-                row.rates.push(Some(window_rate(row.point.window, sample.time_ns.median)));
+                row.rates
+                    .push(Some(window_rate(row.point.window, sample.time_ns.median)));
                 row.samples.push(sample);
             }
         }
@@ -126,8 +145,15 @@ impl Report {
             rows[row].placements.push(placement);
         }
         rows.retain(|row| !row.samples.is_empty());
-        let hand_over_ns = looks.iter().flatten().map(|look| look.hand_over_ns).collect();
-        Ok(Self { hand_over_ns, ..Self::calibrate(rows) })
+        let hand_over_ns = looks
+            .iter()
+            .flatten()
+            .map(|look| look.hand_over_ns)
+            .collect();
+        Ok(Self {
+            hand_over_ns,
+            ..Self::calibrate(rows)
+        })
     }
 
     /// Splits the report by placement, largest part first. Measurements without a single placement
@@ -142,8 +168,15 @@ impl Report {
             .map(|(placement, measurements)| {
                 let rows = self.rows.iter().map(|row| row.only(placement));
                 let rows = rows.filter(|row| row.rate().is_some()).collect();
-                let report = Self { rows, hand_over_ns: self.hand_over_ns.clone() };
-                Placed { placement, measurements, report }
+                let report = Self {
+                    rows,
+                    hand_over_ns: self.hand_over_ns.clone(),
+                };
+                Placed {
+                    placement,
+                    measurements,
+                    report,
+                }
             })
             .collect();
         let order = |it: &Placed| (it.placement.is_none(), std::cmp::Reverse(it.measurements));
@@ -158,7 +191,10 @@ impl Report {
             if row.point.window != CALIBRATION[1] {
                 continue;
             }
-            let short = Point { window: CALIBRATION[0], ..row.point.clone() };
+            let short = Point {
+                window: CALIBRATION[0],
+                ..row.point.clone()
+            };
             if let Some(short) = rows.iter().find(|other| other.point == short) {
                 let pairs = short.samples.iter().zip(&row.samples);
                 let rate = |(short, long): (&Sample, &Sample)| {
@@ -174,16 +210,24 @@ impl Report {
                 });
             }
         }
-        Self { rows: all, hand_over_ns: Vec::new() }
+        Self {
+            rows: all,
+            hand_over_ns: Vec::new(),
+        }
     }
 
     pub fn find(&self, point: &Point, calibrated: bool) -> Option<&Row> {
-        self.rows.iter().find(|row| row.point == *point && row.calibrated == calibrated)
+        self.rows
+            .iter()
+            .find(|row| row.point == *point && row.calibrated == calibrated)
     }
 
     /// The row of another receiver for the same window; without matching, for NC.
     pub fn beside(&self, row: &Row, peer: Peer) -> Option<&Row> {
-        let mut point = Point { peer, ..row.point.clone() };
+        let mut point = Point {
+            peer,
+            ..row.point.clone()
+        };
         if matches!(peer, Peer::NoMatching | Peer::Copy) {
             point.scenario = "NC".parse().ok()?;
         }
@@ -192,12 +236,19 @@ impl Report {
 
     /// Payloads checked in all warm-up windows. A wrong one ends the run, so all were right.
     pub fn checked(&self) -> u64 {
-        self.rows.iter().flat_map(|row| &row.samples).map(|sample| sample.checked).sum()
+        self.rows
+            .iter()
+            .flat_map(|row| &row.samples)
+            .map(|sample| sample.checked)
+            .sum()
     }
 
     /// Whether all threads had their own processors.
     pub fn pinned(&self) -> bool {
-        self.rows.iter().flat_map(|row| &row.samples).all(|sample| sample.pinned)
+        self.rows
+            .iter()
+            .flat_map(|row| &row.samples)
+            .all(|sample| sample.pinned)
     }
 }
 
@@ -207,7 +258,12 @@ mod tests {
     use super::*;
 
     fn row(peer: Peer, window: usize, times: &[f64]) -> Row {
-        let point = Point { peer, scenario: "NC".parse().expect("a scenario"), window, size: 8 };
+        let point = Point {
+            peer,
+            scenario: "NC".parse().expect("a scenario"),
+            window,
+            size: 8,
+        };
         let sample = |&time: &f64| Sample {
             time_ns: Summary::of(&[time]).expect("a value"),
             post_ns: 1.0,
@@ -218,14 +274,23 @@ mod tests {
         Row {
             point,
             calibrated: false,
-            rates: times.iter().map(|&time| Some(window_rate(window, time))).collect(),
+            rates: times
+                .iter()
+                .map(|&time| Some(window_rate(window, time)))
+                .collect(),
             samples: times.iter().map(sample).collect(),
             placements: vec![Some(NEAR); times.len()],
         }
     }
 
-    const NEAR: Placement = Placement { distance: Distance::Near, slowed: false };
-    const SIBLINGS: Placement = Placement { distance: Distance::Siblings, slowed: false };
+    const NEAR: Placement = Placement {
+        distance: Distance::Near,
+        slowed: false,
+    };
+    const SIBLINGS: Placement = Placement {
+        distance: Distance::Siblings,
+        slowed: false,
+    };
 
     #[test]
     fn rates_of_different_placements_never_meet() {
@@ -233,12 +298,23 @@ mod tests {
         let mut slow = row(Peer::NoMatching, 100, &[200.0, 1000.0, 200.0, 1.0]);
         fast.placements = vec![Some(NEAR), Some(SIBLINGS), Some(NEAR), None];
         slow.placements = vec![Some(NEAR), Some(NEAR), Some(NEAR), Some(NEAR)];
-        let alone = Row { placements: vec![Some(SIBLINGS)], ..row(Peer::List, 100, &[7.0]) };
-        let report = Report { rows: vec![fast, slow, alone], hand_over_ns: vec![97.0] };
+        let alone = Row {
+            placements: vec![Some(SIBLINGS)],
+            ..row(Peer::List, 100, &[7.0])
+        };
+        let report = Report {
+            rows: vec![fast, slow, alone],
+            hand_over_ns: vec![97.0],
+        };
         let placed = report.by_placement();
-        let seen: Vec<_> = placed.iter().map(|it| (it.placement, it.measurements)).collect();
+        let seen: Vec<_> = placed
+            .iter()
+            .map(|it| (it.placement, it.measurements))
+            .collect();
         assert_eq!(seen, [(Some(NEAR), 6), (Some(SIBLINGS), 2), (None, 1)]);
-        let [near, siblings, moved] = &placed[..] else { panic!("three parts") };
+        let [near, siblings, moved] = &placed[..] else {
+            panic!("three parts")
+        };
         assert_eq!(moved.report.rows[0].samples[0].time_ns.median, 50.0);
         // The list was never measured near; no-matching never on siblings.
         assert_eq!(near.report.rows.len(), 2);
@@ -265,24 +341,42 @@ mod tests {
     fn calibrated_rows_come_from_both_windows() {
         let rows = vec![
             row(Peer::Bins, 1, &[100.0, 200.0, 500.0]),
-            row(Peer::Bins, 128, &[100.0 + 127.0 * 20.0, 200.0 + 127.0 * 10.0, 400.0]),
+            row(
+                Peer::Bins,
+                128,
+                &[100.0 + 127.0 * 20.0, 200.0 + 127.0 * 10.0, 400.0],
+            ),
             row(Peer::List, 128, &[1.0, 1.0, 1.0]),
         ];
         let report = Report::calibrate(rows);
-        assert_eq!(report.rows.len(), 4, "a single window gives no calibrated row");
+        assert_eq!(
+            report.rows.len(),
+            4,
+            "a single window gives no calibrated row"
+        );
         let calibrated = &report.rows[2];
         assert!(calibrated.calibrated);
         assert_eq!(calibrated.rates, [Some(50e6), Some(100e6), None]);
         let rate = calibrated.rate().expect("two rounds");
-        assert_eq!((rate.median, rate.min, rate.max, rate.count), (75e6, 50e6, 100e6, 2));
+        assert_eq!(
+            (rate.median, rate.min, rate.max, rate.count),
+            (75e6, 50e6, 100e6, 2)
+        );
         assert_eq!(report.checked(), 45);
     }
 
     #[test]
     fn every_point_is_measured_in_every_round() {
         let points = [
-            Point { scenario: "NC".parse().expect("a scenario"), ..row(Peer::Bins, 3, &[]).point },
-            Point { window: 5, peer: Peer::Nic { handlers: 4 }, ..row(Peer::Bins, 3, &[]).point },
+            Point {
+                scenario: "NC".parse().expect("a scenario"),
+                ..row(Peer::Bins, 3, &[]).point
+            },
+            Point {
+                window: 5,
+                peer: Peer::Nic { handlers: 4 },
+                ..row(Peer::Bins, 3, &[]).point
+            },
         ];
         let settings = Settings {
             repetitions: 2,
@@ -300,23 +394,40 @@ mod tests {
         let two = Processors::allowed().pair().is_some();
         assert_eq!(report.hand_over_ns.len(), if two { 7 } else { 0 });
         for (row, point) in report.rows.iter().zip(&points) {
-            assert_eq!((&row.point, row.samples.len(), row.calibrated), (point, 3, false));
+            assert_eq!(
+                (&row.point, row.samples.len(), row.calibrated),
+                (point, 3, false)
+            );
             assert_eq!(row.placements.len(), 3);
             for (rate, sample) in row.rates.iter().zip(&row.samples) {
-                assert_eq!(*rate, Some(window_rate(point.window, sample.time_ns.median)));
+                assert_eq!(
+                    *rate,
+                    Some(window_rate(point.window, sample.time_ns.median))
+                );
                 assert_eq!(sample.time_ns.count, 2);
             }
         }
-        let wrong = [Point { window: 0, ..points[0].clone() }];
+        let wrong = [Point {
+            window: 0,
+            ..points[0].clone()
+        }];
         let error = Report::run(&wrong, 1, &settings, |_| true).expect_err("no window");
         assert_eq!(error.to_string(), "bins, NC, window 0, 8 bytes");
     }
 
     #[test]
     fn a_report_is_pinned_if_every_sample_is() {
-        let mut rows = vec![row(Peer::Bins, 1, &[1.0, 2.0]), row(Peer::List, 1, &[1.0, 2.0])];
-        let pinned =
-            |rows: &[Row]| Report { rows: rows.to_vec(), hand_over_ns: Vec::new() }.pinned();
+        let mut rows = vec![
+            row(Peer::Bins, 1, &[1.0, 2.0]),
+            row(Peer::List, 1, &[1.0, 2.0]),
+        ];
+        let pinned = |rows: &[Row]| {
+            Report {
+                rows: rows.to_vec(),
+                hand_over_ns: Vec::new(),
+            }
+            .pinned()
+        };
         assert!(pinned(&rows));
         rows[1].samples[1].pinned = false;
         assert!(!pinned(&rows));
@@ -331,7 +442,10 @@ mod tests {
         let slow = row(Peer::NoMatching, 100, &[200.0, 2000.0, 20.0]);
         assert_eq!(fast.ratio_to(&slow), Some(2.0));
         assert_eq!(slow.ratio_to(&fast), Some(0.5));
-        let report = Report { rows: vec![fast.clone(), slow.clone()], hand_over_ns: Vec::new() };
+        let report = Report {
+            rows: vec![fast.clone(), slow.clone()],
+            hand_over_ns: Vec::new(),
+        };
         assert_eq!(report.beside(&fast, Peer::NoMatching), Some(&slow));
         assert_eq!(report.beside(&fast, Peer::List), None);
         // No-matching is compared with NC, an engine within its scenario.

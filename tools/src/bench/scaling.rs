@@ -87,13 +87,19 @@ impl Scaling {
         if counts.last() != Some(&all) {
             counts.push(all);
         }
-        std::iter::once((1, 2)).chain(counts.into_iter().map(|count| (count, count))).collect()
+        std::iter::once((1, 2))
+            .chain(counts.into_iter().map(|count| (count, count)))
+            .collect()
     }
 
     /// Shards and share lengths of the model.
     pub fn shares(&self) -> Vec<(usize, usize)> {
-        let shards = SHARED_AMONG.into_iter().filter(|&shards| shards <= self.window);
-        shards.map(|shards| (shards, self.window.div_ceil(shards))).collect()
+        let shards = SHARED_AMONG
+            .into_iter()
+            .filter(|&shards| shards <= self.window);
+        shards
+            .map(|shards| (shards, self.window.div_ceil(shards)))
+            .collect()
     }
 
     /// Measures all rows and shares, round by round. It calls `after` after each measurement.
@@ -111,18 +117,30 @@ impl Scaling {
                 after();
             }
             for (&(_, share), times) in shares.iter().zip(&mut times) {
-                let part = Self { window: share, ..self.clone() };
+                let part = Self {
+                    window: share,
+                    ..self.clone()
+                };
                 times.push(share as f64 * 1e9 / part.round(1, 2)?);
                 after();
             }
         }
-        Ok(Scaled { rows: scaling_rows(&rows, rates)?, shares: share_rows(&shares, times)? })
+        Ok(Scaled {
+            rows: scaling_rows(&rows, rates)?,
+            shares: share_rows(&shares, times)?,
+        })
     }
 
     fn round(&self, shards: usize, processors: usize) -> Result<f64, BenchError> {
-        let config = EndpointConfig { nic: self.nic, drive: Drive::Caller };
+        let config = EndpointConfig {
+            nic: self.nic,
+            drive: Drive::Caller,
+        };
         let mut all = Shards::new(&config, shards).map_err(built)?;
-        let spread = Hints { no_any_source: true, ..Hints::default() };
+        let spread = Hints {
+            no_any_source: true,
+            ..Hints::default()
+        };
         let comm = all.create_comm(spread).map_err(|_| BenchError::Nothing)?;
         let ranks: Vec<Rank> = (0..shards as u32)
             .map(Rank::new)
@@ -140,7 +158,12 @@ impl Scaling {
         let mut owns: Vec<Option<Own<'_>>> = Vec::new();
         for (endpoint, (shard, &rank)) in all.endpoints().iter_mut().zip(ranks.iter().enumerate()) {
             let part = comm.part(shard).ok_or(BenchError::Nothing)?;
-            owns.push(Some(Own { endpoint, part, shard, rank }));
+            owns.push(Some(Own {
+                endpoint,
+                part,
+                shard,
+                rank,
+            }));
         }
         owns.resize_with(processors, || None);
         let mut targets: Vec<Option<Target>> = senders
@@ -162,9 +185,12 @@ impl Scaling {
                     })
                 })
                 .collect();
-            let times = threads
-                .into_iter()
-                .map(|thread| thread.join().map_err(|_| BenchError::Panic).and_then(|time| time));
+            let times = threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .map_err(|_| BenchError::Panic)
+                    .and_then(|time| time)
+            });
             times.collect::<Result<Vec<_>, _>>()
         })?
         .into_iter()
@@ -182,10 +208,15 @@ fn scaling_rows(
     rows: &[(usize, usize)],
     rates: Vec<Vec<f64>>,
 ) -> Result<Vec<ScalingRow>, BenchError> {
-    let summaries: Vec<Summary> =
-        rates.iter().map(|rates| summary(rates)).collect::<Result<_, _>>()?;
+    let summaries: Vec<Summary> = rates
+        .iter()
+        .map(|rates| summary(rates))
+        .collect::<Result<_, _>>()?;
     let per_processor = |row: usize| summaries[row].median / rows[row].1 as f64;
-    let base = rows.iter().position(|&row| row == (2, 2)).map(per_processor);
+    let base = rows
+        .iter()
+        .position(|&row| row == (2, 2))
+        .map(per_processor);
     let row = |(row, (&(shards, processors), rounds))| ScalingRow {
         shards,
         processors,
@@ -203,10 +234,19 @@ fn share_rows(
 ) -> Result<Vec<ShareRow>, BenchError> {
     let whole = times.first().cloned().unwrap_or_default();
     let row = |(&(shards, share), rounds): (&(usize, usize), Vec<f64>)| {
-        let ratios: Vec<f64> =
-            whole.iter().zip(&rounds).map(|(whole, part)| whole / part).collect();
+        let ratios: Vec<f64> = whole
+            .iter()
+            .zip(&rounds)
+            .map(|(whole, part)| whole / part)
+            .collect();
         let speed_up = summary(&ratios)?.median;
-        Ok(ShareRow { shards, share, time_ns: summary(&rounds)?, rounds, speed_up })
+        Ok(ShareRow {
+            shards,
+            share,
+            time_ns: summary(&rounds)?,
+            rounds,
+            speed_up,
+        })
     };
     shares.iter().zip(times).map(row).collect()
 }
@@ -278,20 +318,27 @@ impl Member<'_> {
         if let Some(own) = &mut self.own {
             for place in 0..self.table.window {
                 let buffer = buffers.pop().unwrap_or_default();
-                let posted = own.endpoint.post_recv(own.part, own.rank, tag(place), buffer);
+                let posted = own
+                    .endpoint
+                    .post_recv(own.part, own.rank, tag(place), buffer);
                 requests.push(posted.map_err(|_| BenchError::Nothing)?);
             }
             // Release: the sender then sees that the NIC has the posts.
             self.table.posted[own.shard].store(window as u64 + 1, Ordering::Release);
         }
         self.send(window)?;
-        let Some(own) = &mut self.own else { return Ok(()) };
+        let Some(own) = &mut self.own else {
+            return Ok(());
+        };
         for (place, request) in requests.drain(..).enumerate() {
             let mut request = Some(request);
             let received = wait(self.table, || own.endpoint.test(&mut request))?;
             let received = received.map_err(|_| BenchError::Nothing)?;
             if received.bytes() != number(self.table, window, place).to_le_bytes() {
-                return Err(BenchError::WrongMessage { receive: place, message: place });
+                return Err(BenchError::WrongMessage {
+                    receive: place,
+                    message: place,
+                });
             }
             buffers.push(received.buffer);
         }
@@ -300,7 +347,12 @@ impl Member<'_> {
 
     /// Sends a window, and runs the own NIC while the target's queue is full.
     fn send(&mut self, window: usize) -> Result<(), BenchError> {
-        let Self { own, target: Some(Target { sender, shard }), table } = self else {
+        let Self {
+            own,
+            target: Some(Target { sender, shard }),
+            table,
+        } = self
+        else {
             return Ok(());
         };
         let posted = &table.posted[*shard];
@@ -354,8 +406,17 @@ mod tests {
 
     fn scaling(processors: usize) -> Scaling {
         let processors = vec![processors::allowed().first().copied().unwrap_or(0); processors];
-        let nic = NicConfig { bins: 64, ..NicConfig::default() };
-        Scaling { nic, processors, window: 8, windows: 3, rounds: 2 }
+        let nic = NicConfig {
+            bins: 64,
+            ..NicConfig::default()
+        };
+        Scaling {
+            nic,
+            processors,
+            window: 8,
+            windows: 3,
+            rounds: 2,
+        }
     }
 
     #[test]
@@ -363,13 +424,18 @@ mod tests {
         assert_eq!(scaling(1).rows(), []);
         assert_eq!(scaling(2).rows(), [(1, 2), (2, 2)]);
         assert_eq!(scaling(3).rows(), [(1, 2), (2, 2), (3, 3)]);
-        assert_eq!(scaling(12).rows(), [(1, 2), (2, 2), (4, 4), (8, 8), (12, 12)]);
+        assert_eq!(
+            scaling(12).rows(),
+            [(1, 2), (2, 2), (4, 4), (8, 8), (12, 12)]
+        );
     }
 
     #[test]
     fn every_row_is_measured_in_every_round() {
         let mut measured = 0;
-        let scaled = scaling(4).measure(|| measured += 1).expect("threads and small NICs");
+        let scaled = scaling(4)
+            .measure(|| measured += 1)
+            .expect("threads and small NICs");
         assert_eq!(measured, 2 * (3 + 4));
         let Scaled { rows, shares } = scaled;
         let shapes: Vec<_> = shares.iter().map(|row| (row.shards, row.share)).collect();
@@ -377,7 +443,10 @@ mod tests {
         for row in &shares {
             assert!(row.time_ns.min > 0.0 && row.time_ns.count == 2 && row.rounds.len() == 2);
         }
-        let shapes: Vec<_> = rows.iter().map(|row| (row.shards, row.processors)).collect();
+        let shapes: Vec<_> = rows
+            .iter()
+            .map(|row| (row.shards, row.processors))
+            .collect();
         assert_eq!(shapes, [(1, 2), (2, 2), (4, 4)]);
         for row in &rows {
             assert!(row.rate.min > 0.0 && row.rate.count == 2 && row.rounds.len() == 2);
@@ -396,7 +465,10 @@ mod tests {
         // Ratios of 2, 3 and 1; the ratio of the medians would be 3.
         assert_eq!((rows[1].speed_up, rows[1].efficiency()), (2.0, 1.0));
         assert_eq!((rows[1].share, rows[1].time_ns.median), (3, 100.0));
-        let odd = Scaling { window: 5, ..scaling(2) };
+        let odd = Scaling {
+            window: 5,
+            ..scaling(2)
+        };
         assert_eq!(odd.shares(), [(1, 5), (2, 3), (4, 2)]);
     }
 

@@ -133,53 +133,130 @@ impl FromStr for Scenario {
         let name = given.to_ascii_uppercase();
         let name = name.as_str();
         let number = |digits: &str, most: usize| {
-            digits.parse::<usize>().ok().filter(|&number| number <= most).ok_or_else(unknown)
+            digits
+                .parse::<usize>()
+                .ok()
+                .filter(|&number| number <= most)
+                .ok_or_else(unknown)
         };
         let base = Self::named(name);
         if let Some(workload) = PaperWorkload::named(name) {
             let same = workload.has_conflicts();
             let fast_path = same.then(|| workload.fast_path(FastPath::Sequence));
-            return Ok(Self { same, fast_path, ..base });
+            return Ok(Self {
+                same,
+                fast_path,
+                ..base
+            });
         }
         Ok(match name {
             "WC" => Self { same: true, ..base },
-            "NC-REV" => Self { posting: Posting::Reverse, ..base },
-            "NC-RND" => Self { posting: Posting::Random, ..base },
-            "ANYSRC" => Self { any_source: true, ..base },
-            "ANYSRC-REV" => Self { any_source: true, posting: Posting::Reverse, ..base },
-            "ANYTAG" => Self { any_tag: true, ..base },
-            "ANYBOTH" => Self { any_source: true, any_tag: true, ..base },
-            "UNEXP" => Self { unexpected: true, ..base },
-            "UNEXP-WC" => Self { unexpected: true, same: true, ..base },
-            "UNEXP-REV" => Self { unexpected: true, posting: Posting::Reverse, ..base },
-            "UNEXP-ANYSRC-REV" => {
-                Self { unexpected: true, any_source: true, posting: Posting::Reverse, ..base }
-            }
+            "NC-REV" => Self {
+                posting: Posting::Reverse,
+                ..base
+            },
+            "NC-RND" => Self {
+                posting: Posting::Random,
+                ..base
+            },
+            "ANYSRC" => Self {
+                any_source: true,
+                ..base
+            },
+            "ANYSRC-REV" => Self {
+                any_source: true,
+                posting: Posting::Reverse,
+                ..base
+            },
+            "ANYTAG" => Self {
+                any_tag: true,
+                ..base
+            },
+            "ANYBOTH" => Self {
+                any_source: true,
+                any_tag: true,
+                ..base
+            },
+            "UNEXP" => Self {
+                unexpected: true,
+                ..base
+            },
+            "UNEXP-WC" => Self {
+                unexpected: true,
+                same: true,
+                ..base
+            },
+            "UNEXP-REV" => Self {
+                unexpected: true,
+                posting: Posting::Reverse,
+                ..base
+            },
+            "UNEXP-ANYSRC-REV" => Self {
+                unexpected: true,
+                any_source: true,
+                posting: Posting::Reverse,
+                ..base
+            },
             _ => {
                 if let Some(digits) = name.strip_prefix("NC-REV-S") {
                     let stride = number(digits, 16_000)?.max(1) as u32;
-                    Self { posting: Posting::Reverse, stride, ..base }
+                    Self {
+                        posting: Posting::Reverse,
+                        stride,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("DEPTH-") {
-                    Self { standing: number(digits, WINDOW_MAX)?, ..base }
+                    Self {
+                        standing: number(digits, WINDOW_MAX)?,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("WDEPTH-") {
-                    Self { standing: number(digits, WINDOW_MAX)?, standing_wild: true, ..base }
+                    Self {
+                        standing: number(digits, WINDOW_MAX)?,
+                        standing_wild: true,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("MANY-") {
                     let senders = number(digits, SENDERS_MAX)?.max(1);
-                    Self { same: true, senders, ..base }
+                    Self {
+                        same: true,
+                        senders,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("COMMS-") {
-                    Self { comms: number(digits, COMMS_MAX)?.max(1), ..base }
+                    Self {
+                        comms: number(digits, COMMS_MAX)?.max(1),
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("FULL-") {
-                    Self { beyond: number(digits, 100)?, ..base }
+                    Self {
+                        beyond: number(digits, 100)?,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("UNEXP-FULL-") {
-                    Self { unexpected: true, beyond: number(digits, 100)?, ..base }
+                    Self {
+                        unexpected: true,
+                        beyond: number(digits, 100)?,
+                        ..base
+                    }
                 } else if let Some(digits) = name.strip_prefix("HOT-") {
-                    Self { hot: number(digits, 100)?, ..base }
+                    Self {
+                        hot: number(digits, 100)?,
+                        ..base
+                    }
                 } else if let Some(shares) = name.strip_prefix("MIX-") {
                     let shares: Vec<&str> = shares.split('-').collect();
-                    let &[wild, hot, late] = shares.as_slice() else { return Err(unknown()) };
+                    let &[wild, hot, late] = shares.as_slice() else {
+                        return Err(unknown());
+                    };
                     let [wild, hot, late] =
                         [number(wild, 100)?, number(hot, 100)?, number(late, 100)?];
-                    Self { wild, hot, late, ..base }
+                    Self {
+                        wild,
+                        hot,
+                        late,
+                        ..base
+                    }
                 } else {
                     return Err(unknown());
                 }
@@ -202,7 +279,15 @@ mod tests {
             "nc-rev-s7".parse::<Scenario>().map(|it| it.to_string()),
             Ok("NC-REV-S7".into())
         );
-        let wrong = ["", "nc-", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
+        let wrong = [
+            "",
+            "nc-",
+            "DEPTH-",
+            "DEPTH-65537",
+            "WDEPTH--1",
+            "NC-REV-Sx",
+            "NC-REV-S16001",
+        ];
         let wrong_shares = "MANY-65 MANY-x HOT-101 HOT- MIX MIX-1-2 MIX-1-2-101 MIX-1-2-3-4 \
             FULL-101 UNEXP-FULL-x COMMS-65"
             .split(' ');

@@ -83,12 +83,18 @@ pub(super) struct Spin {
 impl Spin {
     /// For two threads with a processor each.
     pub(super) fn new() -> Self {
-        Self { polls: 0, patience: *PATIENCE }
+        Self {
+            polls: 0,
+            patience: *PATIENCE,
+        }
     }
 
     /// Yields after about a microsecond.
     pub(super) fn short() -> Self {
-        Self { polls: 0, patience: PATIENCE_SHORT }
+        Self {
+            polls: 0,
+            patience: PATIENCE_SHORT,
+        }
     }
 
     #[inline]

@@ -21,7 +21,12 @@ impl Summary {
         } else {
             f64::midpoint(sorted[half - 1], sorted[half])
         };
-        Some(Self { median, min, max, count: sorted.len() })
+        Some(Self {
+            median,
+            min,
+            max,
+            count: sorted.len(),
+        })
     }
 }
 
@@ -49,9 +54,25 @@ mod tests {
     fn median_and_extremes() {
         assert_eq!(Summary::of(&[]), None);
         let odd = Summary::of(&[3.0, 1.0, 2.0]);
-        assert_eq!(odd, Some(Summary { median: 2.0, min: 1.0, max: 3.0, count: 3 }));
+        assert_eq!(
+            odd,
+            Some(Summary {
+                median: 2.0,
+                min: 1.0,
+                max: 3.0,
+                count: 3
+            })
+        );
         let even = Summary::of(&[4.0, 1.0, 2.0, 8.0]);
-        assert_eq!(even, Some(Summary { median: 3.0, min: 1.0, max: 8.0, count: 4 }));
+        assert_eq!(
+            even,
+            Some(Summary {
+                median: 3.0,
+                min: 1.0,
+                max: 8.0,
+                count: 4
+            })
+        );
     }
 
     #[test]

@@ -69,7 +69,10 @@ impl Program {
         let folder =
             std::env::temp_dir().join(format!("dpamatch-ucx-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let program = Self { folder, libraries: prefix.map(|prefix| prefix.join("lib")) };
+        let program = Self {
+            folder,
+            libraries: prefix.map(|prefix| prefix.join("lib")),
+        };
         let source = program.folder.join("ucx.c");
         fs::write(&source, SOURCE)?;
         let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
@@ -81,7 +84,11 @@ impl Program {
             source.as_os_str(),
         ]);
         if let (Some(prefix), Some(libraries)) = (prefix, &program.libraries) {
-            command.arg("-I").arg(prefix.join("include")).arg("-L").arg(libraries);
+            command
+                .arg("-I")
+                .arg(prefix.join("include"))
+                .arg("-L")
+                .arg(libraries);
         }
         let built = command.args(["-lucp", "-lucs"]).output();
         let Output { status, stderr, .. } = built.map_err(|error| {
@@ -90,7 +97,11 @@ impl Program {
                 compiler.to_string_lossy()
             ))
         })?;
-        if status.success() { Ok(program) } else { Err(UcxError::Missing(first_line(&stderr))) }
+        if status.success() {
+            Ok(program)
+        } else {
+            Err(UcxError::Missing(first_line(&stderr)))
+        }
     }
 
     fn run(&self, arguments: &[String]) -> Result<Measured, UcxError> {
@@ -103,9 +114,16 @@ impl Program {
         if let Some(libraries) = &self.libraries {
             command.env("LD_LIBRARY_PATH", libraries);
         }
-        let Output { status, stdout, stderr } = command.output()?;
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output()?;
         if !status.success() {
-            return Err(UcxError::Failed(format!("{status}: {}", first_line(&stderr))));
+            return Err(UcxError::Failed(format!(
+                "{status}: {}",
+                first_line(&stderr)
+            )));
         }
         let text = String::from_utf8_lossy(&stdout);
         Measured::read(&text)
@@ -115,8 +133,14 @@ impl Program {
 
 fn first_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let telling = text.lines().find(|line| line.contains("error") || line.contains("ucx:"));
-    telling.or(text.lines().next()).unwrap_or("no message").trim().to_owned()
+    let telling = text
+        .lines()
+        .find(|line| line.contains("error") || line.contains("ucx:"));
+    telling
+        .or(text.lines().next())
+        .unwrap_or("no message")
+        .trim()
+        .to_owned()
 }
 
 /// The line that the program prints.
@@ -136,7 +160,9 @@ impl Measured {
             return None;
         };
         let number = |word: &str| {
-            word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+            word.parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite() && *number >= 0.0)
         };
         let [median, min, max] = [number(median)?, number(min)?, number(max)?];
         Some(Self {
@@ -168,8 +194,13 @@ impl Ucx {
                 (Err(error), None) => return Err(error),
             },
         };
-        let version = program.run(&["window=1".into(), "repetitions=1".into()])?.version;
-        Ok(Self { program: Arc::new(program), version })
+        let version = program
+            .run(&["window=1".into(), "repetitions=1".into()])?
+            .version;
+        Ok(Self {
+            program: Arc::new(program),
+            version,
+        })
     }
 
     pub fn version(&self) -> &str {
@@ -206,7 +237,10 @@ fn python_package() -> Option<PathBuf> {
     let code = "import os, libucx; print(os.path.dirname(libucx.__file__))";
     let output = Command::new("python3").args(["-c", code]).output().ok()?;
     let folder = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    folder.join("include/ucp/api/ucp.h").is_file().then_some(folder)
+    folder
+        .join("include/ucp/api/ucp.h")
+        .is_file()
+        .then_some(folder)
 }
 
 fn arguments(scenario: &Scenario) -> Vec<String> {
@@ -219,8 +253,11 @@ fn arguments(scenario: &Scenario) -> Vec<String> {
         (scenario.standing_wild, "standing-wild"),
         (scenario.unexpected, "unexpected"),
     ];
-    let mut arguments: Vec<String> =
-        words.into_iter().filter(|(said, _)| *said).map(|(_, word)| word.to_owned()).collect();
+    let mut arguments: Vec<String> = words
+        .into_iter()
+        .filter(|(said, _)| *said)
+        .map(|(_, word)| word.to_owned())
+        .collect();
     arguments.push(format!("standing={}", scenario.standing));
     arguments.push(format!("stride={}", scenario.stride));
     arguments
@@ -252,7 +289,10 @@ mod tests {
     fn scenarios_are_told_in_full() {
         let told = |name: &str| arguments(&name.parse().expect("a scenario")).join(" ");
         assert_eq!(told("NC"), "standing=0 stride=1");
-        assert_eq!(told("UNEXP-ANYSRC-REV"), "reverse any-source unexpected standing=0 stride=1");
+        assert_eq!(
+            told("UNEXP-ANYSRC-REV"),
+            "reverse any-source unexpected standing=0 stride=1"
+        );
         assert_eq!(told("WDEPTH-64"), "standing-wild standing=64 stride=1");
         assert_eq!(told("NC-REV-S1021"), "reverse standing=0 stride=1021");
     }

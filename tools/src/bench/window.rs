@@ -110,7 +110,10 @@ pub(super) fn receive<W: Word>(
         receiver.post(slot_of_standing(window, i), (CommId(0), *selector))?;
     }
     receiver.settle()?;
-    let done = (window.done.comm, Selector::new(window.done.source, window.done.tag));
+    let done = (
+        window.done.comm,
+        Selector::new(window.done.source, window.done.tag),
+    );
     for number in 1.. {
         if signals.go.wait_for(number).is_err() {
             break;
@@ -168,7 +171,10 @@ fn post(
 fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
     for (slot, &message) in window.expected.iter().enumerate() {
         if !payload::holds(receiver.buffer(slot), message) {
-            return Err(BenchError::WrongMessage { receive: slot, message });
+            return Err(BenchError::WrongMessage {
+                receive: slot,
+                message,
+            });
         }
     }
     Ok(())
@@ -232,7 +238,11 @@ pub(super) fn send_along<W: Word>(
 ) {
     for number in 1.. {
         let ready = signals.ready.wait_with(number, patience(window));
-        if ready.and_then(|()| outgoing.send()).and_then(|()| outgoing.take_back()).is_err() {
+        if ready
+            .and_then(|()| outgoing.send())
+            .and_then(|()| outgoing.take_back())
+            .is_err()
+        {
             break;
         }
     }
@@ -240,7 +250,11 @@ pub(super) fn send_along<W: Word>(
 
 /// Several senders may share a processor, so they must yield early.
 fn patience(window: &Window) -> Spin {
-    if window.senders > 1 { Spin::short() } else { Spin::new() }
+    if window.senders > 1 {
+        Spin::short()
+    } else {
+        Spin::new()
+    }
 }
 
 #[inline]

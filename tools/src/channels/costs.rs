@@ -69,7 +69,11 @@ impl PollCosts {
     /// An empty poll of a whole channel. Network connections grow with the processes of all other
     /// nodes, shared memory with the other processes of this one.
     pub fn poll_ns(&self, channel: Channel) -> u64 {
-        let Self { processes_per_node, nodes, .. } = *self;
+        let Self {
+            processes_per_node,
+            nodes,
+            ..
+        } = *self;
         match channel {
             Channel::Network => {
                 let connections = processes_per_node * nodes.saturating_sub(1);
@@ -98,7 +102,12 @@ impl PollCosts {
 
     pub fn copy_ns(&self, bytes: u64) -> u64 {
         let fits = 2 * bytes < self.cache_bytes;
-        bytes * 1000 / if fits { self.copy_bytes_per_us } else { self.memory_bytes_per_us }
+        bytes * 1000
+            / if fits {
+                self.copy_bytes_per_us
+            } else {
+                self.memory_bytes_per_us
+            }
     }
 }
 
@@ -114,12 +123,22 @@ mod tests {
         assert_eq!(costs.poll_ns(Channel::SharedMemory), 60);
         assert_eq!(costs.kernel_ns, 3000);
         // Connections grow with P * N, shared memory with P.
-        let larger = PollCosts { processes_per_node: 4, nodes: 100, ..costs };
+        let larger = PollCosts {
+            processes_per_node: 4,
+            nodes: 100,
+            ..costs
+        };
         assert_eq!(larger.poll_ns(Channel::Network), 300 + 396 * 30);
         assert_eq!(larger.poll_ns(Channel::SharedMemory), 4 + 3 * 56);
-        let alone = PollCosts { processes_per_node: 1, ..costs };
+        let alone = PollCosts {
+            processes_per_node: 1,
+            ..costs
+        };
         assert_eq!(
-            (alone.poll_ns(Channel::SharedMemory), alone.poll_ns(Channel::Network)),
+            (
+                alone.poll_ns(Channel::SharedMemory),
+                alone.poll_ns(Channel::Network)
+            ),
             (4, 300 + 7 * 30)
         );
     }
@@ -128,8 +147,14 @@ mod tests {
     fn moving_starts_as_published() {
         let costs = PollCosts::default();
         assert_eq!(costs.moving_ns(Channel::SharedMemory, 0), 1200);
-        assert_eq!(costs.kernel_moving_ns(8193), 3000 + 3 * 700 + costs.copy_ns(8193));
-        assert_eq!(costs.moving_ns(Channel::SharedMemory, 1600), 1200 + 2 * 1000);
+        assert_eq!(
+            costs.kernel_moving_ns(8193),
+            3000 + 3 * 700 + costs.copy_ns(8193)
+        );
+        assert_eq!(
+            costs.moving_ns(Channel::SharedMemory, 1600),
+            1200 + 2 * 1000
+        );
         // Source and destination of 256 KiB fill the cache of 512 KiB.
         let rate = |bytes| bytes * 1000 / costs.copy_ns(bytes);
         assert_eq!([(256 << 10) - 1, 256 << 10].map(rate), [1600, 1100]);

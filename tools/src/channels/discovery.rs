@@ -27,29 +27,32 @@ pub enum Bursts {
 
 impl Bursts {
     fn draw(self, burst: u32, random: &mut ChaCha8Rng) -> u32 {
-        let length =
-            match self {
-                Self::Constant(length) => length,
-                Self::Uniform(mean) => random.random_range(1..mean.max(1).saturating_mul(2)),
-                Self::Geometric(mean) => {
-                    let mut length = 1_u32;
-                    while random.random_range(0..mean.max(1)) > 0 {
-                        length = length.saturating_add(1);
-                    }
-                    length
+        let length = match self {
+            Self::Constant(length) => length,
+            Self::Uniform(mean) => random.random_range(1..mean.max(1).saturating_mul(2)),
+            Self::Geometric(mean) => {
+                let mut length = 1_u32;
+                while random.random_range(0..mean.max(1)) > 0 {
+                    length = length.saturating_add(1);
                 }
-                Self::HeavyTailed(most) => most / random.random_range(1..=most.max(1)),
-                Self::InTurn(first, second) => {
-                    if burst.is_multiple_of(2) {
-                        first
-                    } else {
-                        second
-                    }
+                length
+            }
+            Self::HeavyTailed(most) => most / random.random_range(1..=most.max(1)),
+            Self::InTurn(first, second) => {
+                if burst.is_multiple_of(2) {
+                    first
+                } else {
+                    second
                 }
-                Self::Switching(first, second, bursts) => {
-                    if (burst / bursts.max(1)).is_multiple_of(2) { first } else { second }
+            }
+            Self::Switching(first, second, bursts) => {
+                if (burst / bursts.max(1)).is_multiple_of(2) {
+                    first
+                } else {
+                    second
                 }
-            };
+            }
+        };
         length.max(1)
     }
 }
@@ -138,7 +141,10 @@ pub fn discover(
     let mut counts = [0_u64; 2];
     let mut empty_polls = 0;
     for pair in 0..bench.pairs {
-        let sides = [(Channel::SharedMemory, bench.shared), (Channel::Network, bench.network)];
+        let sides = [
+            (Channel::SharedMemory, bench.shared),
+            (Channel::Network, bench.network),
+        ];
         for (side, (channel, bursts)) in sides.into_iter().enumerate() {
             let mut arrival = now + random.random_range(0..=2 * costs.moving_ns(channel, 4));
             let length = bursts.draw(pair, &mut random);
@@ -179,15 +185,26 @@ mod tests {
     use crate::channels::policy::PolicySpec;
 
     fn both(bursts: Bursts) -> Discovery {
-        Discovery { shared: bursts, network: bursts, ..Discovery::default() }
+        Discovery {
+            shared: bursts,
+            network: bursts,
+            ..Discovery::default()
+        }
     }
 
-    const PUBLISHED: [PolicySpec; 3] =
-        [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
+    const PUBLISHED: [PolicySpec; 3] = [
+        PolicySpec::RoundRobin,
+        PolicySpec::Static(50),
+        PolicySpec::Dynamic(10),
+    ];
 
     fn to_best(costs: &PollCosts, bench: &Discovery) -> f64 {
         let mean = |spec: PolicySpec| discover(&mut *spec.build(costs), costs, bench).mean_ns;
-        mean(PolicySpec::RunLength) / PUBLISHED.map(mean).into_iter().fold(f64::INFINITY, f64::min)
+        mean(PolicySpec::RunLength)
+            / PUBLISHED
+                .map(mean)
+                .into_iter()
+                .fold(f64::INFINITY, f64::min)
     }
 
     /// Claim of our policy: for any burst length, constant or random, at most 5 % behind the best
@@ -205,8 +222,9 @@ mod tests {
                 Bursts::InTurn(1, length),
                 Bursts::Switching(1, length, 10),
             ];
-            for (bursts, gap) in
-                kinds.into_iter().flat_map(|kind| Gap::STUDIED.map(|gap| (kind, gap)))
+            for (bursts, gap) in kinds
+                .into_iter()
+                .flat_map(|kind| Gap::STUDIED.map(|gap| (kind, gap)))
             {
                 // Luck matters in short runs of random messages.
                 let pairs = match length {
@@ -214,7 +232,11 @@ mod tests {
                     21..=50 => 160,
                     _ => 50,
                 };
-                let bench = Discovery { gap, pairs, ..both(bursts) };
+                let bench = Discovery {
+                    gap,
+                    pairs,
+                    ..both(bursts)
+                };
                 let ratio = to_best(&costs, &bench);
                 assert!(ratio <= 1.05, "{bench:?}: {ratio}");
             }
@@ -239,12 +261,22 @@ mod tests {
                 _ => Bursts::Switching(length(random), length(random), random.random_range(1..50)),
             };
             let shared = kind(&mut random);
-            let network = if random.random() { shared } else { kind(&mut random) };
+            let network = if random.random() {
+                shared
+            } else {
+                kind(&mut random)
+            };
             let gap =
                 random.random_range(10..10_000) * u64::from(random.random_range(0..3_u32) > 0);
             let handle_ns = random.random_range(0..2000) * u64::from(random.random::<bool>());
-            let bench =
-                Discovery { shared, network, pairs: 200, gap: Gap::Random(gap), handle_ns, seed };
+            let bench = Discovery {
+                shared,
+                network,
+                pairs: 200,
+                gap: Gap::Random(gap),
+                handle_ns,
+                seed,
+            };
             let costs = PollCosts {
                 rdma_ns: random.random_range(1..100),
                 shared_per_peer_ns: random.random_range(10..200),
@@ -259,14 +291,22 @@ mod tests {
     fn random_lengths_have_their_means() {
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let mut mean = |bursts: Bursts| {
-            (0..20_000).map(|burst| f64::from(bursts.draw(burst, &mut random))).sum::<f64>()
+            (0..20_000)
+                .map(|burst| f64::from(bursts.draw(burst, &mut random)))
+                .sum::<f64>()
                 / 20_000.0
         };
         assert!((mean(Bursts::Uniform(30)) / 30.0 - 1.0).abs() < 0.02);
         assert!((mean(Bursts::Geometric(30)) / 30.0 - 1.0).abs() < 0.04);
         // The sum of 1 / n up to 100 is 5.19.
         assert!((mean(Bursts::HeavyTailed(100)) / 5.19 - 1.0).abs() < 0.2);
-        assert_eq!((mean(Bursts::InTurn(1, 5)), mean(Bursts::Switching(2, 6, 100))), (3.0, 4.0));
+        assert_eq!(
+            (
+                mean(Bursts::InTurn(1, 5)),
+                mean(Bursts::Switching(2, 6, 100))
+            ),
+            (3.0, 4.0)
+        );
         assert_eq!(mean(Bursts::Constant(0)), 1.0);
     }
 }

@@ -53,7 +53,10 @@ pub struct StaticRatio {
 impl StaticRatio {
     /// A policy with ratio r, at least 1.
     pub fn new(ratio: u32) -> Self {
-        Self { ratio: ratio.max(1), turn: Ratio::default() }
+        Self {
+            ratio: ratio.max(1),
+            turn: Ratio::default(),
+        }
     }
 }
 
@@ -145,8 +148,12 @@ const RATIO_MAX: u32 = 1000;
 
 impl PolicySpec {
     /// The published policies with their best parameters, and our own.
-    pub const USUAL: [Self; 4] =
-        [Self::RoundRobin, Self::Static(50), Self::Dynamic(10), Self::RunLength];
+    pub const USUAL: [Self; 4] = [
+        Self::RoundRobin,
+        Self::Static(50),
+        Self::Dynamic(10),
+        Self::RunLength,
+    ];
 
     /// Builds the policy; some use the poll costs.
     pub fn build(self, costs: &PollCosts) -> Box<dyn PollingPolicy> {
@@ -186,7 +193,10 @@ impl FromStr for PolicySpec {
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
         let unknown = || UnknownPolicy(text.to_owned());
         let parameter = |number: &str| {
-            let number = number.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+            let number = number
+                .parse()
+                .ok()
+                .filter(|number| (1..=1_000_000).contains(number));
             number.ok_or_else(unknown)
         };
         match text.split_once(':') {
@@ -228,7 +238,10 @@ mod tests {
             (shared..history).for_each(|_| policy.polled(Network, true));
             policy.ratio()
         };
-        assert_eq!([0, 5, 7, 9, 10].map(|shared| ratio(10, shared, 1000)), [1, 2, 3, 10, 11]);
+        assert_eq!(
+            [0, 5, 7, 9, 10].map(|shared| ratio(10, shared, 1000)),
+            [1, 2, 3, 10, 11]
+        );
         assert_eq!(ratio(10, 10, 4), 4);
         // The ratio stays until h messages have come, and empty polls do not count.
         let mut policy = Dynamic::new(2, 1000);
@@ -236,7 +249,10 @@ mod tests {
         policy.polled(SharedMemory, false);
         assert_eq!(policy.ratio(), 1);
         policy.polled(SharedMemory, true);
-        assert_eq!((policy.ratio(), polls(&mut policy, 5).as_str()), (3, "sssns"));
+        assert_eq!(
+            (policy.ratio(), polls(&mut policy, 5).as_str()),
+            (3, "sssns")
+        );
         // The counters restart: two network messages bring it back to 1.
         policy.polled(Network, true);
         policy.polled(Network, true);

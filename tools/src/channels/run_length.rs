@@ -172,8 +172,11 @@ impl PollingPolicy for RunLength {
         }
         let batch = |channel| self.batches[channel as usize].mean();
         let odds = odds.of_same(SEEN_BEFORE[1]) * batch(current) / batch(current.other());
-        let (likely, odds) =
-            if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
+        let (likely, odds) = if odds >= 1.0 {
+            (current, odds)
+        } else {
+            (current.other(), 1.0 / odds)
+        };
         let in_a_row = if last == likely { polls } else { 0 };
         if in_a_row < polls_between(odds, cost(likely), cost(likely.other())) {
             likely
@@ -270,7 +273,10 @@ mod tests {
         polls(&mut old, bursts(2, 10_000).collect());
         polls(&mut old, bursts(5, 100).collect());
         let learnt = polls(&mut old, bursts(5, 20).collect());
-        assert!(learnt <= known + 2, "{learnt} polls, {known} by one who knew nothing else");
+        assert!(
+            learnt <= known + 2,
+            "{learnt} polls, {known} by one who knew nothing else"
+        );
     }
 
     #[test]

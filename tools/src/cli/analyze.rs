@@ -32,7 +32,11 @@ use super::{BadInput, WrongMatching, command_line, engines, output, table};
 /// An option that other commands have, whose error names the folder that has its file.
 fn see_out(name: &'static str) -> clap::Arg {
     let see = clap::builder::UnknownArgumentValueParser::suggest_arg("--out");
-    clap::Arg::new(name).long(name).hide(true).help_heading(None::<&str>).value_parser(see)
+    clap::Arg::new(name)
+        .long(name)
+        .hide(true)
+        .help_heading(None::<&str>)
+        .value_parser(see)
 }
 
 /// Analyze the matching of recorded MPI programs.
@@ -43,7 +47,12 @@ pub(super) struct Args {
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
     /// Numbers of bins, 1 to 65536 each, all in one pass
-    #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "1,32,128")]
+    #[arg(
+        long,
+        value_name = "B,..",
+        value_delimiter = ',',
+        default_value = "1,32,128"
+    )]
     bins: Vec<BinCount>,
     /// Order of posts and arrivals
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal)]
@@ -149,7 +158,10 @@ impl Args {
     fn question(&self, name: String) -> anyhow::Result<Question> {
         let largest = self.bins.iter().copied().max().unwrap_or_default();
         let options = self.nic.options(largest);
-        options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+        options
+            .nic
+            .validate()
+            .map_err(|error| BadInput(error.to_string()))?;
         Ok(Question {
             name,
             order: self.order.choice(self.seed),
@@ -161,7 +173,11 @@ impl Args {
                 seed: self.seed,
                 ..Network::default()
             },
-            plan: Plan { bins: self.bins.clone(), handlers: self.sweep.clone(), nic: options.nic },
+            plan: Plan {
+                bins: self.bins.clone(),
+                handlers: self.sweep.clone(),
+                nic: options.nic,
+            },
             check: self.check,
             engines: engines::chosen(&self.engine),
             options,
@@ -209,7 +225,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             all.push(summary::Depths::of(&report));
         }
         if args.needs_reports() {
-            reports.push(Report { pairs: Vec::new(), ..report });
+            reports.push(Report {
+                pairs: Vec::new(),
+                ..report
+            });
         }
     }
     let document = || document(&reports);
@@ -230,9 +249,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             let tables = tables(&by_reference(&reports));
             table::write(&mut *out, &tables, args.format, args.wide)?;
         }
-        Format::Table if all.len() > 1 => {
-            write!(out, "{}", summary::over_applications(&all, args.wide.width()))?
-        }
+        Format::Table if all.len() > 1 => write!(
+            out,
+            "{}",
+            summary::over_applications(&all, args.wide.width())
+        )?,
         Format::Table => {}
     }
     out.flush()?;
@@ -242,7 +263,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 /// Analyzes one trace of which a run has measured these tables.
 pub(super) fn single(args: &Args, measured: &[Table]) -> anyhow::Result<Report> {
     let (run, report) = analyze(args, &args.traces[0])?;
-    let more = More { title: "Measured by the run", prefix: "measured_", tables: measured };
+    let more = More {
+        title: "Measured by the run",
+        prefix: "measured_",
+        tables: measured,
+    };
     write_files(args, (&run, &report), Some(more), &Interrupt::catch()?)?;
     Ok(report)
 }
@@ -264,7 +289,9 @@ fn document(reports: &[Report]) -> serde_json::Value {
 /// # Errors
 /// A check found an illegal matching, or an engine with other pairs.
 fn verdict(report: &Report) -> anyhow::Result<()> {
-    let Some(checked) = &report.checked else { return Ok(()) };
+    let Some(checked) = &report.checked else {
+        return Ok(());
+    };
     let name = &report.name;
     if !checked.is_empty() {
         return Err(WrongMatching(format!("{name}: the matching violates MPI's rules")).into());
@@ -274,8 +301,10 @@ fn verdict(report: &Report) -> anyhow::Result<()> {
         None => Ok(()),
         Some(engine) => {
             let (engine, ranks) = (engine.name, engine.differs_at.len());
-            let what =
-                format!("{name}: engine {engine} gives other pairs at {}", counted(ranks, "rank"));
+            let what = format!(
+                "{name}: engine {engine} gives other pairs at {}",
+                counted(ranks, "rank")
+            );
             Err(WrongMatching(what).into())
         }
     }
@@ -284,11 +313,16 @@ fn verdict(report: &Report) -> anyhow::Result<()> {
 /// The name of a trace in reports: its folder or file name without extensions.
 pub(super) fn name_of(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = full
-        .file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let endings = [".xz", ".gz", ".zst", ".tar", ".dumpi", ".bin", ".txt", ".meta"];
-    endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
+    let name = full.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let endings = [
+        ".xz", ".gz", ".zst", ".tar", ".dumpi", ".bin", ".txt", ".meta",
+    ];
+    endings.iter().fold(name, |name, ending| {
+        name.strip_suffix(ending).unwrap_or(&name).to_owned()
+    })
 }
 
 fn analyze(args: &Args, path: &Path) -> anyhow::Result<(Run, Report)> {
@@ -298,7 +332,10 @@ fn analyze(args: &Args, path: &Path) -> anyhow::Result<(Run, Report)> {
         .transpose()
         .map_err(|error| BadInput(format!("--as-rank: {error}")))?;
     let question = args.question(name_of(path))?;
-    let options = OpenOptions { salvage: args.salvage, rank };
+    let options = OpenOptions {
+        salvage: args.salvage,
+        rank,
+    };
     let run = load(path, options, args.collectives, "ranks read")?;
     if rank.is_some() && run.programs.len() > 1 {
         let what = "--as-rank names the rank of a single file, and this trace has";
@@ -340,23 +377,50 @@ fn write_shielded(
     wanted: &AtomicBool,
 ) -> anyhow::Result<()> {
     let folder = args.out.as_ref().map(|folder| {
-        if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() }
+        if args.traces.len() > 1 {
+            folder.join(&report.name)
+        } else {
+            folder.clone()
+        }
     });
-    let in_folder =
-        || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
-    let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
+    let in_folder = || {
+        format!(
+            "cannot write into {}",
+            folder.as_deref().unwrap_or(Path::new("")).display()
+        )
+    };
+    let staged = folder
+        .as_deref()
+        .map(StagedFolder::new)
+        .transpose()
+        .with_context(in_folder)?;
     if let Some(staged) = &staged {
         write_folder(staged.path(), report, more, wanted).with_context(in_folder)?;
     }
-    let in_file =
-        || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
-    let mut file = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
+    let in_file = || {
+        format!(
+            "cannot write {}",
+            args.pairs.as_deref().unwrap_or(Path::new("")).display()
+        )
+    };
+    let mut file = args
+        .pairs
+        .as_deref()
+        .map(StagedFile::new)
+        .transpose()
+        .with_context(in_file)?;
     if let Some(file) = &mut file {
-        file.fill(|out| pairs(run, &report.pairs, out)).with_context(in_file)?;
+        file.fill(|out| pairs(run, &report.pairs, out))
+            .with_context(in_file)?;
     }
     go_on(wanted)?;
-    staged.map(StagedFolder::commit).transpose().with_context(in_folder)?;
-    file.map(StagedFile::commit).transpose().with_context(in_file)?;
+    staged
+        .map(StagedFolder::commit)
+        .transpose()
+        .with_context(in_folder)?;
+    file.map(StagedFile::commit)
+        .transpose()
+        .with_context(in_file)?;
     Ok(())
 }
 
@@ -364,7 +428,11 @@ fn write_shielded(
 /// The user interrupted the command.
 fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
     // Relaxed: the flag guards no other memory.
-    if wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+    if wanted.load(Ordering::Relaxed) {
+        Err(Interrupted)
+    } else {
+        Ok(())
+    }
 }
 
 fn write_folder(
@@ -375,7 +443,10 @@ fn write_folder(
 ) -> anyhow::Result<()> {
     if let Some(More { prefix, tables, .. }) = more {
         for table in tables {
-            fs::write(folder.join(format!("{prefix}{}.csv", table.name)), table.csv())?;
+            fs::write(
+                folder.join(format!("{prefix}{}.csv", table.name)),
+                table.csv(),
+            )?;
         }
     }
     for table in by_rank(report) {
@@ -387,10 +458,20 @@ fn write_folder(
         summary: &summary::short(report),
         command: &command_line(),
         more: more.map(|More { title, tables, .. }| (title, tables)),
-        tables: if report.is_of_logs() { "Modelled from the order logs" } else { "Tables" },
+        tables: if report.is_of_logs() {
+            "Modelled from the order logs"
+        } else {
+            "Tables"
+        },
     };
-    fs::write(folder.join("report.html"), html::page(report, &figures, &context))?;
-    Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
+    fs::write(
+        folder.join("report.html"),
+        html::page(report, &figures, &context),
+    )?;
+    Ok(fs::write(
+        folder.join("report.json"),
+        serde_json::to_vec_pretty(report)?,
+    )?)
 }
 
 fn write_figures(
@@ -425,20 +506,30 @@ mod tests {
             name: "run".to_owned(),
             order: OrderChoice::Causal,
             network: Network::default(),
-            plan: Plan { bins: Vec::new(), handlers: Vec::new(), nic: NicConfig::default() },
+            plan: Plan {
+                bins: Vec::new(),
+                handlers: Vec::new(),
+                nic: NicConfig::default(),
+            },
             check: false,
             engines: Vec::new(),
             options: EngineOptions::default(),
         };
         let report = Report::make(&run, &question, |_| ()).expect("a report of nothing");
-        Report { checked, engines: vec![engine], ..report }
+        Report {
+            checked,
+            engines: vec![engine],
+            ..report
+        }
     }
 
     #[test]
     fn a_wrong_matching_is_an_error_where_it_is_checked() {
         let illegal = vec![(3, "receive 1 does not accept message 2".to_owned())];
         let said = |checked, differs| {
-            verdict(&report(checked, differs)).expect_err("it is wrong").to_string()
+            verdict(&report(checked, differs))
+                .expect_err("it is wrong")
+                .to_string()
         };
         assert!(verdict(&report(None, vec![2])).is_ok(), "nobody asked");
         assert!(verdict(&report(Some(Vec::new()), Vec::new())).is_ok());

@@ -164,7 +164,11 @@ fn sizes(text: &str) -> Result<Sizes, ParseIntError> {
 
 impl Args {
     fn sizes(&self) -> Vec<usize> {
-        self.sizes.iter().flat_map(|Sizes(sizes)| sizes).copied().collect()
+        self.sizes
+            .iter()
+            .flat_map(|Sizes(sizes)| sizes)
+            .copied()
+            .collect()
     }
 
     fn bins(&self) -> BinCount {
@@ -174,7 +178,9 @@ impl Args {
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
         let shares = [self.wild, self.conflicts, self.late];
         if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
-            return Err(BadInput(format!("--wild, --conflicts and --late need --scenario {MIX}")));
+            return Err(BadInput(format!(
+                "--wild, --conflicts and --late need --scenario {MIX}"
+            )));
         }
         let mut scenarios = Vec::new();
         for name in &self.scenario {
@@ -219,8 +225,14 @@ impl Args {
     fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
         for kind in ["DEPTH", "WDEPTH"] {
             for depth in figures::DEPTHS {
-                let Ok(scenario) = format!("{kind}-{depth}").parse() else { continue };
-                for peer in [nic].into_iter().chain(self.baselines()).chain([Peer::List]) {
+                let Ok(scenario) = format!("{kind}-{depth}").parse() else {
+                    continue;
+                };
+                for peer in [nic]
+                    .into_iter()
+                    .chain(self.baselines())
+                    .chain([Peer::List])
+                {
                     points.add(peer, &scenario, figures::DEPTH_WINDOW);
                 }
             }
@@ -229,23 +241,34 @@ impl Args {
 
     fn points(&self) -> Result<Vec<Point>, BadInput> {
         if self.baseline.iter().any(|name| name == "ucx") {
-            return Err(BadInput("--baseline ucx: --peers measures UCX itself".to_owned()));
+            return Err(BadInput(
+                "--baseline ucx: --peers measures UCX itself".to_owned(),
+            ));
         }
-        let nic = Peer::Nic { handlers: self.nic.handlers() };
+        let nic = Peer::Nic {
+            handlers: self.nic.handlers(),
+        };
         let sizes = self.sizes();
-        let mut points = Points { sizes: &sizes, all: Vec::new() };
+        let mut points = Points {
+            sizes: &sizes,
+            all: Vec::new(),
+        };
         let windows = |usual: &[usize]| match self.windows.as_slice() {
             [] => usual.to_vec(),
             chosen => chosen.iter().map(|&window| window as usize).collect(),
         };
         let mut scenarios = self.scenarios()?;
         if self.is_overview() {
-            for scenario in PAPER.iter().filter_map(|name| name.parse::<Scenario>().ok()) {
+            for scenario in PAPER
+                .iter()
+                .filter_map(|name| name.parse::<Scenario>().ok())
+            {
                 for window in CALIBRATION {
                     for &handlers in PAPER_SWEEP {
                         points.add(Peer::Nic { handlers }, &scenario, window);
                     }
-                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                    self.baselines()
+                        .for_each(|peer| points.add(peer, &scenario, window));
                 }
             }
             let cases =
@@ -254,7 +277,8 @@ impl Args {
                 let Ok(scenario) = name.parse() else { continue };
                 for window in windows(&[usual]) {
                     points.add(nic, &scenario, window);
-                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                    self.baselines()
+                        .for_each(|peer| points.add(peer, &scenario, window));
                 }
             }
             if self.out.is_some() {
@@ -297,7 +321,12 @@ struct Points<'a> {
 impl Points<'_> {
     fn add(&mut self, peer: Peer, scenario: &Scenario, window: usize) {
         for &size in self.sizes {
-            let point = Point { peer, scenario: scenario.clone(), window, size };
+            let point = Point {
+                peer,
+                scenario: scenario.clone(),
+                window,
+                size,
+            };
             if peer.takes(scenario) && !self.all.contains(&point) {
                 self.all.push(point);
             }
@@ -340,7 +369,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         ucx: if args.peers { Some(Ucx::find()?) } else { None },
         look: !args.any_placement,
     };
-    settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    settings
+        .nic
+        .nic
+        .validate()
+        .map_err(|error| BadInput(error.to_string()))?;
     let machine = Machine::this();
     if machine.processors < 2 {
         writeln!(
@@ -357,7 +390,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return early.end();
     }
     if !report.pinned() && machine.processors > 1 {
-        writeln!(stderr(), "dpamatch: the system refused to pin threads; rates vary more")?;
+        writeln!(
+            stderr(),
+            "dpamatch: the system refused to pin threads; rates vary more"
+        )?;
     }
     let header = Header {
         machine,
@@ -366,17 +402,37 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         settings,
         rounds: args.rounds,
         warnings: Vec::new(),
-        clock: report.rows.iter().any(|row| row.latencies().is_some()).then(ClockQuality::measure),
+        clock: report
+            .rows
+            .iter()
+            .any(|row| row.latencies().is_some())
+            .then(ClockQuality::measure),
     };
-    let mut told =
-        warnings::warnings(&header.machine, &report.by_placement(), done, !args.any_placement);
+    let mut told = warnings::warnings(
+        &header.machine,
+        &report.by_placement(),
+        done,
+        !args.any_placement,
+    );
     if early.is_stopped() {
         let all = points.len() * args.rounds as usize;
-        told.insert(0, partial(&format!("{done} of {}", counted(all, "measurement"))));
+        told.insert(
+            0,
+            partial(&format!("{done} of {}", counted(all, "measurement"))),
+        );
     }
-    let header = Header { warnings: told, ..header };
-    let nic = Peer::Nic { handlers: args.nic.handlers() };
-    let parts = if args.any_placement { vec![Part::whole(&report)] } else { Part::of(&report) };
+    let header = Header {
+        warnings: told,
+        ..header
+    };
+    let nic = Peer::Nic {
+        handlers: args.nic.handlers(),
+    };
+    let parts = if args.any_placement {
+        vec![Part::whole(&report)]
+    } else {
+        Part::of(&report)
+    };
     // Programs read the other forms, so the warnings go to standard error.
     if args.format != Format::Table {
         for warning in &header.warnings {
@@ -400,14 +456,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 let paper = args.is_overview() && place == 0;
                 let paper = paper.then(|| tables::paper(&part.report, PAPER_SWEEP, size));
                 let overview = tables::overview(&part.report, nic, args.is_overview());
-                for table in
-                    paper.into_iter().chain([overview]).chain(latencies::table(&part.report))
+                for table in paper
+                    .into_iter()
+                    .chain([overview])
+                    .chain(latencies::table(&part.report))
                 {
                     write!(out, "\n{}", table.text(width))?;
                 }
             }
         }
-        Format::Csv => write!(out, "{}", results::rates(&parts, header.ucx_version()).csv())?,
+        Format::Csv => write!(
+            out,
+            "{}",
+            results::rates(&parts, header.ucx_version()).csv()
+        )?,
         Format::Json => document::write(&mut *out, &whole)?,
     }
     out.flush()?;
@@ -425,17 +487,33 @@ struct Part {
 impl Part {
     /// The parts of a report, at least one, largest first.
     fn of(report: &Report) -> Vec<Self> {
-        let part = |Placed { placement, measurements, report }| {
+        let part = |Placed {
+                        placement,
+                        measurements,
+                        report,
+                    }| {
             let name = placement.map_or("moving".to_owned(), |placement| placement.to_string());
-            Self { name, measurements, report }
+            Self {
+                name,
+                measurements,
+                report,
+            }
         };
         let parts: Vec<Self> = report.by_placement().into_iter().map(part).collect();
-        if parts.is_empty() { vec![Self::whole(report)] } else { parts }
+        if parts.is_empty() {
+            vec![Self::whole(report)]
+        } else {
+            parts
+        }
     }
 
     fn whole(report: &Report) -> Self {
         let measurements = all_measurements(report);
-        Self { name: "any".to_owned(), measurements, report: report.clone() }
+        Self {
+            name: "any".to_owned(),
+            measurements,
+            report: report.clone(),
+        }
     }
 
     fn short_name(&self) -> String {
@@ -444,7 +522,12 @@ impl Part {
 
     fn heading(&self, whole: &Report) -> String {
         let all = all_measurements(whole);
-        format!("Placement {}: {} of {}", self.name, self.measurements, counted(all, "measurement"))
+        format!(
+            "Placement {}: {} of {}",
+            self.name,
+            self.measurements,
+            counted(all, "measurement")
+        )
     }
 }
 
@@ -461,7 +544,10 @@ fn write_folder(
     nic: Peer,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("results.csv"), results::rates(parts, header.ucx_version()).csv())?;
+    fs::write(
+        folder.join("results.csv"),
+        results::rates(parts, header.ucx_version()).csv(),
+    )?;
     let mut json = Vec::new();
     document::write(&mut json, whole)?;
     fs::write(folder.join("results.json"), json)?;
@@ -518,20 +604,37 @@ impl Header {
     }
 
     fn text(&self, report: &Report) -> String {
-        let Self { machine, command, settings, rounds, seconds, warnings, .. } = self;
-        let warnings: String = warnings.iter().map(|it| format!("\nWARNING: {it}")).collect();
+        let Self {
+            machine,
+            command,
+            settings,
+            rounds,
+            seconds,
+            warnings,
+            ..
+        } = self;
+        let warnings: String = warnings
+            .iter()
+            .map(|it| format!("\nWARNING: {it}"))
+            .collect();
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
-            format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
-        });
-        let beside =
-            self.ucx_version().map_or(String::new(), |version| format!(", beside UCX {version}"));
-        let clock = self.clock.map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
             format!(
-                "\nsingle messages: up to {}; a clock reading takes {read_ns:.0} ns, \
-                 its smallest step is {step_ns:.0} ns",
-                counted(settings.repetitions_single, "repetition")
+                "{:.0} ns ({:.0} to {:.0})",
+                summary.median, summary.min, summary.max
             )
         });
+        let beside = self
+            .ucx_version()
+            .map_or(String::new(), |version| format!(", beside UCX {version}"));
+        let clock = self
+            .clock
+            .map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
+                format!(
+                    "\nsingle messages: up to {}; a clock reading takes {read_ns:.0} ns, \
+                 its smallest step is {step_ns:.0} ns",
+                    counted(settings.repetitions_single, "repetition")
+                )
+            });
         format!(
             "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\

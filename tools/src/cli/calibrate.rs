@@ -39,10 +39,19 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     let fitted = calibrate(&setup, &measured);
     progress.finish_and_clear();
     let (profile, fits) = fitted.map_err(|error| BadInput(error.to_string()))?;
-    let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
+    let columns = [
+        "parameter",
+        "value",
+        "fitted to",
+        "threads",
+        "measured",
+        "predicted",
+    ];
     let title = format!("Free parameters of {}.", profile.name);
-    let mut table = Table::new("fits", title, columns)
-        .named(&[("measured", "measured_msgs_per_us"), ("predicted", "predicted_msgs_per_us")]);
+    let mut table = Table::new("fits", title, columns).named(&[
+        ("measured", "measured_msgs_per_us"),
+        ("predicted", "predicted_msgs_per_us"),
+    ]);
     for fit in &fits {
         table.push([
             fit.parameter.into(),
@@ -69,15 +78,22 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         let instructions = &profile.instructions;
         let own = (instructions.cpi > 0.0).then_some(("instructions.own_ns", instructions.own_ns));
         let mut overrides = args.common.overrides().to_vec();
-        overrides
-            .extend(fitted.iter().chain(&own).map(|(name, value)| format!("{name}={value:.3}")));
+        overrides.extend(
+            fitted
+                .iter()
+                .chain(&own)
+                .map(|(name, value)| format!("{name}={value:.3}")),
+        );
         let text = override_text(&text, &overrides).map_err(|error| BadInput(error.to_string()))?;
         fs::write(path, text).with_context(|| path.display().to_string())?;
     }
     let mut tables = vec![table];
     tables.extend(judged(&Setup { profile, ..setup }, &measured, &fits)?);
     args.common.show(&tables)?;
-    for fit in fits.iter().filter(|fit| (fit.predicted / fit.measured.rate - 1.0).abs() > 0.005) {
+    for fit in fits
+        .iter()
+        .filter(|fit| (fit.predicted / fit.measured.rate - 1.0).abs() > 0.005)
+    {
         writeln!(
             io::stderr(),
             "dpamatch: {} stays at {}: no value reaches {} messages/us",
@@ -91,10 +107,15 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
 
 /// The measurements outside the fit, and their predictions; `None` without any.
 fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<Option<Table>> {
-    let held_out = measured.iter().filter(|point| fits.iter().all(|fit| fit.measured != **point));
+    let held_out = measured
+        .iter()
+        .filter(|point| fits.iter().all(|fit| fit.measured != **point));
     let mut results = Vec::new();
     for point in held_out {
-        let base = Setup { handlers: point.threads, ..setup.clone() };
+        let base = Setup {
+            handlers: point.threads,
+            ..setup.clone()
+        };
         let (setup, offer) = series(&base, point.series);
         let predicted = predict(&setup, &offer, 0).map_err(|error| BadInput(error.to_string()))?;
         results.push((point, predicted.rate));
@@ -102,7 +123,11 @@ fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<
     if results.is_empty() {
         return Ok(None);
     }
-    let error = mape(results.iter().map(|&(point, predicted)| (predicted, point.rate)));
+    let error = mape(
+        results
+            .iter()
+            .map(|&(point, predicted)| (predicted, point.rate)),
+    );
     let columns = ["series", "threads", "measured", "predicted", "error %"];
     let title = format!("Held out, in M messages/s; mean absolute error {error:.2} %.");
     let mut table = Table::new("held_out", title, columns).keyed(2).named(&[
@@ -133,15 +158,26 @@ fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
     let mut measured = Vec::new();
     let known = || PaperWorkload::ALL.iter().map(|workload| workload.name());
     rows(input, &["series", "threads", "rate"], |row: Row| {
-        let Row { series, threads, rate } = row;
+        let Row {
+            series,
+            threads,
+            rate,
+        } = row;
         let series = PaperWorkload::named(&series).ok_or_else(|| {
             let all = known().collect::<Vec<_>>().join(", ");
-            format!("unknown series {series}{}; known: {all}", did_you_mean(&series, known()))
+            format!(
+                "unknown series {series}{}; known: {all}",
+                did_you_mean(&series, known())
+            )
         })?;
         if !(1e-6..=1e6).contains(&rate) {
             return Err(format!("rate is {rate}, must be 1e-6 to 1e6 messages/us"));
         }
-        measured.push(Measured { series, threads, rate });
+        measured.push(Measured {
+            series,
+            threads,
+            rate,
+        });
         Ok(())
     })
     .map_err(|error| bad_line(name, &error))?;

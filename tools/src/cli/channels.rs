@@ -107,7 +107,8 @@ impl Kind {
 
     /// The word in tables and on the command line.
     fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+        self.to_possible_value()
+            .map_or(String::new(), |value| value.get_name().to_owned())
     }
 }
 
@@ -123,17 +124,30 @@ impl Results {
     /// A point is done.
     fn point(&self) -> Result<(), Interrupted> {
         self.progress.inc(1);
-        if self.early.is_stopped() { Err(Interrupted) } else { Ok(()) }
+        if self.early.is_stopped() {
+            Err(Interrupted)
+        } else {
+            Ok(())
+        }
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let costs = costs(&args.overrides)?;
-    let chosen = || What::value_variants().iter().filter(|what| args.only.contains(what));
+    let chosen = || {
+        What::value_variants()
+            .iter()
+            .filter(|what| args.only.contains(what))
+    };
     let steps = chosen().map(|what| virtual_time::steps(args, *what)).sum();
     let progress = bar(steps, "");
     let early = Early::catch()?;
-    let mut results = Results { tables: Vec::new(), figures: Vec::new(), progress, early };
+    let mut results = Results {
+        tables: Vec::new(),
+        figures: Vec::new(),
+        progress,
+        early,
+    };
     let mut done = 0;
     for what in chosen().copied() {
         if let Some(name) = what.to_possible_value() {
@@ -160,7 +174,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     results.progress.finish_and_clear();
     if results.early.is_stopped() {
         let done = format!("{done} of {} parts", chosen().count());
-        results.early.mark(results.tables.iter_mut().collect(), &done)?;
+        results
+            .early
+            .mark(results.tables.iter_mut().collect(), &done)?;
     }
     let kept = args.out.as_ref().map_or(Ok(()), |folder| {
         write_folder(folder, &results)
@@ -188,13 +204,19 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
     let mut costs = serde_json::to_value(PollCosts::default()).expect("plain numbers");
     for text in overrides {
         let wrong = |what: String| BadInput(format!("--set {text}: {what}"));
-        let (key, value) =
-            text.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
-        let place =
-            costs.get_mut(key.trim()).ok_or_else(|| wrong(format!("unknown cost {key}")))?;
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
+        let place = costs
+            .get_mut(key.trim())
+            .ok_or_else(|| wrong(format!("unknown cost {key}")))?;
         // A poll without cost would stop virtual time; the limit of a millisecond keeps all sums
         // exact.
-        let number = value.trim().parse().ok().filter(|value| (1..=1_000_000).contains(value));
+        let number = value
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value| (1..=1_000_000).contains(value));
         let number = number.map(|number: u64| number.into());
         *place =
             number.ok_or_else(|| wrong(format!("{value:?} is not a number from 1 to 1000000")))?;

@@ -100,7 +100,10 @@ impl Args {
         };
         let built_in: Vec<_> = ENGINES.iter().filter(is_wanted).collect();
         chosen.retain(|one| built_in.iter().all(|entry| entry.name != one.name));
-        let others = built_in.into_iter().chain(chosen).filter(|entry| entry.name != "list");
+        let others = built_in
+            .into_iter()
+            .chain(chosen)
+            .filter(|entry| entry.name != "list");
         registry::find("list").into_iter().chain(others).collect()
     }
 
@@ -123,7 +126,9 @@ impl Args {
             theta: self.theta,
             list_entries: self.list_entries,
             array_life: self.array_life,
-            grid: self.threshold.map_or(GridThreshold::Span, GridThreshold::Entries),
+            grid: self
+                .threshold
+                .map_or(GridThreshold::Span, GridThreshold::Entries),
             ..plan.options
         };
         (plan.rounds, plan.seed) = (self.rounds as usize, self.seed);
@@ -153,8 +158,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut reports = run_all(&args.experiments(), &plan, &early)?;
     if early.is_stopped() {
         let (done, all) = (reports.len(), args.experiments().len());
-        let tables =
-            reports.iter_mut().flat_map(|(_, it)| it.summary.iter_mut().chain(&mut it.data));
+        let tables = reports
+            .iter_mut()
+            .flat_map(|(_, it)| it.summary.iter_mut().chain(&mut it.data));
         early.mark(tables.collect(), &format!("{done} of {all} experiments"))?;
     } else if args.all {
         let table = winners(&reports);
@@ -170,10 +176,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let kept = kept.and(args.save.write(|| document(&reports, &plan)));
     let mut out = output::stdout();
     match args.format {
-        Format::Table => write!(out, "{}", text(&reports, |table| table.text(args.wide.width())))?,
+        Format::Table => write!(
+            out,
+            "{}",
+            text(&reports, |table| table.text(args.wide.width()))
+        )?,
         Format::Markdown => write!(out, "{}", text(&reports, Table::markdown))?,
         Format::Csv => {
-            let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
+            let tables: Vec<&Table> = reports
+                .iter()
+                .flat_map(|(_, report)| &report.data)
+                .collect();
             for (i, table) in tables.iter().enumerate() {
                 // A single table is plain CSV.
                 if tables.len() > 1 {
@@ -194,7 +207,10 @@ fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
         "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
         "experiments": reports.iter().map(|(experiment, _)| experiment.name()).collect::<Vec<_>>(),
     });
-    let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
+    let tables: Vec<&Table> = reports
+        .iter()
+        .flat_map(|(_, report)| &report.data)
+        .collect();
     document::of_tables(&tables, document::members(more))
 }
 
@@ -211,7 +227,11 @@ fn run_all(
         let mut progress = |part: f64, what: &str| {
             bar.set_position(((i as f64 + part) * STEPS) as u64);
             bar.set_message(format!("{experiment}: {what}"));
-            if early.is_stopped() { Err(CompareError::Stopped) } else { Ok(()) }
+            if early.is_stopped() {
+                Err(CompareError::Stopped)
+            } else {
+                Ok(())
+            }
         };
         let report = progress(0.0, "").and_then(|()| experiment.run(plan, &mut progress));
         let report = match report {
@@ -228,13 +248,19 @@ fn run_all(
 }
 
 fn text(reports: &[(Experiment, Report)], form: impl Fn(&Table) -> String) -> String {
-    let tables = reports.iter().flat_map(|(_, report)| &report.summary).map(form);
+    let tables = reports
+        .iter()
+        .flat_map(|(_, report)| &report.summary)
+        .map(form);
     tables.collect::<Vec<_>>().join("\n")
 }
 
 fn write_folder(folder: &Path, reports: &[(Experiment, Report)]) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("report.txt"), text(reports, |table| table.text(usize::MAX)))?;
+    fs::write(
+        folder.join("report.txt"),
+        text(reports, |table| table.text(usize::MAX)),
+    )?;
     for (_, report) in reports {
         for table in &report.data {
             fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;

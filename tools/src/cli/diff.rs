@@ -46,7 +46,10 @@ fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
 
 /// Figures are worse by more than the threshold: exit code 1.
 #[derive(Debug, thiserror::Error)]
-#[error("worse by more than {threshold} %: {count} of {}", counted(all, "figure"))]
+#[error(
+    "worse by more than {threshold} %: {count} of {}",
+    counted(all, "figure")
+)]
 struct Worse {
     count: usize,
     all: usize,
@@ -60,7 +63,10 @@ fn read(path: &Path) -> anyhow::Result<Document> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (before, after) = (read(&args.before)?, read(&args.after)?);
-    let rule = Rule { confidence: args.confidence / 100.0, threshold: args.threshold / 100.0 };
+    let rule = Rule {
+        confidence: args.confidence / 100.0,
+        threshold: args.threshold / 100.0,
+    };
     let found =
         compare(&before, &after, &rule).map_err(|mismatch| BadInput(mismatch.to_string()))?;
     let mut out = output::stdout();
@@ -78,7 +84,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let count = found.changes.iter().filter(|change| change.beyond).count();
     match count {
         0 => Ok(()),
-        _ => Err(Worse { count, all: found.changes.len(), threshold: args.threshold }.into()),
+        _ => Err(Worse {
+            count,
+            all: found.changes.len(),
+            threshold: args.threshold,
+        }
+        .into()),
     }
 }
 
@@ -101,8 +112,9 @@ fn cells(change: &Change) -> [Cell; 6] {
 }
 
 fn table(found: &Comparison) -> Table {
-    let columns =
-        ["table", "row", "figure", "before", "after", "change %", "from %", "to %", "verdict"];
+    let columns = [
+        "table", "row", "figure", "before", "after", "change %", "from %", "to %", "verdict",
+    ];
     let mut table = Table::new("changes", title(found), columns).keyed(3);
     for change in &found.changes {
         let keys = [&change.table, &change.of, &change.figure].map(|key| Cell::from(key.as_str()));
@@ -113,7 +125,9 @@ fn table(found: &Comparison) -> Table {
 
 /// Changed or all figures, for people: worst first, long columns at the right.
 fn shown(found: &Comparison, all: bool) -> Table {
-    let columns = ["verdict", "figure", "before", "after", "change %", "from %", "to %", "of"];
+    let columns = [
+        "verdict", "figure", "before", "after", "change %", "from %", "to %", "of",
+    ];
     let shown =
         |change: &&Change| all || !matches!(change.verdict, Verdict::NoChange | Verdict::Unclear);
     let mut shown: Vec<&Change> = found.changes.iter().filter(shown).collect();
@@ -124,7 +138,15 @@ fn shown(found: &Comparison, all: bool) -> Table {
     for change in shown {
         let [before, after, moved, from, to, verdict] = cells(change);
         let of = format!("{}: {}", change.table, change.of);
-        let row = [verdict, change.figure.as_str().into(), before, after, moved, from, to];
+        let row = [
+            verdict,
+            change.figure.as_str().into(),
+            before,
+            after,
+            moved,
+            from,
+            to,
+        ];
         table.push(row.into_iter().chain([of.into()]));
     }
     table
@@ -141,13 +163,20 @@ fn number(value: f64) -> Cell {
 
 fn title(found: &Comparison) -> String {
     let all = found.changes.len();
-    let of = |verdict: Verdict| found.changes.iter().filter(|it| it.verdict == verdict).count();
+    let of = |verdict: Verdict| {
+        found
+            .changes
+            .iter()
+            .filter(|it| it.verdict == verdict)
+            .count()
+    };
     if of(Verdict::NoChange) == all {
         return format!("No change: {} compared.", counted(all, "figure"));
     }
     let parts = Verdict::ALL.iter().filter(|&&verdict| of(verdict) > 0);
-    let parts: Vec<_> =
-        parts.map(|&verdict| format!("{} {}", of(verdict), verdict.name())).collect();
+    let parts: Vec<_> = parts
+        .map(|&verdict| format!("{} {}", of(verdict), verdict.name()))
+        .collect();
     format!("{} compared: {}.", counted(all, "figure"), parts.join(", "))
 }
 
@@ -159,7 +188,9 @@ fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     let [before, after] = found.alone;
     if before + after > 0 {
         let before = counted(before, "row");
-        words.push(format!("not compared: {before} only before, {after} only after"));
+        words.push(format!(
+            "not compared: {before} only before, {after} only after"
+        ));
     }
     let moved = |change: &&Change| change.interval.is_some() && change.verdict != Verdict::NoChange;
     let moved = found.changes.iter().filter(moved).count();
@@ -170,7 +201,11 @@ fn words(found: &Comparison, confidence: f64) -> Vec<String> {
             counted(found.with_intervals, "figure")
         ));
     }
-    if found.changes.iter().any(|change| change.verdict == Verdict::Unclear) {
+    if found
+        .changes
+        .iter()
+        .any(|change| change.verdict == Verdict::Unclear)
+    {
         words.push("unclear: too few rounds, see bench --rounds".to_owned());
     }
     words
@@ -179,7 +214,11 @@ fn words(found: &Comparison, confidence: f64) -> Vec<String> {
 fn whole(found: &Comparison) -> serde_json::Value {
     let differs = |(name, before, after): &(String, String, String)| serde_json::json!({ "name": name, "before": before, "after": after });
     let count = |verdict: Verdict| {
-        let count = found.changes.iter().filter(|change| change.verdict == verdict).count();
+        let count = found
+            .changes
+            .iter()
+            .filter(|change| change.verdict == verdict)
+            .count();
         (verdict.name().replace(' ', "_"), count)
     };
     let [before, after] = found.alone;

@@ -64,11 +64,16 @@ pub(super) fn remember(command: &Command, matches: &ArgMatches) {
             if is_output {
                 continue;
             }
-            let raw = matches.try_get_raw(argument.get_id().as_str()).ok().flatten();
+            let raw = matches
+                .try_get_raw(argument.get_id().as_str())
+                .ok()
+                .flatten();
             let raw = raw.map(|raw| raw.map(|value| scalar(&value.to_string_lossy())));
             let many = argument.get_value_delimiter().is_some()
                 || matches!(argument.get_action(), ArgAction::Append)
-                || argument.get_num_args().is_some_and(|range| range.max_values() > 1);
+                || argument
+                    .get_num_args()
+                    .is_some_and(|range| range.max_values() > 1);
             let value = match raw {
                 Some(values) if many => values.collect(),
                 Some(mut values) => values.next().unwrap_or(Value::Null),
@@ -77,14 +82,22 @@ pub(super) fn remember(command: &Command, matches: &ArgMatches) {
             };
             invocation.options.insert(name.replace('-', "_"), value);
         }
-        let Some((name, inner)) = matches.subcommand() else { break };
-        let Some(next) = command.find_subcommand(name) else { break };
+        let Some((name, inner)) = matches.subcommand() else {
+            break;
+        };
+        let Some(next) = command.find_subcommand(name) else {
+            break;
+        };
         (command, matches) = (next, inner);
         // A part of `study` has one name in documents, with or without the word.
         if name == "study" {
             continue;
         }
-        let space = if invocation.command.is_empty() { "" } else { " " };
+        let space = if invocation.command.is_empty() {
+            ""
+        } else {
+            " "
+        };
         invocation.command += &format!("{space}{name}");
     }
     // A second call would have the same command line.
@@ -99,7 +112,9 @@ fn scalar(text: &str) -> Value {
     let is_decimal = text.contains('.') && text.starts_with(|c: char| c.is_ascii_digit());
     match text.parse::<f64>() {
         Ok(number) if is_decimal => number.into(),
-        _ => text.parse::<bool>().map_or_else(|_| text.into(), Value::from),
+        _ => text
+            .parse::<bool>()
+            .map_or_else(|_| text.into(), Value::from),
     }
 }
 
@@ -117,7 +132,12 @@ pub(super) fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> V
 pub(super) fn document(tables: &[Descriptor], results: Map<String, Value>) -> Value {
     let none = Invocation::default();
     let Invocation { command, options } = INVOCATION.get().unwrap_or(&none);
-    let Machine { cpu, processors, kernel, .. } = Machine::this();
+    let Machine {
+        cpu,
+        processors,
+        kernel,
+        ..
+    } = Machine::this();
     json!({
         "schema": SCHEMA,
         "command": command,
@@ -154,7 +174,9 @@ pub(super) fn write(out: &mut dyn Write, document: &Value) -> io::Result<()> {
 impl Save {
     /// Writes the document that `make` returns into the file, if `--save` was given.
     pub(super) fn write(&self, make: impl FnOnce() -> Value) -> anyhow::Result<()> {
-        self.save.as_deref().map_or(Ok(()), |path| save(path, &make()))
+        self.save
+            .as_deref()
+            .map_or(Ok(()), |path| save(path, &make()))
     }
 
     pub(super) fn is_wanted(&self) -> bool {

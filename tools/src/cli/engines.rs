@@ -44,14 +44,25 @@ impl TypedValueParser for Names {
 
 /// Any engine as the value of an argument, or one of the words `more`.
 pub(super) fn any(more: &[&'static str]) -> Names {
-    let names = ENGINES.iter().map(|entry| entry.name).chain(more.iter().copied());
+    let names = ENGINES
+        .iter()
+        .map(|entry| entry.name)
+        .chain(more.iter().copied());
     Names(names.collect::<Vec<_>>().into())
 }
 
 /// A software engine as the value of an argument, or one of the words `more`.
 pub(super) fn software(more: &[&'static str]) -> Names {
-    let software = ENGINES.iter().filter(|entry| entry.is_software()).map(|entry| entry.name);
-    Names(software.chain(more.iter().copied()).collect::<Vec<_>>().into())
+    let software = ENGINES
+        .iter()
+        .filter(|entry| entry.is_software())
+        .map(|entry| entry.name);
+    Names(
+        software
+            .chain(more.iter().copied())
+            .collect::<Vec<_>>()
+            .into(),
+    )
 }
 
 /// The engine of this name, which a parser of this module accepted.
@@ -64,18 +75,30 @@ pub(super) fn chosen(names: &[String]) -> Vec<&'static EngineEntry> {
     if names.iter().any(|name| name == "all") {
         return ENGINES.iter().collect();
     }
-    names.iter().filter_map(|name| registry::open(name).ok()).collect()
+    names
+        .iter()
+        .filter_map(|name| registry::open(name).ok())
+        .collect()
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if args.format == Form::Json {
         let mut table = Table::new("engines", "Matching engines", ["name", "summary"]);
-        ENGINES.iter().for_each(|entry| table.push([entry.name.into(), entry.summary.into()]));
-        document::write(&mut *out, &document::of_tables(&[&table], serde_json::Map::new()))?;
+        ENGINES
+            .iter()
+            .for_each(|entry| table.push([entry.name.into(), entry.summary.into()]));
+        document::write(
+            &mut *out,
+            &document::of_tables(&[&table], serde_json::Map::new()),
+        )?;
         return Ok(out.flush()?);
     }
-    let width = ENGINES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let width = ENGINES
+        .iter()
+        .map(|entry| entry.name.len())
+        .max()
+        .unwrap_or(0);
     for entry in ENGINES {
         writeln!(out, "{:width$}  {}", entry.name, entry.summary)?;
     }

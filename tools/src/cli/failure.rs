@@ -35,7 +35,10 @@ pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
 /// Whether a named file or folder is unsuitable, which makes it a wrong argument. A full or broken
 /// disk is not the argument's fault.
 fn names_a_wrong_file(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_wrong_file)
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(is_wrong_file)
 }
 
 /// The file is missing, of another kind, or inaccessible.
@@ -75,8 +78,14 @@ mod tests {
 
     #[test]
     fn no_error_ends_well() {
-        let wrong = BenchError::WrongMessage { receive: 1, message: 2 };
-        let illegal = PointError { point: "NC".to_owned(), source: wrong };
+        let wrong = BenchError::WrongMessage {
+            receive: 1,
+            message: 2,
+        };
+        let illegal = PointError {
+            point: "NC".to_owned(),
+            source: wrong,
+        };
         for (error, code) in [
             (BadInput("a line".to_owned()).into(), 2),
             (io::Error::from(io::ErrorKind::NotFound).into(), 2),
@@ -90,7 +99,9 @@ mod tests {
         ] {
             assert_eq!(exit_code(&error), code, "{error}");
             // Added context does not change an error's kind.
-            let error = Err::<(), _>(error).context("while matching").expect_err("an error");
+            let error = Err::<(), _>(error)
+                .context("while matching")
+                .expect_err("an error");
             assert_eq!(exit_code(&error), code, "{error:#}");
         }
     }

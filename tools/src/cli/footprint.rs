@@ -27,11 +27,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let config = args.nic.config(args.bins);
-    config.validate().map_err(|error| BadInput(error.to_string()))?;
+    config
+        .validate()
+        .map_err(|error| BadInput(error.to_string()))?;
     let footprint = Footprint::of(&config);
     let mut out = output::stdout();
     match args.format {
-        Form::Text => write!(out, "{}", table(&footprint, &config).text(Wide::default().width()))?,
+        Form::Text => write!(
+            out,
+            "{}",
+            table(&footprint, &config).text(Wide::default().width())
+        )?,
         Form::Json => {
             let table = |line: &FootprintLine| {
                 json!({
@@ -51,7 +57,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 "search_bytes": footprint.search_bytes(),
                 "tables": footprint.lines().iter().map(table).collect::<Vec<_>>(),
             });
-            document::write(&mut *out, &document::document(&[], document::members(results)))?;
+            document::write(
+                &mut *out,
+                &document::document(&[], document::members(results)),
+            )?;
         }
     }
     Ok(out.flush()?)
@@ -70,18 +79,24 @@ fn table(footprint: &Footprint, config: &NicConfig) -> Table {
     let [paper_size, all, limit, searched] =
         [paper, all, config.memory_bytes, searched].map(HumanBytes);
     let paper = HumanCount(paper);
-    Table::of("footprint", "Memory of the emulated NIC.", footprint.lines())
-        .columns(&[
-            ("memory", |it| if it.on_nic { "NIC" } else { "host" }.into()),
-            ("table", |it| it.what.into()),
-            ("entries", |it| it.count.into()),
-            ("bytes each", |it| it.bytes_each.into()),
-            ("size", |it| Cell::Bytes(it.bytes())),
-        ])
-        .note(format!(
-            "paper's formula, one communicator: 3 x {bins} bins x 20 + {receives} receives x 64 = \
+    Table::of(
+        "footprint",
+        "Memory of the emulated NIC.",
+        footprint.lines(),
+    )
+    .columns(&[
+        ("memory", |it| if it.on_nic { "NIC" } else { "host" }.into()),
+        ("table", |it| it.what.into()),
+        ("entries", |it| it.count.into()),
+        ("bytes each", |it| it.bytes_each.into()),
+        ("size", |it| Cell::Bytes(it.bytes())),
+    ])
+    .note(format!(
+        "paper's formula, one communicator: 3 x {bins} bins x 20 + {receives} receives x 64 = \
              {paper} bytes ({paper_size})"
-        ))
-        .note(format!("NIC memory in all: {all} of {limit} ({share:.2} %)"))
-        .note(format!("searched by one communicator: {searched}: {place}"))
+    ))
+    .note(format!(
+        "NIC memory in all: {all} of {limit} ({share:.2} %)"
+    ))
+    .note(format!("searched by one communicator: {searched}: {place}"))
 }

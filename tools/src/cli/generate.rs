@@ -87,13 +87,27 @@ impl Numbers {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
-    let Args { seed, events, kind, .. } = args;
+    let Args {
+        seed, events, kind, ..
+    } = args;
     if let Some(pattern) = args.pattern {
         let workload = args.numbers.workload(pattern, *seed);
-        let events =
-            workload.events().map_err(|error| BadInput(error.to_string())).context(pattern)?;
-        let Workload { ranks, rounds, pending, comms, any, early, order, bytes, seed, .. } =
-            workload;
+        let events = workload
+            .events()
+            .map_err(|error| BadInput(error.to_string()))
+            .context(pattern)?;
+        let Workload {
+            ranks,
+            rounds,
+            pending,
+            comms,
+            any,
+            early,
+            order,
+            bytes,
+            seed,
+            ..
+        } = workload;
         let comment = format!(
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \
              --communicators {comms} --any {any} --early {early} --order {order} --bytes {bytes} --seed {seed}"
@@ -101,7 +115,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return write(args.format, &comment, events, &mut *out);
     }
     let comment = format!("# dpamatch gen --seed {seed} --events {events} --kind {kind}");
-    write(args.format, &comment, Generator::new(*seed, *events, *kind), &mut *out)
+    write(
+        args.format,
+        &comment,
+        Generator::new(*seed, *events, *kind),
+        &mut *out,
+    )
 }
 
 fn write(
@@ -135,11 +154,16 @@ fn object(event: &Event) -> Value {
         "post" | "cancel" => "recv",
         _ => "id",
     };
-    let value = |text: &str| text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
+    let value = |text: &str| {
+        text.parse::<u64>()
+            .map_or_else(|_| text.into(), Value::from)
+    };
     let mut members = Map::from_iter([("event".to_owned(), word.into())]);
-    for (field, name) in
-        fields.zip([id, "comm", "source", "tag"].into_iter().chain(iter::repeat("")))
-    {
+    for (field, name) in fields.zip(
+        [id, "comm", "source", "tag"]
+            .into_iter()
+            .chain(iter::repeat("")),
+    ) {
         let (name, text) = field.split_once('=').unwrap_or((name, field));
         members.insert(name.replace('-', "_"), value(text));
     }

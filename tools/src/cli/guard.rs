@@ -44,14 +44,20 @@ impl Ended {
             Some(status) => (status.to_string(), code(status)),
             None => (format!("did not end within {} s", limit.unwrap_or(0)), 124),
         };
-        Some(Self { program: program.to_owned(), how, code })
+        Some(Self {
+            program: program.to_owned(),
+            how,
+            code,
+        })
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     end_with_parent();
     let interrupt = Interrupt::catch()?;
-    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(()) };
+    let [program, arguments @ ..] = args.command.as_slice() else {
+        return Ok(());
+    };
     let mut command = Command::new(program);
     command.args(arguments);
     let limit = args.limit.map(Duration::from_secs);
@@ -66,7 +72,10 @@ fn code(status: ExitStatus) -> u8 {
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]
     let signal: Option<i32> = None;
-    let code = status.code().or(signal.map(|number| 128 + number)).unwrap_or(1);
+    let code = status
+        .code()
+        .or(signal.map(|number| 128 + number))
+        .unwrap_or(1);
     u8::try_from(code).unwrap_or(1)
 }
 
@@ -174,7 +183,10 @@ mod orphans {
     fn below(first: i32) -> Vec<i32> {
         let mut children = HashMap::<i32, Vec<i32>>::new();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let pid = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
             let stat = || fs::read_to_string(entry.path().join("stat")).ok();
             if let Some((pid, parent)) = pid.and_then(|pid| Some((pid, parent(&stat()?)?))) {
                 children.entry(parent).or_default().push(pid);

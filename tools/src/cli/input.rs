@@ -19,8 +19,13 @@ const ALIKE: f64 = 0.7;
 fn nearest<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
     let name = name.to_lowercase();
     let alike = |known: S| (strsim::jaro(&name, &known.as_ref().to_lowercase()), known);
-    let alike = known.into_iter().map(alike).filter(|(alike, _)| *alike > ALIKE);
-    alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+    let alike = known
+        .into_iter()
+        .map(alike)
+        .filter(|(alike, _)| *alike > ALIKE);
+    alike
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
 }
 
 /// Suggests a known name for an error message; empty without a similar one.
@@ -29,7 +34,9 @@ pub(super) fn did_you_mean<S: AsRef<str>>(
     known: impl IntoIterator<Item = S>,
 ) -> String {
     let meant = nearest(name, known);
-    meant.map_or(String::new(), |known| format!("; did you mean {}?", known.as_ref()))
+    meant.map_or(String::new(), |known| {
+        format!("; did you mean {}?", known.as_ref())
+    })
 }
 
 pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
@@ -58,8 +65,12 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
 
 /// Suggests a similar name beside a missing file or folder.
 fn beside(path: &Path) -> String {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new(".")))
+        .into_iter()
+        .flatten();
     let mut names: Vec<_> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| !name.starts_with('.'))
@@ -101,7 +112,10 @@ pub(super) fn built_in_or_file<'a>(
     let known: Vec<&str> = built_in.map(|(known, _)| known).collect();
     let meant = did_you_mean(name, known.iter().copied());
     let known = known.join(", ");
-    Err(BadInput(format!("{name}: neither built in ({known}) nor a file{meant}")).into())
+    Err(BadInput(format!(
+        "{name}: neither built in ({known}) nor a file{meant}"
+    ))
+    .into())
 }
 
 /// A file and its name in messages; `-` is standard input.
@@ -130,7 +144,10 @@ mod tests {
     fn a_name_is_found_by_one_like_it() {
         let known = ["list", "bins", "rank-array"];
         assert_eq!(did_you_mean("lsit", known), "; did you mean list?");
-        assert_eq!(did_you_mean("rank_array", known), "; did you mean rank-array?");
+        assert_eq!(
+            did_you_mean("rank_array", known),
+            "; did you mean rank-array?"
+        );
         assert_eq!(did_you_mean("xyz", known), "");
     }
 

@@ -25,7 +25,10 @@ pub(super) struct Interrupt {
 impl Interrupt {
     /// Installs the handler: once in a process, permanently.
     pub(super) fn catch() -> io::Result<Self> {
-        let this = Self { wanted: Arc::default(), may_end: Arc::new(AtomicBool::new(true)) };
+        let this = Self {
+            wanted: Arc::default(),
+            may_end: Arc::new(AtomicBool::new(true)),
+        };
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, Arc::clone(&this.may_end))?;
             flag::register(signal, Arc::clone(&this.wanted))?;
@@ -57,7 +60,11 @@ impl Interrupt {
     /// The user interrupted what is held.
     pub(super) fn check(&self) -> Result<(), Interrupted> {
         // Relaxed: as above.
-        if self.wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+        if self.wanted.load(Ordering::Relaxed) {
+            Err(Interrupted)
+        } else {
+            Ok(())
+        }
     }
 
     /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
@@ -112,7 +119,9 @@ impl Early {
         if tables.is_empty() {
             return Err(Interrupted);
         }
-        tables.into_iter().for_each(|table| table.notes.push(partial(done)));
+        tables
+            .into_iter()
+            .for_each(|table| table.notes.push(partial(done)));
         Ok(())
     }
 
@@ -129,7 +138,11 @@ impl Early {
 
     /// How the command ends.
     pub(super) fn end(&self) -> anyhow::Result<()> {
-        if self.is_stopped() { Err(Interrupted.into()) } else { Ok(()) }
+        if self.is_stopped() {
+            Err(Interrupted.into())
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -46,18 +46,31 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = engines::one(&args.engine)?;
     let options = args.nic.options(args.bins.unwrap_or_default());
-    let options =
-        EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };
+    let options = EngineOptions {
+        comm_size: args.comm_size,
+        grow_bins: args.bins.is_none(),
+        ..options
+    };
     let mut matcher = entry.build(&options)?;
     let (name, input) = input::file_or_stdin(&args.file)?;
     let mut out = output::stdout();
     let is_nic = args.engine == NIC;
-    let settings = if is_nic { settings(&options) } else { Vec::new() };
+    let settings = if is_nic {
+        settings(&options)
+    } else {
+        Vec::new()
+    };
     let ended = if args.format == Lines::Json {
         let mut outcomes = Vec::new();
         let ended = run_stream(&name, matcher.as_mut(), input, args.format, &mut outcomes)?;
         let complete = ended.is_none();
-        let results = results(&args.engine, matcher.as_ref(), &settings, complete, &outcomes)?;
+        let results = results(
+            &args.engine,
+            matcher.as_ref(),
+            &settings,
+            complete,
+            &outcomes,
+        )?;
         document::write(&mut *out, &document::document(&[], results))?;
         out.flush()?;
         ended
@@ -90,7 +103,9 @@ fn run_stream(
             return None;
         }
         let event = reader.next()?;
-        event.map_err(|error| (cut_off.set(true), read_error = Some(error))).ok()
+        event
+            .map_err(|error| (cut_off.set(true), read_error = Some(error)))
+            .ok()
     });
 
     let mut written = Ok(());
@@ -132,7 +147,9 @@ fn results(
     let outcomes = serde_json::Deserializer::from_slice(outcomes).into_iter::<Value>();
     let counters = matcher.counters().into_iter();
     let counters = counters.map(|counter| (counter.name.into_owned(), counter.value.into()));
-    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    let settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()));
     Ok(document::members(json!({
         "engine": engine,
         "complete": complete,
@@ -145,7 +162,9 @@ fn results(
 fn print_counters(matcher: &dyn StreamMatcher, settings: Vec<(&str, Value)>) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
     for (name, value) in settings {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         writeln!(err, "{name:<20} {value:>14}")?;
     }
     for counter in matcher.counters() {

@@ -127,7 +127,10 @@ pub(crate) fn main() -> ExitCode {
 
 fn command_line() -> String {
     let arguments = std::env::args().skip(1).map(quoted);
-    std::iter::once("dpamatch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+    std::iter::once("dpamatch".to_owned())
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn quoted(argument: String) -> String {
@@ -146,12 +149,16 @@ fn parse(words: Vec<OsString>) -> anyhow::Result<Cli> {
     // Without a subcommand the command is `bench` with its defaults, which documents then record.
     let mut command = Cli::command();
     let words = nic_args::expanded(words)?;
-    if let Some(at) =
-        words.iter().take_while(|word| *word != "--").position(|it| it == "--help-nic")
+    if let Some(at) = words
+        .iter()
+        .take_while(|word| *word != "--")
+        .position(|it| it == "--help-nic")
     {
         help_nic(command, &words[1..at]);
     }
-    let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
+    let matches = command
+        .try_get_matches_from_mut(words)
+        .unwrap_or_else(|error| error.exit());
     if matches.subcommand().is_some() {
         document::remember(&command, &matches);
     }
@@ -164,7 +171,10 @@ fn help_nic(mut command: clap::Command, words: &[OsString]) -> ! {
     command.build();
     let mut inner = &command;
     for word in words {
-        inner = word.to_str().and_then(|word| inner.find_subcommand(word)).unwrap_or(inner);
+        inner = word
+            .to_str()
+            .and_then(|word| inner.find_subcommand(word))
+            .unwrap_or(inner);
     }
     let mut help = nic_args::help(inner.clone());
     // Like other help it fails quietly.

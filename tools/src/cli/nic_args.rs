@@ -15,8 +15,10 @@ use super::input::{choice, default, did_you_mean};
 const HEADING: &str = "Emulated NIC";
 
 /// Switches that are a choice of an option now.
-const FORMER: [(&str, &str); 2] =
-    [("--eager-removal", "--removal=eager"), ("--no-inline-hashes", "--hashes=absent")];
+const FORMER: [(&str, &str); 2] = [
+    ("--eager-removal", "--removal=eager"),
+    ("--no-inline-hashes", "--hashes=absent"),
+];
 
 /// The command line with `--KEY=VALUE` for each option in `--nic KEY=VALUE,..`, up to a `--`.
 ///
@@ -54,10 +56,15 @@ pub(super) fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, BadInput> 
 
 fn option(pair: &str) -> Result<Option<OsString>, BadInput> {
     let wrong = |what: String| BadInput(format!("--nic {pair}: {what}"));
-    let (key, value) = pair.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
+    let (key, value) = pair
+        .split_once('=')
+        .ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
     if !NAMES.contains(&key) {
         let meant = did_you_mean(key, NAMES.iter().copied());
-        return Err(wrong(format!("unknown{meant}; known: {}", NAMES.join(", "))));
+        return Err(wrong(format!(
+            "unknown{meant}; known: {}",
+            NAMES.join(", ")
+        )));
     }
     match (key, value) {
         ("early-check", "on") => Ok(Some("--early-check".into())),
@@ -244,7 +251,10 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("barrier", format!("{:?}", nic.options.barrier).into()),
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),
-        ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),
+        (
+            "hints",
+            given.map(|(_, hint)| format!("{hint:?}")).collect(),
+        ),
     ]
 }
 

@@ -123,7 +123,10 @@ impl Args {
     }
 
     fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
-        let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
+        let options = OpenOptions {
+            salvage: self.salvage,
+            ..OpenOptions::default()
+        };
         let run = load(path, options, self.collectives, "ranks read")?;
         let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
@@ -153,7 +156,9 @@ pub(super) fn usual_question() -> anyhow::Result<Question> {
         #[command(flatten)]
         args: Args,
     }
-    <Alone as clap::Parser>::parse_from(["offload", "--print-host"]).args.question()
+    <Alone as clap::Parser>::parse_from(["offload", "--print-host"])
+        .args
+        .question()
 }
 
 /// The verdict for a whole application.
@@ -161,7 +166,9 @@ pub(super) fn advice(run: &Run, path: &Path, question: &Question) -> anyhow::Res
     let progress = bar(run.programs.len(), "ranks weighed");
     let report = Report::make(run, question, |_| progress.inc(1));
     progress.finish_and_clear();
-    report.map(|report| Advice(report.application)).map_err(|error| refused(error, path))
+    report
+        .map(|report| Advice(report.application))
+        .map_err(|error| refused(error, path))
 }
 
 fn refused(error: OffloadError, path: &Path) -> anyhow::Error {
@@ -199,11 +206,18 @@ fn sentence(name: &str, advised: &Advised) -> String {
     };
     let Range { low, likely, high } = gain.share;
     let [low, likely, high] = [low, likely, high].map(moved);
-    format!("{name}: {what}: {}. The run ends {likely} ({low} to {high}).", verdict.reason)
+    format!(
+        "{name}: {what}: {}. The run ends {likely} ({low} to {high}).",
+        verdict.reason
+    )
 }
 
 fn moved(share: f64) -> String {
-    format!("{:.2} % {}", 100.0 * share.abs(), if share < 0.0 { "later" } else { "earlier" })
+    format!(
+        "{:.2} % {}",
+        100.0 * share.abs(),
+        if share < 0.0 { "later" } else { "earlier" }
+    )
 }
 
 /// The application, and the requested parts.
@@ -213,7 +227,9 @@ fn parts<'a>(
     report: &'a Report,
 ) -> impl Iterator<Item = (String, &'a Advised)> {
     let numbered = |kind: &'static str, advised: &'a [Advised]| {
-        advised.iter().map(move |it| (format!("{kind} {}", it.number.unwrap_or(0)), it))
+        advised
+            .iter()
+            .map(move |it| (format!("{kind} {}", it.number.unwrap_or(0)), it))
     };
     let communicators = args.per_communicator.then_some(&report.communicators[..]);
     let ranks = args.per_rank.then_some(&report.ranks[..]);
@@ -227,17 +243,27 @@ fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
     let rows = reports.iter().flat_map(|(name, report)| {
         parts("application", args, report).map(|(part, advised)| (name.clone(), part, advised))
     });
-    Table::of("offload", "Does offloading to a card pay?", rows).columns(&columns()).keyed(2)
+    Table::of("offload", "Does offloading to a card pay?", rows)
+        .columns(&columns())
+        .keyed(2)
 }
 
 fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
     let rows = parts(name, args, report).map(|(part, advised)| (String::new(), part, advised));
     let table = Table::of("offload", sentence(name, &report.application), rows);
     let table = table.columns(&columns()[1..]);
-    let Advised { service, break_even: even, .. } = &report.application;
+    let Advised {
+        service,
+        break_even: even,
+        ..
+    } = &report.application;
     let setup = &question.card.setup;
-    let range =
-        |range: Range| format!("{:.0} ({:.0} to {:.0})", range.likely, range.low, range.high);
+    let range = |range: Range| {
+        format!(
+            "{:.0} ({:.0} to {:.0})",
+            range.likely, range.low, range.high
+        )
+    };
     table
         .note(format!(
             "now: engine {} on {}; card: {} version {}, {}, fast path {:?}, removal {:?}",
@@ -271,14 +297,21 @@ fn matchers(name: &str, report: &Report, entries: u32) -> Table {
         ("on_card_%", |it| (100.0 * it.shares().0).into()),
         ("no_room_%", |it| (100.0 * it.shares().1).into()),
         ("changes", |it| it.changes.into()),
-        ("card_steps", |it| it.card_steps.map(|steps| it.per_message(steps)).into()),
+        ("card_steps", |it| {
+            it.card_steps.map(|steps| it.per_message(steps)).into()
+        }),
         ("host_steps", |it| it.per_message(it.host_steps).into()),
         ("host_us", |it| it.host_us.likely.into()),
         ("low_us", |it| it.host_us.low.into()),
         ("high_us", |it| it.host_us.high.into()),
     ];
-    let title = format!("{name}: who matches, with {} in hardware", counted(entries, "entry"));
-    let table = Table::of("matchers", title, &report.matchers).columns(&columns).keyed(1);
+    let title = format!(
+        "{name}: who matches, with {} in hardware",
+        counted(entries, "entry")
+    );
+    let table = Table::of("matchers", title, &report.matchers)
+        .columns(&columns)
+        .keyed(1);
     table
         .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes of control, all ranks")
         .note("steps: entries passed per message; host_us: the host's time for all ranks, likely, low and high")
@@ -310,12 +343,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     args.save.write(document)?;
     match args.format {
         Format::Json => document::write(&mut *out, &document())?,
-        Format::Csv => write(&mut *out, &[whole_table(args, &reports)], args.format, args.wide)?,
+        Format::Csv => write(
+            &mut *out,
+            &[whole_table(args, &reports)],
+            args.format,
+            args.wide,
+        )?,
         Format::Table => {
             let mut tables = Vec::new();
             for (name, report) in &reports {
                 tables.push(table(name, args, &question, report));
-                tables.extend(args.hardware.then(|| matchers(name, report, args.list_entries)));
+                tables.extend(
+                    args.hardware
+                        .then(|| matchers(name, report, args.list_entries)),
+                );
             }
             write(&mut *out, &tables, args.format, args.wide)?;
         }

@@ -29,7 +29,9 @@ fn style(template: &str) -> ProgressStyle {
 pub(super) fn bar(steps: usize, what: impl Into<Cow<'static, str>>) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(RATE);
     let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_message(what);
-    bar.with_style(style("{bar:30} {pos}/{len} {elapsed}, {eta} left {wide_msg}"))
+    bar.with_style(style(
+        "{bar:30} {pos}/{len} {elapsed}, {eta} left {wide_msg}",
+    ))
 }
 
 /// Of parts of steps.

@@ -26,7 +26,11 @@ use super::{BadInput, Cli, document, guard, output, waits};
 #[command(after_help = include_str!("help/run.txt").trim_end())]
 pub(super) struct Args {
     /// The launcher, the program and their arguments
-    #[arg(value_name = "COMMAND", required_unless_present = "attach", last = true)]
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present = "attach",
+        last = true
+    )]
     command: Vec<String>,
     /// Folder for every rank's statistics and logs; replaces older ones
     #[arg(long, value_name = "DIR")]
@@ -83,7 +87,9 @@ impl Args {
             );
             return Err(BadInput(what).into());
         }
-        folder.canonicalize().with_context(|| folder.display().to_string())
+        folder
+            .canonicalize()
+            .with_context(|| folder.display().to_string())
     }
 
     /// Runs the program; returns its status, or none if it was late, and then what it waited for.
@@ -105,7 +111,9 @@ impl Args {
             command.stdin(Stdio::piped());
         }
         command.args(arguments).envs(VARIABLES.iter().copied());
-        command.env("FI_PROVIDER_PATH", self.provider()?).env("DPAMATCH_STATS", stats);
+        command
+            .env("FI_PROVIDER_PATH", self.provider()?)
+            .env("DPAMATCH_STATS", stats);
         if let Some(logs) = logs {
             command.env("DPAMATCH_LOG", logs);
         }
@@ -148,7 +156,11 @@ struct Watched {
 impl Watched {
     fn new(watch: Option<u64>) -> Self {
         let every = Duration::from_secs(watch.unwrap_or(1));
-        Self { every, last: Instant::now(), live: watch.map(|_| Live::default()) }
+        Self {
+            every,
+            last: Instant::now(),
+            live: watch.map(|_| Live::default()),
+        }
     }
 
     fn look(&mut self, stats: &Path, wide: Wide) {
@@ -159,7 +171,11 @@ impl Watched {
         if let Some(live) = &mut self.live {
             if let Ok(answers) = waits::answers(stats, self.every / 2) {
                 let table = live.table(&answers, self.last.elapsed().as_secs_f64());
-                let home = if std::io::stderr().is_terminal() { "\x1b[H\x1b[2J" } else { "" };
+                let home = if std::io::stderr().is_terminal() {
+                    "\x1b[H\x1b[2J"
+                } else {
+                    ""
+                };
                 eprintln!("{home}{}", waits::told(&[table], wide).trim());
             }
         } else {
@@ -201,7 +217,11 @@ fn reason(
                 (_, 0) => format!("their statistics {lack}"),
                 _ => format!("{unknown} have no statistics, and those of {open} {lack}"),
             };
-            let logs = if log { "; analyze can read the logs" } else { "" };
+            let logs = if log {
+                "; analyze can read the logs"
+            } else {
+                ""
+            };
             format!("{who}; {what}{logs}")
         }
     })
@@ -243,8 +263,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let folder = args.out.as_deref().unwrap_or(temporary.path());
     let _claim = claimed(folder)?;
     let stats = emptied(folder.join("stats"), &["json", "unfinished", "ask"])?;
-    let logs =
-        args.log.then(|| emptied(folder.join("logs"), &["events", "results"])).transpose()?;
+    let logs = args
+        .log
+        .then(|| emptied(folder.join("logs"), &["events", "results"]))
+        .transpose()?;
     let (status, waited) = args.launch(&stats, logs.as_deref())?;
     let program = args.command.first().map_or("", String::as_str);
     let ended = guard::Ended::of(program, status, args.limit);
@@ -255,7 +277,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let all = endpoints.len();
     let known: Vec<_> = endpoints.into_iter().filter(Endpoint::is_known).collect();
     let lacking = [all - known.len(), unfinished(&stats)];
-    let why = reason(&known, lacking, ended.is_none(), args.log && args.out.is_some());
+    let why = reason(
+        &known,
+        lacking,
+        ended.is_none(),
+        args.log && args.out.is_some(),
+    );
     if known.is_empty() && (all == 0 || logs.is_none()) {
         let why = why.unwrap_or_default();
         return Err(match ended {
@@ -275,7 +302,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(why) = why {
         eprintln!("dpamatch: {why}");
     }
-    let report = logs.map(|logs| analyzed(&logs, args.out.as_deref(), &tables)).transpose()?;
+    let report = logs
+        .map(|logs| analyzed(&logs, args.out.as_deref(), &tables))
+        .transpose()?;
     if let (Format::Table, Some(report)) = (args.format, &report) {
         writeln!(out, "\n{}", super::analyze::text(report, args.wide))?;
     }
@@ -301,12 +330,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 /// Files of statistics that were begun and not completed.
 fn unfinished(stats: &Path) -> usize {
     let entries = std::fs::read_dir(stats).into_iter().flatten().flatten();
-    entries.filter(|it| it.path().extension().is_some_and(|it| it == "unfinished")).count()
+    entries
+        .filter(|it| it.path().extension().is_some_and(|it| it == "unfinished"))
+        .count()
 }
 
 fn attach(args: &Args, folder: &Path) -> anyhow::Result<()> {
     let inner = folder.join("stats");
-    let stats = if inner.is_dir() { inner } else { folder.to_owned() };
+    let stats = if inner.is_dir() {
+        inner
+    } else {
+        folder.to_owned()
+    };
     let tables = waits::ask(&stats)?;
     let mut out = output::stdout();
     match args.format {
@@ -318,7 +353,11 @@ fn attach(args: &Args, folder: &Path) -> anyhow::Result<()> {
 
 /// Analyzes the logs. The page and the CSV files of `out` also get the measured tables.
 fn analyzed(logs: &Path, out: Option<&Path>, measured: &[Table]) -> anyhow::Result<Report> {
-    let mut words = vec!["dpamatch".into(), "analyze".into(), logs.as_os_str().to_owned()];
+    let mut words = vec![
+        "dpamatch".into(),
+        "analyze".into(),
+        logs.as_os_str().to_owned(),
+    ];
     if let Some(out) = out {
         words.extend(["--out".into(), out.as_os_str().to_owned()]);
     }

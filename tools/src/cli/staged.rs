@@ -19,11 +19,16 @@ const OUTPUTS: [&str; 6] = ["out", "save", "pairs", "html", "timeline", "write"]
 /// # Errors
 /// One of them cannot be written.
 pub(super) fn try_outputs(command: &Command, matches: &ArgMatches) -> anyhow::Result<()> {
-    for argument in command.get_arguments().filter(|it| OUTPUTS.contains(&it.get_id().as_str())) {
+    for argument in command
+        .get_arguments()
+        .filter(|it| OUTPUTS.contains(&it.get_id().as_str()))
+    {
         let Ok(Some(path)) = matches.try_get_one::<PathBuf>(argument.get_id().as_str()) else {
             continue;
         };
-        let is_folder = argument.get_value_names().is_some_and(|names| names == ["DIR"]);
+        let is_folder = argument
+            .get_value_names()
+            .is_some_and(|names| names == ["DIR"]);
         // A pipe may have no reader yet.
         if is_folder {
             StagedFolder::new(path)
@@ -79,11 +84,23 @@ impl Drop for MadeFolders {
 impl StagedFolder {
     pub(super) fn new(target: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-        let made =
-            MadeFolders(target.ancestors().take_while(missing).map(Path::to_owned).collect());
+        let made = MadeFolders(
+            target
+                .ancestors()
+                .take_while(missing)
+                .map(Path::to_owned)
+                .collect(),
+        );
         fs::create_dir_all(target)?;
-        let hidden = Builder::new().prefix(HIDDEN).tempdir_in(target).map_err(plain)?;
-        Ok(Self { target: target.to_owned(), hidden, made })
+        let hidden = Builder::new()
+            .prefix(HIDDEN)
+            .tempdir_in(target)
+            .map_err(plain)?;
+        Ok(Self {
+            target: target.to_owned(),
+            hidden,
+            made,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -127,14 +144,18 @@ impl StagedFile {
         }
         // Replaces the target of a link, not the link.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = target
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(HIDDEN);
         // The mode of a new file; temporary files have a stricter one.
         #[cfg(unix)]
         builder
             .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(plain)?;
+        let file = builder
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(plain)?;
         Ok(Self::Hidden { target, file })
     }
 
@@ -153,9 +174,10 @@ impl StagedFile {
 
     pub(super) fn commit(self) -> io::Result<()> {
         match self {
-            Self::Hidden { target, file } => {
-                file.persist(target).map(|_| ()).map_err(|error| error.error)
-            }
+            Self::Hidden { target, file } => file
+                .persist(target)
+                .map(|_| ())
+                .map_err(|error| error.error),
             Self::Named(_) => Ok(()),
         }
     }
@@ -166,9 +188,17 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(folder) else { return vec!["no folder".to_owned()] };
+        let Ok(entries) = fs::read_dir(folder) else {
+            return vec!["no folder".to_owned()];
+        };
         let mut names: Vec<_> = entries
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         names.sort();
         names
@@ -182,19 +212,32 @@ mod tests {
             let staged = StagedFolder::new(&target).expect("room");
             for name in ["a.csv", "b.csv"] {
                 fs::write(staged.path().join(name), contents).expect("room");
-                assert!(!target.join("b.csv").exists() || contents != "first", "too early");
+                assert!(
+                    !target.join("b.csv").exists() || contents != "first",
+                    "too early"
+                );
             }
             staged
         };
         drop(write("first"));
-        assert_eq!(names(place.path()), [""; 0], "nothing stays of what was given up");
+        assert_eq!(
+            names(place.path()),
+            [""; 0],
+            "nothing stays of what was given up"
+        );
         write("first").commit().expect("moved");
         assert_eq!(names(&target), ["a.csv", "b.csv"]);
         fs::write(target.join("other"), "").expect("room");
         drop(write("second"));
-        assert_eq!(fs::read_to_string(target.join("a.csv")).expect("a file"), "first");
+        assert_eq!(
+            fs::read_to_string(target.join("a.csv")).expect("a file"),
+            "first"
+        );
         write("second").commit().expect("moved");
-        assert_eq!(fs::read_to_string(target.join("a.csv")).expect("a file"), "second");
+        assert_eq!(
+            fs::read_to_string(target.join("a.csv")).expect("a file"),
+            "second"
+        );
         assert_eq!(names(&target), ["a.csv", "b.csv", "other"]);
     }
 
@@ -204,7 +247,9 @@ mod tests {
         let target = place.path().join("pairs.csv");
         let write = |contents: &'static str| {
             let mut staged = StagedFile::new(&target).expect("room");
-            staged.fill(|out| out.write_all(contents.as_bytes())).expect("room");
+            staged
+                .fill(|out| out.write_all(contents.as_bytes()))
+                .expect("room");
             staged
         };
         drop(write("first"));

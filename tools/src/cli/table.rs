@@ -33,7 +33,12 @@ impl Wide {
     /// Columns of a line: the terminal's, if standard output is one.
     pub(super) fn width(self) -> usize {
         let stdout = io::stdout();
-        let terminal = || stdout.is_terminal().then(|| terminal_size_of(&stdout)).flatten();
+        let terminal = || {
+            stdout
+                .is_terminal()
+                .then(|| terminal_size_of(&stdout))
+                .flatten()
+        };
         match terminal() {
             _ if self.wide => usize::MAX,
             Some((terminal_size::Width(width), _)) => usize::from(width).max(NARROWEST),
@@ -47,7 +52,11 @@ pub(super) fn text(table: &Table, width: usize) -> String {
     if !table.rows.is_empty() {
         return table.text(width);
     }
-    let notes: String = table.notes.iter().map(|note| format!("  {note}\n")).collect();
+    let notes: String = table
+        .notes
+        .iter()
+        .map(|note| format!("  {note}\n"))
+        .collect();
     wrapped(&format!("{}\n{notes}", table.title), width)
 }
 
@@ -60,7 +69,12 @@ pub(super) fn write(
     match format {
         Format::Table => {
             for (i, table) in tables.iter().enumerate() {
-                write!(out, "{}{}", if i > 0 { "\n" } else { "" }, table.text(wide.width()))?;
+                write!(
+                    out,
+                    "{}{}",
+                    if i > 0 { "\n" } else { "" },
+                    table.text(wide.width())
+                )?;
             }
         }
         Format::Csv => {

@@ -59,9 +59,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 impl TraceArgs {
     fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
-        let rank =
-            self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
-        open(&self.path, OpenOptions { salvage: self.salvage, rank })
+        let rank = self
+            .as_rank
+            .map(Rank::new)
+            .transpose()
+            .map_err(|error| BadInput(error.to_string()))?;
+        open(
+            &self.path,
+            OpenOptions {
+                salvage: self.salvage,
+                rank,
+            },
+        )
     }
 }
 
@@ -145,7 +154,10 @@ mod tests {
             bad_input(TraceError::new("a", kind), advise)
         };
         assert!(cut(false).is::<BadInput>() && cut(true).is::<BadInput>());
-        assert_eq!(cut(true).to_string(), "a: truncated: no end; --salvage reads the intact part");
+        assert_eq!(
+            cut(true).to_string(),
+            "a: truncated: no end; --salvage reads the intact part"
+        );
         assert_eq!(cut(false).to_string(), "a: truncated: no end");
     }
 
@@ -155,7 +167,9 @@ mod tests {
         let log = folder.path().join("1.events");
         std::fs::write(log.with_extension("results"), "none").expect("a file");
         std::fs::create_dir(&log).expect("a folder");
-        let off = CollectivesArgs { collectives: Library::Off };
+        let off = CollectivesArgs {
+            collectives: Library::Off,
+        };
         let error = load(folder.path(), OpenOptions::default(), off, "").expect_err("no log");
         assert!(!error.is::<BadInput>(), "{error}");
         let failed = |kind: std::io::ErrorKind| {

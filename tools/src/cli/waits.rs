@@ -27,7 +27,11 @@ pub(super) fn ask(stats: &Path) -> anyhow::Result<Vec<Table>> {
 pub(super) fn request(stats: &Path) -> anyhow::Result<u64> {
     let path = stats.join("ask");
     let name = || path.display().to_string();
-    let mut file = File::options().append(true).create(true).open(&path).with_context(name)?;
+    let mut file = File::options()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .with_context(name)?;
     file.write_all(b"?").with_context(name)?;
     Ok(file.metadata().with_context(name)?.len())
 }
@@ -58,7 +62,9 @@ pub(super) fn answers(stats: &Path, patience: Duration) -> anyhow::Result<Vec<(E
 /// The tables as text; those without rows are left out.
 pub(super) fn told(tables: &[Table], wide: Wide) -> String {
     let tables = tables.iter().filter(|table| !table.rows.is_empty());
-    tables.map(|table| format!("\n{}", text(table, wide.width()))).collect()
+    tables
+        .map(|table| format!("\n{}", text(table, wide.width())))
+        .collect()
 }
 
 #[cfg(target_os = "linux")]

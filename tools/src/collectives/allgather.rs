@@ -6,7 +6,12 @@ use crate::trace::CollectiveKind::{Bcast, Gatherv};
 pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Steps) {
     match name {
         "doubling" if call.size.is_power_of_two() => {
-            doubling(call, call.rank, |first, end| call.blocks(first, end - first), steps);
+            doubling(
+                call,
+                call.rank,
+                |first, end| call.blocks(first, end - first),
+                steps,
+            );
         }
         // Open MPI: recursive doubling among other numbers of processes.
         "bruck" | "doubling" => bruck(call, steps),
@@ -19,14 +24,33 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
         }
         "gatherv-bcast" => {
             let counts = if call.rank == 0 { call.counts } else { &[] };
-            let own = call.counts.get(call.rank).map_or(0, |&count| u64::from(count));
-            operation(library, &Call { counts, ..call.part(Gatherv, own) }, steps);
+            let own = call
+                .counts
+                .get(call.rank)
+                .map_or(0, |&count| u64::from(count));
+            operation(
+                library,
+                &Call {
+                    counts,
+                    ..call.part(Gatherv, own)
+                },
+                steps,
+            );
             // All blocks are one element of a derived datatype.
-            operation(library, &Call { element: call.vector(), ..call.part(Bcast, 1) }, steps);
+            operation(
+                library,
+                &Call {
+                    element: call.vector(),
+                    ..call.part(Bcast, 1)
+                },
+                steps,
+            );
         }
         _ => {
-            call.others().for_each(|other| steps.post(other, call.block(other)));
-            call.others().for_each(|other| steps.send(other, call.block(call.rank)));
+            call.others()
+                .for_each(|other| steps.post(other, call.block(other)));
+            call.others()
+                .for_each(|other| steps.send(other, call.block(call.rank)));
             steps.wait(0);
         }
     }
@@ -73,14 +97,20 @@ pub(super) fn doubling(
 pub(super) fn ring(call: &Call<'_>, own: usize, bytes: impl Fn(usize) -> u64, steps: &mut Steps) {
     let place = |back: usize| (own + call.size - back) % call.size;
     for step in 1..call.size {
-        steps.exchange((call.ahead(1), bytes(place(step - 1))), (call.back(1), bytes(place(step))));
+        steps.exchange(
+            (call.ahead(1), bytes(place(step - 1))),
+            (call.back(1), bytes(place(step))),
+        );
     }
 }
 
 /// A ring in which blocks of more than 32 KiB travel in pieces of that size.
 fn pipelined_ring(call: &Call<'_>, steps: &mut Steps) {
     const PIECE_BYTES: u64 = 32_768;
-    let longest = (0..call.size).map(|rank| call.block(rank)).max().unwrap_or(0);
+    let longest = (0..call.size)
+        .map(|rank| call.block(rank))
+        .max()
+        .unwrap_or(0);
     let piece = match longest {
         0..=PIECE_BYTES => longest,
         _ => (PIECE_BYTES / call.element).max(1) * call.element,
@@ -120,18 +150,28 @@ fn bruck(call: &Call<'_>, steps: &mut Steps) {
 /// An even number of processes exchanges with its two neighbours in turn, two blocks at a time.
 fn neighbor(call: &Call<'_>, steps: &mut Steps) {
     let even = call.rank.is_multiple_of(2);
-    let neighbors =
-        if even { [call.ahead(1), call.back(1)] } else { [call.back(1), call.ahead(1)] };
+    let neighbors = if even {
+        [call.ahead(1), call.back(1)]
+    } else {
+        [call.back(1), call.ahead(1)]
+    };
     let (first, own) = (neighbors[0], call.block(call.rank));
     steps.exchange((first, own), (first, call.block(first)));
     let mut send = if even { call.rank } else { first };
     let mut latest = [send; 2];
     for step in 1..call.size / 2 {
         let turn = step % 2;
-        let by = if even == (turn == 0) { 2 } else { call.size - 2 };
+        let by = if even == (turn == 0) {
+            2
+        } else {
+            call.size - 2
+        };
         latest[turn] = (latest[turn] + by) % call.size;
         let peer = neighbors[turn];
-        steps.exchange((peer, call.blocks(send, 2)), (peer, call.blocks(latest[turn], 2)));
+        steps.exchange(
+            (peer, call.blocks(send, 2)),
+            (peer, call.blocks(latest[turn], 2)),
+        );
         send = latest[turn];
     }
 }

@@ -43,7 +43,11 @@ fn doubling(call: &Call<'_>, steps: &mut Steps) {
     }
     if call.rank < 2 * (call.size - call.power()) {
         let pair = call.rank ^ 1;
-        if place.is_some() { steps.send(pair, bytes) } else { steps.recv(pair, bytes) }
+        if place.is_some() {
+            steps.send(pair, bytes)
+        } else {
+            steps.recv(pair, bytes)
+        }
     }
 }
 
@@ -72,9 +76,20 @@ fn long_ring(library: Library, call: &Call<'_>, steps: &mut Steps) {
     let piece = |rank: usize| each.min(call.count.saturating_sub(rank as u64 * each));
     for step in 1..call.size {
         let bytes = |back: usize| piece(call.back(back)) * call.element;
-        steps.exchange((call.ahead(1), bytes(step)), (call.back(1), bytes(step + 1)));
+        steps.exchange(
+            (call.ahead(1), bytes(step)),
+            (call.back(1), bytes(step + 1)),
+        );
     }
     steps.kind(Allgatherv);
     let counts: Vec<u32> = (0..call.size).map(|rank| piece(rank) as u32).collect();
-    allgather::run(library, "pipelined-ring", &Call { counts: &counts, ..*call }, steps);
+    allgather::run(
+        library,
+        "pipelined-ring",
+        &Call {
+            counts: &counts,
+            ..*call
+        },
+        steps,
+    );
 }

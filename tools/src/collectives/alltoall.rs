@@ -37,7 +37,9 @@ fn bruck(call: &Call<'_>, radix: usize, steps: &mut Steps) {
     let mut unit = 1;
     while unit < call.size {
         for digit in (1..radix).take_while(|digit| digit * unit < call.size) {
-            let number = (1..call.size).filter(|block| block / unit % radix == digit).count();
+            let number = (1..call.size)
+                .filter(|block| block / unit % radix == digit)
+                .count();
             let bytes = call.block(0) * number as u64;
             steps.post(call.back(digit * unit), bytes);
             steps.send(call.ahead(digit * unit), bytes);
@@ -51,10 +53,16 @@ fn bruck(call: &Call<'_>, radix: usize, steps: &mut Steps) {
 fn scattered(call: &Call<'_>, at_once: usize, steps: &mut Steps) {
     for first in (0..call.size).step_by(at_once) {
         let part = || (first..(first + at_once).min(call.size)).filter(|&step| step > 0);
-        for from in part().map(|step| call.ahead(step)).filter(|&from| call.block(from) > 0) {
+        for from in part()
+            .map(|step| call.ahead(step))
+            .filter(|&from| call.block(from) > 0)
+        {
             steps.post(from, call.block(from));
         }
-        for to in part().map(|step| call.back(step)).filter(|&to| call.outgoing(to) > 0) {
+        for to in part()
+            .map(|step| call.back(step))
+            .filter(|&to| call.outgoing(to) > 0)
+        {
             steps.send(to, call.outgoing(to));
         }
         steps.wait(0);

@@ -48,7 +48,10 @@ fn tree(call: &Call<'_>, steps: &mut Steps) {
         steps.send(parent, 0);
         steps.recv(parent, 0);
     }
-    tree.children.iter().rev().for_each(|&child| steps.send(child, 0));
+    tree.children
+        .iter()
+        .rev()
+        .for_each(|&child| steps.send(child, 0));
 }
 
 /// Process 0 accepts the others in any order.
@@ -57,7 +60,12 @@ fn linear(call: &Call<'_>, steps: &mut Steps) {
         steps.send(0, 0);
         return steps.recv(0, 0);
     }
-    call.others().for_each(|_| steps.ops.push(Op::Post { from: None, bytes: 0 }));
+    call.others().for_each(|_| {
+        steps.ops.push(Op::Post {
+            from: None,
+            bytes: 0,
+        })
+    });
     steps.wait(0);
     call.others().for_each(|other| steps.send(other, 0));
 }

@@ -25,7 +25,8 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
 
 pub(super) fn linear(call: &Call<'_>, steps: &mut Steps) {
     if call.is_root() {
-        call.others().for_each(|other| steps.send(other, call.vector()));
+        call.others()
+            .for_each(|other| steps.send(other, call.vector()));
     } else {
         steps.recv(call.root, call.vector());
     }
@@ -40,7 +41,9 @@ fn down(shape: Shape, call: &Call<'_>, steps: &mut Steps) {
     if shape == Shape::Binomial {
         children.reverse();
     }
-    children.iter().for_each(|&child| steps.send(call.actual(child), call.vector()));
+    children
+        .iter()
+        .for_each(|&child| steps.send(call.actual(child), call.vector()));
 }
 
 /// Pieces of 8 KiB, the first perhaps shorter, go down a tree. Three receives are posted ahead.
@@ -54,14 +57,20 @@ fn pipelined(call: &Call<'_>, steps: &mut Steps) {
         _ => PIECE_BYTES,
     };
     let ahead = number.min(3);
-    (0..ahead).for_each(|at| parent.into_iter().for_each(|from| steps.post(from, piece(at))));
+    (0..ahead).for_each(|at| {
+        parent
+            .into_iter()
+            .for_each(|from| steps.post(from, piece(at)))
+    });
     for at in 0..number {
         match parent {
             Some(_) if at < ahead => steps.wait((ahead - 1 - at) as u32),
             Some(from) => steps.recv(from, piece(at)),
             None => {}
         }
-        tree.children.iter().for_each(|&child| steps.send(call.actual(child), piece(at)));
+        tree.children
+            .iter()
+            .for_each(|&child| steps.send(call.actual(child), piece(at)));
     }
 }
 
@@ -83,7 +92,9 @@ fn split_binary(call: &Call<'_>, steps: &mut Steps) {
         }
         Some(parent) => {
             steps.recv(call.actual(parent), halves[mine]);
-            tree.children.iter().for_each(|&child| steps.send(call.actual(child), halves[mine]));
+            tree.children
+                .iter()
+                .for_each(|&child| steps.send(call.actual(child), halves[mine]));
         }
     }
     let last = call.size - 1;
@@ -92,7 +103,11 @@ fn split_binary(call: &Call<'_>, steps: &mut Steps) {
     } else if call.size.is_multiple_of(2) && own == last {
         steps.recv(call.root, halves[1]);
     } else if own > 0 {
-        let pair = if mine == 0 { call.ahead(1) } else { call.back(1) };
+        let pair = if mine == 0 {
+            call.ahead(1)
+        } else {
+            call.back(1)
+        };
         steps.exchange((pair, halves[mine]), (pair, halves[1 - mine]));
     }
 }
@@ -116,7 +131,12 @@ fn scatter_gather(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
     {
         steps.recv(call.actual(parent), subtree(own));
     }
-    for &child in tree.children.iter().rev().filter(|&&child| subtree(child) > 0) {
+    for &child in tree
+        .children
+        .iter()
+        .rev()
+        .filter(|&&child| subtree(child) > 0)
+    {
         steps.send(call.actual(child), subtree(child));
     }
     match name {

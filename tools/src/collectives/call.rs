@@ -26,16 +26,35 @@ impl<'a> Call<'a> {
     pub fn new(kind: CollectiveKind, rank: usize, size: usize) -> Self {
         let (counts, sent_counts): (&'a [u32], &'a [u32]) = (&[], &[]);
         let (count, element, sent_element) = (0, 1, 1);
-        Self { kind, rank, size, root: 0, count, element, counts, sent_counts, sent_element }
+        Self {
+            kind,
+            rank,
+            size,
+            root: 0,
+            count,
+            element,
+            counts,
+            sent_counts,
+            sent_element,
+        }
     }
 
     /// A part of this call: another operation on a vector of this length, with root 0.
     pub(super) fn part(self, kind: CollectiveKind, count: u64) -> Self {
-        Self { kind, count, root: 0, counts: &[], ..self }
+        Self {
+            kind,
+            count,
+            root: 0,
+            counts: &[],
+            ..self
+        }
     }
 
     pub(super) fn block(&self, rank: usize) -> u64 {
-        let count = self.counts.get(rank).map_or(self.count, |&count| u64::from(count));
+        let count = self
+            .counts
+            .get(rank)
+            .map_or(self.count, |&count| u64::from(count));
         count.saturating_mul(self.element)
     }
 
@@ -44,8 +63,9 @@ impl<'a> Call<'a> {
         if self.counts.is_empty() {
             return self.block(0).saturating_mul(number as u64);
         }
-        (first..first + number)
-            .fold(0, |sum: u64, rank| sum.saturating_add(self.block(rank % self.size)))
+        (first..first + number).fold(0, |sum: u64, rank| {
+            sum.saturating_add(self.block(rank % self.size))
+        })
     }
 
     /// Bytes that this process sends to another in `MPI_Alltoall` and `MPI_Alltoallv`.
@@ -58,14 +78,21 @@ impl<'a> Call<'a> {
 
     /// Bytes of the vector: without blocks `count` elements, otherwise all blocks.
     pub(super) fn vector(&self) -> u64 {
-        if self.counts.is_empty() { self.block(0) } else { self.blocks(0, self.size) }
+        if self.counts.is_empty() {
+            self.block(0)
+        } else {
+            self.blocks(0, self.size)
+        }
     }
 
     /// Bytes of the whole operation, as far as this process knows.
     pub fn everything(&self) -> u64 {
         let blocks = if self.counts.is_empty() { self.size } else { 1 };
         let sent = (0..self.sent_counts.len()).map(|to| self.outgoing(to));
-        sent.fold(self.vector().saturating_mul(blocks as u64), u64::saturating_add)
+        sent.fold(
+            self.vector().saturating_mul(blocks as u64),
+            u64::saturating_add,
+        )
     }
 
     /// The process this many ranks ahead, going round.

@@ -36,7 +36,11 @@ pub(super) struct Halving {
 impl Halving {
     pub(super) fn actual(&self, place: usize) -> usize {
         let odd = usize::from(self.style == Style::Pieces { odd_stays: true });
-        if place < self.surplus { 2 * place + odd } else { place + self.surplus }
+        if place < self.surplus {
+            2 * place + odd
+        } else {
+            place + self.surplus
+        }
     }
 
     pub(super) fn rounds(style: Style, call: &Call<'_>, place: usize) -> Vec<Round> {
@@ -56,13 +60,21 @@ impl Halving {
                 Style::Halves => count / 2,
             };
             let upper = count - lower;
-            let (sent, kept) = if place & mask == 0 { (upper, lower) } else { (lower, upper) };
+            let (sent, kept) = if place & mask == 0 {
+                (upper, lower)
+            } else {
+                (lower, upper)
+            };
             if place & mask == 0 {
                 end = middle
             } else {
                 first = middle
             }
-            rounds.push(Round { place: place ^ mask, sent, kept });
+            rounds.push(Round {
+                place: place ^ mask,
+                sent,
+                kept,
+            });
             count = kept;
             mask *= 2;
         }
@@ -99,8 +111,15 @@ impl Halving {
             }
             stays.then_some(call.rank / 2)
         };
-        let rounds = place.map(|place| Self::rounds(style, call, place)).unwrap_or_default();
-        let halving = Self { style, surplus, place, rounds };
+        let rounds = place
+            .map(|place| Self::rounds(style, call, place))
+            .unwrap_or_default();
+        let halving = Self {
+            style,
+            surplus,
+            place,
+            rounds,
+        };
         for round in &halving.rounds {
             let peer = halving.actual(round.place);
             steps.exchange((peer, bytes(round.sent)), (peer, bytes(round.kept)));
@@ -117,7 +136,11 @@ impl Halving {
         }
         if call.rank < 2 * self.surplus {
             let (peer, bytes) = (call.rank ^ 1, call.vector());
-            if self.place.is_some() { steps.send(peer, bytes) } else { steps.recv(peer, bytes) }
+            if self.place.is_some() {
+                steps.send(peer, bytes)
+            } else {
+                steps.recv(peer, bytes)
+            }
         }
     }
 
@@ -130,7 +153,10 @@ impl Halving {
             self.rounds = Self::rounds(self.style, call, 0);
             steps.recv(0, bytes(self.rounds.last().map_or(0, |round| round.kept)));
         } else if replaced && self.place == Some(0) {
-            return steps.send(call.root, bytes(self.rounds.last().map_or(0, |round| round.kept)));
+            return steps.send(
+                call.root,
+                bytes(self.rounds.last().map_or(0, |round| round.kept)),
+            );
         }
         if self.place.is_none() {
             return;
@@ -142,7 +168,11 @@ impl Halving {
         };
         for (bit, round) in self.rounds.iter().enumerate().rev() {
             let replacement = replaced && round.place == 0;
-            let peer = if replacement { call.root } else { self.actual(round.place) };
+            let peer = if replacement {
+                call.root
+            } else {
+                self.actual(round.place)
+            };
             if round.place >> bit == root >> bit {
                 return steps.send(peer, bytes(round.kept));
             }

@@ -53,7 +53,12 @@ fn collect(tree: &Tree, actual: impl Fn(usize) -> usize, call: &Call<'_>, steps:
 
 /// The last process collects, and sends the result to the root.
 fn in_order(call: &Call<'_>, steps: &mut Steps) {
-    collect(&Tree::in_order(call.rank, call.size), |rank| rank, call, steps);
+    collect(
+        &Tree::in_order(call.rank, call.size),
+        |rank| rank,
+        call,
+        steps,
+    );
     let last = call.size - 1;
     match call.root {
         root if root == last => {}

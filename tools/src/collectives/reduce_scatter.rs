@@ -18,8 +18,18 @@ pub(super) fn run(library: Library, name: &str, call: &Call<'_>, steps: &mut Ste
             let count = call.vector() / call.element;
             operation(library, &call.part(Reduce, count), steps);
             let counts = if call.rank == 0 { call.counts } else { &[] };
-            let own = call.counts.get(call.rank).map_or(0, |&count| u64::from(count));
-            operation(library, &Call { counts, ..call.part(Scatterv, own) }, steps);
+            let own = call
+                .counts
+                .get(call.rank)
+                .map_or(0, |&count| u64::from(count));
+            operation(
+                library,
+                &Call {
+                    counts,
+                    ..call.part(Scatterv, own)
+                },
+                steps,
+            );
         }
     }
 }
@@ -51,13 +61,23 @@ pub(super) fn fold(call: &Call<'_>, steps: &mut Steps) -> Option<usize> {
 
 pub(super) fn actual(call: &Call<'_>, place: usize) -> usize {
     let surplus = call.size - call.power();
-    if place < surplus { 2 * place + 1 } else { place + surplus }
+    if place < surplus {
+        2 * place + 1
+    } else {
+        place + surplus
+    }
 }
 
 /// Bytes of the blocks at the places from `first` on; a pair's place has two blocks.
 fn bytes(call: &Call<'_>, first: usize, end: usize) -> u64 {
     let surplus = call.size - call.power();
-    let start = |place: usize| if place < surplus { 2 * place } else { place + surplus };
+    let start = |place: usize| {
+        if place < surplus {
+            2 * place
+        } else {
+            place + surplus
+        }
+    };
     call.blocks(start(first), start(end) - start(first))
 }
 
@@ -67,10 +87,16 @@ fn halving(call: &Call<'_>, steps: &mut Steps) {
     if let Some(place) = place {
         let (mut first, mut mask) = (0, call.power() / 2);
         while mask > 0 {
-            let (lower, upper) =
-                (bytes(call, first, first + mask), bytes(call, first + mask, first + 2 * mask));
+            let (lower, upper) = (
+                bytes(call, first, first + mask),
+                bytes(call, first + mask, first + 2 * mask),
+            );
             let stays_low = place & mask == 0;
-            let (send, recv) = if stays_low { (upper, lower) } else { (lower, upper) };
+            let (send, recv) = if stays_low {
+                (upper, lower)
+            } else {
+                (lower, upper)
+            };
             let peer = actual(call, place ^ mask);
             steps.exchange_data((peer, send), (peer, recv));
             if !stays_low {
@@ -105,8 +131,10 @@ fn butterfly(call: &Call<'_>, steps: &mut Steps) {
     let (mut first, mut number) = (0, power / 2);
     let mut mask = 1;
     while mask < power {
-        let (low, high) =
-            (bytes(call, first, first + number), bytes(call, first + number, first + 2 * number));
+        let (low, high) = (
+            bytes(call, first, first + number),
+            bytes(call, first + number, first + 2 * number),
+        );
         let stays_low = place & mask == 0;
         let (send, recv) = if stays_low { (high, low) } else { (low, high) };
         let peer = actual(call, place ^ mask);

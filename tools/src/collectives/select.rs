@@ -35,27 +35,41 @@ struct Row {
 /// The rows of a table in order; the first that fits counts.
 fn rows(text: &'static str) -> Vec<Row> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| row(line).unwrap_or_else(|| panic!("a wrong row: {line}"))).collect()
+    lines
+        .map(|line| row(line).unwrap_or_else(|| panic!("a wrong row: {line}")))
+        .collect()
 }
 
 fn row(line: &'static str) -> Option<Row> {
     let mut words = line.split_whitespace().peekable();
     let name = words.next()?;
-    let kind = CollectiveKind::ALL.iter().copied().find(|kind| kind.name() == name)?;
+    let kind = CollectiveKind::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.name() == name)?;
     let processes = match words.next()? {
         "any" => Processes::Any,
         "pow2" => Processes::PowerOfTwo,
         number => Processes::Below(number.parse().ok()?),
     };
     let words_of = [("total", Measure::Total), ("elements", Measure::Elements)];
-    let named = words_of.into_iter().find(|(name, _)| words.next_if_eq(name).is_some());
+    let named = words_of
+        .into_iter()
+        .find(|(name, _)| words.next_if_eq(name).is_some());
     let measure = named.map_or(Measure::Block, |(_, measure)| measure);
     let mut algorithms = Vec::new();
     while let Some(name) = words.next() {
-        let below = words.next().map_or(Some(u64::MAX), |bytes| bytes.parse().ok())?;
+        let below = words
+            .next()
+            .map_or(Some(u64::MAX), |bytes| bytes.parse().ok())?;
         algorithms.push((name, below));
     }
-    Some(Row { kind, processes, measure, algorithms })
+    Some(Row {
+        kind,
+        processes,
+        measure,
+        algorithms,
+    })
 }
 
 static MPICH: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("tables/mpich.txt")));
@@ -88,7 +102,10 @@ pub(super) fn algorithm(library: Library, call: &Call<'_>) -> Option<&'static st
         ReduceScatter => call.vector(),
         _ => call.block(call.root),
     };
-    row.algorithms.iter().find(|&&(_, below)| bytes < below).map(|&(name, _)| name)
+    row.algorithms
+        .iter()
+        .find(|&&(_, below)| bytes < below)
+        .map(|&(name, _)| name)
 }
 
 #[cfg(test)]
@@ -107,13 +124,28 @@ mod tests {
             (Library::Mvapich, 15, 16_384, Some("scatter-doubling")),
             (Library::Off, 8, 1, None),
         ] {
-            let call = Call { count, ..Call::new(CollectiveKind::Bcast, 0, size) };
-            assert_eq!(algorithm(library, &call), expected, "{library} {size} {count}");
+            let call = Call {
+                count,
+                ..Call::new(CollectiveKind::Bcast, 0, size)
+            };
+            assert_eq!(
+                algorithm(library, &call),
+                expected,
+                "{library} {size} {count}"
+            );
         }
         // MVAPICH counts the elements of a scatter, whatever their size.
         for (count, expected) in [(63, "binomial"), (64, "linear")] {
-            let call = Call { count, element: 8, ..Call::new(CollectiveKind::Scatter, 0, 16) };
-            assert_eq!(algorithm(Library::Mvapich, &call), Some(expected), "{count}");
+            let call = Call {
+                count,
+                element: 8,
+                ..Call::new(CollectiveKind::Scatter, 0, 16)
+            };
+            assert_eq!(
+                algorithm(Library::Mvapich, &call),
+                Some(expected),
+                "{count}"
+            );
         }
     }
 }

@@ -33,11 +33,17 @@ impl Steps {
     }
 
     pub(super) fn send(&mut self, to: usize, bytes: u64) {
-        self.ops.push(Op::Send { to: to as u32, bytes });
+        self.ops.push(Op::Send {
+            to: to as u32,
+            bytes,
+        });
     }
 
     pub(super) fn post(&mut self, from: usize, bytes: u64) {
-        self.ops.push(Op::Post { from: Some(from as u32), bytes });
+        self.ops.push(Op::Post {
+            from: Some(from as u32),
+            bytes,
+        });
     }
 
     pub(super) fn wait(&mut self, leave: u32) {

@@ -29,10 +29,18 @@ fn steps(
         Alltoallv => list(&|other| pair(other, rank)),
         _ => Vec::new(),
     };
-    let sent_counts = if kind == Alltoallv { list(&|other| pair(rank, other)) } else { Vec::new() };
+    let sent_counts = if kind == Alltoallv {
+        list(&|other| pair(rank, other))
+    } else {
+        Vec::new()
+    };
     let call = Call {
         root,
-        count: if matches!(kind, Gatherv | Scatterv) { part(rank) } else { count },
+        count: if matches!(kind, Gatherv | Scatterv) {
+            part(rank)
+        } else {
+            count
+        },
         element: 4,
         counts: &counts,
         sent_counts: &sent_counts,
@@ -51,8 +59,10 @@ fn steps(
 
 /// What each process gets, after a check that each sends what the others post.
 fn received(all: &[Vec<Op>], what: &str) -> Vec<Received> {
-    let (mut sent, mut posted) =
-        (vec![Received::new(); all.len()], vec![Received::new(); all.len()]);
+    let (mut sent, mut posted) = (
+        vec![Received::new(); all.len()],
+        vec![Received::new(); all.len()],
+    );
     let mut open = 0;
     for (rank, ops) in all.iter().enumerate() {
         for op in ops {
@@ -60,7 +70,11 @@ fn received(all: &[Vec<Op>], what: &str) -> Vec<Received> {
                 Op::Send { to, bytes } => (&mut sent[to as usize], rank, bytes),
                 Op::Post { from, bytes } => {
                     open += 1;
-                    (&mut posted[rank], from.map_or(usize::MAX, |from| from as usize), bytes)
+                    (
+                        &mut posted[rank],
+                        from.map_or(usize::MAX, |from| from as usize),
+                        bytes,
+                    )
                 }
                 Op::Wait { leave } => {
                     open = open.min(leave);
@@ -74,7 +88,9 @@ fn received(all: &[Vec<Op>], what: &str) -> Vec<Received> {
     }
     let anonymous = |received: &Received| {
         let mut sizes = BTreeMap::<u64, u32>::new();
-        received.iter().for_each(|(&(_, bytes), times)| *sizes.entry(bytes).or_default() += times);
+        received
+            .iter()
+            .for_each(|(&(_, bytes), times)| *sizes.entry(bytes).or_default() += times);
         sizes
     };
     for (sent, posted) in sent.iter().zip(&posted) {
@@ -89,12 +105,20 @@ fn received(all: &[Vec<Op>], what: &str) -> Vec<Received> {
 
 fn text(all: &[Received]) -> String {
     let mut text = String::new();
-    for (rank, received) in all.iter().enumerate().filter(|(_, received)| !received.is_empty()) {
+    for (rank, received) in all
+        .iter()
+        .enumerate()
+        .filter(|(_, received)| !received.is_empty())
+    {
         let space = if text.is_empty() { "" } else { " " };
         write!(text, "{space}{rank}:").expect("a string");
         for (at, (&(from, bytes), &times)) in received.iter().enumerate() {
             let comma = if at > 0 { "," } else { "" };
-            let times = if times > 1 { format!("*{times}") } else { String::new() };
+            let times = if times > 1 {
+                format!("*{times}")
+            } else {
+                String::new()
+            };
             write!(text, "{comma}{from}*{bytes}{times}").expect("a string");
         }
     }
@@ -116,7 +140,10 @@ fn compare(library: Library, measured: &[u8], lines: usize) {
             Some((name, algorithm)) => (name, Some(algorithm)),
             None => (operation, None),
         };
-        let kind = *CollectiveKind::ALL.iter().find(|kind| kind.name() == name).expect("a kind");
+        let kind = *CollectiveKind::ALL
+            .iter()
+            .find(|kind| kind.name() == name)
+            .expect("a kind");
         let rooted = matches!(kind, Bcast | Reduce | Gather | Gatherv | Scatter | Scatterv);
         let root = if rooted { number(root) } else { 0 };
         let each = |rank| steps(library, algorithm, kind, count as u64, [rank, size, root]);
@@ -124,31 +151,54 @@ fn compare(library: Library, measured: &[u8], lines: usize) {
         let expected = next();
         compared += 1;
         if got != expected {
-            wrong.push(format!("{size} {operation} {count} {root}\n sent {expected}\n made {got}"));
+            wrong.push(format!(
+                "{size} {operation} {count} {root}\n sent {expected}\n made {got}"
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {compared} differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {compared} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert_eq!(compared, lines);
 }
 
 #[test]
 fn messages_are_those_of_mpich() {
-    compare(Library::Mpich, include_bytes!("measured/mpich-5.0.2.txt.xz"), 1241);
+    compare(
+        Library::Mpich,
+        include_bytes!("measured/mpich-5.0.2.txt.xz"),
+        1241,
+    );
 }
 
 /// The table, and algorithms that the library would choose for more processes.
 #[test]
 fn messages_are_those_of_mvapich() {
-    compare(Library::Mvapich, include_bytes!("measured/mvapich-4.0.txt.xz"), 1015);
+    compare(
+        Library::Mvapich,
+        include_bytes!("measured/mvapich-4.0.txt.xz"),
+        1015,
+    );
 }
 
 #[test]
 fn messages_are_those_of_open_mpi() {
-    compare(Library::OpenMpi, include_bytes!("measured/openmpi-5.0.11.txt.xz"), 1241);
+    compare(
+        Library::OpenMpi,
+        include_bytes!("measured/openmpi-5.0.11.txt.xz"),
+        1241,
+    );
 }
 
 /// Algorithms that the library would choose for more processes.
 #[test]
 fn messages_are_those_of_forced_algorithms_of_open_mpi() {
-    compare(Library::OpenMpi, include_bytes!("measured/openmpi-5.0.11-forced.txt.xz"), 410);
+    compare(
+        Library::OpenMpi,
+        include_bytes!("measured/openmpi-5.0.11-forced.txt.xz"),
+        410,
+    );
 }

@@ -27,11 +27,18 @@ const RADIX: usize = 4;
 impl Tree {
     /// Parent and children of process `own` of `size`.
     pub(super) fn new(shape: Shape, own: usize, size: usize) -> Self {
-        let bits = || (0..usize::BITS - 1).map(|bit| 1 << bit).take_while(move |&bit| bit < size);
+        let bits = || {
+            (0..usize::BITS - 1)
+                .map(|bit| 1 << bit)
+                .take_while(move |&bit| bit < size)
+        };
         let (parent, children): (usize, Vec<usize>) = match shape {
             Shape::Binomial => {
                 let free = bits().take_while(|bit| own & bit == 0);
-                (own & own.wrapping_sub(1), free.map(|bit| own | bit).collect())
+                (
+                    own & own.wrapping_sub(1),
+                    free.map(|bit| own | bit).collect(),
+                )
             }
             Shape::HighBinomial => {
                 let above = bits().filter(|&bit| bit > own);
@@ -54,14 +61,24 @@ impl Tree {
             Shape::Binary => {
                 let width = 1 << (own + 1).ilog2();
                 let above = own.saturating_sub(width / 2);
-                let parent = if above < width - 1 { above } else { own.saturating_sub(width) };
+                let parent = if above < width - 1 {
+                    above
+                } else {
+                    own.saturating_sub(width)
+                };
                 (parent, vec![own + width, own + 2 * width])
             }
-            Shape::Kary(k) => (own.saturating_sub(1) / k, (own * k + 1..=own * k + k).collect()),
+            Shape::Kary(k) => (
+                own.saturating_sub(1) / k,
+                (own * k + 1..=own * k + k).collect(),
+            ),
             Shape::Chain => (own.saturating_sub(1), vec![own + 1]),
         };
         let children = children.into_iter().filter(|&child| child < size).collect();
-        Self { parent: (own > 0).then_some(parent), children }
+        Self {
+            parent: (own > 0).then_some(parent),
+            children,
+        }
     }
 
     /// The binary tree whose root is the last process and in which the ranks of each subtree are
@@ -74,7 +91,10 @@ impl Tree {
             if own == root {
                 let left = (size > 1).then(|| root - 1);
                 let other = (size > 2).then(|| first + right - 1);
-                return Self { parent, children: left.into_iter().chain(other).collect() };
+                return Self {
+                    parent,
+                    children: left.into_iter().chain(other).collect(),
+                };
             }
             parent = Some(root);
             if own < first + right {

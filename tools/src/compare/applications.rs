@@ -21,12 +21,60 @@ const RANKS: u32 = 512;
 /// Table 3 of the four-dimensional queue's paper: ranks, logarithm of Radix's keys, then MQL, AQL,
 /// MASL and ASL of PRQ and UMQ.
 const TABLE_3: [(App, u32, u32, [[f64; 4]; 2]); 6] = [
-    (App::Radix, 512, 28, [[4.0, 4.0, 0.998, 0.817], [3075.4, 437.871, 1519.743, 35.214]]),
-    (App::Radix, 512, 29, [[4.0, 4.0, 0.998, 0.823], [6110.0, 450.395, 3425.498, 43.852]]),
-    (App::Radix, 512, 30, [[4.0, 4.0, 0.979, 0.832], [12577.6, 493.384, 7032.490, 64.914]]),
-    (App::Nbody, 256, 28, [[255.0, 255.0, 0.978, 0.948], [247.25, 85.745, 17.449, 3.572]]),
-    (App::Nbody, 512, 28, [[511.0, 505.770, 0.972, 0.885], [497.5, 361.997, 31.137, 17.721]]),
-    (App::Nbody, 704, 28, [[703.0, 702.968, 0.861, 0.817], [694.75, 656.653, 39.982, 30.423]]),
+    (
+        App::Radix,
+        512,
+        28,
+        [
+            [4.0, 4.0, 0.998, 0.817],
+            [3075.4, 437.871, 1519.743, 35.214],
+        ],
+    ),
+    (
+        App::Radix,
+        512,
+        29,
+        [
+            [4.0, 4.0, 0.998, 0.823],
+            [6110.0, 450.395, 3425.498, 43.852],
+        ],
+    ),
+    (
+        App::Radix,
+        512,
+        30,
+        [
+            [4.0, 4.0, 0.979, 0.832],
+            [12577.6, 493.384, 7032.490, 64.914],
+        ],
+    ),
+    (
+        App::Nbody,
+        256,
+        28,
+        [
+            [255.0, 255.0, 0.978, 0.948],
+            [247.25, 85.745, 17.449, 3.572],
+        ],
+    ),
+    (
+        App::Nbody,
+        512,
+        28,
+        [
+            [511.0, 505.770, 0.972, 0.885],
+            [497.5, 361.997, 31.137, 17.721],
+        ],
+    ),
+    (
+        App::Nbody,
+        704,
+        28,
+        [
+            [703.0, 702.968, 0.861, 0.817],
+            [694.75, 656.653, 39.982, 30.423],
+        ],
+    ),
 ];
 
 /// Engines that the papers timed.
@@ -55,14 +103,20 @@ pub(super) const SPEEDUPS: [(App, &str, &str, [Option<f64>; 2]); 13] = [
 ];
 
 /// Published speed-ups of collective elements' searches at the largest k: PRQ and UMQ.
-const BY_K: [(App, [f64; 2]); 3] =
-    [(App::Nbody, [1.33, 1.09]), (App::MiniAmr, [1.46, 1.37]), (App::Fds, [42.0, 42.0])];
+const BY_K: [(App, [f64; 2]); 3] = [
+    (App::Nbody, [1.33, 1.09]),
+    (App::MiniAmr, [1.46, 1.37]),
+    (App::Fds, [42.0, 42.0]),
+];
 
 /// Published ratios of overhead to search time at three job sizes.
 const OVERHEADS: [(App, [(u32, f64); 3]); 4] = [
     (App::Radix, [(512, 0.0359), (1024, 0.03027), (2048, 0.0175)]),
     (App::Nbody, [(256, 0.1563), (512, 0.0589), (1024, 0.0343)]),
-    (App::MiniAmr, [(512, 0.0192), (1024, 0.0366), (2048, 0.0138)]),
+    (
+        App::MiniAmr,
+        [(512, 0.0192), (1024, 0.0366), (2048, 0.0138)],
+    ),
     (App::Fds, [(512, 0.0027), (1024, 0.0021), (2048, 0.0020)]),
 ];
 
@@ -92,7 +146,12 @@ impl Queue {
     fn values(&self, ranks: u32) -> [f64; 4] {
         let ranks = f64::from(ranks);
         let mean_length = self.longest_sum as f64 / ranks;
-        [self.longest as f64, mean_length, self.search, self.search_sum / ranks]
+        [
+            self.longest as f64,
+            mean_length,
+            self.search,
+            self.search_sum / ranks,
+        ]
     }
 }
 
@@ -114,7 +173,11 @@ pub(super) struct Outcome {
 
 impl Outcome {
     fn of(&self, queue: usize, kind: usize) -> KindStats {
-        let queue = if queue == 0 { self.kinds.prq } else { self.kinds.umq };
+        let queue = if queue == 0 {
+            self.kinds.prq
+        } else {
+            self.kinds.umq
+        };
         match queue {
             [p2p, collective] if kind == 2 => KindStats {
                 entered: p2p.entered + collective.entered,
@@ -133,7 +196,12 @@ impl Outcome {
 
     /// A counter of the engine's over both queues.
     pub(super) fn both(&self, name: &str) -> u64 {
-        let of = |queue: &str| self.sums.get(&format!("{queue}_{name}")).copied().unwrap_or(0);
+        let of = |queue: &str| {
+            self.sums
+                .get(&format!("{queue}_{name}"))
+                .copied()
+                .unwrap_or(0)
+        };
         of("prq") + of("umq")
     }
 }
@@ -145,8 +213,14 @@ fn engines(plan: &Plan) -> Vec<Make<'_>> {
     let software = plan.engines.iter().filter(|entry| entry.is_software());
     let make = |entry: &&'static EngineEntry| -> Make<'_> {
         let entry = *entry;
-        let options = |ranks| EngineOptions { comm_size: Some(ranks), ..plan.options.clone() };
-        (entry.name.to_owned(), Box::new(move |ranks| entry.engine(&options(ranks))))
+        let options = |ranks| EngineOptions {
+            comm_size: Some(ranks),
+            ..plan.options.clone()
+        };
+        (
+            entry.name.to_owned(),
+            Box::new(move |ranks| entry.engine(&options(ranks))),
+        )
     };
     software.map(make).collect()
 }
@@ -154,15 +228,27 @@ fn engines(plan: &Plan) -> Vec<Make<'_>> {
 fn col_pnp(plan: &Plan, k_collective: u32, timed: bool) -> Make<'static> {
     let (k_partner, theta) = (Some(plan.options.k), plan.options.theta);
     let k_collective = Some(k_collective);
-    let config = DedicatedConfig { k_collective, k_partner, theta, timed, processes: None };
-    ("col-pnp".to_owned(), Box::new(move |_| Some(Box::new(DedicatedEngine::new(config)))))
+    let config = DedicatedConfig {
+        k_collective,
+        k_partner,
+        theta,
+        timed,
+        processes: None,
+    };
+    (
+        "col-pnp".to_owned(),
+        Box::new(move |_| Some(Box::new(DedicatedEngine::new(config)))),
+    )
 }
 
 /// Runs every rank of a job on all engines. The first engine is the baseline of the results.
 fn run(job: &Job, engines: &[Make<'_>], timed: bool) -> Result<Vec<Outcome>, CompareError> {
     let mut all: Vec<Outcome> = engines
         .iter()
-        .map(|(name, _)| Outcome { engine: name.clone(), ..Outcome::default() })
+        .map(|(name, _)| Outcome {
+            engine: name.clone(),
+            ..Outcome::default()
+        })
         .collect();
     for rank in 0..job.ranks {
         let events = job.events(rank);
@@ -175,10 +261,15 @@ fn run(job: &Job, engines: &[Make<'_>], timed: bool) -> Result<Vec<Outcome>, Com
             let Some(mut engine) = build() else { continue };
             for &event in &events {
                 let outcome = own.kinds.apply(engine.as_mut(), event);
-                outcome.into_iter().for_each(|outcome| own.digest.add(outcome));
+                outcome
+                    .into_iter()
+                    .for_each(|outcome| own.digest.add(outcome));
             }
             let stats = *engine.stats();
-            [&stats.prq, &stats.umq].iter().zip(&mut own.queues).for_each(|(it, sum)| sum.add(it));
+            [&stats.prq, &stats.umq]
+                .iter()
+                .zip(&mut own.queues)
+                .for_each(|(it, sum)| sum.add(it));
             own.memory += stats.memory_bytes_max;
             own.allocations += stats.allocations;
             let mut queues = 0;
@@ -190,7 +281,10 @@ fn run(job: &Job, engines: &[Make<'_>], timed: bool) -> Result<Vec<Outcome>, Com
             let timed = timed && TIMED.contains(&own.engine.as_str());
             if let (true, Some(mut engine)) = (timed, build()) {
                 let engine_name = own.engine.clone();
-                let failed = |source| CompareError::Run { engine: engine_name, source };
+                let failed = |source| CompareError::Run {
+                    engine: engine_name,
+                    source,
+                };
                 own.time += engine.as_mut().time(&[], &events).map_err(failed)?;
             }
         }
@@ -201,21 +295,35 @@ fn run(job: &Job, engines: &[Make<'_>], timed: bool) -> Result<Vec<Outcome>, Com
         Some(own) => {
             let (engine, baseline) = (own.engine.clone(), all[0].engine.clone());
             let case = format!("{} of {} ranks", job.app, job.ranks);
-            Err(CompareError::Differs { engine, baseline, case })
+            Err(CompareError::Differs {
+                engine,
+                baseline,
+                case,
+            })
         }
     }
 }
 
 /// The jobs of the table of queues: the published ones, and all applications at the given sizes.
 fn jobs(plan: &Plan) -> Vec<(Job, Option<[[f64; 4]; 2]>)> {
-    let job = |app, ranks, keys| Job { app, ranks, keys, seed: plan.seed };
+    let job = |app, ranks, keys| Job {
+        app,
+        ranks,
+        keys,
+        seed: plan.seed,
+    };
     let printed = TABLE_3.map(|(app, ranks, keys, values)| (job(app, ranks, keys), Some(values)));
     let wanted: Vec<_> = match plan.ranks.as_slice() {
         [] => printed.into_iter().collect(),
-        given => printed.into_iter().filter(|(job, _)| given.contains(&job.ranks)).collect(),
+        given => printed
+            .into_iter()
+            .filter(|(job, _)| given.contains(&job.ranks))
+            .collect(),
     };
     let sizes = plan.ranks_or(&[RANKS]);
-    let usual = sizes.iter().flat_map(|&n| App::ALL.iter().map(move |&app| job(app, n, 28)));
+    let usual = sizes
+        .iter()
+        .flat_map(|&n| App::ALL.iter().map(move |&app| job(app, n, 28)));
     let others = usual.filter(|job| wanted.iter().all(|(other, _)| other != job));
     let others: Vec<_> = others.map(|job| (job, None)).collect();
     wanted.into_iter().chain(others).collect()
@@ -239,10 +347,12 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
     let columns = ["application", "ranks"].into_iter().chain(names);
     let title = "Steps per search over both queues and all ranks";
     let mut steps = Table::new("applications-steps", title, columns).keyed(2);
-    let mut beside =
-        Table::open("applications-printed", "Times fewer steps than the list, beside the paper")
-            .keyed(5)
-            .note("Printed are ratios of times, of other programs and machines.");
+    let mut beside = Table::open(
+        "applications-printed",
+        "Times fewer steps than the list, beside the paper",
+    )
+    .keyed(5)
+    .note("Printed are ratios of times, of other programs and machines.");
     let mut by_k = Table::open(
         "applications-k",
         "Collective elements by k_C, col-pnp: times fewer steps than the list, and queues",
@@ -253,10 +363,16 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
     let jobs = jobs(plan);
     let count = jobs.len() as f64;
     for (i, (job, printed)) in jobs.iter().enumerate() {
-        let &Job { app, ranks, keys, .. } = job;
+        let &Job {
+            app, ranks, keys, ..
+        } = job;
         progress(i as f64 / count, &format!("{app} of {ranks} ranks"))?;
         let compared = keys == 28 && plan.ranks_or(&[RANKS]).contains(&ranks);
-        let engines = if compared { &all_engines[..] } else { &all_engines[..1] };
+        let engines = if compared {
+            &all_engines[..]
+        } else {
+            &all_engines[..1]
+        };
         let results = run(job, engines, compared && plan.rounds > 0)?;
         let list = &results[0];
         for (q, queue) in QUEUES.into_iter().enumerate() {
@@ -285,12 +401,15 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
             Cell::Real(of(KindStats::steps) / of(|it| it.searches).max(1.0))
         };
         steps.push(
-            [app.name().into(), ranks.into()].into_iter().chain(results.iter().map(per_search)),
+            [app.name().into(), ranks.into()]
+                .into_iter()
+                .chain(results.iter().map(per_search)),
         );
         for own in &results {
             by_kind(&mut kinds, job, own, list);
-            for (_, _, kind, printed) in
-                SPEEDUPS.iter().filter(|(of, engine, ..)| *of == app && *engine == own.engine)
+            for (_, _, kind, printed) in SPEEDUPS
+                .iter()
+                .filter(|(of, engine, ..)| *of == app && *engine == own.engine)
             {
                 let place = KINDS.iter().position(|name| name == kind).unwrap_or(2);
                 for (q, queue) in QUEUES.into_iter().enumerate() {
@@ -312,10 +431,17 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
             if all[0].digest != list.digest {
                 let case = format!("{} of {ranks} ranks", app.name());
                 let (engine, baseline) = (all[0].engine.clone(), list.engine.clone());
-                return Err(CompareError::Differs { engine, baseline, case });
+                return Err(CompareError::Differs {
+                    engine,
+                    baseline,
+                    case,
+                });
             }
             let most = plan.k.iter().max() == Some(&k);
-            let printed = BY_K.iter().find(|(of, _)| most && *of == app).map(|(_, both)| both);
+            let printed = BY_K
+                .iter()
+                .find(|(of, _)| most && *of == app)
+                .map(|(_, both)| both);
             let mean = |name| Cell::Real(all[0].both(name) as f64 / f64::from(ranks));
             let fewer = |queue| all[0].fewer_steps_than(list, queue, 1).into();
             by_k.row([
@@ -329,16 +455,30 @@ pub(super) fn applications(plan: &Plan, progress: Progress<'_>) -> Result<Report
                 ("p2p queues", mean("partner_queues")),
                 ("collective queues", mean("collective_queues")),
                 ("most", all[0].most_queues.into()),
-                ("cap", (2 * dedicated_queue_cap(k + plan.options.k, ranks)).into()),
+                (
+                    "cap",
+                    (2 * dedicated_queue_cap(k + plan.options.k, ranks)).into(),
+                ),
             ]);
             by_cap.push((k, all.remove(0)));
         }
-        drawn.entry(ranks).or_default().push(Drawn { app, engines: results, by_cap });
+        drawn.entry(ranks).or_default().push(Drawn {
+            app,
+            engines: results,
+            by_cap,
+        });
     }
     let queues = queues.extra(["p2p elements", "collective elements"]);
     let summary = vec![queues.clone(), steps, beside.clone(), by_k.clone()];
-    let figures = drawn.iter().map(|(&ranks, apps)| draw(ranks, apps, plan.options.k)).collect();
-    Ok(Report { summary, data: vec![queues, kinds, beside, by_k], figures })
+    let figures = drawn
+        .iter()
+        .map(|(&ranks, apps)| draw(ranks, apps, plan.options.k))
+        .collect();
+    Ok(Report {
+        summary,
+        data: vec![queues, kinds, beside, by_k],
+        figures,
+    })
 }
 
 /// Rows of an engine: both queues, each kind and all.
@@ -346,7 +486,12 @@ fn by_kind(table: &mut Table, job: &Job, own: &Outcome, list: &Outcome) {
     let faster = list.time.as_secs_f64() / own.time.as_secs_f64();
     for (q, queue) in QUEUES.into_iter().enumerate() {
         for (k, kind) in KINDS.into_iter().enumerate() {
-            let KindStats { entered, searches, attempts, hops } = own.of(q, k);
+            let KindStats {
+                entered,
+                searches,
+                attempts,
+                hops,
+            } = own.of(q, k);
             table.row([
                 ("application", job.app.name().into()),
                 ("ranks", job.ranks.into()),
@@ -357,10 +502,16 @@ fn by_kind(table: &mut Table, job: &Job, own: &Outcome, list: &Outcome) {
                 ("searches", searches.into()),
                 ("attempts", attempts.into()),
                 ("hops", hops.into()),
-                ("fewer_steps_than_list", own.fewer_steps_than(list, q, k).into()),
+                (
+                    "fewer_steps_than_list",
+                    own.fewer_steps_than(list, q, k).into(),
+                ),
                 ("memory_bytes_max", own.memory.into()),
                 ("allocations", own.allocations.into()),
-                ("faster", (k == 2 && faster.is_finite()).then_some(faster).into()),
+                (
+                    "faster",
+                    (k == 2 && faster.is_finite()).then_some(faster).into(),
+                ),
             ]);
         }
     }
@@ -377,8 +528,16 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
     for (i, (app, sizes)) in OVERHEADS.into_iter().enumerate() {
         progress(i as f64 / OVERHEADS.len() as f64, app.name())?;
         for ranks in plan.ranks_or(&sizes.map(|(ranks, _)| ranks)) {
-            let printed = sizes.into_iter().find(|(size, _)| *size == ranks).map(|(_, it)| it);
-            let job = Job { app, ranks, keys: 28, seed: plan.seed };
+            let printed = sizes
+                .into_iter()
+                .find(|(size, _)| *size == ranks)
+                .map(|(_, it)| it);
+            let job = Job {
+                app,
+                ranks,
+                keys: 28,
+                seed: plan.seed,
+            };
             let timed = plan.rounds > 0;
             let all = run(&job, &[col_pnp(plan, plan.options.k, timed)], false)?;
             let own = &all[0];
@@ -388,13 +547,20 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
             table.row([
                 ("application", app.name().into()),
                 ("ranks", ranks.into()),
-                ("overhead/search, steps", ratio(own.both("overhead_steps"), searches).into()),
+                (
+                    "overhead/search, steps",
+                    ratio(own.both("overhead_steps"), searches).into(),
+                ),
                 ("overhead/search, time", time.into()),
                 ("overhead/search, printed", printed.into()),
             ]);
         }
     }
-    Ok(Report { summary: vec![table.clone()], data: vec![table], figures: Vec::new() })
+    Ok(Report {
+        summary: vec![table.clone()],
+        data: vec![table],
+        figures: Vec::new(),
+    })
 }
 
 #[cfg(test)]
@@ -410,7 +576,12 @@ mod tests {
         let make = |_| registry::find("list")?.engine(&EngineOptions::default());
         let of = |app, ranks, keys| {
             let list: Vec<Make<'_>> = vec![("list".to_owned(), Box::new(make))];
-            let job = Job { app, ranks, keys, seed: 1 };
+            let job = Job {
+                app,
+                ranks,
+                keys,
+                seed: 1,
+            };
             run(&job, &list, false).expect("a list").remove(0)
         };
         for (app, ranks, keys, printed) in TABLE_3 {
@@ -427,7 +598,13 @@ mod tests {
         };
         assert_eq!(collective(App::Radix), [1.0, 1.0]);
         let shares = [App::Nbody, App::MiniAmr, App::Fds].map(collective);
-        assert!(shares[0][0] < 0.1 && shares[1][0] > 0.6 && shares[1][1] > 0.6, "{shares:?}");
-        assert!((0.3..0.9).contains(&shares[2][0]) && shares[2][1] > 0.6, "{shares:?}");
+        assert!(
+            shares[0][0] < 0.1 && shares[1][0] > 0.6 && shares[1][1] > 0.6,
+            "{shares:?}"
+        );
+        assert!(
+            (0.3..0.9).contains(&shares[2][0]) && shares[2][1] > 0.6,
+            "{shares:?}"
+        );
     }
 }

@@ -31,12 +31,18 @@ pub(super) const MEMORY: Metric =
 
 impl Sheet {
     pub fn new(keys: &[&'static str]) -> Self {
-        Self { keys: keys.to_vec(), rows: Vec::new() }
+        Self {
+            keys: keys.to_vec(),
+            rows: Vec::new(),
+        }
     }
 
     pub fn engines(&self) -> Vec<&str> {
         let first = self.rows.first().map_or(&[][..], |(_, all)| all);
-        first.iter().map(|measurement| measurement.engine.as_str()).collect()
+        first
+            .iter()
+            .map(|measurement| measurement.engine.as_str())
+            .collect()
     }
 
     /// All results, one row per case and engine.
@@ -65,7 +71,10 @@ impl Sheet {
                     ("umq_length_max", of("umq_length_max")),
                     ("conversions", of("conversions")),
                     ("memory_bytes_max", of("memory_bytes_max")),
-                    ("fewer_steps_than_list", own.fewer_steps_than(&all[0]).into()),
+                    (
+                        "fewer_steps_than_list",
+                        own.fewer_steps_than(&all[0]).into(),
+                    ),
                     ("ns_per_match", own.ns_per_match().into()),
                     ("faster_than_list", own.faster_than(&all[0]).into()),
                 ]);
@@ -77,8 +86,16 @@ impl Sheet {
     }
 
     pub(super) fn filtered(&self, keep: impl Fn(&Case) -> bool) -> Self {
-        let rows = self.rows.iter().filter(|(case, _)| keep(case)).cloned().collect();
-        Self { keys: self.keys.clone(), rows }
+        let rows = self
+            .rows
+            .iter()
+            .filter(|(case, _)| keep(case))
+            .cloned()
+            .collect();
+        Self {
+            keys: self.keys.clone(),
+            rows,
+        }
     }
 
     /// One metric: a row per case, a column per engine.
@@ -100,11 +117,18 @@ impl Sheet {
             };
             Series::line(name, self.rows.iter().filter_map(point))
         };
-        let lines = self.engines().into_iter().enumerate().map(|(i, name)| line(i, name));
+        let lines = self
+            .engines()
+            .into_iter()
+            .enumerate()
+            .map(|(i, name)| line(i, name));
         lines.filter(|series| !series.points.is_empty()).collect()
     }
 
     pub(super) fn timed(&self) -> bool {
-        self.rows.iter().flat_map(|(_, all)| all).any(|measurement| !measurement.ns.is_empty())
+        self.rows
+            .iter()
+            .flat_map(|(_, all)| all)
+            .any(|measurement| !measurement.ns.is_empty())
     }
 }

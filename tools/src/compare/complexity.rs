@@ -38,13 +38,33 @@ const GROWTHS: [Growth; 5] = {
 
 impl Growth {
     const fn new(name: &'static str, many: bool, order: Order, any: u32, early: u32) -> Self {
-        Self { name, many, order, any, early }
+        Self {
+            name,
+            many,
+            order,
+            any,
+            early,
+        }
     }
 
     fn workload(&self, entries: u32, seed: u64) -> Workload {
-        let (ranks, pending) = if self.many { (entries + 1, 1) } else { (2, entries) };
-        let Self { order, any, early, .. } = *self;
-        Workload { ranks, pending, order, any, early, seed, ..Pattern::Senders.usual() }
+        let (ranks, pending) = if self.many {
+            (entries + 1, 1)
+        } else {
+            (2, entries)
+        };
+        let Self {
+            order, any, early, ..
+        } = *self;
+        Workload {
+            ranks,
+            pending,
+            order,
+            any,
+            early,
+            seed,
+            ..Pattern::Senders.usual()
+        }
     }
 
     /// Compares per message by the papers' formula for this engine, if it gives a number, and the
@@ -62,7 +82,10 @@ impl Growth {
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
         let doubling = {
             let bins = f64::from((2 * entries).next_power_of_two());
-            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= 2 n"))
+            Some((
+                1.0 + (n - 1.0) / bins / 2.0,
+                "1 + (n - 1) / 2 bins, bins >= 2 n",
+            ))
         };
         match engine {
             "list" | "oracle" => Some((queue(n), "(n + 1) / 2 or 1")),
@@ -74,8 +97,9 @@ impl Growth {
             // segment form a shorter one.
             "4d" if by_key && self.many && options.grid == GridThreshold::Span => {
                 let span = dimension_span(entries + 1);
-                let sum: f64 =
-                    segments(entries, span).map(|m| f64::from(m) * queue(f64::from(m))).sum();
+                let sum: f64 = segments(entries, span)
+                    .map(|m| f64::from(m) * queue(f64::from(m)))
+                    .sum();
                 Some((sum / n, "entries of the segment"))
             }
             "4d" if by_key => Some((queue(n), "entries of the segment")),
@@ -114,7 +138,10 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
     for growth in &GROWTHS {
         for entries in SIZES {
             let keys = vec![growth.name.into(), entries.into()];
-            cases.push(Case { keys, workload: growth.workload(entries, plan.seed) });
+            cases.push(Case {
+                keys,
+                workload: growth.workload(entries, plan.seed),
+            });
         }
     }
     // Steps need no rounds.
@@ -124,13 +151,25 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
         ..Plan::usual(Vec::new())
     };
     let sheet = run_cases(
-        &Plan { rounds: 0, seed: plan.seed, ..untimed },
+        &Plan {
+            rounds: 0,
+            seed: plan.seed,
+            ..untimed
+        },
         &["case", "n"],
         cases,
         progress,
     )?;
-    let columns =
-        ["case", "engine", "compares", "formula", "ratio", "hops", "exponent", "formula is"];
+    let columns = [
+        "case",
+        "engine",
+        "compares",
+        "formula",
+        "ratio",
+        "hops",
+        "exponent",
+        "formula is",
+    ];
     let title = format!(
         "Compares and hops per message at n = {}, against the papers' formulas",
         SIZES[SIZES.len() - 1]
@@ -142,7 +181,9 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
         .note("ratio: measured to formula. Where the formula is an average over hash values, it is near 1, not 1.");
     let mut figure = Figure::new("Steps per message over the length of the queue");
     for (growth, rows) in GROWTHS.iter().zip(sheet.rows.chunks(SIZES.len())) {
-        let [.., (_, before), (_, last)] = rows else { continue };
+        let [.., (_, before), (_, last)] = rows else {
+            continue;
+        };
         for (own, smaller) in last.iter().zip(before) {
             let (Some(steps), Some(less)) = (own.steps_per_match(), smaller.steps_per_match())
             else {
@@ -167,13 +208,25 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
             ]);
         }
         let x = |case: &Case| (case.keys[0] == Cell::from(growth.name)).then(|| entries(case));
-        let panel =
-            Lines::new(growth.name, Axis::powers("entries"), Axis::log("steps per message"));
-        figure = figure.with(Lines { series: sheet.series(x, super::case::STEPS), ..panel });
+        let panel = Lines::new(
+            growth.name,
+            Axis::powers("entries"),
+            Axis::log("steps per message"),
+        );
+        figure = figure.with(Lines {
+            series: sheet.series(x, super::case::STEPS),
+            ..panel
+        });
     }
-    let data =
-        vec![table.clone(), sheet.data("complexity-data", "Steps over the length of the queue")];
-    Ok(Report { summary: vec![table], data, figures: vec![("complexity".to_owned(), figure)] })
+    let data = vec![
+        table.clone(),
+        sheet.data("complexity-data", "Steps over the length of the queue"),
+    ];
+    Ok(Report {
+        summary: vec![table],
+        data,
+        figures: vec![("complexity".to_owned(), figure)],
+    })
 }
 
 fn entries(case: &Case) -> f64 {

@@ -37,7 +37,10 @@ pub(super) fn draw(ranks: u32, apps: &[Drawn], k: u32) -> (String, Figure) {
         let mut panel = Lines::new(title, Axis::powers("k of the cap"), Axis::log(GAIN));
         for it in apps {
             let point = |(k, own): &(u32, Outcome)| Some((f64::from(*k), it.fewer(own, queue, 1)?));
-            panel = panel.with(Series::line(it.app.name(), it.by_cap.iter().filter_map(point)));
+            panel = panel.with(Series::line(
+                it.app.name(),
+                it.by_cap.iter().filter_map(point),
+            ));
         }
         figure = figure.with(panel);
     }
@@ -48,35 +51,75 @@ pub(super) fn draw(ranks: u32, apps: &[Drawn], k: u32) -> (String, Figure) {
     }
     let names = || apps.iter().map(|it| it.app.name());
     let most = |of: fn(&Outcome) -> f64| {
-        apps.iter().map(move |it| it.by_cap.last().map_or(f64::NAN, |(_, own)| of(own)))
+        apps.iter()
+            .map(move |it| it.by_cap.last().map_or(f64::NAN, |(_, own)| of(own)))
     };
     let mean = |value: f64| value / f64::from(ranks);
-    let queues = Bars::new("Queues of a process, mean", "", Axis::linear("queues"), names())
-        .stacked()
-        .with("point-to-point", most(|own| own.both("partner_queues") as f64).map(mean))
-        .with("collective", most(|own| own.both("collective_queues") as f64).map(mean));
-    let largest = apps.iter().flat_map(|it| it.by_cap.last()).map(|(k, _)| *k).max().unwrap_or(0);
+    let queues = Bars::new(
+        "Queues of a process, mean",
+        "",
+        Axis::linear("queues"),
+        names(),
+    )
+    .stacked()
+    .with(
+        "point-to-point",
+        most(|own| own.both("partner_queues") as f64).map(mean),
+    )
+    .with(
+        "collective",
+        most(|own| own.both("collective_queues") as f64).map(mean),
+    );
+    let largest = apps
+        .iter()
+        .flat_map(|it| it.by_cap.last())
+        .map(|(k, _)| *k)
+        .max()
+        .unwrap_or(0);
     let both = |queues: u32| apps.iter().map(move |_| f64::from(2 * queues));
-    let against = Bars::new("The process with the most", "", Axis::linear("queues"), names())
-        .with("dedicated", most(|own| own.most_queues as f64))
-        .with("the cap", both(dedicated_queue_cap(largest + k, ranks)))
-        .with("a queue for each rank", both(ranks));
-    (format!("applications-{ranks}"), figure.with(queues).with(against))
+    let against = Bars::new(
+        "The process with the most",
+        "",
+        Axis::linear("queues"),
+        names(),
+    )
+    .with("dedicated", most(|own| own.most_queues as f64))
+    .with("the cap", both(dedicated_queue_cap(largest + k, ranks)))
+    .with("a queue for each rank", both(ranks));
+    (
+        format!("applications-{ranks}"),
+        figure.with(queues).with(against),
+    )
 }
 
 /// Applications and kinds of element over engines: our numbers, or those that their paper prints.
 fn by_kind(apps: &[Drawn], queue: usize, title: String, printed: bool) -> Heat {
     const ENGINES: [&str; 4] = ["rank-array", "col-pnp", "col-ll", "ll-pnp"];
-    let value = if printed { "times faster than the list" } else { GAIN };
-    let mut heat = Heat::new(title, "", "", value).logarithmic().with_columns(ENGINES);
+    let value = if printed {
+        "times faster than the list"
+    } else {
+        GAIN
+    };
+    let mut heat = Heat::new(title, "", "", value)
+        .logarithmic()
+        .with_columns(ENGINES);
     for it in apps {
         for (kind, name) in KINDS.into_iter().enumerate() {
             let ratio = |engine| {
                 let same = |(app, of, what, _): &&(App, &str, &str, [Option<f64>; 2])| {
                     *app == it.app && *of == engine && *what == name
                 };
-                let published = || SPEEDUPS.iter().find(same).and_then(|(.., both)| both[queue]);
-                if printed { published() } else { it.of(engine, queue, kind) }
+                let published = || {
+                    SPEEDUPS
+                        .iter()
+                        .find(same)
+                        .and_then(|(.., both)| both[queue])
+                };
+                if printed {
+                    published()
+                } else {
+                    it.of(engine, queue, kind)
+                }
             };
             let values = ENGINES.map(|engine| ratio(engine).unwrap_or(f64::NAN));
             heat = heat.with_row(format!("{}, {name}", it.app), values);

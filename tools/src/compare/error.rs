@@ -16,5 +16,9 @@ pub enum CompareError {
     #[error("engine {engine}")]
     Run { engine: String, source: RunError },
     #[error("engine {engine} gives other results than {baseline} for {case}")]
-    Differs { engine: String, baseline: String, case: String },
+    Differs {
+        engine: String,
+        baseline: String,
+        case: String,
+    },
 }

@@ -61,7 +61,11 @@ impl Plan {
     pub fn usual(engines: Vec<&'static EngineEntry>) -> Self {
         Self {
             engines,
-            options: EngineOptions { threads: false, grow_bins: true, ..EngineOptions::default() },
+            options: EngineOptions {
+                threads: false,
+                grow_bins: true,
+                ..EngineOptions::default()
+            },
             ranks: Vec::new(),
             pending: vec![1, 5, 10],
             depths: (0..=16).step_by(2).map(|power| 1 << power).collect(),
@@ -72,12 +76,19 @@ impl Plan {
     }
 
     pub(super) fn ranks_or(&self, usual: &[u32]) -> Vec<u32> {
-        if self.ranks.is_empty() { usual.to_vec() } else { self.ranks.clone() }
+        if self.ranks.is_empty() {
+            usual.to_vec()
+        } else {
+            self.ranks.clone()
+        }
     }
 
     /// New candidates for a case.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        self.engines.iter().map(|entry| Candidate::registered(entry, &self.options)).collect()
+        self.engines
+            .iter()
+            .map(|entry| Candidate::registered(entry, &self.options))
+            .collect()
     }
 }
 
@@ -127,7 +138,11 @@ pub(super) fn run_cases(
     let candidates = plan.candidates();
     let count = cases.len() as f64;
     for (i, case) in cases.into_iter().enumerate() {
-        let name = format!("{} of {}", case.workload.pattern, counted(case.workload.ranks, "rank"));
+        let name = format!(
+            "{} of {}",
+            case.workload.pattern,
+            counted(case.workload.ranks, "rank")
+        );
         progress(i as f64 / count, &name)?;
         let measurements = measure(&candidates, &case.workload, None, plan.rounds, &name)?;
         sheet.rows.push((case, measurements));

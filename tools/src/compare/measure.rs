@@ -69,11 +69,17 @@ impl Candidate {
             Some(engine) => Ok(Made::Engine(engine)),
             None => entry.build(&room.enlarge(&options)).map(Made::Stream),
         };
-        Self { name: entry.name.to_owned(), make: Box::new(make) }
+        Self {
+            name: entry.name.to_owned(),
+            make: Box::new(make),
+        }
     }
 
     pub fn new(name: impl Into<String>, make: impl Fn() -> Box<dyn Engine> + 'static) -> Self {
-        Self { name: name.into(), make: Box::new(move |_| Ok(Made::Engine(make()))) }
+        Self {
+            name: name.into(),
+            make: Box::new(move |_| Ok(Made::Engine(make()))),
+        }
     }
 
     /// Builds an engine for this workload, which fixes the sizes of the communicators and needs
@@ -81,7 +87,9 @@ impl Candidate {
     fn build(&self, workload: &Workload, room: Room) -> Result<Made, BuildError> {
         let mut made = (self.make)(room)?;
         if let Made::Engine(engine) = &mut made {
-            workload.comm_sizes().for_each(|(comm, size)| engine.set_comm_size(comm, size));
+            workload
+                .comm_sizes()
+                .for_each(|(comm, size)| engine.set_comm_size(comm, size));
         }
         Ok(made)
     }
@@ -93,7 +101,10 @@ impl Candidate {
 }
 
 fn find(counters: &[Counter], name: &str) -> Option<u64> {
-    counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+    counters
+        .iter()
+        .find(|counter| counter.name == name)
+        .map(|counter| counter.value)
 }
 
 #[derive(Clone, Debug)]
@@ -130,15 +141,24 @@ impl Measurement {
         if let Some(posted) = self.steps_of("prq") {
             return Some(posted + self.steps_of("umq")?);
         }
-        let elsewhere =
-            ["unexpected", "fallback_receives", "fallback_unexpected", "fallback_tables"];
+        let elsewhere = [
+            "unexpected",
+            "fallback_receives",
+            "fallback_unexpected",
+            "fallback_tables",
+        ];
         if elsewhere.iter().any(|name| self.counter(name) != Some(0)) {
             return None;
         }
-        ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"]
-            .iter()
-            .map(|name| self.counter(name))
-            .sum()
+        [
+            "walked_exact",
+            "walked_any_source",
+            "walked_any_tag",
+            "walked_any",
+        ]
+        .iter()
+        .map(|name| self.counter(name))
+        .sum()
     }
 
     pub fn steps_per_match(&self) -> Option<f64> {
@@ -156,8 +176,12 @@ impl Measurement {
 
     /// Speed-up over another engine: median over their common rounds.
     pub fn faster_than(&self, other: &Self) -> Option<f64> {
-        let ratios: Vec<f64> =
-            self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
+        let ratios: Vec<f64> = self
+            .ns
+            .iter()
+            .zip(&other.ns)
+            .map(|(own, other)| other / own)
+            .collect();
         Summary::of(&ratios).map(|summary| summary.median)
     }
 }
@@ -182,7 +206,9 @@ impl Digest {
             _ => [3, 0, 0],
         };
         for value in values {
-            self.0 = (self.0 ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+            self.0 = (self.0 ^ value)
+                .wrapping_mul(0x100_0000_01b3)
+                .rotate_left(23);
         }
     }
 }
@@ -212,10 +238,16 @@ pub fn measure(
     let mut room = Room::default();
     for candidate in candidates {
         let measurement = count(candidate, workload, room, &mut events()?)?;
-        if let Some(baseline) = all.first().filter(|baseline| baseline.digest != measurement.digest)
+        if let Some(baseline) = all
+            .first()
+            .filter(|baseline| baseline.digest != measurement.digest)
         {
             let (engine, baseline) = (measurement.engine, baseline.engine.clone());
-            return Err(CompareError::Differs { engine, baseline, case: case.to_owned() });
+            return Err(CompareError::Differs {
+                engine,
+                baseline,
+                case: case.to_owned(),
+            });
         }
         if all.is_empty() {
             let most = |name| measurement.counter(name).unwrap_or(0) as usize;
@@ -269,10 +301,15 @@ fn count(
     let counters = match candidate.build(workload, room)? {
         Made::Engine(mut engine) => {
             for event in events.take(workload.filling() as usize) {
-                apply(engine.as_mut(), event).into_iter().for_each(&mut sink);
+                apply(engine.as_mut(), event)
+                    .into_iter()
+                    .for_each(&mut sink);
             }
             filling = engine.as_ref().counters();
-            engine.as_mut().run(events, &mut sink).map_err(candidate.failed())?;
+            engine
+                .as_mut()
+                .run(events, &mut sink)
+                .map_err(candidate.failed())?;
             engine.as_ref().counters()
         }
         Made::Stream(mut matcher) => {
@@ -315,7 +352,11 @@ mod tests {
     use dpamatch::registry;
 
     fn depth() -> Workload {
-        Workload { pending: 100, rounds: 5, ..Pattern::Depth.usual() }
+        Workload {
+            pending: 100,
+            rounds: 5,
+            ..Pattern::Depth.usual()
+        }
     }
 
     #[test]
@@ -337,15 +378,25 @@ mod tests {
         let nic = options.nic;
         let most = Room::MOST - 2 * nic.handlers;
         let built = |receives, messages| {
-            let room = Room { receives, messages, communicators: nic.communicators + 3 };
+            let room = Room {
+                receives,
+                messages,
+                communicators: nic.communicators + 3,
+            };
             let nic = room.enlarge(&options).nic;
             (nic.receives, nic.unexpected, nic.communicators)
         };
         let usual = (nic.receives, nic.unexpected, nic.communicators);
         assert_eq!(built(most - 1, 7).0, Room::MOST - 1);
-        assert_eq!(built(most, 7), (Room::MOST, nic.unexpected, nic.communicators + 3));
+        assert_eq!(
+            built(most, 7),
+            (Room::MOST, nic.unexpected, nic.communicators + 3)
+        );
         assert_eq!(built(most + 1, 7), usual);
-        assert_eq!(built(5, Room::MOST), (nic.receives, Room::MOST, nic.communicators + 3));
+        assert_eq!(
+            built(5, Room::MOST),
+            (nic.receives, Room::MOST, nic.communicators + 3)
+        );
         assert_eq!(built(5, Room::MOST + 1), usual);
     }
 
@@ -354,7 +405,10 @@ mod tests {
     fn a_long_queue_stays_on_the_nic() {
         let list = registry::find("list").expect("a known name");
         let entry = registry::find("optimistic").expect("a known name");
-        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        let options = EngineOptions {
+            threads: false,
+            ..EngineOptions::default()
+        };
         let pending = options.nic.receives as u32 + 100;
         let workload = Workload { pending, ..depth() };
         let candidates = [list, entry].map(|entry| Candidate::registered(entry, &options));
@@ -370,26 +424,44 @@ mod tests {
         let list = Candidate::new("list", || Box::new(ListEngine::new()));
         let wrong = Candidate::new("wrong", || {
             let mut oracle = Oracle::new();
-            oracle.post(RecvId(77), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
+            oracle.post(
+                RecvId(77),
+                CommId(0),
+                Selector::new(SourceSel::Any, TagSel::Any),
+            );
             Box::new(oracle)
         });
         let error = measure(&[list, wrong], &depth(), None, 0, "a case").expect_err("they differ");
-        assert_eq!(error.to_string(), "engine wrong gives other results than list for a case");
+        assert_eq!(
+            error.to_string(),
+            "engine wrong gives other results than list for a case"
+        );
     }
 
     /// The emulated NIC counts steps elsewhere, and gives no number if it does not count them all.
     #[test]
     fn steps_of_the_emulated_nic() {
         let entry = registry::find("optimistic").expect("a known name");
-        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        let options = EngineOptions {
+            threads: false,
+            ..EngineOptions::default()
+        };
         let steps = |workload| {
-            let all =
-                measure(&[Candidate::registered(entry, &options)], &workload, None, 0, "a case");
+            let all = measure(
+                &[Candidate::registered(entry, &options)],
+                &workload,
+                None,
+                0,
+                "a case",
+            );
             all.expect("a measurement")[0].steps()
         };
         assert!(steps(depth()) >= Some(5));
         assert_eq!(
-            steps(Workload { early: 100, ..depth() }),
+            steps(Workload {
+                early: 100,
+                ..depth()
+            }),
             None,
             "searches for unexpected messages"
         );

@@ -33,14 +33,25 @@ fn real_bytes(engine: &mut dyn Engine, size: u32, requests: u32) -> u64 {
     engine.set_comm_size(comm, size);
     for rank in 0..requests {
         let source = Rank::new(rank).unwrap_or_default();
-        engine.post(RecvId(u64::from(rank)), comm, Selector::new(source, Tag::default()));
+        engine.post(
+            RecvId(u64::from(rank)),
+            comm,
+            Selector::new(source, Tag::default()),
+        );
     }
     engine.stats().memory_bytes_max
 }
 
 /// The table to the byte, and real bytes of every software engine.
 pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
-    let columns = ["communicator", "requests", "array", "array, printed", "4d", "4d, printed"];
+    let columns = [
+        "communicator",
+        "requests",
+        "array",
+        "array, printed",
+        "4d",
+        "4d, printed",
+    ];
     let mut paper = Table::new("memory-paper", "Bytes over a linked list, by the paper's accounting", columns)
         .keyed(2)
         .note("Lead 48, RankHead 24, Segment 48, Plane 16 + 8 span bytes; ranks filled from 0, one request each; KB = 1024.")
@@ -58,27 +69,52 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
             ]);
         }
     }
-    let engines: Vec<_> =
-        plan.engines.iter().filter(|entry| entry.engine(&plan.options).is_some()).collect();
-    let columns =
-        ["communicator", "requests"].into_iter().chain(engines.iter().map(|entry| entry.name));
+    let engines: Vec<_> = plan
+        .engines
+        .iter()
+        .filter(|entry| entry.engine(&plan.options).is_some())
+        .collect();
+    let columns = ["communicator", "requests"]
+        .into_iter()
+        .chain(engines.iter().map(|entry| entry.name));
     let title =
         "Real bytes of this project's engines: entries, tables and what is kept for cancels";
     let mut real = Table::new("memory-real", title, columns);
-    let columns = ["communicator", "requests", "engine", "bytes", "bytes_over_list"];
+    let columns = [
+        "communicator",
+        "requests",
+        "engine",
+        "bytes",
+        "bytes_over_list",
+    ];
     let mut data = Table::new("memory", title, columns).keyed(3);
     let mut panels: Vec<Lines> = Vec::new();
     for (done, (size, _)) in PRINTED.into_iter().enumerate() {
-        progress(done as f64 / PRINTED.len() as f64, &format!("memory of {size} ranks"))?;
+        progress(
+            done as f64 / PRINTED.len() as f64,
+            &format!("memory of {size} ranks"),
+        )?;
         let title = format!("communicator of {size}");
-        let mut panel =
-            Lines::new(title, Axis::log("requests, one of each rank"), Axis::log("bytes"));
-        panel.series = engines.iter().map(|entry| Series::line(entry.name, [])).collect();
+        let mut panel = Lines::new(
+            title,
+            Axis::log("requests, one of each rank"),
+            Axis::log("bytes"),
+        );
+        panel.series = engines
+            .iter()
+            .map(|entry| Series::line(entry.name, []))
+            .collect();
         for requests in requests(size) {
-            let built = engines.iter().filter_map(|entry| entry.engine(&plan.options));
-            let bytes: Vec<u64> =
-                built.map(|mut engine| real_bytes(engine.as_mut(), size, requests)).collect();
-            let list = engines.iter().position(|entry| entry.name == "list").map(|i| bytes[i]);
+            let built = engines
+                .iter()
+                .filter_map(|entry| entry.engine(&plan.options));
+            let bytes: Vec<u64> = built
+                .map(|mut engine| real_bytes(engine.as_mut(), size, requests))
+                .collect();
+            let list = engines
+                .iter()
+                .position(|entry| entry.name == "list")
+                .map(|i| bytes[i]);
             for ((entry, &bytes), series) in engines.iter().zip(&bytes).zip(&mut panel.series) {
                 series.points.push((f64::from(requests), bytes as f64));
                 let over_list = list.map(|list| bytes as f64 - list as f64);
@@ -91,14 +127,17 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                 ]);
             }
             real.push(
-                [size.into(), requests.into()].into_iter().chain(bytes.into_iter().map(Cell::from)),
+                [size.into(), requests.into()]
+                    .into_iter()
+                    .chain(bytes.into_iter().map(Cell::from)),
             );
         }
         panels.push(panel);
     }
-    let figure = panels
-        .into_iter()
-        .fold(Figure::new("Real memory, one posted receive of each rank"), Figure::with);
+    let figure = panels.into_iter().fold(
+        Figure::new("Real memory, one posted receive of each rank"),
+        Figure::with,
+    );
     Ok(Report {
         summary: vec![paper.clone(), real],
         data: vec![paper, data],
@@ -112,7 +151,11 @@ fn threshold(size: u32) -> u64 {
     let mut entries = 0_u64;
     while engine.stats().conversions == 0 {
         let source = Rank::new(entries as u32 % size).unwrap_or_default();
-        engine.post(RecvId(entries), CommId(0), Selector::new(source, Tag::default()));
+        engine.post(
+            RecvId(entries),
+            CommId(0),
+            Selector::new(source, Tag::default()),
+        );
         entries += 1;
     }
     entries - 1
@@ -120,8 +163,14 @@ fn threshold(size: u32) -> u64 {
 
 /// Spans and thresholds at the ends of the paper's intervals, and the paper's example.
 pub(super) fn spans() -> Report {
-    let columns =
-        ["size", "span", "threshold", "interval, printed", "span, printed", "threshold, printed"];
+    let columns = [
+        "size",
+        "span",
+        "threshold",
+        "interval, printed",
+        "span, printed",
+        "threshold, printed",
+    ];
     let mut table = Table::new("spans", "4D's spans and thresholds", columns)
         .note("The threshold is seen in an engine: entries of the queue before it became a grid.")
         .note(

@@ -27,16 +27,31 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
             for &pending in &plan.pending {
                 for ranks in plan.ranks_or(&RANKS) {
                     let seed = plan.seed;
-                    let workload =
-                        Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };
-                    let keys =
-                        vec![queue.into(), order.name().into(), pending.into(), ranks.into()];
+                    let workload = Workload {
+                        ranks,
+                        pending,
+                        order,
+                        early,
+                        seed,
+                        ..Pattern::Senders.usual()
+                    };
+                    let keys = vec![
+                        queue.into(),
+                        order.name().into(),
+                        pending.into(),
+                        ranks.into(),
+                    ];
                     cases.push(Case { keys, workload });
                 }
             }
         }
     }
-    let sheet = run_cases(plan, &["queue", "order", "pending", "ranks"], cases, progress)?;
+    let sheet = run_cases(
+        plan,
+        &["queue", "order", "pending", "ranks"],
+        cases,
+        progress,
+    )?;
     let most = plan.pending.iter().copied().max().unwrap_or(0);
     // Forward search hardly depends on the number of pending messages.
     let shown = sheet
@@ -46,20 +61,32 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
         .note("Steps are compares and hops, counted; in reverse order the list makes n(n+1)/2 of them.");
     let mut summary = vec![steps];
     if sheet.timed() {
-        let times =
-            shown.pivot("search-times", "4D's micro-benchmark: times faster than the list", FASTER);
+        let times = shown.pivot(
+            "search-times",
+            "4D's micro-benchmark: times faster than the list",
+            FASTER,
+        );
         summary.push(times.note("Times depend on the machine and on what else runs on it."));
     }
     let paper = beside_paper(&sheet);
     if !paper.rows.is_empty() {
         summary.push(paper);
     }
-    let mut figures =
-        vec![("search-steps".to_owned(), search_figure(&sheet, plan, "fewer steps", FEWER_STEPS))];
+    let mut figures = vec![(
+        "search-steps".to_owned(),
+        search_figure(&sheet, plan, "fewer steps", FEWER_STEPS),
+    )];
     if sheet.timed() {
-        figures.push(("search-times".to_owned(), search_figure(&sheet, plan, "less time", FASTER)));
+        figures.push((
+            "search-times".to_owned(),
+            search_figure(&sheet, plan, "less time", FASTER),
+        ));
     }
-    Ok(Report { summary, data: vec![sheet.data("search", "4D's micro-benchmark")], figures })
+    Ok(Report {
+        summary,
+        data: vec![sheet.data("search", "4D's micro-benchmark")],
+        figures,
+    })
 }
 
 /// Our numbers and the paper's, at the paper's job size.
@@ -67,20 +94,41 @@ fn beside_paper(sheet: &Sheet) -> Table {
     let title = format!(
         "Reverse, 10 pending, {PAPER_RANKS} ranks, beside the paper: times better than the list"
     );
-    let columns = ["queue", "engine", "fewer steps", "less time", "less time, printed"];
+    let columns = [
+        "queue",
+        "engine",
+        "fewer steps",
+        "less time",
+        "less time, printed",
+    ];
     let mut table = Table::new("search-paper", title, columns)
         .note("The paper timed MVAPICH2 on Opterons of 2011, over a network.");
     for (queue, printed) in PAPER {
         let at_paper = |case: &Case| {
-            let Workload { ranks, pending, order, .. } = case.workload;
+            let Workload {
+                ranks,
+                pending,
+                order,
+                ..
+            } = case.workload;
             case.keys[0].csv() == queue
                 && (ranks, pending, order) == (PAPER_RANKS, 10, Order::Reverse)
         };
-        let Some((_, all)) = sheet.rows.iter().find(|(case, _)| at_paper(case)) else { continue };
+        let Some((_, all)) = sheet.rows.iter().find(|(case, _)| at_paper(case)) else {
+            continue;
+        };
         for (engine, printed) in ["rank-array", "4d"].into_iter().zip(printed) {
-            let Some(own) = all.iter().find(|own| own.engine == engine) else { continue };
+            let Some(own) = all.iter().find(|own| own.engine == engine) else {
+                continue;
+            };
             let (fewer, faster) = (own.fewer_steps_than(&all[0]), own.faster_than(&all[0]));
-            table.push([queue.into(), engine.into(), fewer.into(), faster.into(), printed.into()]);
+            table.push([
+                queue.into(),
+                engine.into(),
+                fewer.into(),
+                faster.into(),
+                printed.into(),
+            ]);
         }
     }
     table
@@ -90,13 +138,17 @@ fn beside_paper(sheet: &Sheet) -> Table {
 /// paper's.
 fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figure {
     let pending = plan.pending.iter().copied().max().unwrap_or(0).to_string();
-    let mut figure =
-        Figure::new(format!("4D's micro-benchmark: {what} than the list, {pending} pending"));
+    let mut figure = Figure::new(format!(
+        "4D's micro-benchmark: {what} than the list, {pending} pending"
+    ));
     for (queue, [array, four_d]) in PAPER {
         for order in [Order::Reverse, Order::Forward] {
             let title = format!("{queue}, {order}");
-            let mut panel =
-                Lines::new(title, Axis::powers("ranks"), Axis::log(format!("times {what}")));
+            let mut panel = Lines::new(
+                title,
+                Axis::powers("ranks"),
+                Axis::log(format!("times {what}")),
+            );
             let x = |case: &Case| {
                 let fits = case.keys[0].csv() == queue
                     && case.keys[1].csv() == order.name()
@@ -107,8 +159,14 @@ fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figu
             if order == Order::Reverse && pending == "10" {
                 let ends = [64.0, f64::from(PAPER_RANKS)];
                 panel = panel
-                    .with(Series::limit("paper: array", ends.map(|ranks| (ranks, array))))
-                    .with(Series::limit("paper: 4D", ends.map(|ranks| (ranks, four_d))));
+                    .with(Series::limit(
+                        "paper: array",
+                        ends.map(|ranks| (ranks, array)),
+                    ))
+                    .with(Series::limit(
+                        "paper: 4D",
+                        ends.map(|ranks| (ranks, four_d)),
+                    ));
             }
             figure = figure.with(panel);
         }
@@ -125,9 +183,18 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     for (queue, early) in QUEUES {
         for any in ANY_SHARES {
             let seed = plan.seed;
-            let workload =
-                Workload { ranks, pending, any, early, seed, ..Pattern::Senders.usual() };
-            cases.push(Case { keys: vec![queue.into(), any.into()], workload });
+            let workload = Workload {
+                ranks,
+                pending,
+                any,
+                early,
+                seed,
+                ..Pattern::Senders.usual()
+            };
+            cases.push(Case {
+                keys: vec![queue.into(), any.into()],
+                workload,
+            });
         }
     }
     let sheet = run_cases(plan, &["queue", "any_percent"], cases, progress)?;
@@ -144,13 +211,20 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
         let x = |case: &Case| (case.keys[0].csv() == queue).then_some(f64::from(case.workload.any));
         let y = Axis::log("times fewer steps");
         let panel = Lines::new(queue, Axis::linear("receives from any source, %"), y);
-        Lines { series: sheet.series(x, FEWER_STEPS), ..panel }
+        Lines {
+            series: sheet.series(x, FEWER_STEPS),
+            ..panel
+        }
     };
     let figure = Figure::new("Fewer steps than the list with receives from any source")
         .with(panel("PRQ"))
         .with(panel("UMQ"));
     let data = vec![sheet.data("any", "4D's micro-benchmark with ANY_SOURCE")];
-    Ok(Report { summary, data, figures: vec![("any".to_owned(), figure)] })
+    Ok(Report {
+        summary,
+        data,
+        figures: vec![("any".to_owned(), figure)],
+    })
 }
 
 /// One depth, forward and reverse, from many senders and from one.
@@ -160,8 +234,14 @@ pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compar
         for (queue, early) in QUEUES {
             for order in [Order::Forward, Order::Reverse] {
                 let seed = plan.seed;
-                let workload =
-                    Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };
+                let workload = Workload {
+                    ranks,
+                    pending,
+                    order,
+                    early,
+                    seed,
+                    ..Pattern::Senders.usual()
+                };
                 cases.push(Case {
                     keys: vec![senders.into(), queue.into(), order.name().into()],
                     workload,
@@ -178,5 +258,9 @@ pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compar
             "The queue is filled before the clock starts. The emulated NIC also sends and delivers.",
         ));
     }
-    Ok(Report { summary, data: vec![sheet.data("rate", "One depth")], figures: Vec::new() })
+    Ok(Report {
+        summary,
+        data: vec![sheet.data("rate", "One depth")],
+        figures: Vec::new(),
+    })
 }

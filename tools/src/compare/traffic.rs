@@ -35,7 +35,11 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
     let sheet = run_cases(plan, &["queue", "senders", "depth"], cases, progress)?;
     let summary = vec![
         sheet
-            .pivot("depth-steps", "Steps per message behind entries that never match", STEPS)
+            .pivot(
+                "depth-steps",
+                "Steps per message behind entries that never match",
+                STEPS,
+            )
             .note("The entry searched for is the last; the list makes depth + 1 steps."),
     ];
     let mut figure = Figure::new("Steps per message behind entries that never match");
@@ -45,16 +49,28 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
                 let fits = case.keys[0] == Cell::from(queue) && case.keys[1] == Cell::from(senders);
                 fits.then_some(f64::from(case.workload.pending))
             };
-            let title =
-                format!("{queue}, {senders} sender{}", if senders == "one" { "" } else { "s" });
-            let panel =
-                Lines::new(title, Axis::powers("entries in front"), Axis::log("steps per message"));
-            figure = figure.with(Lines { series: sheet.series(x, STEPS), ..panel });
+            let title = format!(
+                "{queue}, {senders} sender{}",
+                if senders == "one" { "" } else { "s" }
+            );
+            let panel = Lines::new(
+                title,
+                Axis::powers("entries in front"),
+                Axis::log("steps per message"),
+            );
+            figure = figure.with(Lines {
+                series: sheet.series(x, STEPS),
+                ..panel
+            });
         }
     }
     figure.columns = 2;
     let data = vec![sheet.data("depth", "Search behind entries that stay")];
-    Ok(Report { summary, data, figures: vec![("depth".to_owned(), figure)] })
+    Ok(Report {
+        summary,
+        data,
+        figures: vec![("depth".to_owned(), figure)],
+    })
 }
 
 /// The patterns with their default numbers, except given job sizes.
@@ -63,14 +79,29 @@ pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
     let mut cases = Vec::new();
     for pattern in Pattern::ALL.iter().copied().filter(is_application) {
         for ranks in plan.ranks_or(&[pattern.usual().ranks]) {
-            let workload = Workload { ranks, seed: plan.seed, ..pattern.usual() };
-            cases.push(Case { keys: vec![pattern.name().into(), ranks.into()], workload });
+            let workload = Workload {
+                ranks,
+                seed: plan.seed,
+                ..pattern.usual()
+            };
+            cases.push(Case {
+                keys: vec![pattern.name().into(), ranks.into()],
+                workload,
+            });
         }
     }
     let sheet = run_cases(plan, &["pattern", "ranks"], cases, progress)?;
     let mut summary = vec![
-        sheet.pivot("patterns-steps", "Application patterns: steps per message", STEPS),
-        sheet.pivot("patterns-memory", "Application patterns: most bytes", MEMORY),
+        sheet.pivot(
+            "patterns-steps",
+            "Application patterns: steps per message",
+            STEPS,
+        ),
+        sheet.pivot(
+            "patterns-memory",
+            "Application patterns: most bytes",
+            MEMORY,
+        ),
     ];
     if sheet.timed() {
         summary.push(sheet.pivot(
@@ -79,20 +110,29 @@ pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
             FASTER,
         ));
     }
-    let name =
-        |Case { workload: Workload { pattern, ranks, .. }, .. }: &Case| match plan.ranks.len() {
-            0 | 1 => pattern.name().to_owned(),
-            _ => format!("{pattern}, {ranks}"),
-        };
+    let name = |Case {
+                    workload: Workload { pattern, ranks, .. },
+                    ..
+                }: &Case| match plan.ranks.len() {
+        0 | 1 => pattern.name().to_owned(),
+        _ => format!("{pattern}, {ranks}"),
+    };
     let names: Vec<String> = sheet.rows.iter().map(|(case, _)| name(case)).collect();
     let mut heat = crate::figure::Heat::new("Application patterns", "", "", "steps per message")
         .with_columns(names)
         .logarithmic();
     for (i, engine) in sheet.engines().into_iter().enumerate() {
-        let values = sheet.rows.iter().map(|(_, all)| all[i].steps_per_match().unwrap_or(f64::NAN));
+        let values = sheet
+            .rows
+            .iter()
+            .map(|(_, all)| all[i].steps_per_match().unwrap_or(f64::NAN));
         heat = heat.with_row(engine, values);
     }
     let data = vec![sheet.data("patterns", "Application patterns")];
     let figure = Figure::new("Steps per message").with(heat);
-    Ok(Report { summary, data, figures: vec![("patterns".to_owned(), figure)] })
+    Ok(Report {
+        summary,
+        data,
+        figures: vec![("patterns".to_owned(), figure)],
+    })
 }

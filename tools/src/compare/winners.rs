@@ -5,7 +5,12 @@ use crate::table::{Cell, Table};
 
 /// A situation, the experiment and the columns' values that show it, the last of such cases, and
 /// the figure that decides.
-type Situation = (&'static str, Experiment, &'static [(&'static str, &'static str)], &'static str);
+type Situation = (
+    &'static str,
+    Experiment,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+);
 
 const STEPS: &str = "steps_per_match";
 
@@ -46,8 +51,9 @@ fn ranked<'a>((_, _, keys, figure): &Situation, report: &'a Report) -> Vec<(&'a 
     };
     let fits = |row: &&Vec<Cell>| keys.iter().all(|key| has(row, key));
     let rows: Vec<&Vec<Cell>> = table.rows.iter().filter(fits).collect();
-    let of_last =
-        rows.iter().filter(|row| rows.last().is_some_and(|it| it[..engine] == row[..engine]));
+    let of_last = rows
+        .iter()
+        .filter(|row| rows.last().is_some_and(|it| it[..engine] == row[..engine]));
     let named = of_last.filter_map(|row| match (&row[engine], &row[figure]) {
         (Cell::Text(name), Cell::Real(value)) => Some((name.as_str(), *value)),
         (Cell::Text(name), Cell::Count(value)) => Some((name.as_str(), *value as f64)),
@@ -62,18 +68,28 @@ fn ranked<'a>((_, _, keys, figure): &Situation, report: &'a Report) -> Vec<(&'a 
 pub fn winners(reports: &[(Experiment, Report)]) -> Table {
     let mut table = Table::open("winners", "Who wins where: steps per message, or bytes").keyed(1);
     for situation in &SITUATIONS {
-        let report = reports.iter().find(|(experiment, _)| *experiment == situation.1);
-        let engines = report.map(|(_, report)| ranked(situation, report)).unwrap_or_default();
+        let report = reports
+            .iter()
+            .find(|(experiment, _)| *experiment == situation.1);
+        let engines = report
+            .map(|(_, report)| ranked(situation, report))
+            .unwrap_or_default();
         let (Some(&(_, best)), Some(&(worst, most))) = (engines.first(), engines.last()) else {
             continue;
         };
-        let good = engines.iter().take_while(|(_, value)| *value <= AS_GOOD * best).count();
+        let good = engines
+            .iter()
+            .take_while(|(_, value)| *value <= AS_GOOD * best)
+            .count();
         let mut names: Vec<&str> = engines[..good].iter().map(|(name, _)| *name).collect();
         let more = format!("+{}", good.saturating_sub(NAMES_MAX));
         if good > NAMES_MAX {
             names.splice(NAMES_MAX.., [more.as_str()]);
         }
-        let list = engines.iter().find(|(name, _)| *name == "list").map(|(_, value)| *value);
+        let list = engines
+            .iter()
+            .find(|(name, _)| *name == "list")
+            .map(|(_, value)| *value);
         table.row([
             ("situation", situation.0.into()),
             ("best", names.join(", ").into()),
@@ -107,7 +123,10 @@ mod tests {
         ] {
             data.push([pattern.into(), ranks.into(), engine.into(), steps.into()]);
         }
-        let report = Report { data: vec![data], ..Report::default() };
+        let report = Report {
+            data: vec![data],
+            ..Report::default()
+        };
         let table = winners(&[(Experiment::Patterns, report)]);
         let csv = "situation,best,value,list,worst,its_value\n\
                    gather at a root,\"ucx, simd\",2,30,list,30\nhalo exchange,\"a, b, c, +1\",4,,e,4.21\n";

@@ -114,8 +114,11 @@ impl PhaseCost {
         let layout = &profile.layout;
         let far = |message: &Message| layout.node(message.src) != layout.node(message.dst);
         let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
-        for rank in
-            messages.iter().filter(|message| far(message)).map(|m| m.src).collect::<BTreeSet<_>>()
+        for rank in messages
+            .iter()
+            .filter(|message| far(message))
+            .map(|m| m.src)
+            .collect::<BTreeSet<_>>()
         {
             *senders.entry(layout.node(rank)).or_default() += 1;
         }
@@ -123,7 +126,9 @@ impl PhaseCost {
         let mut by_rank: BTreeMap<u32, RankCost> = BTreeMap::new();
         let (mut far_bytes, mut byte_hops) = (0.0, 0.0);
         for message in messages {
-            let &Message { src, dst, bytes, .. } = message;
+            let &Message {
+                src, dst, bytes, ..
+            } = message;
             let active = senders.get(&layout.node(src)).copied().unwrap_or(1);
             let network = profile.link(Place::Network, profile.protocol(bytes));
             let sender = by_rank.entry(src).or_default();
@@ -144,9 +149,15 @@ impl PhaseCost {
             cost.queue_bound_s = bound_s(profile.queue.gamma_s, cost.received);
             cost.queue_third_s = third_s(profile.queue.gamma_s, cost.received);
             cost.steps = steps.and_then(|steps| steps.get(&rank).copied());
-            cost.queue_steps_s = cost.steps.map(|steps| steps_s(profile.queue.gamma_step_s, steps));
+            cost.queue_steps_s = cost
+                .steps
+                .map(|steps| steps_s(profile.queue.gamma_step_s, steps));
         }
-        let hops = hops.unwrap_or(if far_bytes > 0.0 { byte_hops / far_bytes } else { 0.0 });
+        let hops = hops.unwrap_or(if far_bytes > 0.0 {
+            byte_hops / far_bytes
+        } else {
+            0.0
+        });
         let bytes_per_process = far_bytes / f64::from(ranks.max(1));
         let link_bytes = link_bytes(hops, bytes_per_process, layout.processes_per_node);
         Self {
@@ -162,7 +173,11 @@ impl PhaseCost {
     pub fn split(&self, term: QueueTerm) -> Split {
         let time = |cost: &RankCost| cost.transfer_s + cost.queue_s(term);
         // The first of equal ranks, whatever the order of the search.
-        let slowest = self.ranks.iter().rev().max_by(|a, b| time(a).total_cmp(&time(b)));
+        let slowest = self
+            .ranks
+            .iter()
+            .rev()
+            .max_by(|a, b| time(a).total_cmp(&time(b)));
         slowest.map_or_else(Split::default, |cost| Split {
             rank: Some(cost.rank),
             transfer_s: cost.transfer_s,
@@ -185,7 +200,11 @@ impl PhaseCost {
 
     /// Most messages received by one rank.
     pub fn received_max(&self) -> u64 {
-        self.ranks.iter().map(|cost| cost.received).max().unwrap_or(0)
+        self.ranks
+            .iter()
+            .map(|cost| cost.received)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Maximum of a value over the ranks, in seconds.
@@ -212,15 +231,26 @@ mod tests {
     use super::*;
 
     fn message(src: u32, dst: u32, bytes: u64) -> Message {
-        Message { src, dst, bytes, ..Message::default() }
+        Message {
+            src,
+            dst,
+            bytes,
+            ..Message::default()
+        }
     }
 
     #[test]
     fn nothing_costs_nothing() {
         let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
-        assert_eq!((cost.split(QueueTerm::Third), cost.received_max()), (Split::default(), 0));
+        assert_eq!(
+            (cost.split(QueueTerm::Third), cost.received_max()),
+            (Split::default(), 0)
+        );
         // Without traffic between nodes no link is used either.
         let near = PhaseCost::of(&Profile::blue_waters(), 16, &[message(0, 1, 8)], None, None);
-        assert_eq!((near.hops, near.link_bytes, near.contention_s), (0.0, 0.0, 0.0));
+        assert_eq!(
+            (near.hops, near.link_bytes, near.contention_s),
+            (0.0, 0.0, 0.0)
+        );
     }
 }

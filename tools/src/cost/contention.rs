@@ -38,14 +38,22 @@ impl Torus {
     pub fn holding(ranks: u32, layout: &Layout) -> Self {
         let nodes = ranks.div_ceil(layout.processes_per_node).max(1);
         let routers = u64::from(nodes.div_ceil(layout.nodes_per_router));
-        let side = (1_u32..).find(|&side| u64::from(side).pow(3) >= routers).unwrap_or(u32::MAX);
-        Self { extents: [side; 3], nodes_per_router: layout.nodes_per_router }
+        let side = (1_u32..)
+            .find(|&side| u64::from(side).pow(3) >= routers)
+            .unwrap_or(u32::MAX);
+        Self {
+            extents: [side; 3],
+            nodes_per_router: layout.nodes_per_router,
+        }
     }
 
     /// A line of routers, as a ring too long for the way round to be shorter.
     pub fn line(routers: u32, layout: &Layout) -> Self {
         let extents = [routers.max(1).saturating_mul(2), 1, 1];
-        Self { extents, nodes_per_router: layout.nodes_per_router }
+        Self {
+            extents,
+            nodes_per_router: layout.nodes_per_router,
+        }
     }
 
     /// Routers along each dimension.
@@ -77,8 +85,11 @@ impl Torus {
             let extent = self.extents[axis];
             let ahead = (to[axis] + extent - here[axis]) % extent;
             // Of two equal ways the upward one.
-            let (up, count) =
-                if 2 * ahead <= extent { (true, ahead) } else { (false, extent - ahead) };
+            let (up, count) = if 2 * ahead <= extent {
+                (true, ahead)
+            } else {
+                (false, extent - ahead)
+            };
             for _ in 0..count {
                 let [x, y, z] = here;
                 links.push(LinkId {
@@ -120,7 +131,12 @@ pub fn line_test(routers: u32, senders: u32, bytes: u64, layout: &Layout) -> Vec
     let of_node = |node: u32| {
         (0..senders.min(ppn)).map(move |process| {
             let src = node * ppn + process;
-            Message { src, dst: src + half * ppn, bytes, ..Message::default() }
+            Message {
+                src,
+                dst: src + half * ppn,
+                bytes,
+                ..Message::default()
+            }
         })
     };
     assert!(
@@ -136,7 +152,11 @@ mod tests {
 
     #[test]
     fn hops_take_the_shorter_way_round() {
-        let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
+        let layout = Layout {
+            processes_per_node: 16,
+            sockets_per_node: 2,
+            nodes_per_router: 2,
+        };
         // 8,192 processes are 512 nodes on 256 routers: a cube of 7.
         let torus = Torus::holding(8192, &layout);
         assert_eq!(torus.extents(), [7; 3]);
@@ -149,7 +169,11 @@ mod tests {
 
     #[test]
     fn routes_are_as_long_as_the_hops_and_end_where_they_should() {
-        let layout = Layout { processes_per_node: 1, sockets_per_node: 1, nodes_per_router: 1 };
+        let layout = Layout {
+            processes_per_node: 1,
+            sockets_per_node: 1,
+            nodes_per_router: 1,
+        };
         let torus = Torus::holding(125, &layout);
         let step = |router: u32, link: &LinkId| {
             assert_eq!(link.router, router, "links follow each other");

@@ -89,9 +89,17 @@ pub fn measure(
 
 fn tests(settings: &Settings) -> impl Iterator<Item = HighVolumePingPong> {
     let total_bytes = settings.total_bytes;
-    let orders = [Posting::InOrder, Posting::Random(settings.seed), Posting::Reverse];
+    let orders = [
+        Posting::InOrder,
+        Posting::Random(settings.seed),
+        Posting::Reverse,
+    ];
     let of_size = move |&messages: &u32| {
-        orders.map(|posting| HighVolumePingPong { messages, total_bytes, posting })
+        orders.map(|posting| HighVolumePingPong {
+            messages,
+            total_bytes,
+            posting,
+        })
     };
     settings.sizes.iter().flat_map(of_size)
 }
@@ -104,7 +112,13 @@ fn shorter(old: Option<Timing>, (steps, seconds): Timing) -> Timing {
 }
 
 fn measured(engine: &'static str, test: &HighVolumePingPong, (steps, seconds): Timing) -> Measured {
-    Measured { engine, order: test.posting.name(), messages: test.messages, steps, seconds }
+    Measured {
+        engine,
+        order: test.posting.name(),
+        messages: test.messages,
+        steps,
+        seconds,
+    }
 }
 
 fn time_engine(
@@ -134,7 +148,10 @@ fn time_endpoints(
     test: &HighVolumePingPong,
 ) -> Result<Timing, PingPongError> {
     let nic = roomy(options, test.messages as usize, 1).nic;
-    let config = EndpointConfig { nic, drive: Drive::Caller };
+    let config = EndpointConfig {
+        nic,
+        drive: Drive::Caller,
+    };
     let side = || Side::new(Endpoint::new(&config)?, Rank::default());
     let (mut ping, mut pong) = (side()?, side()?);
     let (mut together, mut shortest, mut steps) = (0.0, f64::INFINITY, 0);
@@ -198,10 +215,20 @@ pub fn predict(measured: &[Measured]) -> Vec<EnginePrediction> {
 const WAYS: f64 = 2.0;
 
 fn predict_engine(engine: &'static str, runs: &[&Measured]) -> EnginePrediction {
-    let seen: Vec<&Measured> = runs.iter().copied().filter(|run| run.order != "random").collect();
+    let seen: Vec<&Measured> = runs
+        .iter()
+        .copied()
+        .filter(|run| run.order != "random")
+        .collect();
     let square = |run: &Measured| f64::from(run.messages).powi(2);
     let by_steps = Line::fit(&seen, |run| run.steps as f64);
-    let by_square = Line::fit(&seen, |run| if run.order == "worst" { square(run) } else { 0.0 });
+    let by_square = Line::fit(&seen, |run| {
+        if run.order == "worst" {
+            square(run)
+        } else {
+            0.0
+        }
+    });
     let tests: Vec<Predicted> = runs
         .iter()
         .map(|&run| {
@@ -249,7 +276,9 @@ impl Line {
     fn fit(runs: &[&Measured], search: impl Fn(&Measured) -> f64) -> Self {
         let columns = [
             runs.iter().map(|_| 1.0).collect(),
-            runs.iter().map(|run| WAYS * f64::from(run.messages)).collect(),
+            runs.iter()
+                .map(|run| WAYS * f64::from(run.messages))
+                .collect(),
             runs.iter().map(|run| WAYS * search(run)).collect(),
         ];
         let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
@@ -258,7 +287,11 @@ impl Line {
             let solution = solve(&columns, &seconds, &weights);
             move |column| solution.estimates[column]
         });
-        Self { set_up, per_message, gamma }
+        Self {
+            set_up,
+            per_message,
+            gamma,
+        }
     }
 
     fn at(&self, run: &Measured, search: f64) -> f64 {
@@ -280,13 +313,24 @@ mod tests {
         let mut runs = Vec::new();
         for messages in [10_u32, 100, 1000, 5000] {
             let n = u64::from(messages);
-            for (order, steps) in [("best", n), ("random", n * n / 4), ("worst", steps_reverse(n))]
-            {
+            for (order, steps) in [
+                ("best", n),
+                ("random", n * n / 4),
+                ("worst", steps_reverse(n)),
+            ] {
                 let seconds = 1e-6 + 2.0 * (20e-9 * n as f64 + 3e-9 * steps as f64);
-                runs.push(Measured { engine: "list", order, messages, steps, seconds });
+                runs.push(Measured {
+                    engine: "list",
+                    order,
+                    messages,
+                    steps,
+                    seconds,
+                });
             }
         }
-        let [list] = &predict(&runs)[..] else { panic!("one engine") };
+        let [list] = &predict(&runs)[..] else {
+            panic!("one engine")
+        };
         assert!((list.gamma_step_s.expect("told").value / 3e-9 - 1.0).abs() < 1e-6);
         assert!((list.message_s.expect("told").value / 20e-9 - 1.0).abs() < 1e-4);
         assert!(list.error_steps < 1e-6);
@@ -294,7 +338,10 @@ mod tests {
         // time, a third too little.
         assert!(list.error_bound > 0.3 && list.error_third > 0.1, "{list:?}");
         // The best order needs no search, by either count.
-        let best = list.tests.iter().filter(|test| test.measured.order == "best");
+        let best = list
+            .tests
+            .iter()
+            .filter(|test| test.measured.order == "best");
         assert!(best.clone().count() == 4 && best.clone().all(|it| it.by_bound_s == it.by_third_s));
         // n (n + 1) / 2 steps of 3 ns each are 1.5 ns n^2 and a little per message.
         assert!((list.gamma_s.expect("told").value / 1.5e-9 - 1.0).abs() < 0.01);
@@ -311,10 +358,18 @@ mod tests {
             for (order, part) in [("best", 0.0), ("random", 0.5), ("worst", 1.0)] {
                 let steps = (f64::from(messages * messages) * part) as u64;
                 let seconds = time(messages, part);
-                runs.push(Measured { engine: "list", order, messages, steps, seconds });
+                runs.push(Measured {
+                    engine: "list",
+                    order,
+                    messages,
+                    steps,
+                    seconds,
+                });
             }
         }
-        let [list] = &predict(&runs)[..] else { panic!("one engine") };
+        let [list] = &predict(&runs)[..] else {
+            panic!("one engine")
+        };
         let mean = |part: f64| {
             let errors = sizes.map(|n| (time(n, part) - time(n, 0.5)).abs() / time(n, 0.5));
             errors.iter().sum::<f64>() / 3.0
@@ -335,14 +390,21 @@ mod tests {
             total_bytes: 4000,
             rounds: 1,
             seed: 1,
-            options: EngineOptions { threads: false, ..EngineOptions::default() },
+            options: EngineOptions {
+                threads: false,
+                ..EngineOptions::default()
+            },
         };
         let engines: Vec<&EngineEntry> = ENGINES.iter().collect();
         let mut heard = 0;
         let measured = measure(&engines, true, &settings, |_| heard += 1).expect("measurements");
         assert_eq!(measured.len(), (ENGINES.len() + 1) * 2 * 3);
         assert_eq!(heard, measured.len());
-        assert!(measured.iter().all(|run| run.seconds > 0.0 && run.steps > 0));
+        assert!(
+            measured
+                .iter()
+                .all(|run| run.seconds > 0.0 && run.steps > 0)
+        );
         assert_eq!(predict(&measured).len(), ENGINES.len() + 1);
     }
 }

@@ -150,7 +150,8 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
         .filter(|run| search == Search::Steps || run.order != Some(Order::Random))
         .map(|run| Run {
             protocol: Some(
-                run.protocol.unwrap_or_else(|| profile.protocol(run.bytes / run.messages.max(1))),
+                run.protocol
+                    .unwrap_or_else(|| profile.protocol(run.bytes / run.messages.max(1))),
             ),
             ..*run
         })
@@ -160,7 +161,11 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
         let key = (run.place, run.protocol.unwrap_or(Protocol::Short));
         match groups.iter_mut().find(|group| group.key == key) {
             Some(group) => group.ppn.push(run.ppn),
-            None => groups.push(Group { key, ppn: vec![run.ppn], limited_from: None }),
+            None => groups.push(Group {
+                key,
+                ppn: vec![run.ppn],
+                limited_from: None,
+            }),
         }
     }
     groups.sort_by_key(|group| group.key);
@@ -218,7 +223,9 @@ fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
     let mut columns = vec![vec![0.0; runs.len()]; groups.len() * OF_GROUP + 2];
     for (row, run) in runs.iter().enumerate() {
         let key = (run.place, run.protocol.unwrap_or(Protocol::Short));
-        let Some(place) = groups.iter().position(|group| group.key == key) else { continue };
+        let Some(place) = groups.iter().position(|group| group.key == key) else {
+            continue;
+        };
         let first = place * OF_GROUP;
         columns[first][row] = run.messages as f64;
         match groups[place].limited_from {
@@ -251,7 +258,10 @@ impl Solution {
     fn finish(self, runs: &[Run], groups: &[Group], search: Search) -> Result<Fit, FitError> {
         if self.freedom == 0 {
             let parameters = self.estimates.iter().flatten().count().max(1);
-            return Err(FitError::TooFew { runs: runs.len(), parameters });
+            return Err(FitError::TooFew {
+                runs: runs.len(),
+                parameters,
+            });
         }
         let link = |(place, group): (usize, &Group)| {
             let [alpha, beta, beta_node] = [0, 1, 2].map(|i| self.estimates[place * OF_GROUP + i]);
@@ -284,7 +294,9 @@ impl Fit {
         for fitted in &self.links {
             let old = profile.link(fitted.place, fitted.protocol);
             let link = Link {
-                alpha_s: fitted.alpha_s.map_or(old.alpha_s, |alpha| alpha.value.max(0.0)),
+                alpha_s: fitted
+                    .alpha_s
+                    .map_or(old.alpha_s, |alpha| alpha.value.max(0.0)),
                 rate_bytes_per_s: fitted
                     .rate_bytes_per_s
                     .map_or(old.rate_bytes_per_s, |rate| rate.value),
@@ -318,7 +330,17 @@ mod tests {
 
     fn run(seconds: f64, messages: u64, bytes: u64, ppn: u32, place: Place) -> Run {
         let (protocol, steps, order, link_bytes) = (None, None, None, None);
-        Run { seconds, messages, bytes, ppn, place, protocol, steps, order, link_bytes }
+        Run {
+            seconds,
+            messages,
+            bytes,
+            ppn,
+            place,
+            protocol,
+            steps,
+            order,
+            link_bytes,
+        }
     }
 
     /// Runs whose times follow the model up to a relative error of `noise`.
@@ -379,7 +401,14 @@ mod tests {
         other.queue.gamma_step_s = 0.0;
         fit.apply(&mut other);
         assert!(
-            (other.network.rendezvous.node_rate_bytes_per_s.expect("a limit") / 6.6e9 - 1.0).abs()
+            (other
+                .network
+                .rendezvous
+                .node_rate_bytes_per_s
+                .expect("a limit")
+                / 6.6e9
+                - 1.0)
+                .abs()
                 < 1e-6
         );
         assert!(other.queue.gamma_step_s > 0.0);
@@ -418,12 +447,19 @@ mod tests {
                     let rate = if ppn == 4 { node_rate / 4.0 } else { 1e9 };
                     let seconds = 1e-6 * messages as f64 + bytes as f64 / rate;
                     let run = run(seconds, messages, bytes, ppn, place);
-                    runs.push(Run { protocol: Some(Protocol::Eager), ..run });
+                    runs.push(Run {
+                        protocol: Some(Protocol::Eager),
+                        ..run
+                    });
                 }
             }
         }
         let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
-        let found: Vec<_> = fit.links.iter().map(|link| (link.place, link.limited_from)).collect();
+        let found: Vec<_> = fit
+            .links
+            .iter()
+            .map(|link| (link.place, link.limited_from))
+            .collect();
         assert_eq!(found, [(Place::Socket, Some(4)), (Place::Network, Some(4))]);
         assert!(fit.relative_error < 1e-6, "{}", fit.relative_error);
     }
@@ -431,8 +467,10 @@ mod tests {
     #[test]
     fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
         // Worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half the time of a step.
-        let runs: Vec<Run> =
-            synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
+        let runs: Vec<Run> = synthetic(0.01, 3)
+            .into_iter()
+            .filter(|run| run.messages >= 10)
+            .collect();
         let fit = fit(&runs, &Profile::blue_waters(), Search::Square).expect("enough runs");
         let gamma = fit.gamma_s.expect("worst orders").value;
         assert!((gamma / 8.4e-9 - 1.0).abs() < 0.05, "{gamma}");
@@ -444,17 +482,29 @@ mod tests {
         // delta and R_N act alike on a full node.
         let profile = Profile::blue_waters();
         let mut runs = Vec::new();
-        for (bytes, ppn) in
-            [16_384, 65_536, 1 << 20].into_iter().flat_map(|b| [1, 2, 4, 8, 16].map(|p| (b, p)))
+        for (bytes, ppn) in [16_384, 65_536, 1 << 20]
+            .into_iter()
+            .flat_map(|b| [1, 2, 4, 8, 16].map(|p| (b, p)))
         {
             let alone = node_aware_s(&profile, Place::Network, bytes, ppn);
             let run = run(alone, 1, bytes, ppn, Place::Network);
             let loads = Torus::line(4, &profile.layout)
                 .loads(&profile.layout, &line_test(4, ppn, bytes, &profile.layout));
             let load = loads.values().copied().max().expect("a loaded link");
-            assert_eq!(load, 4 * u64::from(ppn) * bytes, "four nodes send over one link");
+            assert_eq!(
+                load,
+                4 * u64::from(ppn) * bytes,
+                "four nodes send over one link"
+            );
             let seconds = alone + 1.0e-10 * load as f64;
-            runs.extend([run, Run { seconds, link_bytes: Some(load), ..run }]);
+            runs.extend([
+                run,
+                Run {
+                    seconds,
+                    link_bytes: Some(load),
+                    ..run
+                },
+            ]);
         }
         let fit = fit(&runs, &profile, Search::Steps).expect("enough runs");
         let delta = fit.delta_s_per_byte.expect("told");
@@ -473,24 +523,50 @@ mod tests {
         // Bytes are always eight times the messages, and no run searched.
         assert!(fit.links[0].alpha_s.is_some());
         assert_eq!(
-            (fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte),
+            (
+                fit.links[0].rate_bytes_per_s,
+                fit.gamma_s,
+                fit.delta_s_per_byte
+            ),
             (None, None, None)
         );
         // One of the three took a twentieth longer: relative errors of 1.6, 3.3 and 1.6 % remain,
         // whose mean square is 5.2e-4.
-        assert!((fit.relative_error - 0.0228).abs() < 1e-4, "{}", fit.relative_error);
+        assert!(
+            (fit.relative_error - 0.0228).abs() < 1e-4,
+            "{}",
+            fit.relative_error
+        );
         let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
-        assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));
+        assert_eq!(
+            error,
+            Err(FitError::TooFew {
+                runs: 1,
+                parameters: 1
+            })
+        );
         assert!(super::fit(&[], &Profile::blue_waters(), Search::Steps).is_err());
     }
 
     #[test]
     fn wrong_runs_are_named() {
         let cases = [
-            ("seconds,messages,bytes\n0,1,8\n", "line 2: seconds is 0, must be above 0"),
-            ("seconds,messages,bytes\nnan,1,8\n", "line 2: seconds is NaN, must be above 0"),
-            ("seconds,messages,bytes,ppn\n1,1,8,0\n", "line 2: ppn is 0, must be at least 1"),
-            ("seconds,messages,bytes,place\n1,1,8,1\n1,1,8,moon\n", "line 2"),
+            (
+                "seconds,messages,bytes\n0,1,8\n",
+                "line 2: seconds is 0, must be above 0",
+            ),
+            (
+                "seconds,messages,bytes\nnan,1,8\n",
+                "line 2: seconds is NaN, must be above 0",
+            ),
+            (
+                "seconds,messages,bytes,ppn\n1,1,8,0\n",
+                "line 2: ppn is 0, must be at least 1",
+            ),
+            (
+                "seconds,messages,bytes,place\n1,1,8,1\n1,1,8,moon\n",
+                "line 2",
+            ),
         ];
         for (text, message) in cases {
             let error = read_csv(text.as_bytes()).expect_err(message).to_string();

@@ -87,7 +87,10 @@ pub fn of_run(run: &Run) -> TraceMessages {
     for (phase, mut messages) in phases {
         messages.sort_by_key(|&(place, _)| place);
         let messages = messages.into_iter().map(|(_, message)| message).collect();
-        found.list.phases.push(Phase { name: phase.to_string(), messages });
+        found.list.phases.push(Phase {
+            name: phase.to_string(),
+            messages,
+        });
     }
     found
 }
@@ -95,10 +98,15 @@ pub fn of_run(run: &Run) -> TraceMessages {
 /// The receive that each send of a program met, by transfer. A rank's receives are numbered in
 /// posting order.
 fn posts(run: &Run) -> Vec<Vec<u32>> {
-    let mut posts: Vec<Vec<u32>> =
-        run.programs.iter().map(|program| vec![UNKNOWN; program.transfers.len()]).collect();
+    let mut posts: Vec<Vec<u32>> = run
+        .programs
+        .iter()
+        .map(|program| vec![UNKNOWN; program.transfers.len()])
+        .collect();
     for message in run.inbound.iter().flatten() {
-        if let Ok(at) = run.programs.binary_search_by_key(&message.sender, |program| program.rank)
+        if let Ok(at) = run
+            .programs
+            .binary_search_by_key(&message.sender, |program| program.rank)
             && let Some(post) = posts[at].get_mut(message.op as usize)
         {
             *post = message.receive;
@@ -120,14 +128,17 @@ fn begun<'a>(
             && comm.members.len() == run.processes as usize
     };
     let mut phase = 0;
-    program.steps.iter().filter_map(move |step| match step.action {
-        Action::Begin(op) => Some((phase, op)),
-        Action::Collective { comm, .. } => {
-            phase += u32::from(of_all(comm));
-            None
-        }
-        _ => None,
-    })
+    program
+        .steps
+        .iter()
+        .filter_map(move |step| match step.action {
+            Action::Begin(op) => Some((phase, op)),
+            Action::Collective { comm, .. } => {
+                phase += u32::from(of_all(comm));
+                None
+            }
+            _ => None,
+        })
 }
 
 #[cfg(test)]
@@ -142,7 +153,10 @@ mod tests {
             let (programs, claims) = programs_of_text(lines.lines());
             let processes = claims[0].join(" ").parse().expect("a number of processes");
             let found = of_run(&Run::new(programs, Some(processes)));
-            let LeftOut { unknown_bytes, to_no_rank } = found.left_out;
+            let LeftOut {
+                unknown_bytes,
+                to_no_rank,
+            } = found.left_out;
             let mut told = vec![
                 format!(
                     "communicators {}, assumed ranks {}",
@@ -152,11 +166,22 @@ mod tests {
             ];
             for Phase { name, messages } in &found.list.phases {
                 told.push(format!("phase {name}"));
-                told.extend(messages.iter().map(|Message { src, dst, tag, bytes, comm, post }| {
-                    let post = (*post != UNKNOWN).then(|| format!(", receive {post}"));
-                    let post = post.unwrap_or_default();
-                    format!("{src} to {dst}: tag {tag}, {bytes} bytes, communicator {comm}{post}")
-                }));
+                told.extend(messages.iter().map(
+                    |Message {
+                         src,
+                         dst,
+                         tag,
+                         bytes,
+                         comm,
+                         post,
+                     }| {
+                        let post = (*post != UNKNOWN).then(|| format!(", receive {post}"));
+                        let post = post.unwrap_or_default();
+                        format!(
+                            "{src} to {dst}: tag {tag}, {bytes} bytes, communicator {comm}{post}"
+                        )
+                    },
+                ));
             }
             let expected: Vec<String> = claims[1..].iter().map(|words| words.join(" ")).collect();
             assert_eq!(told, expected, "{title}\n{}", told.join("\n"));

@@ -50,7 +50,14 @@ impl HighVolumePingPong {
 
     fn messages(&self) -> Vec<Message> {
         let bytes = self.message_bytes();
-        (0..self.messages).map(|tag| Message { dst: 1, tag, bytes, ..Message::default() }).collect()
+        (0..self.messages)
+            .map(|tag| Message {
+                dst: 1,
+                tag,
+                bytes,
+                ..Message::default()
+            })
+            .collect()
     }
 
     /// Events at either side while it receives.
@@ -69,7 +76,11 @@ impl HighVolumePingPong {
     }
 
     fn one_way(&self, order: &[usize], side: &mut Side) -> Result<(), PingPongError> {
-        let Side { endpoint, comm, partner } = side;
+        let Side {
+            endpoint,
+            comm,
+            partner,
+        } = side;
         let bytes = self.message_bytes() as usize;
         let tag = |index: usize| Tag::new(index as u32).unwrap_or_default();
         let requests = order
@@ -104,7 +115,11 @@ impl Side {
     pub fn new(mut endpoint: Endpoint, partner: Rank) -> Result<Self, PingPongError> {
         let comm = endpoint.create_comm(Default::default())?;
         let partner = endpoint.sender(&comm, partner);
-        Ok(Self { endpoint, comm, partner })
+        Ok(Self {
+            endpoint,
+            comm,
+            partner,
+        })
     }
 
     /// Descriptors that the NIC has visited.
@@ -124,9 +139,15 @@ mod tests {
     use dpamatch::endpoint::EndpointConfig;
 
     fn side(bins: usize) -> Side {
-        let nic = NicConfig { bins, ..NicConfig::default() };
-        let endpoint = Endpoint::new(&EndpointConfig { nic, ..EndpointConfig::default() })
-            .expect("an endpoint");
+        let nic = NicConfig {
+            bins,
+            ..NicConfig::default()
+        };
+        let endpoint = Endpoint::new(&EndpointConfig {
+            nic,
+            ..EndpointConfig::default()
+        })
+        .expect("an endpoint");
         Side::new(endpoint, Rank::default()).expect("a communicator")
     }
 
@@ -137,7 +158,11 @@ mod tests {
         let mut before = 0;
         let mut taken = Vec::new();
         for posting in [Posting::InOrder, Posting::Random(5), Posting::Reverse] {
-            let test = HighVolumePingPong { messages: 300, total_bytes: 60_000, posting };
+            let test = HighVolumePingPong {
+                messages: 300,
+                total_bytes: 60_000,
+                posting,
+            };
             test.run(&mut ping, &mut pong).expect("a test");
             assert_eq!(ping.steps(), pong.steps());
             taken.push(ping.steps() - before);
@@ -149,8 +174,12 @@ mod tests {
     #[test]
     fn total_bytes_stay_the_same() {
         let sizes = [1, 10, 1000, 10_000_000].map(|messages| {
-            HighVolumePingPong { messages, total_bytes: 1_000_000, posting: Posting::InOrder }
-                .message_bytes()
+            HighVolumePingPong {
+                messages,
+                total_bytes: 1_000_000,
+                posting: Posting::InOrder,
+            }
+            .message_bytes()
         });
         assert_eq!(sizes, [1_000_000, 100_000, 1000, 1]);
     }

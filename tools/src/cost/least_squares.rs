@@ -68,7 +68,10 @@ pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> So
                     continue;
                 }
                 *part += by;
-                column.iter_mut().zip(direction).for_each(|(x, d)| *x -= by * d);
+                column
+                    .iter_mut()
+                    .zip(direction)
+                    .for_each(|(x, d)| *x -= by * d);
             }
         }
         let left = dot(&column, &column).sqrt();
@@ -86,17 +89,33 @@ pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> So
     }
     let residual = dot(&rest, &rest);
     let freedom = values.len().saturating_sub(used.len());
-    let variance = if freedom > 0 { residual / freedom as f64 } else { f64::INFINITY };
-    let reach = if freedom > 0 { student_t_quantile(0.975, freedom) } else { f64::INFINITY };
+    let variance = if freedom > 0 {
+        residual / freedom as f64
+    } else {
+        f64::INFINITY
+    };
+    let reach = if freedom > 0 {
+        student_t_quantile(0.975, freedom)
+    } else {
+        f64::INFINITY
+    };
     let inverse = inverse(&triangle);
     let mut estimates = vec![None; columns.len()];
     for (row, &place) in used.iter().enumerate() {
         let value = dot(&inverse[row], &along);
         // Covariance of the parameters: variance * inverse * inverse^T.
         let half = reach * (variance * dot(&inverse[row], &inverse[row])).sqrt();
-        estimates[place] = Some(Estimate { value, low: value - half, high: value + half });
+        estimates[place] = Some(Estimate {
+            value,
+            low: value - half,
+            high: value + half,
+        });
     }
-    Solution { estimates, residual, freedom }
+    Solution {
+        estimates,
+        residual,
+        freedom,
+    }
 }
 
 /// Inverse of the upper triangular matrix with these columns, row by row.
@@ -106,7 +125,9 @@ fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     for column in 0..size {
         inverse[column][column] = 1.0 / columns[column][column];
         for row in (0..column).rev() {
-            let sum: f64 = (row + 1..=column).map(|k| columns[k][row] * inverse[k][column]).sum();
+            let sum: f64 = (row + 1..=column)
+                .map(|k| columns[k][row] * inverse[k][column])
+                .sum();
             inverse[row][column] = -sum / columns[row][row];
         }
     }
@@ -118,7 +139,10 @@ fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// # Panics
 /// When `freedom` is 0.
 pub fn student_t_quantile(probability: f64, freedom: usize) -> f64 {
-    assert!(freedom > 0, "Student's t has at least one degree of freedom");
+    assert!(
+        freedom > 0,
+        "Student's t has at least one degree of freedom"
+    );
     let distribution = StudentsT::new(0.0, 1.0, freedom as f64).expect("freedom is above 0");
     distribution.inverse_cdf(probability)
 }
@@ -168,7 +192,12 @@ mod tests {
 
     #[test]
     fn dependent_columns_get_no_estimate() {
-        let columns = [vec![1.0, 2.0, 3.0], vec![2.0, 4.0, 6.0], vec![0.0; 3], vec![1.0, 0.0, 0.0]];
+        let columns = [
+            vec![1.0, 2.0, 3.0],
+            vec![2.0, 4.0, 6.0],
+            vec![0.0; 3],
+            vec![1.0, 0.0, 0.0],
+        ];
         let solution = solve(&columns, &[1.0, 2.0, 3.0], &[1.0; 3]);
         let known: Vec<bool> = solution.estimates.iter().map(Option::is_some).collect();
         assert_eq!(known, [true, false, false, true]);
@@ -177,10 +206,34 @@ mod tests {
 
     #[test]
     fn the_interval_of_the_inverse_is_turned_round() {
-        let estimate = Estimate { value: 2.0, low: 1.0, high: 4.0 };
-        assert_eq!(estimate.inverse(), Some(Estimate { value: 0.5, low: 0.25, high: 1.0 }));
-        let wide = Estimate { low: -1.0, ..estimate };
-        assert_eq!(wide.inverse().map(|inverse| inverse.high), Some(f64::INFINITY));
-        assert_eq!(Estimate { value: -2.0, ..estimate }.inverse(), None);
+        let estimate = Estimate {
+            value: 2.0,
+            low: 1.0,
+            high: 4.0,
+        };
+        assert_eq!(
+            estimate.inverse(),
+            Some(Estimate {
+                value: 0.5,
+                low: 0.25,
+                high: 1.0
+            })
+        );
+        let wide = Estimate {
+            low: -1.0,
+            ..estimate
+        };
+        assert_eq!(
+            wide.inverse().map(|inverse| inverse.high),
+            Some(f64::INFINITY)
+        );
+        assert_eq!(
+            Estimate {
+                value: -2.0,
+                ..estimate
+            }
+            .inverse(),
+            None
+        );
     }
 }

@@ -22,11 +22,18 @@ pub(super) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(input: R, comment: char) -> Self {
-        Self { lines: lines::Lines::new(input, LINE_BYTES_MAX), line: 1, comment }
+        Self {
+            lines: lines::Lines::new(input, LINE_BYTES_MAX),
+            line: 1,
+            comment,
+        }
     }
 
     pub(super) fn fail(&self, what: impl Into<String>) -> InputError {
-        InputError { line: self.line, what: what.into() }
+        InputError {
+            line: self.line,
+            what: what.into(),
+        }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<String>, InputError> {

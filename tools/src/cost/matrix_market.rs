@@ -75,7 +75,10 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
 
 /// Number of values per entry, and the symmetry.
 fn header(text: &str) -> Result<(usize, Symmetry), String> {
-    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(str::to_ascii_lowercase)
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let &["%%matrixmarket", "matrix", format, field, symmetry] = &words[..] else {
         return Err("must be %%MatrixMarket matrix coordinate FIELD SYMMETRY".to_owned());
@@ -87,7 +90,11 @@ fn header(text: &str) -> Result<(usize, Symmetry), String> {
         "pattern" => 0,
         "real" | "integer" => 1,
         "complex" => 2,
-        _ => return Err(format!("field is {field}, must be real, integer, complex or pattern")),
+        _ => {
+            return Err(format!(
+                "field is {field}, must be real, integer, complex or pattern"
+            ));
+        }
     };
     let symmetry = match symmetry {
         "general" => Symmetry::General,
@@ -103,16 +110,22 @@ fn header(text: &str) -> Result<(usize, Symmetry), String> {
 
 fn numbers(text: &str) -> Result<Vec<u64>, String> {
     text.split_whitespace()
-        .map(|word| word.parse().map_err(|_| format!("{word:?} is no number from 0 up")))
+        .map(|word| {
+            word.parse()
+                .map_err(|_| format!("{word:?} is no number from 0 up"))
+        })
         .collect()
 }
 
 fn entry(text: &str, values: usize, rows: u64, columns: u64) -> Result<(u32, u32), String> {
     let mut words = text.split_whitespace();
     let mut place = |name: &str, size: u64| {
-        let word = words.next().ok_or_else(|| format!("the {name} is missing"))?;
-        let number: u64 =
-            word.parse().map_err(|_| format!("{name} is {word:?}, must be a number"))?;
+        let word = words
+            .next()
+            .ok_or_else(|| format!("the {name} is missing"))?;
+        let number: u64 = word
+            .parse()
+            .map_err(|_| format!("{name} is {word:?}, must be a number"))?;
         if (1..=size).contains(&number) {
             Ok((number - 1) as u32)
         } else {
@@ -140,14 +153,34 @@ mod tests {
     #[test]
     fn fields_and_symmetries() {
         let cases = [
-            ("real general", "2 3 2\n2 3 1e5\n1 1 -.5\n", vec![(0, 0), (1, 2)]),
-            ("pattern symmetric", "3 3 2\n\n% c\n3 1\n2 2\n", vec![(0, 2), (1, 1), (2, 0)]),
-            ("complex hermitian", "2 2 1\n2 1 1.0 2.0\n", vec![(0, 1), (1, 0)]),
-            ("integer skew-symmetric", "2 2 1\r\n2 1 7\r\n", vec![(0, 1), (1, 0)]),
+            (
+                "real general",
+                "2 3 2\n2 3 1e5\n1 1 -.5\n",
+                vec![(0, 0), (1, 2)],
+            ),
+            (
+                "pattern symmetric",
+                "3 3 2\n\n% c\n3 1\n2 2\n",
+                vec![(0, 2), (1, 1), (2, 0)],
+            ),
+            (
+                "complex hermitian",
+                "2 2 1\n2 1 1.0 2.0\n",
+                vec![(0, 1), (1, 0)],
+            ),
+            (
+                "integer skew-symmetric",
+                "2 2 1\r\n2 1 7\r\n",
+                vec![(0, 1), (1, 0)],
+            ),
         ];
         for (kind, rest, expected) in cases {
             let text = format!("%%MatrixMarket matrix coordinate {kind}\n{rest}");
-            assert_eq!(read(text.as_bytes()).expect(kind).entries(), expected, "{kind}");
+            assert_eq!(
+                read(text.as_bytes()).expect(kind).entries(),
+                expected,
+                "{kind}"
+            );
         }
         let upper = "%%MATRIXMARKET MATRIX COORDINATE REAL GENERAL\n0 0 0\n";
         assert_eq!(read(upper.as_bytes()), Ok(Pattern::default()));
@@ -168,7 +201,10 @@ mod tests {
             let error = read(text.as_bytes()).expect_err(message).to_string();
             assert!(error.starts_with(message), "{message}: {error}");
         }
-        assert_eq!(read(&b""[..]).expect_err("empty").to_string(), "line 1: the file is empty");
+        assert_eq!(
+            read(&b""[..]).expect_err("empty").to_string(),
+            "line 1: the file is empty"
+        );
         let long = format!("{good}{}", "1".repeat(70_000));
         assert!(
             read(long.as_bytes())

@@ -71,37 +71,44 @@ pub fn rows<T: for<'a> Deserialize<'a>>(
     let Some(header) = lines.next_content()?.map(split) else {
         return Err(lines.fail("the header line is missing"));
     };
-    let missing = needed.iter().filter(|column| !header.iter().any(|found| found == **column));
+    let missing = needed
+        .iter()
+        .filter(|column| !header.iter().any(|found| found == **column));
     let missing: Vec<&str> = missing.copied().collect();
     if !missing.is_empty() {
         return Err(lines.fail(format!("no column {} in the header", missing.join(", "))));
     }
     while let Some(record) = lines.next_content()?.map(split) {
         if record.len() != header.len() {
-            let what =
-                format!("has {}, the header {}", counted(record.len(), "field"), header.len());
+            let what = format!(
+                "has {}, the header {}",
+                counted(record.len(), "field"),
+                header.len()
+            );
             return Err(lines.fail(what));
         }
-        let row = record.deserialize(Some(&header)).map_err(|error| match error.kind() {
-            csv::ErrorKind::Deserialize { err, .. } => {
-                let place = err.field().and_then(|field| usize::try_from(field).ok());
-                let Some((column, text)) =
-                    place.and_then(|place| header.get(place).zip(record.get(place)))
-                else {
-                    return lines.fail(err.kind().to_string());
-                };
-                lines.fail(match err.kind() {
-                    DeserializeErrorKind::ParseInt(_) => {
-                        format!("{column}: {text:?} is not a whole number in range")
-                    }
-                    DeserializeErrorKind::ParseFloat(_) => {
-                        format!("{column}: {text:?} is not a number")
-                    }
-                    other => format!("{column}: {other}"),
-                })
-            }
-            _ => lines.fail(error.to_string()),
-        });
+        let row = record
+            .deserialize(Some(&header))
+            .map_err(|error| match error.kind() {
+                csv::ErrorKind::Deserialize { err, .. } => {
+                    let place = err.field().and_then(|field| usize::try_from(field).ok());
+                    let Some((column, text)) =
+                        place.and_then(|place| header.get(place).zip(record.get(place)))
+                    else {
+                        return lines.fail(err.kind().to_string());
+                    };
+                    lines.fail(match err.kind() {
+                        DeserializeErrorKind::ParseInt(_) => {
+                            format!("{column}: {text:?} is not a whole number in range")
+                        }
+                        DeserializeErrorKind::ParseFloat(_) => {
+                            format!("{column}: {text:?} is not a number")
+                        }
+                        other => format!("{column}: {other}"),
+                    })
+                }
+                _ => lines.fail(error.to_string()),
+            });
         each(row?).map_err(|what| lines.fail(what))?;
     }
     Ok(())
@@ -118,7 +125,15 @@ impl MessageList {
         let mut list = Self::default();
         let mut places = std::collections::HashMap::new();
         rows(input, &["src", "dst", "bytes"], |row: Row| {
-            let Row { src, dst, bytes, tag, comm, post, phase } = row;
+            let Row {
+                src,
+                dst,
+                bytes,
+                tag,
+                comm,
+                post,
+                phase,
+            } = row;
             for (column, rank) in [("src", src), ("dst", dst)] {
                 if rank >= RANK_MAX {
                     return Err(format!("{column} is {rank}, must be below {RANK_MAX}"));
@@ -129,10 +144,20 @@ impl MessageList {
             }
             list.ranks = list.ranks.max(src + 1).max(dst + 1);
             let place = *places.entry(phase).or_insert_with_key(|name| {
-                list.phases.push(Phase { name: name.clone(), messages: Vec::new() });
+                list.phases.push(Phase {
+                    name: name.clone(),
+                    messages: Vec::new(),
+                });
                 list.phases.len() - 1
             });
-            list.phases[place].messages.push(Message { src, dst, tag, bytes, comm, post });
+            list.phases[place].messages.push(Message {
+                src,
+                dst,
+                tag,
+                bytes,
+                comm,
+                post,
+            });
             Ok(())
         })?;
         Ok(list)
@@ -147,9 +172,17 @@ mod tests {
     fn phases_keep_the_order_of_their_first_lines() {
         let text = "phase, bytes, dst, src, colour, comm, post\nsolve,8,1,0,red,3,7\n# a comment\nsetup,16,0,2,,0,0\nsolve,24,0,1,,0,0\n";
         let list = MessageList::read_csv(text.as_bytes()).expect("a good list");
-        let names: Vec<&str> = list.phases.iter().map(|phase| phase.name.as_str()).collect();
+        let names: Vec<&str> = list
+            .phases
+            .iter()
+            .map(|phase| phase.name.as_str())
+            .collect();
         assert_eq!((names, list.ranks), (vec!["solve", "setup"], 3));
-        let second = Message { src: 1, bytes: 24, ..Message::default() };
+        let second = Message {
+            src: 1,
+            bytes: 24,
+            ..Message::default()
+        };
         assert_eq!(list.phases[0].messages[1], second);
         let first = &list.phases[0].messages[0];
         assert_eq!((first.comm, first.post), (3, 7));
@@ -164,7 +197,10 @@ mod tests {
             assert_eq!(error.to_string(), message);
         }
         for (text, message) in [
-            (&b"src,dst,bytes\n0,1,\xff\n"[..], "line 2: is not valid UTF-8"),
+            (
+                &b"src,dst,bytes\n0,1,\xff\n"[..],
+                "line 2: is not valid UTF-8",
+            ),
             (b"", "line 1: the header line is missing"),
         ] {
             let error = MessageList::read_csv(text).expect_err(message);

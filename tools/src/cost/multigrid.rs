@@ -22,7 +22,9 @@ pub const EDGE_MAX: u32 = 256;
 
 /// Spreads the bits of a coordinate, with two zeros between them.
 fn spread(coordinate: u32) -> u64 {
-    (0..21).map(|bit| u64::from(coordinate >> bit & 1) << (3 * bit)).sum()
+    (0..21)
+        .map(|bit| u64::from(coordinate >> bit & 1) << (3 * bit))
+        .sum()
 }
 
 /// Place on the Morton curve.
@@ -45,8 +47,9 @@ pub fn poisson(edges: [u32; 3], processes: u32, rows_min: usize) -> Vec<Level> {
         "an edge of the box is out of range"
     );
     let [nx, ny, nz] = edges;
-    let mut cells: Vec<[u32; 3]> =
-        (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z]))).collect();
+    let mut cells: Vec<[u32; 3]> = (0..nx)
+        .flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z])))
+        .collect();
     cells.sort_by_cached_key(|&cell| key(cell));
     let mut keys: Vec<u64> = cells.iter().map(|&cell| key(cell)).collect();
     let matrix = seven_points(&cells, &keys, edges);
@@ -104,8 +107,9 @@ fn join(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
 
 /// P^T A P with P = (I - weight D^-1 A) P0. P0 is 1 for every row in its aggregate's column.
 fn galerkin(matrix: &Csr, aggregates: &[u32], coarse: usize) -> Csr {
-    let constant =
-        Csr::by_rows(matrix.rows(), coarse, |row, entries| entries.push((aggregates[row], 1.0)));
+    let constant = Csr::by_rows(matrix.rows(), coarse, |row, entries| {
+        entries.push((aggregates[row], 1.0))
+    });
     let smoother = Csr::by_rows(matrix.rows(), matrix.rows(), |row, entries| {
         let scale = WEIGHT / matrix.diagonal(row);
         entries.extend(matrix.row(row).map(|(column, value)| {
@@ -114,7 +118,9 @@ fn galerkin(matrix: &Csr, aggregates: &[u32], coarse: usize) -> Csr {
         }));
     });
     let prolongation = smoother.times(&constant);
-    prolongation.transposed().times(&matrix.times(&prolongation))
+    prolongation
+        .transposed()
+        .times(&matrix.times(&prolongation))
 }
 
 #[cfg(test)]
@@ -135,7 +141,12 @@ mod tests {
         assert_eq!(inner, 8);
         assert_eq!(*matrix, matrix.transposed());
         // Along the curve, eight cells in a row are a cube of two.
-        assert_eq!((0..8).map(|row| levels[0].partition.owner(row)).collect::<Vec<_>>(), [0; 8]);
+        assert_eq!(
+            (0..8)
+                .map(|row| levels[0].partition.owner(row))
+                .collect::<Vec<_>>(),
+            [0; 8]
+        );
     }
 
     #[test]
@@ -144,14 +155,20 @@ mod tests {
         let rows: Vec<usize> = levels.iter().map(|level| level.matrix.rows()).collect();
         assert_eq!(rows, [4096, 512, 64, 8]);
         let per_row = |level: &Level| level.matrix.entries() / level.matrix.rows();
-        assert!(per_row(&levels[1]) > 2 * per_row(&levels[0]), "{}", per_row(&levels[1]));
+        assert!(
+            per_row(&levels[1]) > 2 * per_row(&levels[0]),
+            "{}",
+            per_row(&levels[1])
+        );
         for level in &levels {
             let (matrix, mirrored) = (&level.matrix, level.matrix.transposed());
             assert_eq!(matrix.pattern(), mirrored.pattern());
             for row in 0..matrix.rows() {
                 assert!(matrix.diagonal(row) > 0.0);
-                let differ =
-                    matrix.row(row).zip(mirrored.row(row)).any(|(a, b)| (a.1 - b.1).abs() > 1e-9);
+                let differ = matrix
+                    .row(row)
+                    .zip(mirrored.row(row))
+                    .any(|(a, b)| (a.1 - b.1).abs() > 1e-9);
                 assert!(!differ, "row {row}");
             }
         }

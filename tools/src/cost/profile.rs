@@ -164,25 +164,43 @@ impl Profile {
     pub fn validate(&self) -> Result<(), ProfileError> {
         let wrong =
             |key: String, value: String, must| Err(ProfileError::Value { key, value, must });
-        let Layout { processes_per_node, sockets_per_node, nodes_per_router } = self.layout;
+        let Layout {
+            processes_per_node,
+            sockets_per_node,
+            nodes_per_router,
+        } = self.layout;
         for (key, value) in [
             ("processes_per_node", processes_per_node),
             ("sockets_per_node", sockets_per_node),
             ("nodes_per_router", nodes_per_router),
         ] {
             if !(1..=65_536).contains(&value) {
-                return wrong(format!("layout.{key}"), value.to_string(), "from 1 to 65536");
+                return wrong(
+                    format!("layout.{key}"),
+                    value.to_string(),
+                    "from 1 to 65536",
+                );
             }
         }
-        let Limits { short_max_bytes, eager_max_bytes } = self.limits;
+        let Limits {
+            short_max_bytes,
+            eager_max_bytes,
+        } = self.limits;
         if short_max_bytes > eager_max_bytes {
             let value = eager_max_bytes.to_string();
-            return wrong("limits.eager_max_bytes".to_owned(), value, "at least short_max_bytes");
+            return wrong(
+                "limits.eager_max_bytes".to_owned(),
+                value,
+                "at least short_max_bytes",
+            );
         }
         let times = [
             ("queue.gamma_s", self.queue.gamma_s),
             ("queue.gamma_step_s", self.queue.gamma_step_s),
-            ("contention.delta_s_per_byte", self.contention.delta_s_per_byte),
+            (
+                "contention.delta_s_per_byte",
+                self.contention.delta_s_per_byte,
+            ),
         ];
         for (key, value) in times {
             if !(value.is_finite() && value >= 0.0) {
@@ -296,20 +314,29 @@ mod tests {
             let [old, new, message] = case.split(" | ").collect::<Vec<_>>()[..] else {
                 panic!("{case}");
             };
-            let error = Profile::parse(&text.replacen(old, new, 1)).expect_err(new).to_string();
+            let error = Profile::parse(&text.replacen(old, new, 1))
+                .expect_err(new)
+                .to_string();
             assert!(error.contains(message), "{new}: {error}");
         }
     }
 
     #[test]
     fn ranks_fill_sockets_and_nodes() {
-        let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
+        let layout = Layout {
+            processes_per_node: 16,
+            sockets_per_node: 2,
+            nodes_per_router: 2,
+        };
         assert_eq!(layout.place(0, 7), Place::Socket);
         assert_eq!(layout.place(7, 8), Place::Node);
         assert_eq!(layout.place(15, 16), Place::Network);
         assert_eq!((layout.socket(31), layout.node(31)), (3, 1));
         // Three processes on two sockets: two and one.
-        let odd = Layout { processes_per_node: 3, ..layout };
+        let odd = Layout {
+            processes_per_node: 3,
+            ..layout
+        };
         assert_eq!(
             [odd.place(0, 1), odd.place(1, 2), odd.place(2, 3)],
             [Place::Socket, Place::Node, Place::Network]

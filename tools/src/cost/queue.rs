@@ -38,7 +38,10 @@ mod tests {
 
     #[test]
     fn steps_of_a_list() {
-        assert_eq!((steps_reverse(0), steps_reverse(1), steps_reverse(1000)), (0, 1, 500_500));
+        assert_eq!(
+            (steps_reverse(0), steps_reverse(1), steps_reverse(1000)),
+            (0, 1, 500_500)
+        );
         assert_eq!(steps_reverse(u64::MAX), u64::MAX);
     }
 }

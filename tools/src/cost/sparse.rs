@@ -16,12 +16,18 @@ impl Pattern {
     /// When an entry lies outside the matrix.
     pub fn new(rows: u32, columns: u32, mut entries: Vec<(u32, u32)>) -> Self {
         assert!(
-            entries.iter().all(|&(row, column)| row < rows && column < columns),
+            entries
+                .iter()
+                .all(|&(row, column)| row < rows && column < columns),
             "an entry lies outside"
         );
         entries.sort_unstable();
         entries.dedup();
-        Self { rows, columns, entries }
+        Self {
+            rows,
+            columns,
+            entries,
+        }
     }
 
     pub fn entries(&self) -> &[(u32, u32)] {
@@ -47,7 +53,11 @@ impl Csr {
         columns: usize,
         mut fill: impl FnMut(usize, &mut Vec<(u32, f64)>),
     ) -> Self {
-        let mut matrix = Self { columns_total: columns, starts: vec![0], ..Self::default() };
+        let mut matrix = Self {
+            columns_total: columns,
+            starts: vec![0],
+            ..Self::default()
+        };
         let mut entries = Vec::new();
         for row in 0..rows {
             entries.clear();
@@ -73,12 +83,17 @@ impl Csr {
     /// Columns and values of a row, by rising column.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let range = self.starts[row]..self.starts[row + 1];
-        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+        self.columns[range.clone()]
+            .iter()
+            .copied()
+            .zip(self.values[range].iter().copied())
     }
 
     /// The entry on the diagonal, 0 if none is stored.
     pub fn diagonal(&self, row: usize) -> f64 {
-        self.row(row).find(|&(column, _)| column as usize == row).map_or(0.0, |(_, value)| value)
+        self.row(row)
+            .find(|&(column, _)| column as usize == row)
+            .map_or(0.0, |(_, value)| value)
     }
 
     /// The transposed matrix.
@@ -104,7 +119,12 @@ impl Csr {
                 *place += 1;
             }
         }
-        Self { columns_total: self.rows(), starts, columns, values }
+        Self {
+            columns_total: self.rows(),
+            starts,
+            columns,
+            values,
+        }
     }
 
     /// The product with another matrix, row by row (Gustavson's method). Entries that cancel stay
@@ -116,7 +136,11 @@ impl Csr {
     /// # Complexity
     /// O(multiplications + entries of the result * log of the entries in a row).
     pub fn times(&self, other: &Self) -> Self {
-        assert_eq!(self.columns_total, other.rows(), "rows and columns of a product do not fit");
+        assert_eq!(
+            self.columns_total,
+            other.rows(),
+            "rows and columns of a product do not fit"
+        );
         let mut sum = vec![0.0; other.columns_total];
         let mut seen = vec![usize::MAX; other.columns_total];
         let mut touched: Vec<u32> = Vec::new();
@@ -132,7 +156,11 @@ impl Csr {
                     sum[place] += factor * value;
                 }
             }
-            entries.extend(touched.drain(..).map(|column| (column, sum[column as usize])));
+            entries.extend(
+                touched
+                    .drain(..)
+                    .map(|column| (column, sum[column as usize])),
+            );
         })
     }
 
@@ -140,7 +168,11 @@ impl Csr {
     pub fn pattern(&self) -> Pattern {
         let of_row = |row| self.row(row).map(move |(column, _)| (row as u32, column));
         let entries = (0..self.rows()).flat_map(of_row).collect();
-        Pattern { rows: self.rows() as u32, columns: self.columns_total as u32, entries }
+        Pattern {
+            rows: self.rows() as u32,
+            columns: self.columns_total as u32,
+            entries,
+        }
     }
 }
 
@@ -149,13 +181,17 @@ mod tests {
     use super::*;
 
     fn matrix(rows: &[&[(u32, f64)]], columns: usize) -> Csr {
-        Csr::by_rows(rows.len(), columns, |row, entries| entries.extend_from_slice(rows[row]))
+        Csr::by_rows(rows.len(), columns, |row, entries| {
+            entries.extend_from_slice(rows[row])
+        })
     }
 
     fn dense(matrix: &Csr, columns: usize) -> Vec<Vec<f64>> {
         let of_row = |row| {
             let mut values = vec![0.0; columns];
-            matrix.row(row).for_each(|(column, value)| values[column as usize] = value);
+            matrix
+                .row(row)
+                .for_each(|(column, value)| values[column as usize] = value);
             values
         };
         (0..matrix.rows()).map(of_row).collect()
@@ -165,8 +201,14 @@ mod tests {
     fn products_and_transposes_by_hand() {
         let a = matrix(&[&[(2, 3.0), (0, 1.0)], &[], &[(1, -1.0)]], 3);
         let b = matrix(&[&[(1, 2.0)], &[(0, 5.0)], &[(1, 1.0), (0, 4.0)]], 2);
-        assert_eq!(dense(&a.times(&b), 2), [[12.0, 5.0], [0.0, 0.0], [-5.0, 0.0]]);
-        assert_eq!(dense(&b.transposed(), 3), [[0.0, 5.0, 4.0], [2.0, 0.0, 1.0]]);
+        assert_eq!(
+            dense(&a.times(&b), 2),
+            [[12.0, 5.0], [0.0, 0.0], [-5.0, 0.0]]
+        );
+        assert_eq!(
+            dense(&b.transposed(), 3),
+            [[0.0, 5.0, 4.0], [2.0, 0.0, 1.0]]
+        );
         assert_eq!(a.transposed().transposed(), a);
         assert_eq!((b.diagonal(0), a.diagonal(0)), (0.0, 1.0));
     }

@@ -17,7 +17,9 @@ impl Partition {
     pub fn even(rows: u32, processes: u32) -> Self {
         let processes = u64::from(processes.max(1));
         let start = |process: u64| (u64::from(rows) * process / processes) as u32;
-        Self { starts: (0..=processes).map(start).collect() }
+        Self {
+            starts: (0..=processes).map(start).collect(),
+        }
     }
 
     /// Distributes rows by their owners, in rising order.
@@ -26,9 +28,14 @@ impl Partition {
     /// When an owner is not a process or follows a larger one.
     pub fn of_owners(owners: &[u32], processes: u32) -> Self {
         assert!(owners.is_sorted(), "owners of rows fall");
-        assert!(owners.last().is_none_or(|&last| last < processes), "an owner is no process");
+        assert!(
+            owners.last().is_none_or(|&last| last < processes),
+            "an owner is no process"
+        );
         let start = |process| owners.partition_point(|&owner| owner < process) as u32;
-        Self { starts: (0..=processes).map(start).collect() }
+        Self {
+            starts: (0..=processes).map(start).collect(),
+        }
     }
 
     pub fn processes(&self) -> u32 {
@@ -70,8 +77,15 @@ choices! {
 /// # Complexity
 /// O(entries log entries).
 pub fn messages(pattern: &Pattern, partition: &Partition, product: Product) -> Vec<Message> {
-    assert_eq!(pattern.rows, pattern.columns, "a product's matrix is square");
-    assert_eq!(partition.starts.last(), Some(&pattern.rows), "the partition has other rows");
+    assert_eq!(
+        pattern.rows, pattern.columns,
+        "a product's matrix is square"
+    );
+    assert_eq!(
+        partition.starts.last(),
+        Some(&pattern.rows),
+        "the partition has other rows"
+    );
     let entries = pattern.entries();
     let row_range = |row: u32| {
         let begin = entries.partition_point(|&(r, _)| r < row);
@@ -85,8 +99,11 @@ pub fn messages(pattern: &Pattern, partition: &Partition, product: Product) -> V
         let (mine, others) = rest.split_at(rest.partition_point(|&(row, _)| row < rows.end));
         rest = others;
         wanted.clear();
-        wanted
-            .extend(mine.iter().map(|&(_, column)| column).filter(|column| !rows.contains(column)));
+        wanted.extend(
+            mine.iter()
+                .map(|&(_, column)| column)
+                .filter(|column| !rows.contains(column)),
+        );
         wanted.sort_unstable();
         wanted.dedup();
         let mut last: Option<Message> = None;
@@ -125,19 +142,39 @@ mod tests {
         );
         // More processes than rows: some have none.
         let thin = Partition::even(2, 5);
-        assert_eq!([thin.owner(0), thin.owner(1)].map(|owner| thin.rows(owner)), [0..1, 1..2]);
+        assert_eq!(
+            [thin.owner(0), thin.owner(1)].map(|owner| thin.rows(owner)),
+            [0..1, 1..2]
+        );
         let owners = Partition::of_owners(&[0, 0, 3, 3], 5);
-        assert_eq!((0..4).map(|row| owners.owner(row)).collect::<Vec<_>>(), [0, 0, 3, 3]);
+        assert_eq!(
+            (0..4).map(|row| owners.owner(row)).collect::<Vec<_>>(),
+            [0, 0, 3, 3]
+        );
         assert_eq!(owners.rows(1), 2..2);
     }
 
     #[test]
     fn messages_by_hand() {
         // Two rows per process; process 0 needs columns 2 and 3 of process 1 and 5 of process 2.
-        let entries = vec![(0, 0), (0, 2), (0, 3), (1, 2), (1, 5), (2, 2), (4, 0), (5, 5)];
+        let entries = vec![
+            (0, 0),
+            (0, 2),
+            (0, 3),
+            (1, 2),
+            (1, 5),
+            (2, 2),
+            (4, 0),
+            (5, 5),
+        ];
         let pattern = Pattern::new(6, 6, entries);
         let partition = Partition::even(6, 3);
-        let message = |src, dst, bytes| Message { src, dst, bytes, ..Message::default() };
+        let message = |src, dst, bytes| Message {
+            src,
+            dst,
+            bytes,
+            ..Message::default()
+        };
         assert_eq!(
             messages(&pattern, &partition, Product::Vector),
             [message(1, 0, 16), message(2, 0, 8), message(0, 2, 8)]
@@ -145,13 +182,20 @@ mod tests {
         // Rows 2, 3 and 5 have one, no and one entry; row 0 has three.
         assert_eq!(
             messages(&pattern, &partition, Product::Matrix),
-            [message(1, 0, 12 + 4 + 4), message(2, 0, 16), message(0, 2, 40)]
+            [
+                message(1, 0, 12 + 4 + 4),
+                message(2, 0, 16),
+                message(0, 2, 40)
+            ]
         );
     }
 
     #[test]
     fn a_single_process_sends_nothing() {
         let pattern = Pattern::new(2, 2, vec![(0, 1), (1, 0)]);
-        assert_eq!(messages(&pattern, &Partition::even(2, 1), Product::Vector), []);
+        assert_eq!(
+            messages(&pattern, &Partition::even(2, 1), Product::Vector),
+            []
+        );
     }
 }

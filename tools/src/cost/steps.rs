@@ -84,7 +84,13 @@ pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
     let post = |(place, index): (usize, usize)| {
         let Envelope { comm, source, tag } = envelope(&messages[index]);
         let recv = RecvId(place as u64);
-        Event::Post { recv, comm, selector: Selector::new(source, tag), size: None, coll: None }
+        Event::Post {
+            recv,
+            comm,
+            selector: Selector::new(source, tag),
+            size: None,
+            coll: None,
+        }
     };
     let arrive = |(index, message): (usize, &Message)| Event::Arrive {
         msg: MsgId(index as u64),
@@ -93,7 +99,9 @@ pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
         coll: None,
     };
     let posts = posting.order(messages).into_iter().enumerate().map(post);
-    posts.chain(messages.iter().enumerate().map(arrive)).collect()
+    posts
+        .chain(messages.iter().enumerate().map(arrive))
+        .collect()
 }
 
 /// Steps of every rank that receives some of these messages, each rank with a new engine.
@@ -121,7 +129,10 @@ pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> 
         communicators: options.nic.communicators.max(communicators),
         ..options.nic
     };
-    EngineOptions { nic, ..options.clone() }
+    EngineOptions {
+        nic,
+        ..options.clone()
+    }
 }
 
 /// Envelopes that a new engine compares for these events, in both queues.
@@ -145,7 +156,10 @@ pub fn steps(
 /// emulated NIC. `None` if the counters do not cover all searches.
 pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
     let value = |name: &str| {
-        counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+        counters
+            .iter()
+            .find(|counter| counter.name == name)
+            .map(|counter| counter.value)
     };
     if let (Some(posted), Some(unexpected)) = (value("prq_attempts"), value("umq_attempts")) {
         return Some(posted + unexpected);
@@ -153,7 +167,12 @@ pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
     if value("software_posts")? > 0 || value("software_arrivals")? > 0 {
         return None;
     }
-    let walked = ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"];
+    let walked = [
+        "walked_exact",
+        "walked_any_source",
+        "walked_any_tag",
+        "walked_any",
+    ];
     walked.iter().map(|name| value(name)).sum()
 }
 
@@ -166,22 +185,38 @@ mod tests {
     use dpamatch::registry::{ENGINES, find};
 
     fn from_one_sender(count: u32) -> Vec<Message> {
-        (0..count).map(|tag| Message { dst: 1, tag, bytes: 8, ..Message::default() }).collect()
+        (0..count)
+            .map(|tag| Message {
+                dst: 1,
+                tag,
+                bytes: 8,
+                ..Message::default()
+            })
+            .collect()
     }
 
     fn steps_of(name: &str, messages: &[Message], posting: Posting) -> u64 {
         let entry = find(name).expect("a known engine");
-        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        let options = EngineOptions {
+            threads: false,
+            ..EngineOptions::default()
+        };
         steps(entry, &options, &events(messages, posting)).expect("steps")
     }
 
     #[test]
     fn each_seed_and_rank_has_an_order_of_its_own() {
         let order = |seed, dst| {
-            let message = Message { dst, bytes: 8, ..Message::default() };
+            let message = Message {
+                dst,
+                bytes: 8,
+                ..Message::default()
+            };
             Posting::Random(seed).order(&[message; 20])
         };
-        let all: Vec<_> = (0..40).flat_map(|seed| (0..40).map(move |rank| (seed, rank))).collect();
+        let all: Vec<_> = (0..40)
+            .flat_map(|seed| (0..40).map(move |rank| (seed, rank)))
+            .collect();
         let orders: BTreeSet<_> = all.iter().map(|&(seed, rank)| order(seed, rank)).collect();
         assert_eq!(orders.len(), all.len());
         assert_eq!(order(3, 5), order(3, 5));
@@ -191,15 +226,28 @@ mod tests {
     fn given_orders_are_kept_and_communicators_do_not_meet() {
         // Receive positions 2, 0, 1: the list takes 2 steps, then 2, then 1.
         let posts = [1, 2, 0];
-        let message = |(tag, post)| Message { dst: 1, tag, post, ..Message::default() };
+        let message = |(tag, post)| Message {
+            dst: 1,
+            tag,
+            post,
+            ..Message::default()
+        };
         let mut messages: Vec<Message> = (0..).zip(posts).map(message).collect();
         assert_eq!(steps_of("list", &messages, Posting::Given), 5);
         assert_eq!(steps_of("list", &messages, Posting::Reverse), 6);
         // A communicator for each of 40 messages: the list passes the receives of the others; a NIC
         // with room for all of them does not.
-        messages =
-            (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
-        assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(40));
+        messages = (0..40)
+            .map(|comm| Message {
+                dst: 1,
+                comm: comm * 7,
+                ..Message::default()
+            })
+            .collect();
+        assert_eq!(
+            steps_of("list", &messages, Posting::Reverse),
+            steps_reverse(40)
+        );
         assert_eq!(steps_of("optimistic", &messages, Posting::Reverse), 40);
     }
 
@@ -208,7 +256,11 @@ mod tests {
         let messages = from_one_sender(2000);
         for entry in ENGINES {
             let steps = steps_of(entry.name, &messages, Posting::Reverse);
-            assert!(steps <= steps_reverse(2000) && steps > 0, "{}: {steps}", entry.name);
+            assert!(
+                steps <= steps_reverse(2000) && steps > 0,
+                "{}: {steps}",
+                entry.name
+            );
         }
         assert!(steps_of("bins", &messages, Posting::Reverse) < steps_reverse(2000) / 20);
     }

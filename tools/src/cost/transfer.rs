@@ -32,5 +32,9 @@ pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
 /// no injection, so it is the postal time.
 pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -> f64 {
     let link = profile.link(place, profile.protocol(bytes));
-    if place == Place::Network { max_rate_s(link, bytes, senders) } else { postal_s(link, bytes) }
+    if place == Place::Network {
+        max_rate_s(link, bytes, senders)
+    } else {
+        postal_s(link, bytes)
+    }
 }

@@ -17,15 +17,24 @@ pub struct Axis {
 
 impl Axis {
     pub fn linear(title: impl Into<String>) -> Self {
-        Self { title: title.into(), scale: Scale::Linear }
+        Self {
+            title: title.into(),
+            scale: Scale::Linear,
+        }
     }
 
     pub fn log(title: impl Into<String>) -> Self {
-        Self { title: title.into(), scale: Scale::Log }
+        Self {
+            title: title.into(),
+            scale: Scale::Log,
+        }
     }
 
     pub fn powers(title: impl Into<String>) -> Self {
-        Self { title: title.into(), scale: Scale::Powers }
+        Self {
+            title: title.into(),
+            scale: Scale::Powers,
+        }
     }
 
     pub(super) fn shows(&self, value: f64) -> bool {
@@ -62,7 +71,10 @@ impl Span {
                 let step = nice_step((high - low) / LINEAR_STEPS);
                 (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
                 let count = ((high - low) / step).round() as usize;
-                (0..=count).map(|tick| low + tick as f64 * step).map(|at| (at, label(at))).collect()
+                (0..=count)
+                    .map(|tick| low + tick as f64 * step)
+                    .map(|at| (at, label(at)))
+                    .collect()
             }
             Scale::Log => {
                 (low, high) = (round_down(low), -round_down(-high));
@@ -71,8 +83,14 @@ impl Span {
                 }
                 let decades = high - low;
                 let of_decade = |decade: i32| {
-                    let mantissas = if decades > 2.0 { &[1.0][..] } else { &[1.0, 2.0, 5.0] };
-                    mantissas.iter().map(move |mantissa| mantissa * 10_f64.powi(decade))
+                    let mantissas = if decades > 2.0 {
+                        &[1.0][..]
+                    } else {
+                        &[1.0, 2.0, 5.0]
+                    };
+                    mantissas
+                        .iter()
+                        .map(move |mantissa| mantissa * 10_f64.powi(decade))
                 };
                 let step = (decades / MOST_TICKS).ceil().max(1.0) as usize;
                 (low.floor() as i32..=high.ceil() as i32)
@@ -91,8 +109,15 @@ impl Span {
                     .collect()
             }
         };
-        let ticks = ticks.into_iter().map(|(at, label)| ((at - low) / (high - low), label));
-        Self { ticks: ticks.collect(), scale, low, high }
+        let ticks = ticks
+            .into_iter()
+            .map(|(at, label)| ((at - low) / (high - low), label));
+        Self {
+            ticks: ticks.collect(),
+            scale,
+            low,
+            high,
+        }
     }
 
     pub(super) fn begins_at_zero(&self) -> bool {
@@ -139,13 +164,17 @@ fn nice_step(least: f64) -> f64 {
 fn round_down(exponent: f64) -> f64 {
     let decade = (exponent + NOISE).floor();
     let steps = [5.0_f64, 2.0].map(|factor| decade + factor.log10());
-    steps.into_iter().find(|step| *step <= exponent + NOISE).unwrap_or(decade)
+    steps
+        .into_iter()
+        .find(|step| *step <= exponent + NOISE)
+        .unwrap_or(decade)
 }
 
 /// A tick's label: at most four digits, thousands as k, M and G.
 pub(super) fn label(value: f64) -> String {
-    let unit =
-        [(1e9, "G"), (1e6, "M"), (1e4, "k")].into_iter().find(|(least, _)| value.abs() >= *least);
+    let unit = [(1e9, "G"), (1e6, "M"), (1e4, "k")]
+        .into_iter()
+        .find(|(least, _)| value.abs() >= *least);
     match unit {
         Some((_, "k")) => plain(value / 1e3) + "k",
         Some((unit, letter)) => plain(value / unit) + letter,
@@ -155,7 +184,11 @@ pub(super) fn label(value: f64) -> String {
 
 /// A number for a cell, with three digits.
 pub(crate) fn cell(value: f64) -> String {
-    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let magnitude = if value == 0.0 {
+        0
+    } else {
+        value.abs().log10().floor() as i32
+    };
     let unit = 10_f64.powi(magnitude - 2);
     label((value / unit).round() * unit)
 }
@@ -173,7 +206,11 @@ pub(super) fn power_label(exponent: f64) -> String {
 
 /// Formats without noise beyond the fourth digit.
 fn plain(value: f64) -> String {
-    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let magnitude = if value == 0.0 {
+        0
+    } else {
+        value.abs().log10().floor() as i32
+    };
     let digits = usize::try_from(3 - magnitude).unwrap_or(0).min(12);
     let text = format!("{value:.digits$}");
     if text.contains('.') {
@@ -191,27 +228,56 @@ mod tests {
     fn ticks_are_round_and_hold_all_values() {
         let labels = |scale, values: &[f64], zero| {
             let span = Span::new(scale, values.iter().copied(), zero);
-            assert!(values.iter().all(|value| (-1e-9..=1.0 + 1e-9).contains(&span.at(*value))));
-            span.ticks.into_iter().map(|(_, label)| label).collect::<Vec<_>>().join(" ")
+            assert!(
+                values
+                    .iter()
+                    .all(|value| (-1e-9..=1.0 + 1e-9).contains(&span.at(*value)))
+            );
+            span.ticks
+                .into_iter()
+                .map(|(_, label)| label)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
-        assert_eq!(labels(Scale::Linear, &[3.0, 97.0], true), "0 20 40 60 80 100");
-        assert_eq!(labels(Scale::Linear, &[93.0, 97.0], false), "93 94 95 96 97");
+        assert_eq!(
+            labels(Scale::Linear, &[3.0, 97.0], true),
+            "0 20 40 60 80 100"
+        );
+        assert_eq!(
+            labels(Scale::Linear, &[93.0, 97.0], false),
+            "93 94 95 96 97"
+        );
         assert_eq!(labels(Scale::Linear, &[-3.0, 1.0], true), "-3 -2 -1 0 1");
         assert_eq!(labels(Scale::Linear, &[7.0], false), "6 8 10 12 14");
         assert_eq!(labels(Scale::Log, &[0.076, 92.0], false), "0.1 1 10 100");
         assert_eq!(labels(Scale::Log, &[30.0, 100.0], false), "20 50 100");
-        assert_eq!(labels(Scale::Powers, &[1.0, 48.0], false), "1 2 4 8 16 32 64");
+        assert_eq!(
+            labels(Scale::Powers, &[1.0, 48.0], false),
+            "1 2 4 8 16 32 64"
+        );
         let even = "1 4 16 64 256 1024 4096 16Ki 64Ki";
         assert_eq!(labels(Scale::Powers, &[1.0, 65_536.0], false), even);
     }
 
     #[test]
     fn labels_are_short_and_exact() {
-        let labels =
-            [0.0, 0.1 + 0.2, 1.0, 2.5, 1000.0, 9999.0, 10_000.0, 125_000.0, 1e6, 2.5e9, -20_000.0];
-        let expected =
-            ["0", "0.3", "1", "2.5", "1000", "9999", "10k", "125k", "1M", "2.5G", "-20k"]
-                .map(str::to_owned);
+        let labels = [
+            0.0,
+            0.1 + 0.2,
+            1.0,
+            2.5,
+            1000.0,
+            9999.0,
+            10_000.0,
+            125_000.0,
+            1e6,
+            2.5e9,
+            -20_000.0,
+        ];
+        let expected = [
+            "0", "0.3", "1", "2.5", "1000", "9999", "10k", "125k", "1M", "2.5G", "-20k",
+        ]
+        .map(str::to_owned);
         assert_eq!(labels.map(label), expected);
         assert_eq!(
             [0.0, 0.12345, 8.687, 97.92, 255.4, 1234.0, 98_765.0].map(cell),

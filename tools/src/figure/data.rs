@@ -12,7 +12,9 @@ pub(super) fn csv(figure: &Figure) -> String {
             _ => None,
         })
     };
-    let bounded = lines().flat_map(|lines| &lines.series).any(|series| !series.bounds.is_empty());
+    let bounded = lines()
+        .flat_map(|lines| &lines.series)
+        .any(|series| !series.bounds.is_empty());
     let columns = if bounded { 6 } else { 4 };
     let header = ["panel", "series", "x", "y", "low", "high"];
     let mut table = Table::new("figure", "", header.into_iter().take(columns));
@@ -26,7 +28,13 @@ pub(super) fn csv(figure: &Figure) -> String {
             Panel::Lines(lines) => {
                 for series in &lines.series {
                     for (i, &(x, y)) in series.points.iter().enumerate() {
-                        row(&lines.title, &series.name, x.into(), y, series.bounds.get(i));
+                        row(
+                            &lines.title,
+                            &series.name,
+                            x.into(),
+                            y,
+                            series.bounds.get(i),
+                        );
                     }
                 }
             }

@@ -34,7 +34,11 @@ impl Cell<'_> {
 }
 
 pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
-    let panels: Vec<&Panel> = figure.panels.iter().filter(|panel| panel.has_value()).collect();
+    let panels: Vec<&Panel> = figure
+        .panels
+        .iter()
+        .filter(|panel| panel.has_value())
+        .collect();
     let names = names(&panels);
     let looks = looks(&names);
     let parts = panels.iter().map(|panel| parts(panel)).max()?;
@@ -44,7 +48,12 @@ pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
 
     let widths: Vec<f64> = (0..columns)
         .map(|column| {
-            cells.iter().skip(column).step_by(columns).map(Cell::width).fold(0.0, f64::max)
+            cells
+                .iter()
+                .skip(column)
+                .step_by(columns)
+                .map(Cell::width)
+                .fold(0.0, f64::max)
         })
         .collect();
     let width = widths.iter().sum::<f64>() + MARGIN * (columns + 1) as f64;
@@ -53,7 +62,13 @@ pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
     let mut drawing = Drawing::new(inline);
     let mut top = MARGIN + LINE;
     drawing.bold((width / 2.0, top - 4.0), Anchor::Middle, &figure.title);
-    top += legend(&mut drawing, &shared, &looks, (MARGIN, top), width - 2.0 * MARGIN);
+    top += legend(
+        &mut drawing,
+        &shared,
+        &looks,
+        (MARGIN, top),
+        width - 2.0 * MARGIN,
+    );
     for row in cells.chunks(columns) {
         top += GAP;
         let lefts = widths.iter().scan(MARGIN, |left, width| {
@@ -65,14 +80,25 @@ pub(super) fn svg(figure: &Figure, inline: bool) -> Option<String> {
         let mut heads = 0.0_f64;
         for ((cell, &left), &width) in row.iter().zip(&lefts).zip(&widths) {
             drawing.bold((left, top + LINE - 4.0), Anchor::Start, &cell.title);
-            let legend = legend(&mut drawing, &cell.legend, &looks, (left, top + LINE), width);
+            let legend = legend(
+                &mut drawing,
+                &cell.legend,
+                &looks,
+                (left, top + LINE),
+                width,
+            );
             heads = heads.max(LINE + legend + GAP);
         }
         top += heads;
         let mut below = 0.0_f64;
         for (cell, &left) in row.iter().zip(&lefts) {
             let (width, height) = cell.plot.size();
-            let area = Area { left: left + cell.plot.left(), top, width, height };
+            let area = Area {
+                left: left + cell.plot.left(),
+                top,
+                width,
+                height,
+            };
             cell.plot.draw(&mut drawing, area, &looks);
             below = below.max(height + cell.plot.bottom());
         }
@@ -107,7 +133,11 @@ fn split(panel: &Panel) -> Vec<Cell<'_>> {
         Panel::Bars(bars) => vec![Cell {
             plot: Plot::bars(bars),
             title: bars.title.clone(),
-            legend: bars.series.iter().map(|(name, _)| (name.as_str(), None)).collect(),
+            legend: bars
+                .series
+                .iter()
+                .map(|(name, _)| (name.as_str(), None))
+                .collect(),
         }],
         Panel::Heat(heat) => vec![Cell {
             plot: Plot::heat(heat),
@@ -121,20 +151,35 @@ fn split(panel: &Panel) -> Vec<Cell<'_>> {
 fn part_of(lines: &Lines, part: usize, parts: usize) -> Cell<'_> {
     let each = lines.compared().count().div_ceil(parts).max(1);
     let compared = lines.compared().skip(part * each).take(each);
-    let limits = lines.series.iter().filter(|series| series.style == Style::Limit);
+    let limits = lines
+        .series
+        .iter()
+        .filter(|series| series.style == Style::Limit);
     let series: Vec<_> = compared.chain(limits).collect();
     let title = match parts {
         1 => lines.title.clone(),
         _ => format!("{} ({} of {parts})", lines.title, part + 1),
     };
-    let legend = series.iter().map(|series| (series.name.as_str(), Some(series.style))).collect();
-    Cell { plot: Plot::lines(lines, series), title, legend }
+    let legend = series
+        .iter()
+        .map(|series| (series.name.as_str(), Some(series.style)))
+        .collect();
+    Cell {
+        plot: Plot::lines(lines, series),
+        title,
+        legend,
+    }
 }
 
 /// The common legend of all panels, if their legends are equal.
 fn take_shared_legend<'a>(cells: &mut [Cell<'a>]) -> Vec<Entry<'a>> {
-    let mut legends = cells.iter().map(|cell| &cell.legend).filter(|legend| !legend.is_empty());
-    let Some(first) = legends.next().cloned() else { return Vec::new() };
+    let mut legends = cells
+        .iter()
+        .map(|cell| &cell.legend)
+        .filter(|legend| !legend.is_empty());
+    let Some(first) = legends.next().cloned() else {
+        return Vec::new();
+    };
     let mut others = legends.peekable();
     if others.peek().is_none() || others.any(|other| *other != first) {
         return Vec::new();
@@ -160,18 +205,31 @@ fn legend(
         let look = look_of(looks, name);
         sample(
             drawing,
-            Area { left: left + x, top: top + y, width: SAMPLE, height: LINE },
+            Area {
+                left: left + x,
+                top: top + y,
+                width: SAMPLE,
+                height: LINE,
+            },
             look,
             style,
         );
-        drawing.text((left + x + SAMPLE, top + y + LINE - 5.0), Anchor::Start, name);
+        drawing.text(
+            (left + x + SAMPLE, top + y + LINE - 5.0),
+            Anchor::Start,
+            name,
+        );
         x += own + BEHIND;
     }
     if entries.is_empty() { 0.0 } else { y + LINE }
 }
 
 pub(super) fn look_of(looks: &[(&str, Look)], name: &str) -> Look {
-    looks.iter().find(|(known, _)| *known == name).expect("names are those of the panels").1
+    looks
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("names are those of the panels")
+        .1
 }
 
 fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
@@ -179,7 +237,12 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
     let (from, to) = ((area.left, y), (area.right() - 6.0, y));
     match style {
         None => {
-            let area = Area { left: area.left, top: y - 6.0, width: 18.0, height: 12.0 };
+            let area = Area {
+                left: area.left,
+                top: y - 6.0,
+                width: 18.0,
+                height: 12.0,
+            };
             drawing.area(area, look.colour);
             drawing.hatch(area, look.hatch, "white");
         }
@@ -195,6 +258,11 @@ fn sample(drawing: &mut Drawing, area: Area, look: Look, style: Option<Style>) {
         }
     }
     if let Some(Style::Line | Style::Points) = style {
-        drawing.marker(look.marker, ((from.0 + to.0) / 2.0, y), look.colour, look.hollow);
+        drawing.marker(
+            look.marker,
+            ((from.0 + to.0) / 2.0, y),
+            look.colour,
+            look.hollow,
+        );
     }
 }

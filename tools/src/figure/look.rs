@@ -27,8 +27,13 @@ const MARKERS: [Marker; 6] = [
 const DASHES: [&str; 4] = ["8 4", "2 3", "8 3 2 3", "14 4"];
 /// Dashes of steps; the first steps of a panel are solid.
 const STEP_DASHES: [&str; 4] = ["", "6 3", "2 2", "8 3 2 3"];
-const HATCHES: [Hatch; 5] =
-    [Hatch::None, Hatch::Rising, Hatch::Falling, Hatch::Level, Hatch::Crossed];
+const HATCHES: [Hatch; 5] = [
+    Hatch::None,
+    Hatch::Rising,
+    Hatch::Falling,
+    Hatch::Level,
+    Hatch::Crossed,
+];
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
@@ -56,7 +61,10 @@ pub(super) fn looks<'a>(names: &[&'a str]) -> Vec<(&'a str, Look)> {
     let fixed = |name: &str| NAMED.split(' ').position(|known| known == name);
     let mut free = (0..).filter(|place| !names.iter().any(|name| fixed(name) == Some(*place)));
     let mut place = |name| fixed(name).or_else(|| free.next()).unwrap_or(0);
-    names.iter().map(|&name| (name, look(place(name)))).collect()
+    names
+        .iter()
+        .map(|&name| (name, look(place(name))))
+        .collect()
 }
 
 fn look(place: usize) -> Look {
@@ -64,7 +72,10 @@ fn look(place: usize) -> Look {
         colour: COLOURS[place % COLOURS.len()],
         marker: MARKERS[place % MARKERS.len()],
         hollow: place / MARKERS.len() % 2 == 1,
-        dashes: (DASHES[place % DASHES.len()], STEP_DASHES[place % STEP_DASHES.len()]),
+        dashes: (
+            DASHES[place % DASHES.len()],
+            STEP_DASHES[place % STEP_DASHES.len()],
+        ),
         hatch: HATCHES[place % HATCHES.len()],
     }
 }
@@ -92,7 +103,10 @@ pub(super) fn shade(place: f64) -> (String, &'static str) {
         (low + (high - low) * part).round() as u8
     };
     let [red, green, blue] = [0, 1, 2].map(mix);
-    (format!("#{red:02x}{green:02x}{blue:02x}"), if place < 5.5 { INK } else { "#ffffff" })
+    (
+        format!("#{red:02x}{green:02x}{blue:02x}"),
+        if place < 5.5 { INK } else { "#ffffff" },
+    )
 }
 
 #[cfg(test)]

@@ -58,7 +58,11 @@ pub struct Figure {
 impl Figure {
     /// An empty figure, with three panels per row.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), panels: Vec::new(), columns: 3 }
+        Self {
+            title: title.into(),
+            panels: Vec::new(),
+            columns: 3,
+        }
     }
 
     pub fn with(mut self, panel: impl Into<Panel>) -> Self {
@@ -88,7 +92,9 @@ impl Figure {
     /// # Errors
     /// Writing the files fails.
     pub fn write(&self, folder: &Path, name: &str) -> io::Result<bool> {
-        let Some(svg) = self.svg() else { return Ok(false) };
+        let Some(svg) = self.svg() else {
+            return Ok(false);
+        };
         fs::write(folder.join(format!("{name}.svg")), svg)?;
         fs::write(folder.join(format!("{name}.csv")), self.csv())?;
         Ok(true)
@@ -129,7 +135,13 @@ mod tests {
             .with(lines("right", Axis::linear("y")))
             .with(bars)
             .with(heat);
-        check(&figure, [expect_file!["tests/kinds.svg"], expect_file!["tests/kinds.csv"]]);
+        check(
+            &figure,
+            [
+                expect_file!["tests/kinds.svg"],
+                expect_file!["tests/kinds.csv"],
+            ],
+        );
     }
 
     /// Parts of a panel share the axis of the whole and the limits.
@@ -140,14 +152,26 @@ mod tests {
             (0..13).map(|name| Series::line(format!("series {name}"), [(1.0, 1.0), (2.0, 2.0)]));
         let limit = Series::limit("limit", [(1.0, 4.0), (2.0, 4.0)]);
         let figure = Figure::new("f").with(series.fold(panel, Lines::with).with(limit));
-        check(&figure, [expect_file!["tests/many.svg"], expect_file!["tests/many.csv"]]);
+        check(
+            &figure,
+            [
+                expect_file!["tests/many.svg"],
+                expect_file!["tests/many.csv"],
+            ],
+        );
     }
 
     #[test]
     fn panels_with_one_legend_have_it_once() {
         let figure = Figure::new("f").with(lines("one", Axis::log("y")));
         let figure = figure.with(lines("two", Axis::log("y")));
-        check(&figure, [expect_file!["tests/legend.svg"], expect_file!["tests/legend.csv"]]);
+        check(
+            &figure,
+            [
+                expect_file!["tests/legend.svg"],
+                expect_file!["tests/legend.csv"],
+            ],
+        );
     }
 
     /// Error bars reach beyond the points; values that no axis shows stand in the CSV only.
@@ -163,10 +187,20 @@ mod tests {
             .logarithmic();
         let figure = Figure::new("f")
             .with(Lines::new("p", Axis::linear("x"), Axis::linear("y")).with(bounds))
-            .with(Bars::new("a, b", "n", Axis::linear("y"), ["64"]).stacked().with("one", [1.5]))
+            .with(
+                Bars::new("a, b", "n", Axis::linear("y"), ["64"])
+                    .stacked()
+                    .with("one", [1.5]),
+            )
             .with(hidden.clone())
             .with(heat);
-        check(&figure, [expect_file!["tests/gaps.svg"], expect_file!["tests/gaps.csv"]]);
+        check(
+            &figure,
+            [
+                expect_file!["tests/gaps.svg"],
+                expect_file!["tests/gaps.csv"],
+            ],
+        );
         let empty = Figure::new("nothing").with(hidden);
         assert_eq!(empty.svg(), None);
         let folder = Path::new("a folder that is not there");

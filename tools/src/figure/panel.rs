@@ -33,7 +33,12 @@ impl Series {
         style: Style,
         points: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
-        Self { name: name.into(), points: points.into_iter().collect(), bounds: Vec::new(), style }
+        Self {
+            name: name.into(),
+            points: points.into_iter().collect(),
+            bounds: Vec::new(),
+            style,
+        }
     }
 
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
@@ -45,8 +50,16 @@ impl Series {
         name: impl Into<String>,
         points: impl IntoIterator<Item = (f64, f64, (f64, f64))>,
     ) -> Self {
-        let (points, bounds) = points.into_iter().map(|(x, y, bounds)| ((x, y), bounds)).unzip();
-        Self { name: name.into(), points, bounds, style: Style::Line }
+        let (points, bounds) = points
+            .into_iter()
+            .map(|(x, y, bounds)| ((x, y), bounds))
+            .unzip();
+        Self {
+            name: name.into(),
+            points,
+            bounds,
+            style: Style::Line,
+        }
     }
 
     /// A dashed line.
@@ -68,7 +81,12 @@ pub struct Lines {
 
 impl Lines {
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, series: Vec::new() }
+        Self {
+            title: title.into(),
+            x,
+            y,
+            series: Vec::new(),
+        }
     }
 
     pub fn with(mut self, series: Series) -> Self {
@@ -78,19 +96,25 @@ impl Lines {
 
     /// All series but limits.
     pub(super) fn compared(&self) -> impl Iterator<Item = &Series> {
-        self.series.iter().filter(|series| series.style != Style::Limit)
+        self.series
+            .iter()
+            .filter(|series| series.style != Style::Limit)
     }
 
     /// The points of a series that both axes can show, each with the lowest and highest value in
     /// range.
     pub(super) fn shown(&self, series: &Series) -> impl Iterator<Item = (f64, f64, (f64, f64))> {
         let shown = |value: &f64| self.y.shows(*value);
-        series.points.iter().enumerate().filter_map(move |(i, &(x, y))| {
-            let (low, high) = series.bounds.get(i).copied().unwrap_or((y, y));
-            let bounds = (Some(low).filter(shown), Some(high).filter(shown));
-            let bounds = (bounds.0.unwrap_or(y).min(y), bounds.1.unwrap_or(y).max(y));
-            (self.x.shows(x) && shown(&y)).then_some((x, y, bounds))
-        })
+        series
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(move |(i, &(x, y))| {
+                let (low, high) = series.bounds.get(i).copied().unwrap_or((y, y));
+                let bounds = (Some(low).filter(shown), Some(high).filter(shown));
+                let bounds = (bounds.0.unwrap_or(y).min(y), bounds.1.unwrap_or(y).max(y));
+                (self.x.shows(x) && shown(&y)).then_some((x, y, bounds))
+            })
     }
 }
 
@@ -133,7 +157,8 @@ impl Bars {
 
     /// Adds a bar to each group.
     pub fn with(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
-        self.series.push((name.into(), values.into_iter().collect()));
+        self.series
+            .push((name.into(), values.into_iter().collect()));
         self
     }
 }
@@ -208,7 +233,10 @@ impl Panel {
         match self {
             Self::Lines(lines) => {
                 let shown = |&(x, y): &(f64, f64)| lines.x.shows(x) && lines.y.shows(y);
-                lines.series.iter().any(|series| series.points.iter().any(shown))
+                lines
+                    .series
+                    .iter()
+                    .any(|series| series.points.iter().any(shown))
             }
             Self::Bars(bars) => bars.series.iter().any(finite),
             Self::Heat(heat) => heat.rows.iter().any(finite),
@@ -218,7 +246,11 @@ impl Panel {
     /// Names for the legend, in order.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
-            Self::Lines(lines) => lines.series.iter().map(|series| series.name.as_str()).collect(),
+            Self::Lines(lines) => lines
+                .series
+                .iter()
+                .map(|series| series.name.as_str())
+                .collect(),
             Self::Bars(bars) => bars.series.iter().map(|(name, _)| name.as_str()).collect(),
             Self::Heat(_) => Vec::new(),
         }

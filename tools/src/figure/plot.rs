@@ -22,9 +22,20 @@ const NUMBERED_COLUMNS: usize = 10;
 const BAR: (f64, f64, f64, usize) = (18.0, 14.0, 120.0, 40);
 
 pub(super) enum Plot<'a> {
-    Lines { panel: &'a Lines, series: Vec<&'a Series>, x: Span, y: Span },
-    Bars { bars: &'a Bars, y: Span },
-    Heat { heat: &'a Heat, colours: Span },
+    Lines {
+        panel: &'a Lines,
+        series: Vec<&'a Series>,
+        x: Span,
+        y: Span,
+    },
+    Bars {
+        bars: &'a Bars,
+        y: Span,
+    },
+    Heat {
+        heat: &'a Heat,
+        colours: Span,
+    },
 }
 
 impl<'a> Plot<'a> {
@@ -34,26 +45,44 @@ impl<'a> Plot<'a> {
         let x = Span::new(panel.x.scale, shown().map(|(x, _, _)| x), false);
         let y = shown().flat_map(|(_, y, (low, high))| [low, y, high]);
         let y = Span::new(panel.y.scale, y, true);
-        Self::Lines { panel, series, x, y }
+        Self::Lines {
+            panel,
+            series,
+            x,
+            y,
+        }
     }
 
     pub(super) fn bars(bars: &'a Bars) -> Self {
         let values = |group: usize| {
-            let values = bars.series.iter().filter_map(move |(_, values)| values.get(group));
+            let values = bars
+                .series
+                .iter()
+                .filter_map(move |(_, values)| values.get(group));
             values.copied().filter(|value| value.is_finite())
         };
         let ends = (0..bars.groups.len()).flat_map(|group| match bars.stacked {
             true => vec![values(group).sum()],
             false => values(group).collect(),
         });
-        Self::Bars { bars, y: Span::new(Scale::Linear, ends, true) }
+        Self::Bars {
+            bars,
+            y: Span::new(Scale::Linear, ends, true),
+        }
     }
 
     pub(super) fn heat(heat: &'a Heat) -> Self {
-        let scale = if heat.logarithmic { Scale::Log } else { Scale::Linear };
+        let scale = if heat.logarithmic {
+            Scale::Log
+        } else {
+            Scale::Linear
+        };
         let values = heat.rows.iter().flat_map(|(_, values)| values).copied();
         let values = values.filter(|value| scale.shows(*value));
-        Self::Heat { heat, colours: Span::new(scale, values, true) }
+        Self::Heat {
+            heat,
+            colours: Span::new(scale, values, true),
+        }
     }
 
     pub(super) fn size(&self) -> (f64, f64) {
@@ -64,9 +93,10 @@ impl<'a> Plot<'a> {
                 let group = (longest(&bars.groups) + 2.0 * GAP).max(beside as f64 * 9.0 + 12.0);
                 (WIDTH.max(group * bars.groups.len() as f64), HEIGHT)
             }
-            Self::Heat { heat, .. } => {
-                (column_width(heat) * heat.columns.len() as f64, ROW * heat.rows.len() as f64)
-            }
+            Self::Heat { heat, .. } => (
+                column_width(heat) * heat.columns.len() as f64,
+                ROW * heat.rows.len() as f64,
+            ),
         }
     }
 
@@ -74,9 +104,10 @@ impl<'a> Plot<'a> {
         let (labels, title) = match self {
             Self::Lines { panel, y, .. } => (longest_tick(y), &panel.y.title),
             Self::Bars { bars, y } => (longest_tick(y), &bars.y.title),
-            Self::Heat { heat, .. } => {
-                (longest(heat.rows.iter().map(|(name, _)| name)), &heat.y_title)
-            }
+            Self::Heat { heat, .. } => (
+                longest(heat.rows.iter().map(|(name, _)| name)),
+                &heat.y_title,
+            ),
         };
         labels + GAP + if title.is_empty() { 0.0 } else { LINE + 2.0 }
     }
@@ -85,8 +116,11 @@ impl<'a> Plot<'a> {
         match self {
             Self::Lines { .. } | Self::Bars { .. } => 12.0,
             Self::Heat { heat, colours } => {
-                let labels =
-                    longest_tick(colours).max(if missing(heat) { text_width("none") } else { 0.0 });
+                let labels = longest_tick(colours).max(if missing(heat) {
+                    text_width("none")
+                } else {
+                    0.0
+                });
                 BAR.0 + BAR.1 + GAP + labels
             }
         }
@@ -105,18 +139,36 @@ impl<'a> Plot<'a> {
 
     pub(super) fn draw(&self, drawing: &mut Drawing, area: Area, looks: &[(&str, Look)]) {
         match self {
-            Self::Lines { panel, series, x, y } => {
+            Self::Lines {
+                panel,
+                series,
+                x,
+                y,
+            } => {
                 // Lines that begin at 0 stand on the axis.
-                let inner = Area { left: area.left + EDGE, width: area.width - 2.0 * EDGE, ..area };
+                let inner = Area {
+                    left: area.left + EDGE,
+                    width: area.width - 2.0 * EDGE,
+                    ..area
+                };
                 let inner = if y.begins_at_zero() {
                     inner
                 } else {
-                    Area { top: area.top + EDGE, height: area.height - 2.0 * EDGE, ..inner }
+                    Area {
+                        top: area.top + EDGE,
+                        height: area.height - 2.0 * EDGE,
+                        ..inner
+                    }
                 };
                 y_axis(drawing, area, inner, y, &panel.y.title);
                 for (at, label) in &x.ticks {
                     let place = inner.left + at * inner.width;
-                    drawing.line((place, area.bottom()), (place, area.bottom() + 4.0), INK, 1.0);
+                    drawing.line(
+                        (place, area.bottom()),
+                        (place, area.bottom() + 4.0),
+                        INK,
+                        1.0,
+                    );
                     drawing.text((place, area.bottom() + LINE - 2.0), Anchor::Middle, label);
                 }
                 x_title(drawing, area, &panel.x.title);
@@ -132,7 +184,11 @@ impl<'a> Plot<'a> {
                     let left = area.left + i as f64 * width;
                     let place = (left + width / 2.0, area.bottom() + LINE - 2.0);
                     drawing.text(place, Anchor::Middle, group);
-                    let group = Area { left: left + width * 0.1, width: width * 0.8, ..area };
+                    let group = Area {
+                        left: left + width * 0.1,
+                        width: width * 0.8,
+                        ..area
+                    };
                     draw_group(drawing, group, y, bars, i, looks);
                 }
                 x_title(drawing, area, &bars.x_title);
@@ -143,7 +199,10 @@ impl<'a> Plot<'a> {
 }
 
 fn longest(names: impl IntoIterator<Item = impl AsRef<str>>) -> f64 {
-    names.into_iter().map(|name| text_width(name.as_ref())).fold(0.0, f64::max)
+    names
+        .into_iter()
+        .map(|name| text_width(name.as_ref()))
+        .fold(0.0, f64::max)
 }
 
 fn longest_tick(span: &Span) -> f64 {
@@ -158,7 +217,12 @@ fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &s
         drawing.text((area.left - GAP, y + 4.0), Anchor::End, label);
     }
     let corner = (area.left, area.bottom());
-    drawing.path(&[(area.left, area.top), corner, (area.right(), corner.1)], INK, 1.0, "");
+    drawing.path(
+        &[(area.left, area.top), corner, (area.right(), corner.1)],
+        INK,
+        1.0,
+        "",
+    );
     if !title.is_empty() {
         let left = area.left - GAP - longest_tick(span) - GAP;
         drawing.rising((left, area.top + area.height / 2.0), title);
@@ -167,7 +231,10 @@ fn y_axis(drawing: &mut Drawing, area: Area, inner: Area, span: &Span, title: &s
 
 fn x_title(drawing: &mut Drawing, area: Area, title: &str) {
     if !title.is_empty() {
-        let place = (area.left + area.width / 2.0, area.bottom() + 2.0 * LINE - 3.0);
+        let place = (
+            area.left + area.width / 2.0,
+            area.bottom() + 2.0 * LINE - 3.0,
+        );
         drawing.text(place, Anchor::Middle, title);
     }
 }
@@ -190,7 +257,9 @@ fn draw_series(
             drawing.path(&points, look.colour, STROKE, look.dashes_of(series.style));
         }
         Style::Steps => {
-            let corners = points.windows(2).flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]);
+            let corners = points
+                .windows(2)
+                .flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]);
             let corners: Vec<_> = corners.chain(points.last().copied()).collect();
             drawing.path(&corners, look.colour, STROKE, look.dashes_of(series.style));
         }
@@ -220,7 +289,11 @@ fn draw_group(
     group: usize,
     looks: &[(&str, Look)],
 ) {
-    let beside = if bars.stacked { 1.0 } else { bars.series.len() as f64 };
+    let beside = if bars.stacked {
+        1.0
+    } else {
+        bars.series.len() as f64
+    };
     let width = area.width / beside;
     let mut base = 0.0;
     for (i, (name, values)) in bars.series.iter().enumerate() {
@@ -229,8 +302,17 @@ fn draw_group(
         };
         let ends = [base, base + value].map(|end| area.bottom() - y.at(end) * area.height);
         let (top, height) = (ends[0].min(ends[1]), (ends[0] - ends[1]).abs());
-        let left = if bars.stacked { area.left } else { area.left + i as f64 * width };
-        let bar = Area { left, top, width, height };
+        let left = if bars.stacked {
+            area.left
+        } else {
+            area.left + i as f64 * width
+        };
+        let bar = Area {
+            left,
+            top,
+            width,
+            height,
+        };
         let look = look_of(looks, name);
         let words = || format!("{}, {name}: {}", bars.groups[group], cell(value));
         drawing.value(words, |drawing| {
@@ -251,19 +333,35 @@ fn column_width(heat: &Heat) -> f64 {
 }
 
 fn missing(heat: &Heat) -> bool {
-    let scale = if heat.logarithmic { Scale::Log } else { Scale::Linear };
-    heat.rows.iter().flat_map(|(_, values)| values).any(|value| !scale.shows(*value))
+    let scale = if heat.logarithmic {
+        Scale::Log
+    } else {
+        Scale::Linear
+    };
+    heat.rows
+        .iter()
+        .flat_map(|(_, values)| values)
+        .any(|value| !scale.shows(*value))
 }
 
 fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
     let width = column_width(heat);
-    let scale = if heat.logarithmic { Scale::Log } else { Scale::Linear };
+    let scale = if heat.logarithmic {
+        Scale::Log
+    } else {
+        Scale::Linear
+    };
     let numbered = heat.columns.len() <= NUMBERED_COLUMNS;
     for (i, (name, values)) in heat.rows.iter().enumerate() {
         let top = area.top + i as f64 * ROW;
         drawing.text((area.left - GAP, top + ROW - 6.0), Anchor::End, name);
         for (j, &value) in values.iter().enumerate() {
-            let cell_area = Area { left: area.left + j as f64 * width, top, width, height: ROW };
+            let cell_area = Area {
+                left: area.left + j as f64 * width,
+                top,
+                width,
+                height: ROW,
+            };
             let inner = cell_area.inset(0.5);
             if !scale.shows(value) {
                 no_value(drawing, inner);
@@ -272,7 +370,11 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
             let (fill, ink) = shade(colours.at(value));
             let words = || {
                 let (row, column) = (&heat.y_title, &heat.x_title);
-                format!("{row} {name}, {column} {}: {}", heat.columns[j], cell(value))
+                format!(
+                    "{row} {name}, {column} {}: {}",
+                    heat.columns[j],
+                    cell(value)
+                )
             };
             drawing.value(words, |drawing| {
                 drawing.area(inner, &fill);
@@ -285,8 +387,17 @@ fn draw_heat(drawing: &mut Drawing, area: Area, heat: &Heat, colours: &Span) {
     }
     // Omits labels that would touch.
     let every = ((longest(&heat.columns) + GAP) / width).ceil().max(1.0) as usize;
-    for (j, name) in heat.columns.iter().enumerate().skip(every - 1).step_by(every) {
-        let place = (area.left + (j as f64 + 0.5) * width, area.bottom() + LINE - 2.0);
+    for (j, name) in heat
+        .columns
+        .iter()
+        .enumerate()
+        .skip(every - 1)
+        .step_by(every)
+    {
+        let place = (
+            area.left + (j as f64 + 0.5) * width,
+            area.bottom() + LINE - 2.0,
+        );
         drawing.text(place, Anchor::Middle, name);
     }
     x_title(drawing, area, &heat.x_title);
@@ -311,7 +422,15 @@ fn colour_bar(drawing: &mut Drawing, area: Area, colours: &Span, missing: bool) 
         let top = area.top + height - (i + 1) as f64 * step;
         let (fill, _) = shade((i as f64 + 0.5) / steps as f64);
         // A little taller, so that no gap shines through.
-        drawing.area(Area { left, top, width, height: step + 0.5 }, &fill);
+        drawing.area(
+            Area {
+                left,
+                top,
+                width,
+                height: step + 0.5,
+            },
+            &fill,
+        );
     }
     for (at, label) in &colours.ticks {
         let y = area.top + (1.0 - at) * height;
@@ -319,7 +438,12 @@ fn colour_bar(drawing: &mut Drawing, area: Area, colours: &Span, missing: bool) 
         drawing.text((left + width + GAP, y + 4.0), Anchor::Start, label);
     }
     if missing {
-        let sample = Area { left, top: area.top + height + LINE, width, height: width };
+        let sample = Area {
+            left,
+            top: area.top + height + LINE,
+            width,
+            height: width,
+        };
         no_value(drawing, sample);
         let place = (left + width + GAP, sample.bottom() - 2.0);
         drawing.text(place, Anchor::Start, "none");

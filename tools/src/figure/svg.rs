@@ -62,7 +62,12 @@ impl Area {
     /// The rectangle without a margin on all sides.
     pub(super) fn inset(self, by: f64) -> Self {
         let (width, height) = (self.width - 2.0 * by, self.height - 2.0 * by);
-        Self { left: self.left + by, top: self.top + by, width, height }
+        Self {
+            left: self.left + by,
+            top: self.top + by,
+            width,
+            height,
+        }
     }
 }
 
@@ -71,13 +76,16 @@ pub(super) fn text_width(text: &str) -> f64 {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// A number with at most one decimal.
 fn short(value: f64) -> String {
     let text = format!("{value:.1}");
-    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
+    text.strip_suffix(".0")
+        .map_or_else(|| text.clone(), str::to_owned)
 }
 
 #[derive(Debug, Default)]
@@ -90,7 +98,10 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn new(inline: bool) -> Self {
-        Self { shapes: String::new(), inline }
+        Self {
+            shapes: String::new(),
+            inline,
+        }
     }
 
     fn push(&mut self, shape: std::fmt::Arguments<'_>) {
@@ -110,7 +121,12 @@ impl Drawing {
     }
 
     pub(super) fn area(&mut self, area: Area, fill: &str) {
-        let Area { left, top, width, height } = area;
+        let Area {
+            left,
+            top,
+            width,
+            height,
+        } = area;
         let [x, y, w, h] = [left, top, width, height].map(short);
         self.push(format_args!(
             r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"/>"#
@@ -123,7 +139,10 @@ impl Drawing {
 
     /// A line through all points, with these dashes.
     pub(super) fn path(&mut self, points: &[(f64, f64)], colour: &str, width: f64, dashes: &str) {
-        let points: Vec<_> = points.iter().map(|&(x, y)| short(x) + "," + &short(y)).collect();
+        let points: Vec<_> = points
+            .iter()
+            .map(|&(x, y)| short(x) + "," + &short(y))
+            .collect();
         let points = points.join(" ");
         let dashes = match dashes {
             "" => String::new(),
@@ -168,7 +187,9 @@ impl Drawing {
         };
         let points: Vec<_> = corners.iter().map(corner).collect();
         let points = points.join(" ");
-        self.push(format_args!(r#"<polygon points="{points}" fill="{fill}" stroke="{colour}"/>"#));
+        self.push(format_args!(
+            r#"<polygon points="{points}" fill="{fill}" stroke="{colour}"/>"#
+        ));
     }
 
     pub(super) fn hatch(&mut self, area: Area, hatch: Hatch, colour: &str) {
@@ -178,8 +199,11 @@ impl Drawing {
             let _ = write!(lines, "M{a} {b}L{c} {d}");
         };
         let (width, height) = (area.width, area.height);
-        let steps =
-            |length: f64| (1..).map(|n| f64::from(n) * HATCH).take_while(move |at| *at < length);
+        let steps = |length: f64| {
+            (1..)
+                .map(|n| f64::from(n) * HATCH)
+                .take_while(move |at| *at < length)
+        };
         if hatch == Hatch::Level {
             for at in steps(height) {
                 line((area.left, area.top + at), (area.right(), area.top + at));
@@ -214,7 +238,13 @@ impl Drawing {
     }
 
     pub(super) fn coloured(&mut self, (x, y): (f64, f64), colour: &str, text: &str) {
-        self.styled(short(x), short(y), Anchor::Middle, &format!(r#" fill="{colour}""#), text);
+        self.styled(
+            short(x),
+            short(y),
+            Anchor::Middle,
+            &format!(r#" fill="{colour}""#),
+            text,
+        );
     }
 
     /// Text that reads upwards.
@@ -231,7 +261,9 @@ impl Drawing {
             Anchor::End => r#" text-anchor="end""#,
         };
         let text = escaped(text);
-        self.push(format_args!(r#"<text x="{x}" y="{y}"{anchor}{style}>{text}</text>"#));
+        self.push(format_args!(
+            r#"<text x="{x}" y="{y}"{anchor}{style}>{text}</text>"#
+        ));
     }
 
     /// The file: a picture of this size on a white background, with its title and its description
@@ -239,7 +271,11 @@ impl Drawing {
     pub(super) fn finish(self, width: f64, height: f64, title: &str, words: &str) -> String {
         let [w, h] = [width, height].map(|length| length.ceil());
         let (title, words) = (escaped(title), escaped(words));
-        let space = if self.inline { "" } else { " xmlns=\"http://www.w3.org/2000/svg\"" };
+        let space = if self.inline {
+            ""
+        } else {
+            " xmlns=\"http://www.w3.org/2000/svg\""
+        };
         format!(
             "<svg{space} viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
              height=\"{h}\" role=\"img\" font-family=\"sans-serif\" font-size=\"{FONT}\" \

@@ -43,7 +43,10 @@ impl Card {
     /// [`CardError`].
     pub(super) fn serve(&self, part: Part<'_>) -> Result<Service, CardError> {
         let (events, times): (Vec<_>, Vec<_>) = part.events().unzip();
-        let times: Vec<u64> = times.into_iter().collect::<Option<_>>().ok_or(CardError::NoTimes)?;
+        let times: Vec<u64> = times
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or(CardError::NoTimes)?;
         let fast = sequence(events);
         if fast.messages() == 0 {
             return Ok(Service::default());

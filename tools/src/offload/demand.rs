@@ -82,10 +82,15 @@ impl<'a> Part<'a> {
     ) -> Result<Demand, RunError> {
         let mut engine = entry.engine(options).expect("a software engine");
         tell_sizes(self.view, engine.as_mut());
-        engine.as_mut().run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
+        engine
+            .as_mut()
+            .run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
         let steps = counted_steps(&engine.as_ref().counters())
             .expect("every software engine counts its steps");
-        let mut demand = Demand { steps, ..Demand::default() };
+        let mut demand = Demand {
+            steps,
+            ..Demand::default()
+        };
         for (event, _) in self.events() {
             match event {
                 Event::Post { .. } => demand.posts += 1,

@@ -63,7 +63,9 @@ impl Matcher {
         host: &Host,
         entries: u32,
     ) -> Result<Vec<Self>, RunError> {
-        let &Demand { posts, messages, .. } = demand;
+        let &Demand {
+            posts, messages, ..
+        } = demand;
         let none = Self {
             name: "host",
             posts,
@@ -100,7 +102,10 @@ impl Matcher {
         (demand, host): (&Demand, &Host),
         entries: u32,
     ) -> Result<Self, RunError> {
-        let options = EngineOptions { list_entries: entries, ..EngineOptions::default() };
+        let options = EngineOptions {
+            list_entries: entries,
+            ..EngineOptions::default()
+        };
         let entry = registry::find(name).expect("the registry has the designs");
         let mut engine = entry.engine(&options).expect("a software engine");
         tell_sizes(part.view, engine.as_mut());
@@ -119,7 +124,12 @@ impl Matcher {
             changes: Some(count("control_changes")),
             card_steps: Some(count("card_steps")),
             host_steps,
-            host_us: price(demand, host, (on_card, no_room, count("moved_entries")), host_steps),
+            host_us: price(
+                demand,
+                host,
+                (on_card, no_room, count("moved_entries")),
+                host_steps,
+            ),
             ..none
         })
     }
@@ -144,7 +154,10 @@ impl Matcher {
     /// The share of messages that the card matches, and of receives that never fit.
     pub fn shares(&self) -> (f64, f64) {
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        (share(self.on_card, self.messages), share(self.no_room, self.posts))
+        (
+            share(self.on_card, self.messages),
+            share(self.no_room, self.posts),
+        )
     }
 }
 
@@ -164,8 +177,13 @@ mod tests {
         host.matching.rendezvous_ns = Range::exact(1000.0);
         host.offloaded.post_ns = Range::exact(50.0);
         host.offloaded.completion_ns = Range::exact(20.0);
-        let demand =
-            Demand { posts: 10, messages: 10, eager_bytes: 80, rendezvous: 5, ..Demand::default() };
+        let demand = Demand {
+            posts: 10,
+            messages: 10,
+            eager_bytes: 80,
+            rendezvous: 5,
+            ..Demand::default()
+        };
         let priced = price(&demand, &host, (6, 3, 2), 7);
         // 7 x 50 + 3 x 10 + 6 x 20 + (4 + 2) x 100 + 7 x 2 + 80 x 0.4 x 0.5 + 5 x 0.4 x 1000 ns.
         assert!((priced.likely - 3.13).abs() < 1e-9, "{priced:?}");

@@ -61,7 +61,11 @@ impl Host {
         let syntax =
             |error: toml::de::Error| HostError::Syntax(error.to_string().trim_end().to_owned());
         let host: Self = toml::from_str(text).map_err(syntax)?;
-        match host.ranges().into_iter().find(|(_, range)| !range.is_valid()) {
+        match host
+            .ranges()
+            .into_iter()
+            .find(|(_, range)| !range.is_valid())
+        {
             Some((name, _)) => Err(HostError::Range(name)),
             None => Ok(host),
         }
@@ -69,7 +73,11 @@ impl Host {
 
     /// All ranges by name, as in a file.
     pub fn ranges(&self) -> [(&'static str, Range); 8] {
-        let Self { matching, offloaded, .. } = self;
+        let Self {
+            matching,
+            offloaded,
+            ..
+        } = self;
         [
             ("matching.post_ns", matching.post_ns),
             ("matching.message_ns", matching.message_ns),
@@ -98,10 +106,18 @@ mod tests {
     fn what_is_wrong_is_named() {
         let text = BUILT_IN[0].1;
         let falling = text.replace("[1.8, 16.8, 80]", "[16.8, 1.8, 80]");
-        assert_eq!(Host::parse(&falling), Err(HostError::Range("matching.step_ns")));
+        assert_eq!(
+            Host::parse(&falling),
+            Err(HostError::Range("matching.step_ns"))
+        );
         let unknown = text.replace("step_ns", "steps_ns");
-        let error = Host::parse(&unknown).expect_err("an unknown name").to_string();
-        assert!(error.contains("steps_ns") && error.contains("line 1"), "{error}");
+        let error = Host::parse(&unknown)
+            .expect_err("an unknown name")
+            .to_string();
+        assert!(
+            error.contains("steps_ns") && error.contains("line 1"),
+            "{error}"
+        );
         let two = text.replace("[1.8, 16.8, 80]", "[16.8, 80]");
         assert!(matches!(Host::parse(&two), Err(HostError::Syntax(_))));
     }

@@ -48,7 +48,11 @@ impl Add for Range {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self::new(self.low + other.low, self.likely + other.likely, self.high + other.high)
+        Self::new(
+            self.low + other.low,
+            self.likely + other.likely,
+            self.high + other.high,
+        )
     }
 }
 
@@ -57,7 +61,11 @@ impl Sub for Range {
 
     /// The operands are independent: the lowest result subtracts the highest value.
     fn sub(self, other: Self) -> Self {
-        Self::new(self.low - other.high, self.likely - other.likely, self.high - other.low)
+        Self::new(
+            self.low - other.high,
+            self.likely - other.likely,
+            self.high - other.low,
+        )
     }
 }
 
@@ -91,8 +99,12 @@ mod tests {
     #[test]
     fn three_numbers_must_rise() {
         assert!(Range::new(0.0, 0.0, 1.0).is_valid());
-        for wrong in [[2.0, 1.0, 3.0], [1.0, 3.0, 2.0], [-1.0, 0.0, 1.0], [0.0, 1.0, f64::INFINITY]]
-        {
+        for wrong in [
+            [2.0, 1.0, 3.0],
+            [1.0, 3.0, 2.0],
+            [-1.0, 0.0, 1.0],
+            [0.0, 1.0, f64::INFINITY],
+        ] {
             assert!(!Range::from(wrong).is_valid(), "{wrong:?}");
         }
     }

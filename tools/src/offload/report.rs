@@ -62,7 +62,11 @@ pub struct Report {
 #[non_exhaustive]
 pub enum OffloadError {
     #[error("engine {engine}, rank {rank}: {error}")]
-    Engine { engine: &'static str, rank: u32, error: RunError },
+    Engine {
+        engine: &'static str,
+        rank: u32,
+        error: RunError,
+    },
     #[error("rank {rank}: {error}")]
     Card { rank: u32, error: CardError },
 }
@@ -91,7 +95,11 @@ impl Weighed {
     }
 
     fn advised(&self, number: Option<u32>, gain: Gain, question: &Question) -> Advised {
-        let Self { demand, service, costs } = *self;
+        let Self {
+            demand,
+            service,
+            costs,
+        } = *self;
         let host = &question.host;
         Advised {
             number,
@@ -148,8 +156,17 @@ impl Ends {
         ranks.iter().for_each(|rank| all.add(rank));
         let delay_ns = |case: Case| (case.of_card(all.costs.delay_us) * 1e3).round() as u64;
         let ends = |receive_ns: Vec<u64>, delay_ns: u64| {
-            let ends = run.ends(network, Load { receive_ns, delay_ns, comm });
-            ends.into_iter().map(|ns| ns as f64 / 1e3).collect::<Vec<f64>>()
+            let ends = run.ends(
+                network,
+                Load {
+                    receive_ns,
+                    delay_ns,
+                    comm,
+                },
+            );
+            ends.into_iter()
+                .map(|ns| ns as f64 / 1e3)
+                .collect::<Vec<f64>>()
         };
         let now = |case: Case| ends(receives(&|costs| case.of_now(costs.now_us)), 0);
         let after = |case: Case| receives(&|costs| case.of_card(costs.after_us));
@@ -166,8 +183,12 @@ impl Ends {
             None => ends.iter().copied().fold(0.0, f64::max),
         };
         let share = |now: f64, card: f64| (now - card) / now.max(1e-9);
-        let mut shares = Case::ALL
-            .map(|case| share(end(&self.now[case as usize]), end(&self.card[case as usize])));
+        let mut shares = Case::ALL.map(|case| {
+            share(
+                end(&self.now[case as usize]),
+                end(&self.card[case as usize]),
+            )
+        });
         // A wildcard receive may take another message, so the worst case need not give the least
         // gain.
         shares.sort_by(f64::total_cmp);
@@ -186,9 +207,20 @@ impl Question {
         let limit = self.card.setup.eager_limit as u64;
         let demand = part
             .demand(self.engine, &self.options, limit)
-            .map_err(|error| OffloadError::Engine { engine: self.engine.name, rank, error })?;
-        let service = self.card.serve(part).map_err(|error| OffloadError::Card { rank, error })?;
-        Ok(Weighed { demand, service, costs: Costs::of(&demand, &service, &self.host) })
+            .map_err(|error| OffloadError::Engine {
+                engine: self.engine.name,
+                rank,
+                error,
+            })?;
+        let service = self
+            .card
+            .serve(part)
+            .map_err(|error| OffloadError::Card { rank, error })?;
+        Ok(Weighed {
+            demand,
+            service,
+            costs: Costs::of(&demand, &service, &self.host),
+        })
     }
 }
 
@@ -204,14 +236,25 @@ impl Report {
     ) -> Result<Self, OffloadError> {
         let (orders, ..) = run.causal(question.network);
         let weigh_rank = |at: usize| {
-            let whole = Part { view: run.view(at), order: &orders[at], comm: None };
+            let whole = Part {
+                view: run.view(at),
+                order: &orders[at],
+                comm: None,
+            };
             let all = question.weigh(whole)?;
             let mut by_comm = BTreeMap::new();
             if question.communicators {
                 let comms = whole.comms();
                 for &comm in &comms {
-                    let part = Part { comm: Some(comm), ..whole };
-                    let weighed = if comms.len() == 1 { all } else { question.weigh(part)? };
+                    let part = Part {
+                        comm: Some(comm),
+                        ..whole
+                    };
+                    let weighed = if comms.len() == 1 {
+                        all
+                    } else {
+                        question.weigh(part)?
+                    };
                     by_comm.insert(comm, weighed);
                 }
             }
@@ -234,14 +277,18 @@ impl Report {
         let (ranks, by_comm): (Vec<Weighed>, Vec<BTreeMap<u32, Weighed>>) =
             weighed.into_iter().unzip();
         let matchers = of_ranks.into_iter().reduce(|mut sum, rank| {
-            sum.iter_mut().zip(&rank).for_each(|(sum, rank)| sum.add(rank));
+            sum.iter_mut()
+                .zip(&rank)
+                .for_each(|(sum, rank)| sum.add(rank));
             sum
         });
         let ends = Ends::of(run, question.network, &ranks, None);
         let mut application = Weighed::default();
         ranks.iter().for_each(|rank| application.add(rank));
-        let comms: std::collections::BTreeSet<u32> =
-            by_comm.iter().flat_map(|comms| comms.keys().copied()).collect();
+        let comms: std::collections::BTreeSet<u32> = by_comm
+            .iter()
+            .flat_map(|comms| comms.keys().copied())
+            .collect();
         let communicators = comms.into_par_iter().map(|comm| {
             let of_rank =
                 |comms: &BTreeMap<u32, Weighed>| comms.get(&comm).copied().unwrap_or_default();

@@ -106,7 +106,11 @@ impl Costs {
         let after_us = (after.post_ns * posts + after.completion_ns * messages) * (1.0 / NS)
             + now_us * sent_on;
         let delay_us = Range::exact(service.latency_us) + after.handover_ns * (1.0 / NS);
-        Self { now_us, after_us, delay_us }
+        Self {
+            now_us,
+            after_us,
+            delay_us,
+        }
     }
 
     /// Host time that the card frees.
@@ -191,9 +195,9 @@ impl Verdict {
             _ if demand.posts == 0 => Reason::NothingToMatch,
             Answer::Yes => gained(demand, host),
             Answer::No => lost(costs, gain),
-            Answer::Indifferent if largest <= worth => {
-                Reason::TooLittle { percent: 100.0 * largest }
-            }
+            Answer::Indifferent if largest <= worth => Reason::TooLittle {
+                percent: 100.0 * largest,
+            },
             // Most of the range is a loss: name its cause.
             Answer::Indifferent if likely < -worth => lost(costs, gain),
             Answer::Indifferent => Reason::Uncertain,
@@ -210,10 +214,12 @@ fn gained(demand: &Demand, host: &Host) -> Reason {
     let messages = demand.messages.max(1) as f64;
     let calls = now.post_ns.likely * demand.posts as f64 + now.message_ns.likely * messages;
     match () {
-        () if searches >= copies && searches >= calls => {
-            Reason::LongSearches { steps: demand.steps_per_message() }
-        }
-        () if copies >= calls => Reason::Copies { bytes: demand.eager_bytes as f64 / messages },
+        () if searches >= copies && searches >= calls => Reason::LongSearches {
+            steps: demand.steps_per_message(),
+        },
+        () if copies >= calls => Reason::Copies {
+            bytes: demand.eager_bytes as f64 / messages,
+        },
         () => Reason::Calls,
     }
 }
@@ -222,7 +228,10 @@ fn gained(demand: &Demand, host: &Host) -> Reason {
 fn lost(costs: &Costs, gain: &Gain) -> Reason {
     let late = gain.share_without_delay - gain.share.likely;
     if late >= -gain.share_without_delay {
-        return Reason::Delay { each_us: costs.delay_us.likely, percent: 100.0 * late };
+        return Reason::Delay {
+            each_us: costs.delay_us.likely,
+            percent: 100.0 * late,
+        };
     }
     Reason::Calls
 }
@@ -246,12 +255,26 @@ mod tests {
         host
     }
 
-    const CARD: Service = Service { busy_us: 200.0, latency_us: 2.0, longest_us: 9.0, sent_on: 0 };
-    const DEEP: Demand =
-        Demand { posts: 120, messages: 100, eager_bytes: 800, rendezvous: 2, steps: 100_000 };
+    const CARD: Service = Service {
+        busy_us: 200.0,
+        latency_us: 2.0,
+        longest_us: 9.0,
+        sent_on: 0,
+    };
+    const DEEP: Demand = Demand {
+        posts: 120,
+        messages: 100,
+        eager_bytes: 800,
+        rendezvous: 2,
+        steps: 100_000,
+    };
 
     fn judged(demand: Demand, share: [f64; 3], share_without_delay: f64) -> Verdict {
-        let gain = Gain { run_us: 1000.0, share: Range::from(share), share_without_delay };
+        let gain = Gain {
+            run_us: 1000.0,
+            share: Range::from(share),
+            share_without_delay,
+        };
         let costs = Costs::of(&demand, &CARD, &host());
         Verdict::of(&demand, &host(), &costs, &gain, 0.001)
     }
@@ -260,7 +283,10 @@ mod tests {
     fn all_that_the_host_does_has_its_price() {
         let costs = Costs::of(&DEEP, &CARD, &host());
         let near = |range: Range, value: f64| {
-            assert!((range.likely - value).abs() < 1e-9 && range.low == range.high, "{range:?}");
+            assert!(
+                (range.likely - value).abs() < 1e-9 && range.low == range.high,
+                "{range:?}"
+            );
         };
         // 120 x 30 + 100 x 100 + 100,000 x 10 + 800 x 0.1 + 2 x 500 ns now; 120 x 50 + 100 x 170
         // with the card.
@@ -269,14 +295,24 @@ mod tests {
         near(costs.freed_us(), 991.68);
         near(costs.delay_us, 2.9);
         // Half of the posts and messages fall back.
-        let half = Costs::of(&DEEP, &Service { sent_on: 110, ..CARD }, &host());
+        let half = Costs::of(
+            &DEEP,
+            &Service {
+                sent_on: 110,
+                ..CARD
+            },
+            &host(),
+        );
         near(half.after_us, 23.0 + 1014.68 / 2.0);
     }
 
     #[test]
     fn costs_of_two_parts_are_added_and_delays_averaged() {
         let mut sum = Costs::of(&DEEP, &CARD, &host());
-        let other = Costs { delay_us: Range::exact(1.9), ..sum };
+        let other = Costs {
+            delay_us: Range::exact(1.9),
+            ..sum
+        };
         sum.add(&other, 300, 100);
         assert!((sum.now_us.likely - 2029.36).abs() < 1e-9);
         assert_eq!(sum.after_us, Range::exact(46.0));
@@ -304,12 +340,18 @@ mod tests {
         let deep = judged(DEEP, [0.002, 0.05, 0.09], 0.06);
         assert_eq!(deep.answer, Answer::Yes);
         assert_eq!(deep.reason, Reason::LongSearches { steps: 1000.0 });
-        assert_eq!(judged(DEEP, [-0.002, 0.05, 0.09], 0.06).reason, Reason::Uncertain);
+        assert_eq!(
+            judged(DEEP, [-0.002, 0.05, 0.09], 0.06).reason,
+            Reason::Uncertain
+        );
         // A thousandth counts, a smaller part does not.
         let unsure = |likely| judged(DEEP, [-0.5, likely, 0.002], -0.2).reason;
         assert_eq!([unsure(0.0), unsure(-0.001)], [Reason::Uncertain; 2]);
         assert_eq!(unsure(-0.0011), Reason::Calls);
-        assert_eq!(judged(DEEP, [0.0005, 0.05, 0.09], 0.0).answer, Answer::Indifferent);
+        assert_eq!(
+            judged(DEEP, [0.0005, 0.05, 0.09], 0.0).answer,
+            Answer::Indifferent
+        );
         let little = judged(DEEP, [-0.0005, 0.0001, 0.00075], 0.0);
         assert_eq!(little.answer, Answer::Indifferent);
         assert_eq!(little.reason, Reason::TooLittle { percent: 0.075 });
@@ -319,11 +361,20 @@ mod tests {
     fn a_loss_names_delay_or_calls() {
         let slow = judged(DEEP, [-0.5, -0.25, -0.002], 0.25);
         assert_eq!(slow.answer, Answer::No);
-        assert_eq!(slow.reason, Reason::Delay { each_us: 2.9, percent: 50.0 });
+        assert_eq!(
+            slow.reason,
+            Reason::Delay {
+                each_us: 2.9,
+                percent: 50.0
+            }
+        );
         let calls = judged(DEEP, [-0.5, -0.25, -0.002], -0.2);
         assert_eq!(calls.reason, Reason::Calls);
         let unsure = judged(DEEP, [-0.5, -0.25, 0.002], 0.25);
-        assert_eq!((unsure.answer, unsure.reason), (Answer::Indifferent, slow.reason));
+        assert_eq!(
+            (unsure.answer, unsure.reason),
+            (Answer::Indifferent, slow.reason)
+        );
     }
 
     #[test]
@@ -334,14 +385,31 @@ mod tests {
         host.matching.copy_ns_per_byte = Range::exact(0.5);
         // Ten posts and seven messages cost 147 ns, beside 10 ns a step and half a ns a byte.
         let named = |steps, eager_bytes| {
-            let demand = Demand { posts: 10, messages: 7, eager_bytes, rendezvous: 2, steps };
+            let demand = Demand {
+                posts: 10,
+                messages: 7,
+                eager_bytes,
+                rendezvous: 2,
+                steps,
+            };
             gained(&demand, &host)
         };
-        let copies = |bytes| Reason::Copies { bytes: f64::from(bytes) / 7.0 };
-        assert_eq!([named(14, 292), named(14, 296)], [Reason::Calls, copies(296)]);
+        let copies = |bytes| Reason::Copies {
+            bytes: f64::from(bytes) / 7.0,
+        };
+        assert_eq!(
+            [named(14, 292), named(14, 296)],
+            [Reason::Calls, copies(296)]
+        );
         let deep = || Reason::LongSearches { steps: 15.0 / 7.0 };
-        assert_eq!([named(15, 300), named(15, 302), named(15, 0)], [deep(), copies(302), deep()]);
+        assert_eq!(
+            [named(15, 300), named(15, 302), named(15, 0)],
+            [deep(), copies(302), deep()]
+        );
         let nothing = Demand::default();
-        assert_eq!(judged(nothing, [0.0; 3], 0.0).reason, Reason::NothingToMatch);
+        assert_eq!(
+            judged(nothing, [0.0; 3], 0.0).reason,
+            Reason::NothingToMatch
+        );
     }
 }

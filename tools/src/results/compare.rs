@@ -68,30 +68,47 @@ const OUTPUT: [&str; 5] = ["format", "save", "out", "pairs", "wide"];
 /// Compares documents of one command, row by row by their keys, figure by figure.
 pub fn compare(before: &Document, after: &Document, rule: &Rule) -> Result<Comparison, Mismatch> {
     if before.command != after.command {
-        return Err(Mismatch::Commands(before.command.clone(), after.command.clone()));
+        return Err(Mismatch::Commands(
+            before.command.clone(),
+            after.command.clone(),
+        ));
     }
     if before.tables.iter().all(|table| table.figures.is_empty()) {
         return Err(Mismatch::NoFigures(before.command.clone()));
     }
-    let mut found = Comparison { differs: differs(before, after), ..Comparison::default() };
+    let mut found = Comparison {
+        differs: differs(before, after),
+        ..Comparison::default()
+    };
     for table in &before.tables {
-        let mut others: HashMap<_, _> =
-            numbered(after.rows(&table.name), &table.keys).into_iter().collect();
+        let mut others: HashMap<_, _> = numbered(after.rows(&table.name), &table.keys)
+            .into_iter()
+            .collect();
         for (key, row) in numbered(before.rows(&table.name), &table.keys) {
             let Some(other) = others.remove(&key) else {
                 found.alone[0] += 1;
                 continue;
             };
             for figure in &table.figures {
-                let Some(change) = change(row, other, figure, rule) else { continue };
+                let Some(change) = change(row, other, figure, rule) else {
+                    continue;
+                };
                 let (table, of) = (table.name.clone(), key.0.clone());
                 found.with_intervals += usize::from(change.interval.is_some());
-                found.changes.push(Change { table, of, ..change });
+                found.changes.push(Change {
+                    table,
+                    of,
+                    ..change
+                });
             }
         }
         found.alone[1] += others.len();
     }
-    if found.changes.is_empty() { Err(Mismatch::NothingInCommon) } else { Ok(found) }
+    if found.changes.is_empty() {
+        Err(Mismatch::NothingInCommon)
+    } else {
+        Ok(found)
+    }
 }
 
 /// A row's description, its number among equal ones, and the row.
@@ -130,7 +147,12 @@ fn change(
     let (one, two) = (number(before)?, number(after)?);
     let rounds = |row: &Map<String, Value>| {
         let rounds = row.get(&format!("{}_rounds", figure.name))?.as_array()?;
-        Some(rounds.iter().filter_map(Value::as_f64).collect::<Vec<f64>>())
+        Some(
+            rounds
+                .iter()
+                .filter_map(Value::as_f64)
+                .collect::<Vec<f64>>(),
+        )
     };
     let defined = one > 0.0 && two > 0.0;
     let mut change = Change {
@@ -211,7 +233,10 @@ fn differs(before: &Document, after: &Document) -> Vec<(String, String, String)>
     let mut names: Vec<&String> = before.options.keys().chain(after.options.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    for name in names.into_iter().filter(|name| !OUTPUT.contains(&name.as_str())) {
+    for name in names
+        .into_iter()
+        .filter(|name| !OUTPUT.contains(&name.as_str()))
+    {
         let of = |document: &Document| shown(document.options.get(name));
         all.push((name.clone(), of(before), of(after)));
     }

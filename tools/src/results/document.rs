@@ -66,7 +66,9 @@ impl Document {
         match value.get("schema").and_then(Value::as_str) {
             None => Err(DocumentError::NoSchema),
             Some(SCHEMA) => Ok(serde_json::from_value(value)?),
-            Some(found) => Err(DocumentError::Schema { found: found.to_owned() }),
+            Some(found) => Err(DocumentError::Schema {
+                found: found.to_owned(),
+            }),
         }
     }
 
@@ -80,6 +82,8 @@ impl Document {
 /// `gain_percent`.
 pub fn snake_case(heading: &str) -> String {
     let words = heading.replace('%', " percent ").to_lowercase();
-    let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_")
 }

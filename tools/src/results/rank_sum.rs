@@ -34,8 +34,11 @@ pub fn ratio(before: &[f64], after: &[f64], confidence: f64) -> Result<Interval,
         return Err(f64::NAN);
     }
     let half = logs.len() / 2;
-    let middle =
-        if logs.len() % 2 == 1 { logs[half] } else { f64::midpoint(logs[half - 1], logs[half]) };
+    let middle = if logs.len() % 2 == 1 {
+        logs[half]
+    } else {
+        f64::midpoint(logs[half - 1], logs[half])
+    };
     let likely = middle.exp();
     match cut_off(before.len(), after.len(), (1.0 - confidence) / 2.0) {
         0 => Err(likely),
@@ -58,7 +61,9 @@ fn cut_off(m: usize, n: usize, tail: f64) -> usize {
     let ways = ways(m, n);
     let all: f64 = ways.iter().sum();
     let mut below = 0.0;
-    ways.iter().take_while(|&&ways| (below += ways, below <= tail * all).1).count()
+    ways.iter()
+        .take_while(|&&ways| (below += ways, below <= tail * all).1)
+        .count()
 }
 
 /// The number of orders of m and n values for each value of U: the partitions of U into at most m
@@ -74,7 +79,9 @@ fn ways(m: usize, n: usize) -> Vec<f64> {
             }
         }
     }
-    (0..=m * n).map(|sum| ways.iter().map(|of_count| of_count[sum]).sum()).collect()
+    (0..=m * n)
+        .map(|sum| ways.iter().map(|of_count| of_count[sum]).sum())
+        .collect()
 }
 
 #[cfg(test)]
@@ -88,7 +95,11 @@ mod tests {
         for order in orders {
             let (mut before, mut u) = (0, 0);
             for place in 0..m + n {
-                if order >> place & 1 == 1 { u += before } else { before += 1 }
+                if order >> place & 1 == 1 {
+                    u += before
+                } else {
+                    before += 1
+                }
             }
             ways[u] += 1.0;
         }
@@ -105,9 +116,14 @@ mod tests {
     #[test]
     fn intervals_are_those_of_the_tables() {
         // Published critical values of U, two-sided 5 %: the largest rejected one.
-        for (m, n, critical) in
-            [(4, 4, 0), (5, 5, 2), (6, 6, 5), (7, 7, 8), (10, 10, 23), (5, 8, 6)]
-        {
+        for (m, n, critical) in [
+            (4, 4, 0),
+            (5, 5, 2),
+            (6, 6, 5),
+            (7, 7, 8),
+            (10, 10, 23),
+            (5, 8, 6),
+        ] {
             assert_eq!(cut_off(m, n, 0.025), critical + 1, "{m} and {n}");
         }
         assert_eq!(cut_off(3, 3, 0.025), 0, "three are too few");
@@ -125,7 +141,10 @@ mod tests {
         assert!((1.9..2.1).contains(&found.likely), "{found:?}");
         assert!(found.low > 1.0 && found.low < found.likely && found.likely < found.high);
         let none = ratio(&before, &before, 0.95).expect("an interval");
-        assert!(none.low < 1.0 && none.high > 1.0 && none.likely == 1.0, "{none:?}");
+        assert!(
+            none.low < 1.0 && none.high > 1.0 && none.likely == 1.0,
+            "{none:?}"
+        );
         assert_eq!(ratio(&[2.0], &[3.0], 0.95), Err(1.5));
         assert!(ratio(&[], &[1.0], 0.95).is_err_and(f64::is_nan));
     }

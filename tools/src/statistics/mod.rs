@@ -114,7 +114,12 @@ impl Endpoint {
 
     /// The rank, if the launcher gave one.
     pub fn rank(&self) -> Option<u32> {
-        self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
+        self.name
+            .strip_prefix("rank-")?
+            .split('-')
+            .next()?
+            .parse()
+            .ok()
     }
 
     /// The rank, and of which job if it was spawned.
@@ -127,7 +132,9 @@ impl Endpoint {
     }
 
     fn place_cell(&self) -> Cell {
-        self.rank().filter(|_| self.job == 0).map_or(self.place().into(), Cell::from)
+        self.rank()
+            .filter(|_| self.job == 0)
+            .map_or(self.place().into(), Cell::from)
     }
 
     /// Whether these are statistics from after its beginning.
@@ -151,7 +158,10 @@ pub enum StatisticsError {
         error: io::Error,
     },
     #[error("{}: {error}", path.display())]
-    Content { path: PathBuf, error: serde_json::Error },
+    Content {
+        path: PathBuf,
+        error: serde_json::Error,
+    },
 }
 
 /// All endpoints of a folder, by rank.
@@ -167,10 +177,18 @@ pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(failed(&path))?;
-        let endpoint: Endpoint = serde_json::from_str(&text)
-            .map_err(|error| StatisticsError::Content { path: path.clone(), error })?;
-        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-        all.push(Endpoint { name: name.unwrap_or_default(), ..endpoint });
+        let endpoint: Endpoint =
+            serde_json::from_str(&text).map_err(|error| StatisticsError::Content {
+                path: path.clone(),
+                error,
+            })?;
+        let name = path
+            .file_stem()
+            .map(|name| name.to_string_lossy().into_owned());
+        all.push(Endpoint {
+            name: name.unwrap_or_default(),
+            ..endpoint
+        });
     }
     all.sort_by(|one, other| {
         let key =
@@ -193,7 +211,11 @@ fn number_jobs(all: &mut [Endpoint]) {
     let jobs: BTreeSet<u64> = firsts.map(|first| begins[&first.pid]).collect();
     for endpoint in all {
         let distance = |&(_, job): &(usize, &u64)| job.abs_diff(begins[&endpoint.pid]);
-        endpoint.job = jobs.iter().enumerate().min_by_key(distance).map_or(0, |(job, _)| job);
+        endpoint.job = jobs
+            .iter()
+            .enumerate()
+            .min_by_key(distance)
+            .map_or(0, |(job, _)| job);
     }
 }
 
@@ -204,10 +226,25 @@ mod tests {
     #[test]
     fn a_spawned_job_has_the_ranks_that_began_with_its_first() {
         // Rank, process, beginning; the first process has two endpoints.
-        let begun = [(0, 7, 110), (2, 9, 103), (1, 8, 105), (0, 4, 410), (3, 5, 401), (0, 7, 900)];
+        let begun = [
+            (0, 7, 110),
+            (2, 9, 103),
+            (1, 8, 105),
+            (0, 4, 410),
+            (3, 5, 401),
+            (0, 7, 900),
+        ];
         let mut all = begun.map(|(rank, pid, begin_unix_ns)| {
-            let depth = Depth { begin_unix_ns, ..Depth::default() };
-            Endpoint { name: format!("rank-{rank}-0"), pid, depth, ..Endpoint::default() }
+            let depth = Depth {
+                begin_unix_ns,
+                ..Depth::default()
+            };
+            Endpoint {
+                name: format!("rank-{rank}-0"),
+                pid,
+                depth,
+                ..Endpoint::default()
+            }
         });
         number_jobs(&mut all);
         let places: Vec<_> = all.iter().map(Endpoint::place).collect();

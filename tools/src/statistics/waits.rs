@@ -78,7 +78,11 @@ impl Entry {
 
     /// The tag, or that it is part of a collective operation.
     fn subject(&self) -> String {
-        if self.kind == "collective" { self.kind.clone() } else { tag(self.tag) }
+        if self.kind == "collective" {
+            self.kind.clone()
+        } else {
+            tag(self.tag)
+        }
     }
 }
 
@@ -93,10 +97,17 @@ struct Joined<'a> {
 /// O(entries of one process squared), at most 1,000 of them each, and O(processes times waits).
 pub fn waits(endpoints: &[(Endpoint, State)]) -> Vec<Table> {
     let joined = Joined::new(endpoints);
-    let title = match endpoints.iter().filter(|(_, state)| *state == State::Answered).count() {
+    let title = match endpoints
+        .iter()
+        .filter(|(_, state)| *state == State::Answered)
+        .count()
+    {
         0 => "What waits: no process answered".to_owned(),
         count => {
-            format!("What waits: {count} of {} answered", counted(endpoints.len(), "endpoint"))
+            format!(
+                "What waits: {count} of {} answered",
+                counted(endpoints.len(), "endpoint")
+            )
         }
     };
     let mut findings = Table::new("findings", title, ["finding"]);
@@ -108,7 +119,10 @@ pub fn waits(endpoints: &[(Endpoint, State)]) -> Vec<Table> {
 
 /// "rank 0", or "ranks 0, 1".
 fn list(names: &BTreeSet<&str>) -> String {
-    let numbers: Option<Vec<&str>> = names.iter().map(|name| name.strip_prefix("rank ")).collect();
+    let numbers: Option<Vec<&str>> = names
+        .iter()
+        .map(|name| name.strip_prefix("rank "))
+        .collect();
     match numbers {
         Some(numbers) if numbers.len() > 1 => format!("ranks {}", numbers.join(", ")),
         _ => names.iter().copied().collect::<Vec<_>>().join(", "),
@@ -141,13 +155,27 @@ fn difference(receive: &Entry, message: &Entry) -> Option<&'static str> {
 
 impl<'a> Joined<'a> {
     fn new(endpoints: &'a [(Endpoint, State)]) -> Self {
-        let mut joined = Self { processes: Vec::new(), of: BTreeMap::new() };
+        let mut joined = Self {
+            processes: Vec::new(),
+            of: BTreeMap::new(),
+        };
         for (endpoint, state) in endpoints {
-            let rank = if endpoint.rank().is_some() { "rank " } else { "" };
+            let rank = if endpoint.rank().is_some() {
+                "rank "
+            } else {
+                ""
+            };
             let name = format!("{rank}{}", endpoint.place());
-            let known = joined.processes.iter().position(|process| process.name == name);
+            let known = joined
+                .processes
+                .iter()
+                .position(|process| process.name == name);
             let at = known.unwrap_or_else(|| {
-                joined.processes.push(Process { name, state: *state, entries: Vec::new() });
+                joined.processes.push(Process {
+                    name,
+                    state: *state,
+                    entries: Vec::new(),
+                });
                 joined.processes.len() - 1
             });
             let process = &mut joined.processes[at];
@@ -192,11 +220,21 @@ impl<'a> Joined<'a> {
 
     /// The message or receive that comes nearest to what an entry waits for, and what is wrong.
     fn nearest(&self, at: usize, wait: &Entry) -> Option<(&'a Entry, &'static str)> {
-        let order = ["wrong tag", "other operation", "wrong source", "wrong communicator"];
+        let order = [
+            "wrong tag",
+            "other operation",
+            "wrong source",
+            "wrong communicator",
+        ];
         let near = |difference: Option<&'static str>| difference.filter(|it| order.contains(it));
         let found: Vec<(&Entry, &str)> = if wait.is_receive() {
-            let messages = self.processes[at].entries.iter().filter(|it| it.what == "message");
-            messages.filter_map(|it| Some((*it, near(difference(wait, it))?))).collect()
+            let messages = self.processes[at]
+                .entries
+                .iter()
+                .filter(|it| it.what == "message");
+            messages
+                .filter_map(|it| Some((*it, near(difference(wait, it))?)))
+                .collect()
         } else {
             // The receives at the other end that ask for a message from here.
             let to = wait.peer.as_deref().and_then(|peer| self.of.get(peer));
@@ -206,9 +244,17 @@ impl<'a> Joined<'a> {
             };
             let receives = there.iter().filter(|it| it.is_receive() && asks_here(it));
             let differs = |receive: &Entry| {
-                difference(receive, &Entry { peer: receive.peer.clone(), ..wait.clone() })
+                difference(
+                    receive,
+                    &Entry {
+                        peer: receive.peer.clone(),
+                        ..wait.clone()
+                    },
+                )
             };
-            receives.filter_map(|it| Some((*it, near(differs(it))?))).collect()
+            receives
+                .filter_map(|it| Some((*it, near(differs(it))?)))
+                .collect()
         };
         let place = |wrong: &str| order.iter().position(|word| *word == wrong);
         found.into_iter().min_by_key(|(_, wrong)| place(wrong))
@@ -216,16 +262,31 @@ impl<'a> Joined<'a> {
 
     /// A message that fits this receive and was taken by one with a wildcard: the latest.
     fn taken(&self, at: usize, wait: &Entry) -> Option<&'a Entry> {
-        let taken = self.processes[at].entries.iter().filter(|it| it.what.starts_with("taken"));
+        let taken = self.processes[at]
+            .entries
+            .iter()
+            .filter(|it| it.what.starts_with("taken"));
         let fits = |it: &&&Entry| difference(wait, it) == Some("fits");
         let exact = wait.is_receive() && wait.peer.is_some();
-        taken.filter(|_| exact).filter(fits).min_by_key(|it| it.age_ms).copied()
+        taken
+            .filter(|_| exact)
+            .filter(fits)
+            .min_by_key(|it| it.age_ms)
+            .copied()
     }
 
     fn waits(&self) -> Table {
         let title = "Receives without a message, and sends that the receiver has not taken";
-        let columns =
-            ["process", "waits for", "peer", "tag", "communicator", "count", "since s", "nearest"];
+        let columns = [
+            "process",
+            "waits for",
+            "peer",
+            "tag",
+            "communicator",
+            "count",
+            "since s",
+            "nearest",
+        ];
         let mut table = Table::new("waits", title, columns).keyed(5);
         let mut left_out = 0;
         for (at, groups) in self.grouped() {
@@ -242,12 +303,18 @@ impl<'a> Joined<'a> {
                     let comm = format!("{} {}", near.kind, near.communicator);
                     format!("{from}, {}, {comm}: {wrong}", tag(near.tag))
                 });
-                let verb = if entry.is_receive() { "message from" } else { "receive by" };
+                let verb = if entry.is_receive() {
+                    "message from"
+                } else {
+                    "receive by"
+                };
                 table.push([
                     self.processes[at].name.as_str().into(),
                     verb.into(),
                     self.name(entry.peer.as_deref()).into(),
-                    entry.tag.map_or(Cell::from("any"), |tag| tag.to_string().into()),
+                    entry
+                        .tag
+                        .map_or(Cell::from("any"), |tag| tag.to_string().into()),
                     format!("{} {}", entry.kind, entry.communicator).into(),
                     count.into(),
                     seconds(entry.age_ms).into(),
@@ -256,7 +323,11 @@ impl<'a> Joined<'a> {
             }
         }
         let table = table.note("nearest: a message or receive that differs in one thing only");
-        if left_out > 0 { table.note(format!("{left_out} more rows")) } else { table }
+        if left_out > 0 {
+            table.note(format!("{left_out} more rows"))
+        } else {
+            table
+        }
     }
 
     fn unexpected(&self) -> Table {
@@ -274,7 +345,13 @@ impl<'a> Joined<'a> {
         let rows = groups.into_iter().take(ROWS_MAX);
         let rows = rows.map(|((at, peer, tag, kind, comm), sums)| {
             let from = self.name(peer.as_deref());
-            (self.processes[at].name.clone(), from, tag, format!("{kind} {comm}"), sums)
+            (
+                self.processes[at].name.clone(),
+                from,
+                tag,
+                format!("{kind} {comm}"),
+                sums,
+            )
         });
         let title = "Messages without a receive";
         let table = Table::of("unexpected", title, rows).columns(&[
@@ -287,7 +364,11 @@ impl<'a> Joined<'a> {
             ("since s", |it| seconds(it.4.2).into()),
         ]);
         let table = table.keyed(4);
-        if left_out > 0 { table.note(format!("{left_out} more rows")) } else { table }
+        if left_out > 0 {
+            table.note(format!("{left_out} more rows"))
+        } else {
+            table
+        }
     }
 
     /// For each process those that it waits for by name, with one reason each.
@@ -324,7 +405,11 @@ impl<'a> Joined<'a> {
                         false => format!("{peer} waits for {}", tag(it.tag)),
                     };
                     let comm = format!(" in {} {}", it.kind, it.communicator);
-                    let comm = if wrong == "wrong communicator" { comm } else { String::new() };
+                    let comm = if wrong == "wrong communicator" {
+                        comm
+                    } else {
+                        String::new()
+                    };
                     near.push(match wrong {
                         "other operation" => format!(
                             "{here} and {peer} may be in different collective operations of \
@@ -336,8 +421,9 @@ impl<'a> Joined<'a> {
                 }
                 if let Some(it) = self.taken(at, wait) {
                     let (by, ago) = (it.what.trim_start_matches("taken "), seconds(it.age_ms));
-                    taken
-                        .push(format!("{asks}; {ago:.1} s ago a receive {by} took such a message"));
+                    taken.push(format!(
+                        "{asks}; {ago:.1} s ago a receive {by} took such a message"
+                    ));
                 }
             }
         }
@@ -360,7 +446,11 @@ impl<'a> Joined<'a> {
         let mut found = match waiting.as_slice() {
             [one] => format!("{} waits for a message", one.name),
             all => {
-                format!("{} of {} processes wait for a message", all.len(), self.processes.len())
+                format!(
+                    "{} of {} processes wait for a message",
+                    all.len(),
+                    self.processes.len()
+                )
             }
         };
         for (count, one, more) in [
@@ -394,7 +484,10 @@ impl<'a> Joined<'a> {
                 waiting.insert(next);
             }
             waiting.remove(&at);
-            let names = waiting.iter().map(|&at| self.processes[at].name.as_str()).collect();
+            let names = waiting
+                .iter()
+                .map(|&at| self.processes[at].name.as_str())
+                .collect();
             let name = &process.name;
             match waiting.len() {
                 0 if process.state == State::Closed => {}
@@ -437,15 +530,26 @@ impl<'a> Joined<'a> {
         let waits: Vec<&Entry> = (0..path.len()).map(|at| edges[path[at]][&to(at)]).collect();
         let parts = waits.iter().enumerate().map(|(place, wait)| {
             let [name, other] = [path[place], to(place)].map(|at| &self.processes[at].name);
-            let act = if wait.is_receive() { "receives from" } else { "sends to" };
+            let act = if wait.is_receive() {
+                "receives from"
+            } else {
+                "sends to"
+            };
             format!("{name} {act} {other} ({})", wait.subject())
         });
         // All ranks of a communicator have its collective operations in one order.
         let one = waits[0].communicator;
         let is_in_one = |it: &&Entry| it.kind == "collective" && it.communicator == one;
         let differ = waits.iter().all(is_in_one) && waits.iter().any(|it| it.tag != waits[0].tag);
-        let why = if differ { "; these may be different operations" } else { "" };
-        Some(format!("cycle: {}{why}", parts.collect::<Vec<_>>().join(", ")))
+        let why = if differ {
+            "; these may be different operations"
+        } else {
+            ""
+        };
+        Some(format!(
+            "cycle: {}{why}",
+            parts.collect::<Vec<_>>().join(", ")
+        ))
     }
 
     /// Collective operations in which some processes wait for others that are not in one.
@@ -453,19 +557,25 @@ impl<'a> Joined<'a> {
         let mut found = Vec::new();
         let in_one = |entry: &Entry| entry.is_wait() && entry.kind == "collective";
         let all = self.processes.iter().flat_map(|process| &process.entries);
-        let comms: BTreeSet<u64> =
-            all.filter(|entry| in_one(entry)).map(|entry| entry.communicator).collect();
+        let comms: BTreeSet<u64> = all
+            .filter(|entry| in_one(entry))
+            .map(|entry| entry.communicator)
+            .collect();
         for comm in comms {
             let (mut inside, mut awaited) = (BTreeSet::new(), BTreeSet::new());
             for process in &self.processes {
-                for entry in
-                    process.entries.iter().filter(|it| in_one(it) && it.communicator == comm)
+                for entry in process
+                    .entries
+                    .iter()
+                    .filter(|it| in_one(it) && it.communicator == comm)
                 {
                     inside.insert(process.name.as_str());
                     awaited.extend(entry.peer.as_deref().and_then(|peer| self.of.get(peer)));
                 }
             }
-            let awaited = awaited.into_iter().map(|at: &usize| self.processes[*at].name.as_str());
+            let awaited = awaited
+                .into_iter()
+                .map(|at: &usize| self.processes[*at].name.as_str());
             let outside: BTreeSet<&str> = awaited.filter(|name| !inside.contains(name)).collect();
             if !outside.is_empty() {
                 let (verb, be) = (

@@ -30,7 +30,11 @@ impl<'a> Grid<'a> {
         };
         Self {
             header: &table.columns,
-            rows: table.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| row.iter().map(Cell::shown).collect())
+                .collect(),
             words: (0..table.columns.len()).map(words).collect(),
             extra: table.extra.iter().filter_map(place).collect(),
         }
@@ -38,7 +42,9 @@ impl<'a> Grid<'a> {
 
     fn width(&self, place: usize) -> usize {
         let cells = self.rows.iter().map(|row| &row[place]);
-        let widths = cells.chain([&self.header[place]]).map(|cell| cell.chars().count());
+        let widths = cells
+            .chain([&self.header[place]])
+            .map(|cell| cell.chars().count());
         widths.max().unwrap_or(0)
     }
 
@@ -46,7 +52,10 @@ impl<'a> Grid<'a> {
     fn chosen(&self, width: usize) -> (Vec<usize>, Vec<usize>) {
         let mut shown: Vec<usize> = (0..self.header.len()).collect();
         let mut left_out = Vec::new();
-        let last_words = shown.last().copied().filter(|&last| last > 0 && self.words[last]);
+        let last_words = shown
+            .last()
+            .copied()
+            .filter(|&last| last > 0 && self.words[last]);
         let least = |place: usize| match Some(place) == last_words {
             true => self.width(place).min(WORDS_MIN),
             false => self.width(place),
@@ -55,7 +64,9 @@ impl<'a> Grid<'a> {
             let total: usize = shown.iter().map(|&place| least(place) + GAP).sum();
             total <= width.saturating_add(GAP)
         };
-        let rest = (1..self.header.len()).rev().filter(|place| !self.extra.contains(place));
+        let rest = (1..self.header.len())
+            .rev()
+            .filter(|place| !self.extra.contains(place));
         for place in self.extra.iter().copied().chain(rest) {
             if fits(&shown) {
                 break;
@@ -99,7 +110,10 @@ impl<'a> Grid<'a> {
             table.set_content_arrangement(ContentArrangement::Dynamic);
         }
         let rows = table.to_string();
-        let mut text: String = rows.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        let mut text: String = rows
+            .lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect();
         if !left_out.is_empty() {
             let names: Vec<&str> = left_out.iter().map(|&place| &*self.header[place]).collect();
             let line = format!("  with --wide also: {}\n", names.join(", "));
@@ -114,7 +128,9 @@ impl<'a> Grid<'a> {
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let (line, end) = line
+            .strip_suffix('\n')
+            .map_or((line, ""), |line| (line, "\n"));
         if line.chars().count() <= width {
             out += line;
         } else {
@@ -177,15 +193,24 @@ mod tests {
         let words = "these words are far too many for what is left of the line here";
         table.push(["3".into(), 17_u64.into(), words.into()]);
         let text = Grid::of(&table).text(44);
-        assert!(text.lines().all(|line| line.chars().count() <= 44), "{text}");
-        assert!(text.starts_with("rank  calls  result\n3        17  these words"), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 44),
+            "{text}"
+        );
+        assert!(
+            text.starts_with("rank  calls  result\n3        17  these words"),
+            "{text}"
+        );
         assert_eq!(text.split_whitespace().count(), 3 + 2 + 14, "{text}");
     }
 
     #[test]
     fn long_lines_are_broken_between_words() {
         let text = "one two three\n  four five six\nseven";
-        assert_eq!(wrapped(text, 9), "one two\n  three\n  four\n    five\n    six\nseven");
+        assert_eq!(
+            wrapped(text, 9),
+            "one two\n  three\n  four\n    five\n    six\nseven"
+        );
         assert_eq!(wrapped(text, 100), text);
         assert_eq!(wrapped("averylongword and", 5), "averylongword\n  and");
     }

@@ -61,11 +61,16 @@ impl Arguments {
     /// The arguments by name, in the order of the DUMPI binary file.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Argument<'_>)> {
         let fields = self.function.map_or(&[][..], Function::fields);
-        fields.iter().enumerate().map(|(position, field)| (field.name(), self.at(position)))
+        fields
+            .iter()
+            .enumerate()
+            .map(|(position, field)| (field.name(), self.at(position)))
     }
 
     pub fn get(&self, name: &str) -> Option<Argument<'_>> {
-        self.iter().find(|(other, _)| *other == name).map(|(_, argument)| argument)
+        self.iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, argument)| argument)
     }
 
     pub(super) fn at(&self, position: usize) -> Argument<'_> {
@@ -73,9 +78,10 @@ impl Arguments {
             Place::Absent => Argument::Absent,
             Place::Number(number) => Argument::Number(*number),
             Place::Numbers(range) => Argument::Numbers(&self.numbers[range.clone()]),
-            Place::Texts(range) => {
-                Argument::Texts(Texts { text: &self.text, ranges: &self.texts[range.clone()] })
-            }
+            Place::Texts(range) => Argument::Texts(Texts {
+                text: &self.text,
+                ranges: &self.texts[range.clone()],
+            }),
             Place::Requests => Argument::Requests(&self.requests),
             Place::Statuses => Argument::Statuses(&self.statuses),
         }
@@ -191,13 +197,18 @@ mod tests {
 
     #[test]
     fn no_function_has_more_arguments_than_there_is_room_for() {
-        let most = Function::all().map(|function| function.fields().len()).max();
+        let most = Function::all()
+            .map(|function| function.fields().len())
+            .max();
         assert!(most <= Some(ARGUMENTS_MAX), "{most:?} arguments");
         let lists = |function: Function| {
             let is_requests = |field: &&Field| matches!(field, Field::Requests(_));
             let is_statuses = |field: &&Field| matches!(field, Field::Statuses(_));
             let fields = function.fields();
-            (fields.iter().filter(is_requests).count(), fields.iter().filter(is_statuses).count())
+            (
+                fields.iter().filter(is_requests).count(),
+                fields.iter().filter(is_statuses).count(),
+            )
         };
         assert!(Function::all().all(|function| lists(function).0 <= 1 && lists(function).1 <= 1));
     }

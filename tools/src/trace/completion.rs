@@ -16,7 +16,10 @@ pub enum CompletionKind {
 
 impl CompletionKind {
     pub const fn blocks(self) -> bool {
-        matches!(self, Self::Wait | Self::Waitall | Self::Waitany | Self::Waitsome)
+        matches!(
+            self,
+            Self::Wait | Self::Waitall | Self::Waitany | Self::Waitsome
+        )
     }
 }
 
@@ -47,7 +50,12 @@ impl<'a> Completion<'a> {
     /// The complete requests: position in the list, request, and status unless ignored. Null
     /// requests are included.
     pub fn completed(&self) -> impl Iterator<Item = (usize, Request, Option<Status>)> + use<'a> {
-        let Self { requests, done, statuses, .. } = *self;
+        let Self {
+            requests,
+            done,
+            statuses,
+            ..
+        } = *self;
         let count = match done {
             Done::None => 0,
             Done::All => requests.len(),
@@ -71,7 +79,13 @@ mod tests {
 
     #[test]
     fn statuses_go_with_the_order_of_completion() {
-        let status = |source| Status { bytes: 4, source, tag: 1, cancelled: false, error: 0 };
+        let status = |source| Status {
+            bytes: 4,
+            source,
+            tag: 1,
+            cancelled: false,
+            error: 0,
+        };
         let requests = [7, 8, 9].map(Request);
         let statuses = [status(90), status(70)];
         let completion = Completion {
@@ -83,7 +97,10 @@ mod tests {
         let completed: Vec<_> = completion.completed().collect();
         assert_eq!(
             completed,
-            [(2, Request(9), Some(status(90))), (0, Request(7), Some(status(70)))]
+            [
+                (2, Request(9), Some(status(90))),
+                (0, Request(7), Some(status(70)))
+            ]
         );
 
         let any = Completion {
@@ -93,7 +110,11 @@ mod tests {
             ..completion
         };
         assert_eq!(any.completed().collect::<Vec<_>>(), [(1, Request(8), None)]);
-        let none = Completion { kind: CompletionKind::Test, done: Done::None, ..completion };
+        let none = Completion {
+            kind: CompletionKind::Test,
+            done: Done::None,
+            ..completion
+        };
         assert_eq!(none.completed().count(), 0);
         let all = Completion {
             kind: CompletionKind::Waitall,

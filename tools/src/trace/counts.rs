@@ -34,7 +34,10 @@ impl Counts {
     }
 
     pub fn of_class(&self, class: Class) -> u64 {
-        self.iter().filter(|(function, _)| function.class() == class).map(|(_, times)| times).sum()
+        self.iter()
+            .filter(|(function, _)| function.class() == class)
+            .map(|(_, times)| times)
+            .sum()
     }
 
     pub fn total(&self) -> u64 {
@@ -63,7 +66,10 @@ impl Footer {
     pub fn differences(&self, records: &Counts) -> Vec<(Function, u64, u64)> {
         Function::all()
             .map(|function| {
-                let promised = self.called.get(function).saturating_sub(self.ignored.get(function));
+                let promised = self
+                    .called
+                    .get(function)
+                    .saturating_sub(self.ignored.get(function));
                 (function, promised, records.get(function))
             })
             .filter(|(_, promised, records)| promised != records)

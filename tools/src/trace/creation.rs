@@ -63,14 +63,30 @@ impl<C> CommHow<C, &[i32]> {
             Self::Dup => CommHow::Dup,
             Self::Create { group } => CommHow::Create { group },
             Self::Split { color, key } => CommHow::Split { color, key },
-            Self::CartCreate { dims, periods, reorder } => {
-                CommHow::CartCreate { dims: dims.to_vec(), periods: periods.to_vec(), reorder }
-            }
-            Self::CartSub { remain } => CommHow::CartSub { remain: remain.to_vec() },
+            Self::CartCreate {
+                dims,
+                periods,
+                reorder,
+            } => CommHow::CartCreate {
+                dims: dims.to_vec(),
+                periods: periods.to_vec(),
+                reorder,
+            },
+            Self::CartSub { remain } => CommHow::CartSub {
+                remain: remain.to_vec(),
+            },
             Self::GraphCreate { nodes, reorder } => CommHow::GraphCreate { nodes, reorder },
-            Self::Intercomm { local_leader, peer, remote_leader, tag } => {
-                CommHow::Intercomm { local_leader, peer: comm(peer), remote_leader, tag }
-            }
+            Self::Intercomm {
+                local_leader,
+                peer,
+                remote_leader,
+                tag,
+            } => CommHow::Intercomm {
+                local_leader,
+                peer: comm(peer),
+                remote_leader,
+                tag,
+            },
             Self::Merge { high } => CommHow::Merge { high },
             Self::Dynamic => CommHow::Dynamic,
         }

@@ -3,8 +3,9 @@
 use super::{Datatype, Payload};
 
 /// Sizes of datatypes 2 to 27 with common compilers, for traces without sizes.
-const USUAL: [u32; 28] =
-    [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20];
+const USUAL: [u32; 28] = [
+    0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20,
+];
 
 /// Sizes of a rank's datatypes in bytes per element, without gaps (`MPI_Type_size`).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,7 +57,12 @@ mod tests {
         recorded[14] = 10;
         recorded[29] = 24;
         let sizes = DatatypeSizes::new(recorded);
-        let bytes = |count, datatype| sizes.bytes(Payload { count, datatype: Datatype(datatype) });
+        let bytes = |count, datatype| {
+            sizes.bytes(Payload {
+                count,
+                datatype: Datatype(datatype),
+            })
+        };
         assert_eq!(bytes(3, 14), Some(30), "recorded");
         assert_eq!(bytes(3, 9), Some(12), "usual size of MPI_INT");
         assert_eq!(bytes(2, 29), Some(48));

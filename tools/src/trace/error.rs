@@ -32,7 +32,12 @@ struct Inner {
 
 impl TraceError {
     pub fn new(file: impl Into<PathBuf>, kind: impl Into<TraceErrorKind>) -> Self {
-        Self(Box::new(Inner { file: file.into(), offset: None, line: None, kind: kind.into() }))
+        Self(Box::new(Inner {
+            file: file.into(),
+            offset: None,
+            line: None,
+            kind: kind.into(),
+        }))
     }
 
     /// Adds the byte, counted from 0 after decompression.
@@ -66,7 +71,10 @@ impl TraceError {
 
     /// Whether the data are damaged, so that the calls before the damage can be salvaged.
     pub fn can_be_saved(&self) -> bool {
-        matches!(self.0.kind, TraceErrorKind::Truncated(_) | TraceErrorKind::Damaged(_))
+        matches!(
+            self.0.kind,
+            TraceErrorKind::Truncated(_) | TraceErrorKind::Damaged(_)
+        )
     }
 
     pub fn kind(&self) -> &TraceErrorKind {
@@ -76,7 +84,12 @@ impl TraceError {
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { file, offset, line, kind } = &*self.0;
+        let Inner {
+            file,
+            offset,
+            line,
+            kind,
+        } = &*self.0;
         write!(f, "{}", file.display())?;
         if let Some(line) = line {
             write!(f, ":{line}")?;
@@ -106,8 +119,13 @@ mod tests {
     fn messages_name_the_place() {
         let error = TraceError::new("a/b.bin", TraceErrorKind::Damaged("no label".to_owned()));
         assert_eq!(error.to_string(), "a/b.bin: damaged: no label");
-        assert_eq!(error.at_byte(17).to_string(), "a/b.bin: byte 17: damaged: no label");
-        let error = TraceError::new("t.txt", io::Error::other("gone")).at_line(3).at_byte(90);
+        assert_eq!(
+            error.at_byte(17).to_string(),
+            "a/b.bin: byte 17: damaged: no label"
+        );
+        let error = TraceError::new("t.txt", io::Error::other("gone"))
+            .at_line(3)
+            .at_byte(90);
         assert_eq!(error.to_string(), "t.txt:3: byte 90: gone");
     }
 

@@ -11,7 +11,9 @@ pub fn per_rank<T: Send>(
     work: impl Fn(Rank, &mut dyn RankReader) -> Result<T, TraceError> + Sync,
 ) -> Vec<(Rank, Result<T, TraceError>)> {
     let one = |&rank: &Rank| {
-        let result = trace.open(rank).and_then(|mut reader| work(rank, reader.as_mut()));
+        let result = trace
+            .open(rank)
+            .and_then(|mut reader| work(rank, reader.as_mut()));
         (rank, result)
     };
     trace.ranks().par_iter().map(one).collect()

@@ -36,25 +36,45 @@ impl Region {
                 TraceErrorKind::Unsupported("neither a file nor a folder of files".to_owned());
             return Err(TraceError::new(path, what));
         }
-        Ok(Self::part_of(Arc::new(file), path.to_owned(), 0, metadata.len()))
+        Ok(Self::part_of(
+            Arc::new(file),
+            path.to_owned(),
+            0,
+            metadata.len(),
+        ))
     }
 
     pub(super) fn part_of(file: Arc<File>, name: PathBuf, start: u64, length: u64) -> Self {
-        Self { name, bytes: Bytes::File(file), start, length }
+        Self {
+            name,
+            bytes: Bytes::File(file),
+            start,
+            length,
+        }
     }
 
     /// A part of this region, with its own name for messages, cut at the region's end.
     pub(super) fn part(&self, name: PathBuf, start: u64, length: u64) -> Self {
         let start = start.min(self.length);
         let length = length.min(self.length - start);
-        Self { name, bytes: self.bytes.clone(), start: self.start + start, length }
+        Self {
+            name,
+            bytes: self.bytes.clone(),
+            start: self.start + start,
+            length,
+        }
     }
 
     /// Bytes in memory, with a name for messages.
     pub fn memory(name: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         let length = bytes.len() as u64;
-        Self { name: name.into(), bytes: Bytes::Memory(bytes), start: 0, length }
+        Self {
+            name: name.into(),
+            bytes: Bytes::Memory(bytes),
+            start: 0,
+            length,
+        }
     }
 
     pub fn name(&self) -> &Path {
@@ -95,7 +115,10 @@ impl Region {
     }
 
     pub(super) fn reader(&self) -> RegionReader {
-        RegionReader { region: self.clone(), at: 0 }
+        RegionReader {
+            region: self.clone(),
+            at: 0,
+        }
     }
 }
 
@@ -109,7 +132,10 @@ fn read_all(
     while done < buffer.len() {
         match read(&mut buffer[done..], offset + done as u64) {
             Ok(0) => {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has shrunk"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the file has shrunk",
+                ));
             }
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -160,9 +186,14 @@ mod tests {
         assert_eq!(part.bytes_at(3, 9).expect("readable"), b"56");
         assert_eq!(part.bytes_at(9, 9).expect("readable"), b"");
         let beyond = Region { length: 50, ..part };
-        assert_eq!(beyond.bytes_at(0, 50).map_err(|error| error.to_string()).err().as_deref(), {
-            Some("part: byte 0: the file has shrunk")
-        });
+        assert_eq!(
+            beyond
+                .bytes_at(0, 50)
+                .map_err(|error| error.to_string())
+                .err()
+                .as_deref(),
+            { Some("part: byte 0: the file has shrunk") }
+        );
     }
 
     #[test]
@@ -176,7 +207,10 @@ mod tests {
         let mut asked = Vec::new();
         let mut read = |buffer: &mut [u8], offset: u64| {
             asked.push((offset, buffer.len()));
-            let count = answers.pop().expect("one of four answers").map_err(io::Error::from)?;
+            let count = answers
+                .pop()
+                .expect("one of four answers")
+                .map_err(io::Error::from)?;
             buffer[..count].fill(b'x');
             Ok(count)
         };

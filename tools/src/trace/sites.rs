@@ -34,7 +34,10 @@ impl CallSites {
         let mut all = Self::default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         for (at, line) in whole.lines().enumerate() {
-            let bad = |what| BadLine { line: at as u64 + 1, what };
+            let bad = |what| BadLine {
+                line: at as u64 + 1,
+                what,
+            };
             if at == 0 {
                 if line != FIRST_LINE {
                     return Err(bad("is not the header of a file of call sites"));
@@ -53,7 +56,9 @@ impl CallSites {
                     let object = object.parse().ok().and_then(|at: usize| objects.get(at));
                     let address = u64::from_str_radix(address, 16);
                     all.sites.push(Site {
-                        object: object.ok_or_else(|| bad("names an unknown object"))?.clone(),
+                        object: object
+                            .ok_or_else(|| bad("names an unknown object"))?
+                            .clone(),
                         address: address.map_err(|_| bad("has no address"))?,
                     });
                 }
@@ -78,7 +83,10 @@ impl CallSites {
 
     /// The number of that site, for [`get`](Self::get).
     pub fn number_of(&self, call: u64) -> Option<u32> {
-        let at = self.calls.binary_search_by_key(&call, |&(number, _)| number).ok()?;
+        let at = self
+            .calls
+            .binary_search_by_key(&call, |&(number, _)| number)
+            .ok()?;
         Some(self.calls[at].1)
     }
 
@@ -97,13 +105,20 @@ mod tests {
     #[test]
     fn calls_have_their_sites() {
         let sites = CallSites::parse(TEXT).expect("sites");
-        let site = |object: &str, address| Site { object: object.into(), address };
+        let site = |object: &str, address| Site {
+            object: object.into(),
+            address,
+        };
         assert_eq!(sites.of(3), Some(&site("/a program/x", 0x12ab)));
         assert_eq!(sites.of(5), Some(&site("/lib/y.so", 0xff)));
         assert_eq!(sites.of(9), sites.of(3));
         assert_eq!(sites.of(4), None);
         let cut = &TEXT[..TEXT.len() - 1];
-        assert_eq!(CallSites::parse(cut).expect("sites").of(9), None, "its end is not sure");
+        assert_eq!(
+            CallSites::parse(cut).expect("sites").of(9),
+            None,
+            "its end is not sure"
+        );
         assert_eq!(CallSites::parse(""), Ok(CallSites::default()));
     }
 

@@ -22,7 +22,10 @@ pub struct SalvageNote {
 
 impl From<&Salvage> for SalvageNote {
     fn from(salvage: &Salvage) -> Self {
-        Self { calls: salvage.calls, message: salvage.error.to_string() }
+        Self {
+            calls: salvage.calls,
+            message: salvage.error.to_string(),
+        }
     }
 }
 
@@ -36,7 +39,15 @@ pub fn tally(reader: &mut dyn RankReader) -> Result<Tally, TraceError> {
         calls.add(call.function, 1);
     }
     let info = reader.info().clone();
-    let differences =
-        info.footer.as_ref().map(|footer| footer.differences(&calls)).unwrap_or_default();
-    Ok(Tally { info, calls, differences, salvage: reader.salvage().map(SalvageNote::from) })
+    let differences = info
+        .footer
+        .as_ref()
+        .map(|footer| footer.differences(&calls))
+        .unwrap_or_default();
+    Ok(Tally {
+        info,
+        calls,
+        differences,
+        salvage: reader.salvage().map(SalvageNote::from),
+    })
 }

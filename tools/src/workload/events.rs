@@ -105,7 +105,11 @@ impl Events {
     fn arrive(&mut self, element: u64) -> Event {
         let (comm, key) = self.comm_and_key(element);
         let source = Rank::new(key.source).unwrap_or_default();
-        let envelope = Envelope { comm, source, tag: self.wild_tag(element, key.tag) };
+        let envelope = Envelope {
+            comm,
+            source,
+            tag: self.wild_tag(element, key.tag),
+        };
         self.messages += 1;
         Event::Arrive {
             msg: MsgId(self.messages - 1),
@@ -170,7 +174,9 @@ impl Iterator for Events {
                         return Some(event);
                     }
                     if start + count < self.count {
-                        self.enter(Phase::Posts { start: start + count });
+                        self.enter(Phase::Posts {
+                            start: start + count,
+                        });
                     } else {
                         self.round += 1;
                         self.count =

@@ -51,21 +51,50 @@ struct Lateness {
 /// Radix by the logarithm of the number of keys: how late, messages to rank 0, and the share of
 /// them that arrives late.
 const RADIX: [(u32, Lateness, u64, f64); 3] = [
-    (28, Lateness::new([0.847, 0.99, 0.088], (0.26, Order::Reverse)), 3075, 0.0),
-    (29, Lateness::new([0.860, 0.99, 0.080], (0.35, Order::Reverse)), 6950, 0.12),
-    (30, Lateness::new([0.919, 0.99, 0.060], (0.82, Order::Reverse)), 14270, 0.12),
+    (
+        28,
+        Lateness::new([0.847, 0.99, 0.088], (0.26, Order::Reverse)),
+        3075,
+        0.0,
+    ),
+    (
+        29,
+        Lateness::new([0.860, 0.99, 0.080], (0.35, Order::Reverse)),
+        6950,
+        0.12,
+    ),
+    (
+        30,
+        Lateness::new([0.919, 0.99, 0.060], (0.82, Order::Reverse)),
+        14270,
+        0.12,
+    ),
 ];
 
 /// N-body by the size of the job.
 const NBODY: [(u32, Lateness); 3] = [
-    (256, Lateness::new([0.336, 0.97, 0.006], (0.03, Order::Reverse))),
-    (512, Lateness::new([0.708, 0.974, 0.0303], (0.6, Order::Shuffled))),
-    (704, Lateness::new([0.934, 0.988, 0.088], (0.0, Order::Forward))),
+    (
+        256,
+        Lateness::new([0.336, 0.97, 0.006], (0.03, Order::Reverse)),
+    ),
+    (
+        512,
+        Lateness::new([0.708, 0.974, 0.0303], (0.6, Order::Shuffled)),
+    ),
+    (
+        704,
+        Lateness::new([0.934, 0.988, 0.088], (0.0, Order::Forward)),
+    ),
 ];
 
 impl Lateness {
     const fn new([worst, most, rest]: [f64; 3], disorder: (f64, Order)) -> Self {
-        Self { worst, most, rest, disorder }
+        Self {
+            worst,
+            most,
+            rest,
+            disorder,
+        }
     }
 }
 
@@ -116,7 +145,9 @@ impl Job {
 
     /// The share of early messages.
     fn early(&self, rank: u32, round: u64, lateness: &Lateness) -> f64 {
-        let Lateness { worst, most, rest, .. } = *lateness;
+        let Lateness {
+            worst, most, rest, ..
+        } = *lateness;
         let worst_round = (self.random(1, rank, 0) * ROUNDS as f64) as u64;
         let random = self.random(2, rank, round);
         let share = match round == worst_round {
@@ -141,8 +172,11 @@ impl Job {
         };
         let all = |lateness: &Lateness| {
             let (share, order) = lateness.disorder;
-            let early_order =
-                if self.random(3, rank, 0) < share { order } else { usual.early_order };
+            let early_order = if self.random(3, rank, 0) < share {
+                order
+            } else {
+                usual.early_order
+            };
             Exchange {
                 early: part(self.early(rank, round, lateness), others),
                 early_order,
@@ -152,7 +186,11 @@ impl Job {
         match self.app {
             App::Radix => {
                 let (_, lateness, hot, late) = RADIX[(self.keys.clamp(28, 30) - 28) as usize];
-                let coll = Some(if round % 3 == 2 { "alltoallv" } else { "iallgather" });
+                let coll = Some(if round % 3 == 2 {
+                    "alltoallv"
+                } else {
+                    "iallgather"
+                });
                 let group = Some(RADIX_GROUP);
                 if rank == 0 {
                     let hot = hot * others / 511;
@@ -167,7 +205,11 @@ impl Job {
                         ..usual
                     }]
                 } else {
-                    vec![Exchange { coll, group, ..all(&lateness) }]
+                    vec![Exchange {
+                        coll,
+                        group,
+                        ..all(&lateness)
+                    }]
                 }
             }
             App::Nbody => {
@@ -183,7 +225,11 @@ impl Job {
                     ..usual
                 };
                 let ring = all(&lateness);
-                if round % 4 == 3 { vec![ring, allgather] } else { vec![allgather, ring] }
+                if round % 4 == 3 {
+                    vec![ring, allgather]
+                } else {
+                    vec![allgather, ring]
+                }
             }
             App::MiniAmr => {
                 let many = ((32 * others) as f64).sqrt().min(others as f64) as u64;
@@ -212,12 +258,27 @@ impl Job {
             App::Fds => {
                 let (early_order, late_order) = (Order::Shuffled, Order::Shuffled);
                 let few = others.min(6);
-                let own = Exchange { peers: few, receives: 2 * few, early: few / 3, ..usual };
+                let own = Exchange {
+                    peers: few,
+                    receives: 2 * few,
+                    early: few / 3,
+                    ..usual
+                };
                 if rank > 0 {
                     let coll = Some("allreduce");
-                    let doublings =
-                        Exchange { peers: doublings.min(others), receives: doublings, ..usual };
-                    return vec![Exchange { coll, early: 3, ..doublings }, own];
+                    let doublings = Exchange {
+                        peers: doublings.min(others),
+                        receives: doublings,
+                        ..usual
+                    };
+                    return vec![
+                        Exchange {
+                            coll,
+                            early: 3,
+                            ..doublings
+                        },
+                        own,
+                    ];
                 }
                 let gathers = Exchange {
                     coll: Some("gatherv"),
@@ -229,16 +290,38 @@ impl Job {
                     ..usual
                 };
                 let before = others / 8;
-                let before = Exchange { receives: before, early: before, ..usual };
-                vec![before, gathers, Exchange { receives: others, early: others / 32, ..usual }]
+                let before = Exchange {
+                    receives: before,
+                    early: before,
+                    ..usual
+                };
+                vec![
+                    before,
+                    gathers,
+                    Exchange {
+                        receives: others,
+                        early: others / 32,
+                        ..usual
+                    },
+                ]
             }
         }
     }
 
     /// The stream of a rank: point-to-point elements in communicator 0, collective ones in 1.
     pub fn events(&self, rank: u32) -> Vec<Event> {
-        let mut stream = Stream { job: self, rank, events: Vec::new(), receives: 0, messages: 0 };
-        let rounds = if self.app == App::Fds { FDS_ROUNDS } else { ROUNDS };
+        let mut stream = Stream {
+            job: self,
+            rank,
+            events: Vec::new(),
+            receives: 0,
+            messages: 0,
+        };
+        let rounds = if self.app == App::Fds {
+            FDS_ROUNDS
+        } else {
+            ROUNDS
+        };
         for round in 0..rounds {
             stream.round(round);
         }
@@ -261,7 +344,12 @@ impl Stream<'_> {
             |i: usize| mix(self.job.seed ^ u64::from(self.rank) << 24 ^ round << 8 ^ i as u64);
         let seeds: Vec<u64> = (0..exchanges.len()).map(seed).collect();
         let is_early = |i: usize, element| {
-            let Exchange { receives, early, early_order, .. } = exchanges[i];
+            let Exchange {
+                receives,
+                early,
+                early_order,
+                ..
+            } = exchanges[i];
             match early_order {
                 Order::Reverse => element >= receives - early,
                 _ => Order::Shuffled.at(element, receives, seeds[i]) < early,
@@ -272,16 +360,23 @@ impl Stream<'_> {
             exchanges.iter().enumerate().filter(of_kind)
         });
         for (i, exchange) in collective_first {
-            let early: Vec<u64> =
-                (0..exchange.receives).filter(|&element| is_early(i, element)).collect();
+            let early: Vec<u64> = (0..exchange.receives)
+                .filter(|&element| is_early(i, element))
+                .collect();
             self.arrive(exchange, &early, exchange.early_order, seeds[i]);
         }
         let mut waiting = Vec::new();
         for (i, exchange) in exchanges.iter().enumerate() {
-            let group = exchange.group.unwrap_or(u64::MAX).min(exchange.receives).max(1);
+            let group = exchange
+                .group
+                .unwrap_or(u64::MAX)
+                .min(exchange.receives)
+                .max(1);
             for start in (0..exchange.receives).step_by(group as usize) {
                 let elements = start..(start + group).min(exchange.receives);
-                elements.clone().for_each(|element| self.post(exchange, element));
+                elements
+                    .clone()
+                    .for_each(|element| self.post(exchange, element));
                 let late: Vec<u64> = elements.filter(|&element| !is_early(i, element)).collect();
                 match exchange.group {
                     Some(_) => self.arrive(exchange, &late, exchange.late_order, seeds[i]),
@@ -306,7 +401,10 @@ impl Stream<'_> {
     }
 
     fn mark(exchange: &Exchange) -> Option<Collective> {
-        Some(Collective { name: CollName::new(exchange.coll?)?, bytes: Some(8) })
+        Some(Collective {
+            name: CollName::new(exchange.coll?)?,
+            bytes: Some(8),
+        })
     }
 
     fn post(&mut self, exchange: &Exchange, element: u64) {
@@ -327,7 +425,11 @@ impl Stream<'_> {
         for place in 0..count {
             let element = elements[order.at(place, count, seed) as usize];
             let (source, tag) = self.key(exchange, element);
-            let envelope = Envelope { comm: Self::comm(exchange), source, tag };
+            let envelope = Envelope {
+                comm: Self::comm(exchange),
+                source,
+                tag,
+            };
             let coll = Self::mark(exchange);
             self.events.push(Event::Arrive {
                 msg: MsgId(self.messages),

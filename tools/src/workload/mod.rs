@@ -72,7 +72,12 @@ impl Workload {
     pub fn events(&self) -> Result<Events, BadWorkload> {
         let check = |what, value, least, most| match value {
             value if (least..=most).contains(&value) => Ok(()),
-            value => Err(BadWorkload { what, value, least, most }),
+            value => Err(BadWorkload {
+                what,
+                value,
+                least,
+                most,
+            }),
         };
         check("ranks", u64::from(self.ranks), 2, u64::from(RANKS_MAX))?;
         check("rounds", self.rounds, 0, 1 << 27)?;
@@ -82,7 +87,12 @@ impl Workload {
         check("early", u64::from(self.early), 0, 100)?;
         // Elements need distinct tags, and an index in a random number.
         let elements = u128::from(self.ranks) * u128::from(self.pending) * u128::from(self.comms);
-        check("ranks x pending x comms", u64::try_from(elements).unwrap_or(u64::MAX), 1, 1 << 30)?;
+        check(
+            "ranks x pending x comms",
+            u64::try_from(elements).unwrap_or(u64::MAX),
+            1,
+            1 << 30,
+        )?;
         Ok(Events::new(*self))
     }
 
@@ -110,14 +120,19 @@ mod tests {
 
     fn small(pattern: Pattern) -> Workload {
         let usual = pattern.usual();
-        Workload { ranks: usual.ranks.min(100), rounds: usual.rounds.min(8), ..usual }
+        Workload {
+            ranks: usual.ranks.min(100),
+            rounds: usual.rounds.min(8),
+            ..usual
+        }
     }
 
     fn run(workload: Workload) -> (QueueStats, QueueStats, u64) {
         let mut list = ListEngine::new();
         let mut left = 0;
         let mut count = |outcome: Outcome| left += u64::from(outcome.is_leftover());
-        list.run(&mut workload.events().expect("a workload"), &mut count).expect("an engine");
+        list.run(&mut workload.events().expect("a workload"), &mut count)
+            .expect("an engine");
         (list.stats().prq, list.stats().umq, left)
     }
 
@@ -125,11 +140,19 @@ mod tests {
     fn everything_is_matched() {
         for &pattern in Pattern::ALL {
             for (any, early, comms) in [(0, 0, 1), (30, 50, 3), (100, 100, 2)] {
-                let workload = Workload { any, early, comms, ..small(pattern) };
+                let workload = Workload {
+                    any,
+                    early,
+                    comms,
+                    ..small(pattern)
+                };
                 let (prq, umq, left) = run(workload);
                 let standing = u64::from(comms) * workload.standing();
                 assert_eq!(left, standing, "{workload:?}");
-                assert!(prq.hits + umq.hits >= workload.rounds * u64::from(comms), "{workload:?}");
+                assert!(
+                    prq.hits + umq.hits >= workload.rounds * u64::from(comms),
+                    "{workload:?}"
+                );
                 assert_eq!(early == 100, prq.hits == 0, "{workload:?}");
                 assert_eq!(early == 0, umq.hits == 0, "{workload:?}");
             }
@@ -139,39 +162,84 @@ mod tests {
     /// Steps of forward and reverse search in a list, for both queues.
     #[test]
     fn steps_of_the_micro_benchmark() {
-        let (n, base) = (99 * 5, Workload { pending: 5, ..small(Pattern::Senders) });
+        let (n, base) = (
+            99 * 5,
+            Workload {
+                pending: 5,
+                ..small(Pattern::Senders)
+            },
+        );
         for (order, steps) in [(Order::Forward, n), (Order::Reverse, n * (n + 1) / 2)] {
             assert_eq!(run(Workload { order, ..base }).0.attempts, steps);
-            assert_eq!(run(Workload { order, early: 100, ..base }).1.attempts, steps);
+            assert_eq!(
+                run(Workload {
+                    order,
+                    early: 100,
+                    ..base
+                })
+                .1
+                .attempts,
+                steps
+            );
         }
-        let depth = Workload { pending: 700, rounds: 3, ..Pattern::Depth.usual() };
+        let depth = Workload {
+            pending: 700,
+            rounds: 3,
+            ..Pattern::Depth.usual()
+        };
         assert_eq!(run(depth).0.attempts, 3 * 701);
         // For unexpected messages the receives search.
-        assert_eq!(run(Workload { early: 100, ..depth }).1.attempts, 3 * 701);
+        assert_eq!(
+            run(Workload {
+                early: 100,
+                ..depth
+            })
+            .1
+            .attempts,
+            3 * 701
+        );
     }
 
     #[test]
     fn queues_are_as_long_as_the_papers() {
-        let ring = Workload { ranks: 256, early: 0, ..Pattern::Ring.usual() };
+        let ring = Workload {
+            ranks: 256,
+            early: 0,
+            ..Pattern::Ring.usual()
+        };
         assert_eq!(run(ring).0.length_max, 255);
-        let (prq, umq, _) = run(Workload { rounds: 1, ..Pattern::Alltoall.usual() });
+        let (prq, umq, _) = run(Workload {
+            rounds: 1,
+            ..Pattern::Alltoall.usual()
+        });
         assert_eq!(prq.length_max, 4);
         assert!((3075..4100).contains(&umq.length_max), "{}", umq.length_max);
     }
 
     #[test]
     fn a_million_ranks_are_seen_from_one() {
-        let gather = Workload { ranks: RANKS_MAX, rounds: 1, ..Pattern::CollGather.usual() };
+        let gather = Workload {
+            ranks: RANKS_MAX,
+            rounds: 1,
+            ..Pattern::CollGather.usual()
+        };
         let mut bins = BinEngine::new(BinCount::default());
         // Only the start: it must not need anything of the job's size.
-        bins.run(&mut gather.events().expect("a workload").take(5_000), &mut |_| ())
-            .expect("an engine");
+        bins.run(
+            &mut gather.events().expect("a workload").take(5_000),
+            &mut |_| (),
+        )
+        .expect("an engine");
         assert_eq!(bins.stats().prq.length, 5_000);
         let last = Events::new(gather).nth(RANKS_MAX as usize - 2);
-        let Some(Event::Post { selector, .. }) = last else { panic!("{last:?}") };
+        let Some(Event::Post { selector, .. }) = last else {
+            panic!("{last:?}")
+        };
         assert_eq!(
             Some(selector.source),
-            dpamatch_vocabulary::Rank::new(RANKS_MAX - 1).ok().map(Into::into)
+            dpamatch_vocabulary::Rank::new(RANKS_MAX - 1)
+                .ok()
+                .map(Into::into)
         );
     }
 
@@ -179,10 +247,24 @@ mod tests {
     fn numbers_out_of_range_are_named() {
         let base = Pattern::Gather.usual();
         let message = |workload: Workload| workload.events().expect_err("wrong").to_string();
-        assert_eq!(message(Workload { ranks: 1, ..base }), "ranks is 1, must be 2 to 1048576");
-        assert_eq!(message(Workload { pending: 0, ..base }), "pending is 0, must be 1 to 1048576");
-        assert_eq!(message(Workload { early: 101, ..base }), "early is 101, must be 0 to 100");
-        let large = Workload { ranks: RANKS_MAX, pending: 1 << 20, comms: 4096, ..base };
+        assert_eq!(
+            message(Workload { ranks: 1, ..base }),
+            "ranks is 1, must be 2 to 1048576"
+        );
+        assert_eq!(
+            message(Workload { pending: 0, ..base }),
+            "pending is 0, must be 1 to 1048576"
+        );
+        assert_eq!(
+            message(Workload { early: 101, ..base }),
+            "early is 101, must be 0 to 100"
+        );
+        let large = Workload {
+            ranks: RANKS_MAX,
+            pending: 1 << 20,
+            comms: 4096,
+            ..base
+        };
         assert!(message(large).starts_with("ranks x pending x comms is 4503599627370496, must be"));
     }
 
@@ -191,7 +273,10 @@ mod tests {
     fn lines_can_be_read_back_and_stay_the_same() {
         let mut checksum = 0xcbf2_9ce4_8422_2325_u64;
         for &pattern in Pattern::ALL {
-            let workload = Workload { any: 20, ..small(pattern) };
+            let workload = Workload {
+                any: 20,
+                ..small(pattern)
+            };
             let stream: Vec<_> = workload.events().expect("a workload").collect();
             let text: String = stream.iter().map(|event| format!("{event}\n")).collect();
             let read: Result<Vec<_>, _> = Reader::new(text.as_bytes()).collect();

@@ -46,7 +46,11 @@ pub(super) fn mix(value: u64) -> u64 {
 /// Image of `place` under a random permutation of `0..count`. A Feistel network over the next power
 /// of four repeats until the result is in range, at most four times on average.
 fn permuted(place: u64, count: u64, seed: u64) -> u64 {
-    let half = count.max(2).next_power_of_two().trailing_zeros().div_ceil(2);
+    let half = count
+        .max(2)
+        .next_power_of_two()
+        .trailing_zeros()
+        .div_ceil(2);
     let mask = (1 << half) - 1;
     let mut value = place;
     loop {
@@ -72,7 +76,11 @@ mod tests {
                 let mut seen: Vec<u64> =
                     (0..count).map(|place| order.at(place, count, 5)).collect();
                 if order == Order::Near {
-                    assert!(seen.iter().zip(0..).all(|(&at, place)| at / NEAR == place / NEAR));
+                    assert!(
+                        seen.iter()
+                            .zip(0..)
+                            .all(|(&at, place)| at / NEAR == place / NEAR)
+                    );
                 }
                 seen.sort_unstable();
                 assert!(seen.into_iter().eq(0..count), "{order} of {count}");
@@ -82,12 +90,18 @@ mod tests {
 
     #[test]
     fn shuffling_shuffles() {
-        let order =
-            |seed| (0..1000).map(|place| Order::Shuffled.at(place, 1000, seed)).collect::<Vec<_>>();
+        let order = |seed| {
+            (0..1000)
+                .map(|place| Order::Shuffled.at(place, 1000, seed))
+                .collect::<Vec<_>>()
+        };
         assert_ne!(order(1), order(2));
         // In a random permutation about half of the neighbours rise.
         let rising = order(1).windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((420..580).contains(&rising), "{rising}");
-        assert_eq!((Order::Reverse.at(0, 9, 0), Order::Forward.at(3, 9, 0)), (8, 3));
+        assert_eq!(
+            (Order::Reverse.at(0, 9, 0), Order::Forward.at(3, 9, 0)),
+            (8, 3)
+        );
     }
 }

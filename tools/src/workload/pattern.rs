@@ -67,15 +67,50 @@ impl Pattern {
             seed: 1,
         };
         match self {
-            Self::Senders => Workload { rounds: 1, pending: 10, order: Order::Reverse, ..usual },
-            Self::Depth => Workload { ranks: 2, rounds: 100, pending: 1024, ..usual },
+            Self::Senders => Workload {
+                rounds: 1,
+                pending: 10,
+                order: Order::Reverse,
+                ..usual
+            },
+            Self::Depth => Workload {
+                ranks: 2,
+                rounds: 100,
+                pending: 1024,
+                ..usual
+            },
             Self::Gather => Workload { early: 20, ..usual },
-            Self::Halo2d | Self::Halo3d => Workload { rounds: 100, pending: 4, early: 25, ..usual },
-            Self::Ring => Workload { early: 25, order: Order::Near, ..usual },
-            Self::Alltoall => Workload { ranks: 512, rounds: 2, pending: 8, early: 80, ..usual },
-            Self::Amr => Workload { rounds: 50, pending: 8, early: 30, ..usual },
+            Self::Halo2d | Self::Halo3d => Workload {
+                rounds: 100,
+                pending: 4,
+                early: 25,
+                ..usual
+            },
+            Self::Ring => Workload {
+                early: 25,
+                order: Order::Near,
+                ..usual
+            },
+            Self::Alltoall => Workload {
+                ranks: 512,
+                rounds: 2,
+                pending: 8,
+                early: 80,
+                ..usual
+            },
+            Self::Amr => Workload {
+                rounds: 50,
+                pending: 8,
+                early: 30,
+                ..usual
+            },
             Self::CollGather => usual,
-            Self::Allreduce => Workload { rounds: 100, early: 50, order: Order::Near, ..usual },
+            Self::Allreduce => Workload {
+                rounds: 100,
+                early: 50,
+                order: Order::Near,
+                ..usual
+            },
             Self::Iallgather => Workload { early: 25, ..usual },
         }
     }
@@ -104,12 +139,20 @@ impl Workload {
 
     /// Entries per communicator that are queued before the first round and stay.
     pub(super) fn standing(&self) -> u64 {
-        if self.pattern == Pattern::Depth { u64::from(self.pending) } else { 0 }
+        if self.pattern == Pattern::Depth {
+            u64::from(self.pending)
+        } else {
+            0
+        }
     }
 
     /// Most receives posted before their messages arrive.
     pub(super) fn group(&self) -> u64 {
-        if self.pattern == Pattern::Alltoall { 4 } else { u64::MAX }
+        if self.pattern == Pattern::Alltoall {
+            4
+        } else {
+            u64::MAX
+        }
     }
 
     fn doublings(&self) -> u64 {
@@ -122,7 +165,11 @@ impl Workload {
     }
 
     pub(super) fn standing_key(&self, i: u64) -> Key {
-        Key { source: 1 + (i % u64::from(self.ranks - 1)) as u32, tag: i as u32, coll: None }
+        Key {
+            source: 1 + (i % u64::from(self.ranks - 1)) as u32,
+            tag: i as u32,
+            coll: None,
+        }
     }
 
     pub(super) fn key(&self, round: u64, i: u64) -> Key {
@@ -132,7 +179,11 @@ impl Workload {
         // receiver.
         let (sender, nth) = (i / pending, i % pending);
         let behind = ((me + 1 + sender) % ranks) as u32;
-        let p2p = |source, tag| Key { source, tag, coll: None };
+        let p2p = |source, tag| Key {
+            source,
+            tag,
+            coll: None,
+        };
         match self.pattern {
             Pattern::Senders => p2p(behind, i as u32),
             Pattern::Depth => p2p(1 + (round % (ranks - 1)) as u32, self.pending),
@@ -143,7 +194,10 @@ impl Workload {
                 let blocks = self.amr_blocks(round);
                 if i < blocks {
                     let neighbour = mix(self.seed ^ (round / AMR_ROUNDS) << 20 ^ sender);
-                    p2p(((me + 1 + neighbour % (ranks - 1)) % ranks) as u32, nth as u32)
+                    p2p(
+                        ((me + 1 + neighbour % (ranks - 1)) % ranks) as u32,
+                        nth as u32,
+                    )
                 } else {
                     Key {
                         coll: Some("allreduce"),
@@ -151,12 +205,21 @@ impl Workload {
                     }
                 }
             }
-            Pattern::CollGather => Key { coll: Some("gather"), ..p2p(behind, 0) },
+            Pattern::CollGather => Key {
+                coll: Some("gather"),
+                ..p2p(behind, 0)
+            },
             Pattern::Allreduce => {
                 let step = i % self.doublings();
-                Key { coll: Some("allreduce"), ..p2p(self.doubled(step), step as u32) }
+                Key {
+                    coll: Some("allreduce"),
+                    ..p2p(self.doubled(step), step as u32)
+                }
             }
-            Pattern::Iallgather => Key { coll: Some("iallgather"), ..p2p(behind, 0) },
+            Pattern::Iallgather => Key {
+                coll: Some("iallgather"),
+                ..p2p(behind, 0)
+            },
         }
     }
 
@@ -182,7 +245,10 @@ impl Workload {
     }
 
     pub(super) fn mark(&self, key: Key) -> Option<Collective> {
-        Some(Collective { name: CollName::new(key.coll?)?, bytes: Some(self.bytes) })
+        Some(Collective {
+            name: CollName::new(key.coll?)?,
+            bytes: Some(self.bytes),
+        })
     }
 }
 
@@ -212,12 +278,22 @@ mod tests {
             (sides(64, 3), sides(64, 2), sides(60, 3)),
             (vec![4, 4, 4], vec![8, 8], vec![4, 3, 5])
         );
-        let plane = Workload { ranks: 64, ..Pattern::Halo2d.usual() };
+        let plane = Workload {
+            ranks: 64,
+            ..Pattern::Halo2d.usual()
+        };
         // The receiver is rank 32 of 64: column 0 of row 4.
-        let ranks: Vec<u32> = (0..8).map(|direction| plane.neighbour(2, direction)).collect();
+        let ranks: Vec<u32> = (0..8)
+            .map(|direction| plane.neighbour(2, direction))
+            .collect();
         assert_eq!(ranks, [31, 24, 25, 39, 33, 47, 40, 41]);
-        let cube = Workload { ranks: 4096, ..Pattern::Halo3d.usual() };
-        let mut ranks: Vec<u32> = (0..26).map(|direction| cube.neighbour(3, direction)).collect();
+        let cube = Workload {
+            ranks: 4096,
+            ..Pattern::Halo3d.usual()
+        };
+        let mut ranks: Vec<u32> = (0..26)
+            .map(|direction| cube.neighbour(3, direction))
+            .collect();
         ranks.sort_unstable();
         ranks.dedup();
         assert_eq!(ranks.len(), 26);
@@ -226,7 +302,10 @@ mod tests {
 
     #[test]
     fn partners_of_recursive_doubling() {
-        let workload = Workload { ranks: 1000, ..Pattern::Allreduce.usual() };
+        let workload = Workload {
+            ranks: 1000,
+            ..Pattern::Allreduce.usual()
+        };
         let partners: Vec<u32> = (0..9).map(|step| workload.key(0, step).source).collect();
         assert_eq!(partners, [501, 502, 496, 508, 484, 468, 436, 372, 244]);
     }

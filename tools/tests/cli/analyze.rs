@@ -11,7 +11,10 @@ fn archive(name: &str) -> String {
 /// What `analyze` prints, with lines as long as they are: other tests look at these. `$NAME` is a
 /// trace.
 fn analyze(line: &str) -> String {
-    let word = |word: &str| word.strip_prefix('$').map_or_else(|| word.to_owned(), archive);
+    let word = |word: &str| {
+        word.strip_prefix('$')
+            .map_or_else(|| word.to_owned(), archive)
+    };
     let words: Vec<String> = line.split_whitespace().map(word).collect();
     text(&command("analyze", &format!("{} --wide", words.join(" "))))
 }
@@ -36,7 +39,10 @@ fn advice_on_tables_can_be_followed() {
     let (options, _) = advice.split_once(" suffice").expect("options");
     let options: Vec<&str> = options.split(' ').collect();
     assert_eq!(options.len(), 10, "{options:?}");
-    assert!(analyze(&options.join(" ")).contains("fits the NIC"), "{options:?}");
+    assert!(
+        analyze(&options.join(" ")).contains("fits the NIC"),
+        "{options:?}"
+    );
     // Half of any of them is too little.
     for place in [1, 3, 5] {
         let half = (options[place].parse::<u32>().expect("a number") / 2).to_string();
@@ -45,20 +51,36 @@ fn advice_on_tables_can_be_followed() {
         if place == 3 {
             less[5] = &half;
         }
-        assert!(analyze(&less.join(" ")).contains("does not fit: "), "{less:?}");
+        assert!(
+            analyze(&less.join(" ")).contains("does not fit: "),
+            "{less:?}"
+        );
     }
 }
 
 /// Names and contents of the figures in a folder; every picture is whole.
 fn figures(folder: &Path) -> BTreeMap<String, String> {
-    let files =
-        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     let pictures = files.filter(|path| path.extension().is_some_and(|ending| ending == "svg"));
     let read = |path: PathBuf| {
         let svg = std::fs::read_to_string(&path).expect("text");
-        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{path:?}");
-        assert!(path.with_extension("csv").exists(), "the numbers of {path:?}");
-        (path.file_stem().expect("a name").to_string_lossy().into_owned(), svg)
+        assert!(
+            svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+            "{path:?}"
+        );
+        assert!(
+            path.with_extension("csv").exists(),
+            "the numbers of {path:?}"
+        );
+        (
+            path.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned(),
+            svg,
+        )
     };
     pictures.map(read).collect()
 }
@@ -69,7 +91,10 @@ fn figures_are_written_and_are_the_same_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let draw = |name: &str, order: &str| {
         let out = folder.path().join(name);
-        analyze(&format!("$lulesh-27 $minife-16 --order {order} --out {}", out.display()));
+        analyze(&format!(
+            "$lulesh-27 $minife-16 --order {order} --out {}",
+            out.display()
+        ));
         (figures(&out), figures(&out.join("minife-16")))
     };
     let (both, one) = draw("first", "causal");
@@ -81,11 +106,23 @@ fn figures_are_written_and_are_the_same_again() {
     // Every message of the table of traffic, and none of a rank to itself.
     let flows = std::fs::read_to_string(folder.path().join("first/minife-16/figure-flows.csv"));
     let flows = flows.expect("numbers");
-    let messages = flows.lines().filter_map(|line| line.strip_prefix("Messages,"));
-    let count = |line: &str| line.rsplit(',').next().and_then(|count| count.parse::<u64>().ok());
+    let messages = flows
+        .lines()
+        .filter_map(|line| line.strip_prefix("Messages,"));
+    let count = |line: &str| {
+        line.rsplit(',')
+            .next()
+            .and_then(|count| count.parse::<u64>().ok())
+    };
     assert_eq!(messages.filter_map(count).sum::<u64>(), 6048);
-    assert!(flows.contains("\nMessages,0,0,0\nMessages,0,1,42\n"), "{flows}");
-    assert!(draw("second", "causal") == (both, one), "the same bytes again");
+    assert!(
+        flows.contains("\nMessages,0,0,0\nMessages,0,1,42\n"),
+        "{flows}"
+    );
+    assert!(
+        draw("second", "causal") == (both, one),
+        "the same bytes again"
+    );
     assert_eq!(
         draw("third", "arrivals-first").1.len(),
         10,
@@ -109,11 +146,21 @@ fn the_page_of_two_runs_shows_what_differs() {
     let read = |name: &str| std::fs::read_to_string(out.join(name));
     let page = read("report.html").expect("a page");
     assert!(page.contains("<h2 id=\"more\">Compared with edge-4-openmpi</h2>"));
-    assert!(page.contains(&format!("<a href=\"#more-differences\">{title}</a>")), "{title}");
-    assert_eq!(page.matches("edge-4-openmpi: ").count(), 1, "its advice is a note");
+    assert!(
+        page.contains(&format!("<a href=\"#more-differences\">{title}</a>")),
+        "{title}"
+    );
+    assert_eq!(
+        page.matches("edge-4-openmpi: ").count(),
+        1,
+        "its advice is a note"
+    );
     let differences = read("differences.csv").expect("a table");
     let rows = differences.lines().count() - 1;
-    assert!(title.contains(&format!("differ in {rows} of ")), "{title}: {differences}");
+    assert!(
+        title.contains(&format!("differ in {rows} of ")),
+        "{title}: {differences}"
+    );
 }
 
 /// The name of a trace's folder is the user's: nothing of it is markup, in no file.
@@ -122,35 +169,60 @@ fn the_page_is_whole_and_needs_nothing_else() {
     let name = "<script>alert(1)<&'\"\u{1}";
     let write = || {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz")))
-            .expect("a copy");
+        std::fs::copy(
+            archive("minife-16"),
+            folder.path().join(format!("{name}.tar.xz")),
+        )
+        .expect("a copy");
         let output = Command::new(DPAMATCH)
             .args(["analyze", &format!("{name}.tar.xz"), "--out", "out"])
             .current_dir(folder.path())
             .output();
         text(&output.expect("the program runs"));
         let out = folder.path().join("out");
-        (std::fs::read_to_string(out.join("report.html")).expect("a page"), figures(&out))
+        (
+            std::fs::read_to_string(out.join("report.html")).expect("a page"),
+            figures(&out),
+        )
     };
     let (page, pictures) = write();
     assert!(page.starts_with("<!DOCTYPE html>\n") && page.ends_with("</body>\n</html>\n"));
-    assert_eq!(page.matches("Set mpi_assert_no_any_tag").count(), 1, "nothing is told twice");
+    assert_eq!(
+        page.matches("Set mpi_assert_no_any_tag").count(),
+        1,
+        "nothing is told twice"
+    );
     for section in ["summary", "advice", "figures", "tables", "made"] {
-        assert_eq!(page.matches(&format!("<h2 id=\"{section}\">")).count(), 1, "{section}");
+        assert_eq!(
+            page.matches(&format!("<h2 id=\"{section}\">")).count(),
+            1,
+            "{section}"
+        );
     }
     // The contents lead to every section, figure and table, each of which exists once.
     let targets: Vec<&str> = page.split("<a href=\"#").skip(1).map(until_quote).collect();
     assert_eq!(targets.len(), page.matches(" href=").count(), "{targets:?}");
     for target in &targets {
-        assert_eq!(page.matches(&format!(" id=\"{target}\"")).count(), 1, "{target}");
+        assert_eq!(
+            page.matches(&format!(" id=\"{target}\"")).count(),
+            1,
+            "{target}"
+        );
     }
     let ids: Vec<&str> = page.split(" id=\"").skip(1).map(until_quote).collect();
     assert_eq!(ids, targets);
-    assert_eq!((ids.len(), page.matches("<details ").count()), (5 + 11 + 14, 14), "{ids:?}");
+    assert_eq!(
+        (ids.len(), page.matches("<details ").count()),
+        (5 + 11 + 14, 14),
+        "{ids:?}"
+    );
     // The main numbers come first: those of the summary.
     for (what, value) in [
         ("Messages", "6,048</dd><dd>642.38 KiB sent"),
-        ("Unexpected messages", "2.4 %</dd><dd>144 before their receive"),
+        (
+            "Unexpected messages",
+            "2.4 %</dd><dd>144 before their receive",
+        ),
         ("Receives with a wildcard", "2.4 %</dd><dd>144 of 6,048"),
         ("Fits the NIC", "yes</dd></div>"),
     ] {
@@ -161,15 +233,24 @@ fn the_page_is_whole_and_needs_nothing_else() {
     // Cells say their value beside the pointer.
     assert!(page.contains("<title>from rank 0, to rank 1: 42</title>\n<rect "));
     for picture in pictures.keys() {
-        assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
+        assert_eq!(
+            page.matches(&format!("<figure id=\"{picture}\">")).count(),
+            1,
+            "{picture}"
+        );
     }
-    assert!(page.contains(": 16 of 16 ranks, "), "what was read stands before the tables");
+    assert!(
+        page.contains(": 16 of 16 ranks, "),
+        "what was read stands before the tables"
+    );
     assert_eq!(page.matches("<svg ").count(), 11);
     assert_eq!(page.matches("<script").count(), 1);
     for outside in ["http", "src=", "@import", "<link", "\u{1}"] {
         assert!(!page.contains(outside), "{outside}");
-        let in_a_picture =
-            |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);
+        let in_a_picture = |svg: &String| {
+            svg.replace("http://www.w3.org/2000/svg", "")
+                .contains(outside)
+        };
         assert!(!pictures.values().any(in_a_picture), "{outside}");
     }
     assert!(page.contains("&lt;script&gt;alert(1)&lt;&amp;&#39;&quot;\u{fffd}"));

@@ -20,7 +20,10 @@ fn no_measurement_is_lost_among_the_placements() {
 #[cfg(target_os = "linux")]
 fn interrupted(words: &str, seconds: u64) -> Output {
     let mut command = Command::new(DPAMATCH);
-    command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(words.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let child = command.spawn().expect("the program runs");
     let status = format!("/proc/{}/status", child.id());
     let catches = || {
@@ -33,8 +36,13 @@ fn interrupted(words: &str, seconds: u64) -> Output {
         std::thread::sleep(Duration::from_millis(2));
     }
     std::thread::sleep(Duration::from_secs(seconds));
-    let kill = Command::new("kill").args(["-2", &child.id().to_string()]).status();
-    assert!(kill.expect("kill runs").success(), "{words}: it ended early");
+    let kill = Command::new("kill")
+        .args(["-2", &child.id().to_string()])
+        .status();
+    assert!(
+        kill.expect("kill runs").success(),
+        "{words}: it ended early"
+    );
     child.wait_with_output().expect("it ends")
 }
 
@@ -47,20 +55,47 @@ fn an_interrupt_keeps_what_is_measured() {
             " of 1000 measurements",
         ),
         ("compare spans search --rounds 100", "1 of 2 experiments"),
-        ("channels --only overhead,never-worse --pairs 100000", "1 of 2 parts"),
+        (
+            "channels --only overhead,never-worse --pairs 100000",
+            "1 of 2 parts",
+        ),
         ("predict --handlers 1-190 --stream", " of 760 predictions"),
         ("cost", " of 4 parts"),
         ("explore --example x5 --schedules 100000000", " schedules"),
-        (&format!("analyze {}", ["../tests/data/traces/lulesh-27"; 99].join(" ")), " of 99 traces"),
+        (
+            &format!(
+                "analyze {}",
+                ["../tests/data/traces/lulesh-27"; 99].join(" ")
+            ),
+            " of 99 traces",
+        ),
     ] {
         // A slow machine may not have measured anything yet.
-        let mut outputs = [1, 4, 16].into_iter().map(|seconds| interrupted(words, seconds));
-        let output = outputs.find(|output| !output.stdout.is_empty()).expect("a table");
-        assert_eq!(output.status.code(), Some(130), "{words}: {}", said(&output));
-        assert!(said(&output).ends_with("dpamatch: interrupted\n"), "{words}: {}", said(&output));
+        let mut outputs = [1, 4, 16]
+            .into_iter()
+            .map(|seconds| interrupted(words, seconds));
+        let output = outputs
+            .find(|output| !output.stdout.is_empty())
+            .expect("a table");
+        assert_eq!(
+            output.status.code(),
+            Some(130),
+            "{words}: {}",
+            said(&output)
+        );
+        assert!(
+            said(&output).ends_with("dpamatch: interrupted\n"),
+            "{words}: {}",
+            said(&output)
+        );
         let table = String::from_utf8_lossy(&output.stdout);
-        let mark = table.lines().find(|line| line.contains("PARTIAL: interrupted after "));
-        assert!(mark.is_some_and(|line| line.ends_with(kept)), "{words}: {table}");
+        let mark = table
+            .lines()
+            .find(|line| line.contains("PARTIAL: interrupted after "));
+        assert!(
+            mark.is_some_and(|line| line.ends_with(kept)),
+            "{words}: {table}"
+        );
         assert!(table.lines().count() > 4, "{words}: {table}");
     }
 }

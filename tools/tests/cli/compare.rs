@@ -5,12 +5,19 @@ use super::*;
 
 #[test]
 fn times_are_ratios_to_the_list() {
-    let output = command("compare", "depth --engine simd --depths 64 --rounds 1 --format json");
+    let output = command(
+        "compare",
+        "depth --engine simd --depths 64 --rounds 1 --format json",
+    );
     let rows = results(&output)["depth"].as_array().expect("rows").clone();
     assert_eq!(rows.len(), 2 * 2 * 2);
     for row in &rows {
         assert!(row["ns_per_match"].as_f64() > Some(0.0));
-        assert!(row["ns_per_match_rounds"].as_array().is_some_and(|rounds| !rounds.is_empty()));
+        assert!(
+            row["ns_per_match_rounds"]
+                .as_array()
+                .is_some_and(|rounds| !rounds.is_empty())
+        );
         assert_eq!(row["faster_than_list"] == 1.0, row["engine"] == "list");
     }
 }
@@ -25,5 +32,9 @@ fn a_part_of_study_is_the_command_of_its_name() {
         assert_eq!(named(&long), named(&short));
     }
     let listed = subcommands(&help(""));
-    assert!(!listed.iter().any(|name| ["compare", "cost", "channels"].contains(&name.as_str())));
+    assert!(
+        !listed
+            .iter()
+            .any(|name| ["compare", "cost", "channels"].contains(&name.as_str()))
+    );
 }

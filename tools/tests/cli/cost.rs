@@ -40,16 +40,24 @@ fn runs_go_through_the_fit_into_a_profile() {
     let number = |name: &str| gamma[name].as_f64().expect("told by the runs");
     let (low, value, high) = (number("low"), number("value"), number("high"));
     assert!(low < 15e-9 && 15e-9 < high, "{low} to {high}");
-    assert!(low < value && value < high && high - low < 1.5e-9, "{low}, {value}, {high}");
+    assert!(
+        low < value && value < high && high - low < 1.5e-9,
+        "{low}, {value}, {high}"
+    );
     let profile = std::fs::read_to_string(saved).expect("a profile");
     assert!(
         profile.contains("name = \"mine\"") && profile.contains("[network.short]"),
         "{profile}"
     );
-    let kept = profile.lines().find_map(|line| line.strip_prefix("gamma_step_s = "));
+    let kept = profile
+        .lines()
+        .find_map(|line| line.strip_prefix("gamma_step_s = "));
     let kept: f64 = kept.expect("gamma").parse().expect("a number");
     assert!((kept / value - 1.0).abs() < 1e-4, "{kept} is not {value}");
-    let used = cost(&format!("profile --profile {}", folder.join("mine.toml").display()), "");
+    let used = cost(
+        &format!("profile --profile {}", folder.join("mine.toml").display()),
+        "",
+    );
     assert_eq!(String::from_utf8(used.stdout).expect("text"), profile);
 }
 
@@ -60,26 +68,41 @@ fn measured_runs_are_input_of_the_fit() {
         "ping-pong --engine list --messages 20,40,80 --bytes 800 --rounds 2 --runs --format csv";
     let runs = String::from_utf8(cost(line, "").stdout).expect("text");
     let rows: Vec<Vec<&str>> = runs.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(rows[0], ["engine", "order", "messages", "bytes", "steps", "seconds"]);
+    assert_eq!(
+        rows[0],
+        ["engine", "order", "messages", "bytes", "steps", "seconds"]
+    );
     let orders = ["best", "random", "worst"];
-    let expected =
-        ["20", "40", "80"].into_iter().flat_map(|size| orders.map(|order| (order, size)));
+    let expected = ["20", "40", "80"]
+        .into_iter()
+        .flat_map(|size| orders.map(|order| (order, size)));
     let told: Vec<_> = rows[1..].iter().map(|row| (row[1], row[2])).collect();
     assert_eq!(told, expected.collect::<Vec<_>>());
     // In order a step each, in reverse n (n + 1) / 2.
     let steps = |row: usize| rows[row][4].parse::<u32>().expect("a number");
     assert_eq!([1, 4, 7].map(steps), [20, 40, 80]);
     assert_eq!([3, 6, 9].map(steps), [210, 820, 3240]);
-    assert!(rows[1..].iter().all(|row| row[0] == "list" && row[3] == "800"));
+    assert!(
+        rows[1..]
+            .iter()
+            .all(|row| row[0] == "list" && row[3] == "800")
+    );
     // With times of which nothing depends on the clock.
     let timed = |row: &Vec<&str>| {
         let number = |column: usize| row[column].parse::<f64>().expect("a number");
-        format!("{},{}\n", row[..5].join(","), 1e-6 * number(2) + 1e-8 * number(4))
+        format!(
+            "{},{}\n",
+            row[..5].join(","),
+            1e-6 * number(2) + 1e-8 * number(4)
+        )
     };
     let runs = runs.lines().take(1).map(|header| format!("{header}\n"));
     let runs: String = runs.chain(rows[1..].iter().map(timed)).collect();
     let fitted = json("fit -", &runs);
-    let gamma = fitted["parameters"].as_array().and_then(|rows| rows.last()).expect("gamma");
+    let gamma = fitted["parameters"]
+        .as_array()
+        .and_then(|rows| rows.last())
+        .expect("gamma");
     let value = gamma["value"].as_f64().expect("told by the runs");
     assert!((value / 1e-8 - 1.0).abs() < 1e-6, "{value}");
 }

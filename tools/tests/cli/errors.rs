@@ -11,14 +11,20 @@ fn check(part: &Part, line: &str) {
     assert_eq!(output.status.code(), Some(2), "{words}: {said}");
     assert!(said.contains(expected), "{words}: {said}");
     // Before the error there may be a note about the trace.
-    let errors: Vec<&str> = said.lines().filter(|line| !line.starts_with("note: ")).collect();
+    let errors: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.starts_with("note: "))
+        .collect();
     let (first, quiet) = (errors[0], output.stdout.is_empty());
     match part.name.as_str() {
         "usage" => assert!(quiet && first.starts_with("error: "), "{words}: {said}"),
         "message" => assert!(quiet && errors.len() == 1, "{words}: {said}"),
         _ => {}
     }
-    assert!(part.name == "usage" || first.starts_with("dpamatch: "), "{words}: {said}");
+    assert!(
+        part.name == "usage" || first.starts_with("dpamatch: "),
+        "{words}: {said}"
+    );
     for cause in ["o such file", "ot a directory", "s a directory", "os error"] {
         assert!(said.matches(cause).count() <= 1, "{words}: {said}");
     }
@@ -37,20 +43,31 @@ fn what_is_wrong_is_said_once() {
         file(name, run(&format!("{command} --format json")).stdout);
     }
     std::fs::create_dir_all(&words("@folder")[0]).expect("a folder");
-    let lines = table.parts.iter().flat_map(|part| part.lines.iter().map(move |line| (part, line)));
+    let lines = table
+        .parts
+        .iter()
+        .flat_map(|part| part.lines.iter().map(move |line| (part, line)));
     in_parallel(&lines.collect::<Vec<_>>(), |(part, line)| check(part, line));
 }
 
 /// Colours are for terminals that want them: never in a file, whatever the variables say.
 #[test]
 fn there_are_no_colours_in_a_file() {
-    for variables in
-        [[("NO_COLOR", "1"), ("TERM", "xterm")], [("CLICOLOR", "1"), ("TERM", "xterm")]]
-    {
+    for variables in [
+        [("NO_COLOR", "1"), ("TERM", "xterm")],
+        [("CLICOLOR", "1"), ("TERM", "xterm")],
+    ] {
         for words in [&["--help"][..], &["benhc"], &["bench", "--help"]] {
             let mut command = Command::new(DPAMATCH);
-            let output = command.args(words).envs(variables).output().expect("the program runs");
-            assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{words:?}");
+            let output = command
+                .args(words)
+                .envs(variables)
+                .output()
+                .expect("the program runs");
+            assert!(
+                !output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b),
+                "{words:?}"
+            );
         }
     }
 }

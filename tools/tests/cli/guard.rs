@@ -23,7 +23,9 @@ fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Where the process that is left alone stands in the system's list.
 fn process(file: &Path) -> PathBuf {
-    let pid = soon("the launcher starts its process", || fs::read_to_string(file).ok());
+    let pid = soon("the launcher starts its process", || {
+        fs::read_to_string(file).ok()
+    });
     Path::new("/proc").join(pid.trim())
 }
 
@@ -31,20 +33,50 @@ fn process(file: &Path) -> PathBuf {
 fn after_its_time_and_after_a_failure() {
     let folder = TempDir::new().expect("a folder");
     /// A name, options, arguments of the launcher, the exit code, and words on standard error.
-    type Case = (&'static str, &'static [&'static str], &'static [&'static str], i32, &'static str);
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+        i32,
+        &'static str,
+    );
     let cases: [Case; 4] = [
-        ("late", &["guard", "--limit", "1"], &[], 124, "did not end within 1 s"),
+        (
+            "late",
+            &["guard", "--limit", "1"],
+            &[],
+            124,
+            "did not end within 1 s",
+        ),
         ("failed", &["guard"], &["fail"], 3, "exit status: 3"),
-        ("run-late", &["run", "--provider", "tests/run", "--limit", "1"], &[], 124, "within 1 s"),
-        ("run-failed", &["run", "--provider", "tests/run"], &["fail"], 3, "exit status: 3"),
+        (
+            "run-late",
+            &["run", "--provider", "tests/run", "--limit", "1"],
+            &[],
+            124,
+            "within 1 s",
+        ),
+        (
+            "run-failed",
+            &["run", "--provider", "tests/run"],
+            &["fail"],
+            3,
+            "exit status: 3",
+        ),
     ];
     for (name, options, arguments, code, words) in cases {
         let file = folder.path().join(name);
         let mut command = Command::new(DPAMATCH);
-        command.args(options).args(["--", "tests/run/endless.sh"]).arg(&file).args(arguments);
+        command
+            .args(options)
+            .args(["--", "tests/run/endless.sh"])
+            .arg(&file)
+            .args(arguments);
         // The process that is left would hold a pipe open.
         let errors = folder.path().join("errors");
-        command.stdout(Stdio::null()).stderr(fs::File::create(&errors).expect("a file"));
+        command
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&errors).expect("a file"));
         let status = command.status().expect("the command runs");
         let errors = fs::read_to_string(&errors).expect("text");
         assert_eq!(status.code(), Some(code), "{name}: {errors}");
@@ -62,17 +94,38 @@ fn when_it_is_unwanted() {
             "signal",
             "\"$@\" & guard=$!; while ! [ -e $file ]; do sleep 0.1; done; kill $guard; wait $guard",
         ),
-        ("parent", "\"$@\" & while ! [ -e $file ]; do sleep 0.1; done; kill -KILL $$"),
+        (
+            "parent",
+            "\"$@\" & while ! [ -e $file ]; do sleep 0.1; done; kill -KILL $$",
+        ),
     ];
     for (name, script) in cases {
         let file = folder.path().join(name);
         let mut shell = Command::new("sh");
-        shell.args(["-c", script, "sh", DPAMATCH, "guard", "--", "tests/run/endless.sh"]);
-        shell.arg(&file).env("file", &file).stdout(Stdio::null()).stderr(Stdio::null());
+        shell.args([
+            "-c",
+            script,
+            "sh",
+            DPAMATCH,
+            "guard",
+            "--",
+            "tests/run/endless.sh",
+        ]);
+        shell
+            .arg(&file)
+            .env("file", &file)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let status = shell.status().expect("a shell");
-        assert_eq!(status.code(), if name == "signal" { Some(130) } else { None }, "{name}");
+        assert_eq!(
+            status.code(),
+            if name == "signal" { Some(130) } else { None },
+            "{name}"
+        );
         let process = process(&file);
-        soon(&format!("{name}: the process ends"), || (!process.exists()).then_some(()));
+        soon(&format!("{name}: the process ends"), || {
+            (!process.exists()).then_some(())
+        });
     }
 }
 
@@ -82,11 +135,23 @@ fn what_ends_well_is_left_alone() {
     let file = folder.path().join("kept");
     let script = "setsid sleep 1000 & echo $! > $0.new; mv $0.new $0";
     let mut command = Command::new(DPAMATCH);
-    command.args(["guard", "--limit", "60", "--", "sh", "-c", script]).arg(&file);
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it runs");
+    command
+        .args(["guard", "--limit", "60", "--", "sh", "-c", script])
+        .arg(&file);
+    let status = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("it runs");
     assert!(status.success());
     let process = process(&file);
     assert!(process.exists(), "a program may leave a process on purpose");
     let pid = process.file_name().expect("its number");
-    assert!(Command::new("kill").arg(pid).status().expect("kill").success());
+    assert!(
+        Command::new("kill")
+            .arg(pid)
+            .status()
+            .expect("kill")
+            .success()
+    );
 }

@@ -5,7 +5,9 @@ use super::*;
 /// Whether a word looks like the name of a fact in the code's comments: a letter and a number.
 fn names_a_fact(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let digits = word.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or_default();
+    let digits = word
+        .strip_prefix(|c: char| c.is_ascii_uppercase())
+        .unwrap_or_default();
     (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -30,7 +32,10 @@ fn the_form_of_a_report_stands_under_no_heading_of_the_nic() {
                 heading = line.to_owned();
             }
             let foreign = heading.contains("Emulated NIC") || heading.contains("recorded program");
-            assert!(!(foreign && line.contains(" --format ")), "{command:?}: {heading}");
+            assert!(
+                !(foreign && line.contains(" --format ")),
+                "{command:?}: {heading}"
+            );
         }
     }
 }

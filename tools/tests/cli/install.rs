@@ -13,7 +13,11 @@ fn every_shell_completes_every_command() {
     let commands = subcommands(&help(""));
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = dpamatch(&["completions", shell]);
-        for word in commands.iter().map(String::as_str).chain(["scenario", "what-if"]) {
+        for word in commands
+            .iter()
+            .map(String::as_str)
+            .chain(["scenario", "what-if"])
+        {
             assert!(script.contains(word), "{shell}: no {word}");
         }
     }
@@ -25,7 +29,9 @@ fn every_shell_completes_every_command() {
 fn bash_completes_options_and_values() {
     // Too long for an argument.
     let mut script = tempfile::NamedTempFile::new().expect("a file");
-    script.write_all(dpamatch(&["completions", "bash"]).as_bytes()).expect("written");
+    script
+        .write_all(dpamatch(&["completions", "bash"]).as_bytes())
+        .expect("written");
     let completed = |words: &[&str]| {
         let ask = format!(
             "COMP_WORDS=({}); COMP_CWORD={}; _dpamatch dpamatch '{}' '{}'; echo ${{COMPREPLY[@]}}",
@@ -35,15 +41,22 @@ fn bash_completes_options_and_values() {
             words[words.len() - 2],
         );
         let mut bash = Command::new("bash");
-        let bash =
-            bash.args(["--norc", "-c"]).arg(format!(". '{}'\n{ask}", script.path().display()));
+        let bash = bash
+            .args(["--norc", "-c"])
+            .arg(format!(". '{}'\n{ask}", script.path().display()));
         let output = bash.stdin(Stdio::null()).output().expect("bash runs");
         assert!(output.status.success(), "{}", said(&output));
-        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+        String::from_utf8(output.stdout)
+            .expect("text")
+            .trim()
+            .to_owned()
     };
     assert_eq!(completed(&["dpamatch", "foo"]), "footprint");
     assert_eq!(completed(&["dpamatch", "bench", "--scen"]), "--scenario");
-    assert_eq!(completed(&["dpamatch", "analyze", "--order", "posts"]), "posts-first");
+    assert_eq!(
+        completed(&["dpamatch", "analyze", "--order", "posts"]),
+        "posts-first"
+    );
 }
 
 #[test]
@@ -68,7 +81,10 @@ fn every_command_has_a_page() {
         let listed = inside || top.replace("\\-", "-").contains(&command);
         assert!(text.contains(".TH ") && listed, "{command}");
         let help = help(&command);
-        let options = help.lines().map(str::trim_start).filter(|line| line.starts_with("--"));
+        let options = help
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| line.starts_with("--"));
         for option in options.filter_map(|line| line.split(' ').next()) {
             assert!(text.contains(option), "{command}: no {option}");
         }

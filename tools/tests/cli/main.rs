@@ -37,7 +37,11 @@ fn dpamatch(arguments: &[&str]) -> Output {
 fn dpamatch_reads(arguments: &[&str], input: &[u8]) -> Output {
     let _dog = watchdog::on("`dpamatch` to end");
     let mut command = Command::new(DPAMATCH);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     // No test builds the peer of a bench.
     command.env("CC", "/nonexistent/cc");
     let mut child = command.spawn().expect("the program starts");
@@ -84,19 +88,26 @@ fn subcommands(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.map_while(|line| line.strip_prefix("  "));
     let lines = lines.filter(|line| !line.starts_with(' '));
-    let names = lines.filter_map(|line| line.split(' ').next()).filter(|&name| name != "help");
+    let names = lines
+        .filter_map(|line| line.split(' ').next())
+        .filter(|&name| name != "help");
     names.map(str::to_owned).collect()
 }
 
 /// The parts of `study` by their short names.
 fn commands() -> Vec<String> {
     let mut top = subcommands(&help(""));
-    let study = top.iter().position(|name| name == "study").expect("it is listed");
+    let study = top
+        .iter()
+        .position(|name| name == "study")
+        .expect("it is listed");
     top.splice(study..=study, subcommands(&help("study")));
     assert!(top.len() > 12, "{top:?}");
     let within = |command: &String| {
         let inner = subcommands(&help(command)).into_iter();
-        inner.map(|inner| format!("{command} {inner}")).collect::<Vec<_>>()
+        inner
+            .map(|inner| format!("{command} {inner}"))
+            .collect::<Vec<_>>()
     };
     let inner: Vec<String> = top.iter().flat_map(within).collect();
     [top, inner].concat()

@@ -53,10 +53,16 @@ impl Seen {
                 timeless.collect::<Vec<_>>().join("\n")
             }
             ("counter", name) => {
-                let line = err.lines().find(|line| line.split(' ').next() == Some(name));
-                line.unwrap_or_else(|| panic!("no counter {name}: {err}")).to_owned()
+                let line = err
+                    .lines()
+                    .find(|line| line.split(' ').next() == Some(name));
+                line.unwrap_or_else(|| panic!("no counter {name}: {err}"))
+                    .to_owned()
             }
-            ("messages", "") => err.lines().filter_map(|line| line.split(' ').next()).collect(),
+            ("messages", "") => err
+                .lines()
+                .filter_map(|line| line.split(' ').next())
+                .collect(),
             ("form", "") => match serde_json::from_str::<Value>(out) {
                 Ok(document) => {
                     let results = document["results"].as_object().expect("results");
@@ -73,7 +79,8 @@ impl Seen {
             ("json", pointer) => {
                 let document: Value = serde_json::from_str(out).expect("one JSON object");
                 let part = document.pointer(pointer);
-                part.unwrap_or_else(|| panic!("no {pointer}: {out}")).to_string()
+                part.unwrap_or_else(|| panic!("no {pointer}: {out}"))
+                    .to_string()
             }
             _ => panic!("unknown: {self:?}"),
         }
@@ -90,7 +97,10 @@ fn rows(lines: &[String]) -> Vec<Row> {
             None => (line.as_str(), None),
         };
         if let Some(line) = line.strip_prefix("base") {
-            (base, usual) = (line.trim().to_owned(), seen.unwrap_or(Seen("text".to_owned())));
+            (base, usual) = (
+                line.trim().to_owned(),
+                seen.unwrap_or(Seen("text".to_owned())),
+            );
             continue;
         }
         let option = line.split(' ').next().expect("an option").to_owned();
@@ -99,7 +109,12 @@ fn rows(lines: &[String]) -> Vec<Row> {
             None => changed(&base, line),
         };
         let seen = seen.unwrap_or_else(|| usual.clone());
-        rows.push(Row { option, base: base.clone(), with, seen });
+        rows.push(Row {
+            option,
+            base: base.clone(),
+            with,
+            seen,
+        });
     }
     rows
 }
@@ -120,9 +135,13 @@ fn changed(base: &str, option: &str) -> String {
 /// The options that clap knows of this command, those of the NIC included.
 fn known(command: &str) -> BTreeSet<String> {
     let help = help(command) + text(&run(&format!("{command} --help-nic")).stdout);
-    let names = help.lines().map(|line| line.trim_start().trim_start_matches("-h, "));
+    let names = help
+        .lines()
+        .map(|line| line.trim_start().trim_start_matches("-h, "));
     let names = names.filter(|line| line.starts_with("--") && !line.starts_with("--help"));
-    names.map(|line| line.split(' ').next().expect("a word").to_owned()).collect()
+    names
+        .map(|line| line.split(' ').next().expect("a word").to_owned())
+        .collect()
 }
 
 /// Checks a command's rows. Another command has a row for each option of the groups, so one row
@@ -134,27 +153,48 @@ fn check(command: &str, groups: &[BTreeSet<String>], rows: &[Row]) {
         || groups.iter().any(|group| !group.is_disjoint(&with_row));
     assert!(shared, "`{command}`: no row of {groups:?}");
     with_row.extend(groups.iter().flatten().cloned());
-    assert_eq!(with_row, known(command), "`{command}`: options with a row, and options of --help");
+    assert_eq!(
+        with_row,
+        known(command),
+        "`{command}`: options with a row, and options of --help"
+    );
     // Many rows have one base. It is run twice: what differs by itself says nothing of the option.
     let mut runs: BTreeMap<&str, [Output; 2]> = BTreeMap::new();
     let mut different: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for Row { option, base, with, seen } in rows {
-        assert!(words(with).contains(option), "{command} {with}: no {option}");
+    for Row {
+        option,
+        base,
+        with,
+        seen,
+    } in rows
+    {
+        assert!(
+            words(with).contains(option),
+            "{command} {with}: no {option}"
+        );
         let run = |arguments: &str| run(&format!("{command} {arguments}"));
         let [first, again] = runs.entry(base).or_insert_with(|| [run(base), run(base)]);
         let second = run(with);
-        for (line, output, code) in
-            [(base, &*first, seen.codes()[0]), (with, &second, seen.codes()[1])]
-        {
+        for (line, output, code) in [
+            (base, &*first, seen.codes()[0]),
+            (with, &second, seen.codes()[1]),
+        ] {
             let errors = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(code), "{command} {line}: {errors}");
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{command} {line}: {errors}"
+            );
         }
         let (without_it, with_it) = (seen.of(first), seen.of(&second));
         assert_ne!(without_it, with_it, "{command} {with}: {seen:?}");
         assert_eq!(seen.of(again), without_it, "{command} {base}: {seen:?}");
         if seen.parts().0 == "text" || seen.0 == "json /results" {
             let others = different.entry((base, &seen.0)).or_default();
-            assert!(!others.contains(&with_it), "{command} {with}: as with another option");
+            assert!(
+                !others.contains(&with_it),
+                "{command} {with}: as with another option"
+            );
             others.push(with_it);
         }
     }
@@ -176,7 +216,10 @@ fn documents() {
     let one = std::fs::read_to_string(words("@one.json").remove(0)).expect("the file");
     let mut faster: Value = serde_json::from_str(&one).expect("a document");
     let rows = faster["results"]["rates"].as_array_mut().expect("rows");
-    for rounds in rows.iter_mut().map(|row| &mut row["rate_msgs_per_s_rounds"]) {
+    for rounds in rows
+        .iter_mut()
+        .map(|row| &mut row["rate_msgs_per_s_rounds"])
+    {
         for round in rounds.as_array_mut().expect("rounds") {
             *round = (round.as_f64().expect("a rate") * 1.01).into();
         }
@@ -187,11 +230,22 @@ fn documents() {
 fn files() {
     // Eight ranks send to one, which sends, too, so that it is the slowest.
     let to_one: String = (1..9).map(|rank| format!("0,{rank},0,100\n")).collect();
-    file("list", format!("phase,src,dst,bytes\n{to_one}0,0,17,500\n1,0,1,9\n"));
-    let entries: String = (0..64).map(|at| format!("{} {} 1\n", at / 8 + 1, at % 8 + 1)).collect();
-    file("matrix", format!("%%MatrixMarket matrix coordinate real general\n8 8 64\n{entries}"));
+    file(
+        "list",
+        format!("phase,src,dst,bytes\n{to_one}0,0,17,500\n1,0,1,9\n"),
+    );
+    let entries: String = (0..64)
+        .map(|at| format!("{} {} 1\n", at / 8 + 1, at % 8 + 1))
+        .collect();
+    file(
+        "matrix",
+        format!("%%MatrixMarket matrix coordinate real general\n8 8 64\n{entries}"),
+    );
     file("measured", "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n");
-    file("stream", "post,0,0,*,7\narrive,0,0,3,7\narrive,1,0,3,8\npost,1,0,3,9\n");
+    file(
+        "stream",
+        "post,0,0,*,7\narrive,0,0,3,7\narrive,1,0,3,8\npost,1,0,3,9\n",
+    );
     file(
         "five",
         "post,0,0,*,7\npost,1,0,3,8\npost,2,0,3,9\npost,3,0,3,7\npost,4,0,3,6\n\
@@ -200,7 +254,10 @@ fn files() {
     let run_of = |n: u32| format!("{}e-6,{n},{},{n}\n", 2 * n + n % 3, 8 * n);
     let runs: String = [5, 20, 100, 301].map(run_of).concat();
     file("runs", format!("seconds,messages,bytes,steps\n{runs}"));
-    file("mixed", run("gen --seed 7 --events 1000 --kind mixed").stdout);
+    file(
+        "mixed",
+        run("gen --seed 7 --events 1000 --kind mixed").stdout,
+    );
     documents();
 }
 
@@ -209,13 +266,21 @@ fn every_option_of_every_command() {
     files();
     let table = Table::read(include_str!("tables/options.txt"));
     let group = |name: &str| -> BTreeSet<String> {
-        let line = table.head.iter().find_map(|line| line.strip_prefix(&format!("group {name} ")));
-        line.unwrap_or_else(|| panic!("no group {name}")).split(' ').map(str::to_owned).collect()
+        let line = table
+            .head
+            .iter()
+            .find_map(|line| line.strip_prefix(&format!("group {name} ")));
+        line.unwrap_or_else(|| panic!("no group {name}"))
+            .split(' ')
+            .map(str::to_owned)
+            .collect()
     };
     let with_part: BTreeSet<String> = table.parts.iter().map(|part| part.name.clone()).collect();
     // These have no options but those of their subcommands, or none.
     let without = ["cost", "trace", "completions"];
-    let commands = commands().into_iter().filter(|command| !without.contains(&command.as_str()));
+    let commands = commands()
+        .into_iter()
+        .filter(|command| !without.contains(&command.as_str()));
     assert_eq!(with_part, commands.collect());
     in_parallel(&table.parts, |part| {
         let groups: Vec<_> = part.more.iter().map(|name| group(name)).collect();

@@ -15,19 +15,31 @@ fn library(name: &str, change: (&str, &str)) -> Option<String> {
     let (source, library) = (folder.join("engine.c"), folder.join("libarrays.so"));
     fs::write(&source, source_text.replace(change.0, change.1)).expect("a file");
     let mut compile = Command::new("cc");
-    compile.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-I"]);
-    compile.arg(capi.join("include")).arg(&source).arg("-o").arg(&library);
+    compile.args([
+        "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-I",
+    ]);
+    compile
+        .arg(capi.join("include"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&library);
     let Ok(output) = compile.output() else {
         eprintln!("skipped: no C compiler");
         return None;
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(library.to_str().expect("UTF-8").to_owned())
 }
 
 #[test]
 fn the_c_engine_gives_the_oracles_results() {
-    let Some(library) = library("plugin-right", ("", "")) else { return };
+    let Some(library) = library("plugin-right", ("", "")) else {
+        return;
+    };
     for (seed, profile) in ["wild", "coll", "comms"].iter().enumerate() {
         let options = format!("--kind {profile} --seed {seed} --events 3000");
         let events = command("gen", &options);
@@ -40,18 +52,26 @@ fn the_c_engine_gives_the_oracles_results() {
 
 #[test]
 fn commands_take_the_library_as_an_engine() {
-    let Some(library) = library("plugin-commands", ("", "")) else { return };
+    let Some(library) = library("plugin-commands", ("", "")) else {
+        return;
+    };
     let options =
         format!("search --ranks 64 --pending 10 --rounds 0 --format csv --engine {library}");
     let table = text(&command("compare", &options)).to_owned();
     let rows = |engine: &str| -> Vec<String> {
         let of = |line: &&str| line.split(',').any(|cell| cell == engine);
-        table.lines().filter(of).map(|line| line.replace(engine, "")).collect()
+        table
+            .lines()
+            .filter(of)
+            .map(|line| line.replace(engine, ""))
+            .collect()
     };
     assert!(!rows("arrays").is_empty(), "{table}");
     // Two arrays take the steps of two lists.
     let steps = |rows: Vec<String>| -> Vec<String> {
-        rows.iter().map(|row| row.split(',').take(8).collect::<Vec<_>>().join(",")).collect()
+        rows.iter()
+            .map(|row| row.split(',').take(8).collect::<Vec<_>>().join(","))
+            .collect()
     };
     assert_eq!(steps(rows("arrays")), steps(rows("list")), "{table}");
     let options = format!(
@@ -59,9 +79,14 @@ fn commands_take_the_library_as_an_engine() {
     );
     let rates = command("bench", &format!("{options} --format csv"));
     let rates = text(&rates);
-    assert!(rates.lines().any(|line| line.contains(",arrays,")), "{rates}");
+    assert!(
+        rates.lines().any(|line| line.contains(",arrays,")),
+        "{rates}"
+    );
     let rates = command("bench", &format!("{options} --wide"));
-    let columns = text(&rates).lines().find(|line| line.starts_with("scenario"));
+    let columns = text(&rates)
+        .lines()
+        .find(|line| line.starts_with("scenario"));
     let columns: Vec<_> = columns.unwrap_or_default().split_whitespace().collect();
     assert!(columns.ends_with(&["arrays", "/arrays"]), "{columns:?}");
 }
@@ -70,19 +95,40 @@ fn commands_take_the_library_as_an_engine() {
 fn what_is_no_engine_ends_with_one_line() {
     let answer = |path: &str| {
         let output = dpamatch_reads(&["match", "--engine", path], b"");
-        (output.status.code(), said(&output).lines().next().unwrap_or_default().to_owned())
+        (
+            output.status.code(),
+            said(&output).lines().next().unwrap_or_default().to_owned(),
+        )
     };
     let invalid = |path: &str, why: &str| {
-        (Some(2), format!("error: invalid value '{path}' for '--engine <NAME>': {path}: {why}"))
+        (
+            Some(2),
+            format!("error: invalid value '{path}' for '--engine <NAME>': {path}: {why}"),
+        )
     };
     assert_eq!(answer("./none.so"), invalid("./none.so", "no such file"));
     let other = env!("CARGO_MANIFEST_DIR").to_owned() + "/Cargo.toml";
     let (code, line) = answer(&other);
-    assert!(code == Some(2) && line.starts_with(&invalid(&other, "").1), "{line}");
+    assert!(
+        code == Some(2) && line.starts_with(&invalid(&other, "").1),
+        "{line}"
+    );
     for (name, change, why) in [
-        ("abi", ("= DPAMATCH_ENGINE_ABI", "= 2"), "version 2 of the interface, needs 1"),
-        ("null", ("return &table;", "(void)table; return NULL;"), "dpamatch_engine returned null"),
-        ("nameless", (".name = \"arrays\"", ".name = NULL"), "the engine has no name"),
+        (
+            "abi",
+            ("= DPAMATCH_ENGINE_ABI", "= 2"),
+            "version 2 of the interface, needs 1",
+        ),
+        (
+            "null",
+            ("return &table;", "(void)table; return NULL;"),
+            "dpamatch_engine returned null",
+        ),
+        (
+            "nameless",
+            (".name = \"arrays\"", ".name = NULL"),
+            "the engine has no name",
+        ),
         (
             "other",
             (
@@ -92,11 +138,15 @@ fn what_is_no_engine_ends_with_one_line() {
             "it has no function dpamatch_engine",
         ),
     ] {
-        let Some(library) = library(&format!("plugin-{name}"), change) else { return };
+        let Some(library) = library(&format!("plugin-{name}"), change) else {
+            return;
+        };
         assert_eq!(answer(&library), invalid(&library, why));
     }
     let change = ("return calloc(1, sizeof(engine));", "return NULL;");
-    let Some(library) = library("plugin-none", change) else { return };
+    let Some(library) = library("plugin-none", change) else {
+        return;
+    };
     let why = "dpamatch: engine arrays: the library cannot make one".to_owned();
     assert_eq!(answer(&library), (Some(1), why));
 }

@@ -12,9 +12,15 @@ use super::*;
 const WITHOUT_RESULTS: [&str; 2] = ["completions", "man"];
 
 fn files() {
-    file("L", "phase,src,dst,bytes\n0,0,1,100\n0,0,17,5000\n1,1,0,9\n");
+    file(
+        "L",
+        "phase,src,dst,bytes\n0,0,1,100\n0,0,17,5000\n1,1,0,9\n",
+    );
     file("M", "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n");
-    file("S", "post,0,0,*,7\narrive,0,0,3,7\narrive,1,0,3,8\nprobe,4,0,3,8\npost,1,0,3,9\n");
+    file(
+        "S",
+        "post,0,0,*,7\narrive,0,0,3,7\narrive,1,0,3,8\nprobe,4,0,3,8\npost,1,0,3,9\n",
+    );
     for (name, threads) in [("A", "2"), ("B", "2 --removal eager")] {
         let line = format!("predict --scenario nc --handlers {threads} --save @{name}");
         assert_eq!(run(&line).status.code(), Some(0), "{line}");
@@ -55,7 +61,11 @@ fn what_commands_print_is_what_the_schema_allows() {
         // What `diff` finds worse here is no mistake.
         let fine = output.status.success() || line.starts_with("diff");
         assert!(fine, "{line}: {errors}");
-        let begin = output.stdout.iter().position(|&byte| byte == b'{').unwrap_or(0);
+        let begin = output
+            .stdout
+            .iter()
+            .position(|&byte| byte == b'{')
+            .unwrap_or(0);
         let document: Value = serde_json::from_slice(&output.stdout[begin..])
             .unwrap_or_else(|error| panic!("{line}: {error}: {errors}"));
         assert_eq!(wrong(&validator, &document), [""; 0], "{line}");
@@ -70,21 +80,31 @@ fn what_commands_print_is_what_the_schema_allows() {
             let rows = document["results"][name].as_array().expect("rows");
             for key in table["keys"].as_array().expect("keys") {
                 let key = key.as_str().expect("a name");
-                assert!(rows.iter().all(|row| row.get(key).is_some()), "{line}: {name}: {key}");
+                assert!(
+                    rows.iter().all(|row| row.get(key).is_some()),
+                    "{line}: {name}: {key}"
+                );
             }
             for figure in table["figures"].as_array().expect("figures") {
                 let figure = figure["name"].as_str().expect("a name");
                 let found = rows.iter().any(|row| row.get(figure).is_some());
-                assert!(found || rows.is_empty() || name == "rates", "{line}: {name}: {figure}");
+                assert!(
+                    found || rows.is_empty() || name == "rates",
+                    "{line}: {name}: {figure}"
+                );
             }
         }
         commands.insert(command.split(' ').next().expect("a word").to_owned());
     }
     // Each command of the program has a line here.
     let parts = subcommands(&help("study"));
-    let known = subcommands(&help("")).into_iter().filter(|name| name != "study").chain(parts);
-    let known: BTreeSet<String> =
-        known.filter(|name| !WITHOUT_RESULTS.contains(&name.as_str())).collect();
+    let known = subcommands(&help(""))
+        .into_iter()
+        .filter(|name| name != "study")
+        .chain(parts);
+    let known: BTreeSet<String> = known
+        .filter(|name| !WITHOUT_RESULTS.contains(&name.as_str()))
+        .collect();
     assert_eq!(commands, known);
 }
 
@@ -119,12 +139,18 @@ fn a_document_says_what_made_it() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let options = &document["options"];
     assert_eq!(options["scenario"], json!(["NC", "WC"]));
-    assert_eq!((&options["windows"], &options["reps"]), (&json!([4]), &json!(2)));
+    assert_eq!(
+        (&options["windows"], &options["reps"]),
+        (&json!([4]), &json!(2))
+    );
     assert_eq!(
         (&options["early_check"], &options["fast_path"]),
         (&json!(false), &json!("sequence"))
     );
-    assert_eq!((&options["trace"], &options["sweep"]), (&Value::Null, &json!([])));
+    assert_eq!(
+        (&options["trace"], &options["sweep"]),
+        (&Value::Null, &json!([]))
+    );
     assert_eq!(
         (&document["seed"], &document["command_line"]),
         (&json!(9), &json!(format!("dpamatch {line}")))
@@ -134,7 +160,10 @@ fn a_document_says_what_made_it() {
     assert_eq!(document["machine"]["processors"], processors);
     let info = run("trace info $edge-4-mpich/edge-4-mpich.dumpi.tar.xz --salvage --format json");
     let info: Value = serde_json::from_slice(&info.stdout).expect("JSON");
-    assert_eq!((&info["command"], &info["seed"]), (&json!("trace info"), &Value::Null));
+    assert_eq!(
+        (&info["command"], &info["seed"]),
+        (&json!("trace info"), &Value::Null)
+    );
     assert_eq!(info["options"]["salvage"], true);
 }
 
@@ -172,7 +201,10 @@ fn the_schema_knows_the_engines() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema/results-1.json");
     let schema = std::fs::read_to_string(path).expect("the schema");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");
-    let told = schema["$defs"]["engine"]["enum"].as_array().expect("names").iter();
+    let told = schema["$defs"]["engine"]["enum"]
+        .as_array()
+        .expect("names")
+        .iter();
     let told: BTreeSet<&str> = told.map(|name| name.as_str().expect("a name")).collect();
     let others = ["endpoint", "no-matching", "memcpy", "ucx"];
     let known = dpamatch::registry::ENGINES.iter().map(|entry| entry.name);

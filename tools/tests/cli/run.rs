@@ -7,8 +7,14 @@ use super::*;
 
 fn run(arguments: &[&str]) -> Output {
     let mut command = Command::new(DPAMATCH);
-    command.arg("run").args(["--provider", "tests/run"]).args(arguments);
-    command.env_remove("DPAMATCH_LOG").output().expect("the command runs")
+    command
+        .arg("run")
+        .args(["--provider", "tests/run"])
+        .args(arguments);
+    command
+        .env_remove("DPAMATCH_LOG")
+        .output()
+        .expect("the command runs")
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -16,7 +22,9 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
-    document["results"][table].as_array().unwrap_or_else(|| panic!("no table {table}"))
+    document["results"][table]
+        .as_array()
+        .unwrap_or_else(|| panic!("no table {table}"))
 }
 
 /// A program that hangs: rank 0 answers, rank 1 does not. Key, limit and `--attach` show it.
@@ -29,7 +37,11 @@ fn what_waits_is_shown() {
         .args("run --provider tests/run --watch 1 --limit 8 --format json --out".split(' '))
         .arg(out);
     command.args(["--", "tests/run/program.sh", "hang"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !folder.path().join("stats/ready").exists() && std::time::Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -37,7 +49,10 @@ fn what_waits_is_shown() {
     let second = run(&["--out", out, "--", "true"]);
     assert_eq!(second.status.code(), Some(2));
     let errors = text(&second.stderr);
-    assert!(errors.contains(&format!("--out {out}: another run writes there")), "{errors}");
+    assert!(
+        errors.contains(&format!("--out {out}: another run writes there")),
+        "{errors}"
+    );
     let attached = dpamatch(&["run", "--attach", out, "--format", "csv"]);
     let csv = super::text(&attached).to_owned();
     let silent = "rank 1 makes no progress in MPI: it computes, sleeps or is stopped; rank 0 waits";
@@ -45,19 +60,33 @@ fn what_waits_is_shown() {
     let near = "\"rank 1, tag 5, user 0: wrong tag\"";
     let row = format!("rank 0,message from,rank 1,6,user 0,1,2.5,{near}\n");
     assert!(csv.contains(&row), "{csv}");
-    let quit = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status();
+    let quit = Command::new("kill")
+        .args(["-QUIT", &child.id().to_string()])
+        .status();
     assert!(quit.expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(124), "{errors}");
-    assert_eq!(errors.matches(silent).count(), 2, "after the key and at the limit: {errors}");
+    assert_eq!(
+        errors.matches(silent).count(),
+        2,
+        "after the key and at the limit: {errors}"
+    );
     // Rank 0 answers at each look, and has got nothing since the last one.
-    let looks: Vec<Vec<&str>> =
-        errors.lines().map(|line| line.split_whitespace().collect()).collect();
+    let looks: Vec<Vec<&str>> = errors
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
     for row in ["0 runs 59 0 0 1 1 0", "1 no progress 54 - - - - -"] {
-        assert!(looks.iter().any(|look| look.join(" ") == row), "no {row}: {errors}");
+        assert!(
+            looks.iter().any(|look| look.join(" ") == row),
+            "no {row}: {errors}"
+        );
     }
-    assert!(errors.contains("none of 2 endpoints reached MPI_Finalize"), "{errors}");
+    assert!(
+        errors.contains("none of 2 endpoints reached MPI_Finalize"),
+        "{errors}"
+    );
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert_eq!(rows(&document, "waits").len(), 1);
     assert_eq!(rows(&document, "unexpected")[0]["tag"], "5");

@@ -20,7 +20,9 @@ use super::tables::{Part, Table, file, in_parallel, run_reads, words};
 use super::*;
 
 fn squeezed(text: &str) -> Vec<String> {
-    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    text.lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 fn near(found: &Value, expected: &Value) -> bool {
@@ -55,7 +57,9 @@ impl Block {
 fn check(call: &str, checks: &[String]) {
     let output = run_reads(call);
     let (mut code, mut errors) = (0, Vec::new());
-    let mut text = std::str::from_utf8(&output.stdout).expect("text").to_owned();
+    let mut text = std::str::from_utf8(&output.stdout)
+        .expect("text")
+        .to_owned();
     let mut block = Block::default();
     for line in checks {
         let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -67,13 +71,21 @@ fn check(call: &str, checks: &[String]) {
             "exit" => code = rest.parse().expect("a code"),
             "err" => errors.push(rest),
             "all" => block.all = true,
-            "|" => block.lines.push(if rest.is_empty() { " ".to_owned() } else { rest.to_owned() }),
+            "|" => block.lines.push(if rest.is_empty() {
+                " ".to_owned()
+            } else {
+                rest.to_owned()
+            }),
             "~" => assert!(squeezed().contains(rest), "{call}: no {rest} in\n{text}"),
             "!~" => assert!(!squeezed().contains(rest), "{call}: {rest} in\n{text}"),
             "lines" => assert_eq!(text.lines().count().to_string(), rest, "{call}: {text}"),
             "count" => {
                 let (count, what) = rest.split_once(' ').expect("a count and a text");
-                assert_eq!(text.matches(what).count().to_string(), count, "{call}: {what}");
+                assert_eq!(
+                    text.matches(what).count().to_string(),
+                    count,
+                    "{call}: {what}"
+                );
             }
             "..." => {}
             "json" => {
@@ -81,7 +93,10 @@ fn check(call: &str, checks: &[String]) {
                 let document: Value = serde_json::from_str(&text).expect("one JSON document");
                 let found = document["results"].pointer(pointer).unwrap_or(&Value::Null);
                 let expected = serde_json::from_str(value).expect("a value");
-                assert!(near(found, &expected), "{call}: {pointer} is {found}, not {expected}");
+                assert!(
+                    near(found, &expected),
+                    "{call}: {pointer} is {found}, not {expected}"
+                );
             }
             "in" => {
                 let path = words(rest).remove(0);
@@ -94,12 +109,17 @@ fn check(call: &str, checks: &[String]) {
     }
     block.check(call, &text);
     // Warnings are about the machine, which may be busy.
-    let lines = said(&output).lines().filter(|line| !line.starts_with("dpamatch: WARNING: "));
+    let lines = said(&output)
+        .lines()
+        .filter(|line| !line.starts_with("dpamatch: WARNING: "));
     let said: String = lines.map(|line| format!("{line}\n")).collect();
     assert_eq!(output.status.code(), Some(code), "{call}: {said}");
     assert_eq!(errors.is_empty(), said.is_empty(), "{call}: {said}");
     let words = squeezed(&said).join(" ");
-    assert!(errors.iter().all(|error| words.contains(error)), "{call}: {said}");
+    assert!(
+        errors.iter().all(|error| words.contains(error)),
+        "{call}: {said}"
+    );
 }
 
 fn test(part: &Part) {
@@ -107,9 +127,14 @@ fn test(part: &Part) {
     while !lines.is_empty() {
         let is_call = |line: &&String| line.starts_with("> ");
         let calls = lines.iter().take_while(is_call).count();
-        let checks = lines[calls..].iter().take_while(|line| !is_call(line)).count();
+        let checks = lines[calls..]
+            .iter()
+            .take_while(|line| !is_call(line))
+            .count();
         assert!(calls > 0, "{}: no call", part.name);
-        lines[..calls].iter().for_each(|call| check(&call[2..], &lines[calls..calls + checks]));
+        lines[..calls]
+            .iter()
+            .for_each(|call| check(&call[2..], &lines[calls..calls + checks]));
         lines = &lines[calls + checks..];
     }
 }
@@ -117,13 +142,16 @@ fn test(part: &Part) {
 #[test]
 fn commands_show_what_the_tables_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/tables/shown");
-    let files =
-        std::fs::read_dir(folder).expect("tables").map(|file| file.expect("a table").path());
+    let files = std::fs::read_dir(folder)
+        .expect("tables")
+        .map(|file| file.expect("a table").path());
     let text = |path| std::fs::read_to_string(path).expect("text");
     let tables: Vec<Table> = files.map(|path| Table::read(&text(path))).collect();
     assert!(tables.len() >= 14);
     for line in tables.iter().flat_map(|table| &table.head) {
-        let named = line.strip_prefix("file ").and_then(|file| file.split_once(' '));
+        let named = line
+            .strip_prefix("file ")
+            .and_then(|file| file.split_once(' '));
         let (name, contents) = named.expect("a file");
         file(name, contents.replace("\\r", "\r").replace("\\n", "\n"));
     }

@@ -23,8 +23,13 @@ pub(super) struct Part {
 
 impl Table {
     pub(super) fn read(text: &str) -> Self {
-        let mut table = Self { head: Vec::new(), parts: Vec::new() };
-        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut table = Self {
+            head: Vec::new(),
+            parts: Vec::new(),
+        };
+        let lines = text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         for line in lines {
             let heading = line.strip_prefix('[').and_then(|line| line.split_once(']'));
             match (heading, table.parts.last_mut()) {
@@ -66,7 +71,9 @@ pub(super) fn run(line: &str) -> Output {
 
 /// Runs a line that may end with `< @FILE`, its standard input.
 pub(super) fn run_reads(line: &str) -> Output {
-    let (line, input) = line.split_once(" < ").map_or((line, None), |(a, b)| (a, Some(b)));
+    let (line, input) = line
+        .split_once(" < ")
+        .map_or((line, None), |(a, b)| (a, Some(b)));
     let input = input.map(|name| std::fs::read(words(name).remove(0)).expect("the input"));
     let words = words(line);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -90,5 +97,9 @@ pub(super) fn in_parallel<T: Sync>(items: &[T], each: impl Fn(&T) + Sync) {
             scope.spawn(work);
         }
     });
-    assert_eq!(failed.into_inner(), 0, "failures, each with its message above");
+    assert_eq!(
+        failed.into_inner(),
+        0,
+        "failures, each with its message above"
+    );
 }

@@ -25,7 +25,9 @@ fn tables_fit() {
     file("rates", "series,threads,rate\nNC,1,0.523\nNC,2,1.002\n");
     // Rows with the longest names.
     let bench = "bench --scenario NC-REV-S1021 --windows 1024 --rounds 4 --reps 1 --budget 0";
-    printed(&format!("{bench} --any-placement --baseline none --save @names"));
+    printed(&format!(
+        "{bench} --any-placement --baseline none --save @names"
+    ));
     in_parallel(&lines(), |words| {
         let text = printed(words);
         let (length, line) = longest(&text);
@@ -37,14 +39,25 @@ fn tables_fit() {
 fn all_columns_stand_where_they_are_asked_for() {
     let words = "cost messages $recorder/lammps-4.dumpi.tar.xz --trace";
     let (narrow, wide) = (printed(words), printed(&format!("{words} --wide")));
-    let notice = narrow.lines().find(|line| line.contains("with --wide also: "));
+    let notice = narrow
+        .lines()
+        .find(|line| line.contains("with --wide also: "));
     let notice = notice.unwrap_or_else(|| panic!("{narrow}"));
     let (_, left_out) = notice.split_once(": ").expect("names");
-    let header = wide.lines().find(|line| line.starts_with("phase ")).expect("a header");
+    let header = wide
+        .lines()
+        .find(|line| line.starts_with("phase "))
+        .expect("a header");
     for column in left_out.split(", ") {
-        assert!(header.split_whitespace().any(|name| name == column), "{column}: {header}");
+        assert!(
+            header.split_whitespace().any(|name| name == column),
+            "{column}: {header}"
+        );
     }
-    assert!(longest(&wide).0 > WIDTH && !wide.contains("--wide"), "{wide}");
+    assert!(
+        longest(&wide).0 > WIDTH && !wide.contains("--wide"),
+        "{wide}"
+    );
 }
 
 #[test]
@@ -56,6 +69,9 @@ fn help_fits() {
         assert!(length <= WIDTH, "{command}: {length} columns: {line}");
         // A command with tables has a row above.
         let has_row = lines.iter().any(|row| row.starts_with(command));
-        assert!(command.contains(' ') || !text.contains("--wide") || has_row, "{command}");
+        assert!(
+            command.contains(' ') || !text.contains("--wide") || has_row,
+            "{command}"
+        );
     }
 }

@@ -21,24 +21,45 @@ pub(super) struct Tools {
 impl Tools {
     pub(super) fn build(dev: bool) -> Result<Self, Failure> {
         let mut cargo = crate::cargo();
-        let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
-        cargo.current_dir(root()).args(["build", "--quiet", "--profile", profile]);
-        cargo.args(["--package", "dpamatch_provider", "--package", "dpamatch_tools"]);
+        let (profile, folder) = if dev {
+            ("dev", "debug")
+        } else {
+            ("release", "release")
+        };
+        cargo
+            .current_dir(root())
+            .args(["build", "--quiet", "--profile", profile]);
+        cargo.args([
+            "--package",
+            "dpamatch_provider",
+            "--package",
+            "dpamatch_tools",
+        ]);
         let finished = process::run(&mut cargo).map_err(Failure::Task)?;
         if !finished.status.success() {
-            return Err(Failure::Task(format!("the provider was not built\n{}", finished.output)));
+            return Err(Failure::Task(format!(
+                "the provider was not built\n{}",
+                finished.output
+            )));
         }
         let target = crate::target();
         let provider = target.join(folder);
         let command = provider.join("dpamatch");
-        Ok(Self { provider, command, folder: target.join("mpi") })
+        Ok(Self {
+            provider,
+            command,
+            folder: target.join("mpi"),
+        })
     }
 
     /// A command with a time limit. At the limit, or when this process ends, all processes that it
     /// started end; its exit code is then [`LATE`].
     pub(super) fn guarded(&self, limit: Duration) -> Command {
         let mut command = Command::new(&self.command);
-        command.args(["guard", "--limit"]).arg(limit.as_secs().to_string()).arg("--");
+        command
+            .args(["guard", "--limit"])
+            .arg(limit.as_secs().to_string())
+            .arg("--");
         command
     }
 
@@ -56,7 +77,10 @@ impl Tools {
     pub(super) fn engines(&self) -> Result<Vec<String>, Failure> {
         let finished =
             process::run(Command::new(&self.command).arg("engines")).map_err(Failure::Task)?;
-        let words = finished.stdout.lines().filter_map(|line| line.split_whitespace().next());
+        let words = finished
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
         Ok(words.map(str::to_owned).collect())
     }
 }
@@ -67,7 +91,11 @@ pub(super) fn compile(
     program: &Path,
 ) -> Result<(), String> {
     let mut compiler = Command::new(library.program("mpicc"));
-    compiler.args(["-w", "-o"]).arg(program).args(arguments).args(["-lpthread", "-lm"]);
+    compiler
+        .args(["-w", "-o"])
+        .arg(program)
+        .args(arguments)
+        .args(["-lpthread", "-lm"]);
     match process::run(&mut compiler) {
         Ok(finished) if finished.status.success() => Ok(()),
         Ok(finished) => Err(format!("{}\n{}", program.display(), finished.output)),

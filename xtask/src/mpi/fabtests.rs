@@ -22,7 +22,9 @@ fn run(tools: &Tools, programs: &Path) -> Result<String, String> {
     let (mut passed, mut absent, mut failed) = (0, Vec::new(), Vec::new());
     let lines = include_str!("fabtests.txt").lines();
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (is_pair, line) = line.strip_prefix("pair ").map_or((false, line), |line| (true, line));
+        let (is_pair, line) = line
+            .strip_prefix("pair ")
+            .map_or((false, line), |line| (true, line));
         let mut words = line.split(' ');
         let name = words.next().unwrap_or_default();
         let program = programs.join(format!("fi_{name}"));
@@ -42,15 +44,27 @@ fn run(tools: &Tools, programs: &Path) -> Result<String, String> {
     }
     match failed.as_slice() {
         [] => Ok(text),
-        failed => Err(format!("{text}; {} failed: {}", failed.len(), failed.join(", "))),
+        failed => Err(format!(
+            "{text}; {} failed: {}",
+            failed.len(),
+            failed.join(", ")
+        )),
     }
 }
 
 fn start(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<Child, String> {
     let mut command = tools.guarded(LIMIT);
-    command.arg(program).args(arguments).env("FI_PROVIDER_PATH", &tools.provider);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map_err(|error| format!("{}: {error}", program.display()))
+    command
+        .arg(program)
+        .args(arguments)
+        .env("FI_PROVIDER_PATH", &tools.provider);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))
 }
 
 fn ends_well(child: &mut Child) -> bool {

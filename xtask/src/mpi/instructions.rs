@@ -32,7 +32,17 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Objects whose names contain one of these words make up a column; the last one has all others.
 const COLUMNS: [(&str, &[&str]); 3] = [
-    ("transport", &["libdpamatch_fi", "libfabric", "libucp", "libuct", "libucs", "libucm"]),
+    (
+        "transport",
+        &[
+            "libdpamatch_fi",
+            "libfabric",
+            "libucp",
+            "libuct",
+            "libucs",
+            "libucm",
+        ],
+    ),
     ("library", &["libmpi", "libopen-pal"]),
     ("other", &[""]),
 ];
@@ -40,8 +50,14 @@ const COLUMNS: [(&str, &[&str]); 3] = [
 /// Runs all cases and prints the table. A case that does not run under valgrind has no numbers.
 pub(super) fn run(tools: &Tools, libraries: &[Library]) -> Result<(), Failure> {
     println!("instructions of the receiver for a message of 8 bytes and its receive");
-    let heads: String = COLUMNS.iter().map(|(name, _)| format!("{name:>11}")).collect();
-    println!("{:<9}{:<25}{:>6}{heads}{:>11}", "library", "way", "window", "all");
+    let heads: String = COLUMNS
+        .iter()
+        .map(|(name, _)| format!("{name:>11}"))
+        .collect();
+    println!(
+        "{:<9}{:<25}{:>6}{heads}{:>11}",
+        "library", "way", "window", "all"
+    );
     for library in libraries {
         let rate = tools.compile(library, "rate")?;
         let mut counted = 0;
@@ -59,10 +75,17 @@ pub(super) fn run(tools: &Tools, libraries: &[Library]) -> Result<(), Failure> {
                 }
                 _ => format!("{:>11}", "-"),
             };
-            println!("{:<9}{:<25}{window:>6}{cells}", library.name, format!("{way} {option}"));
+            println!(
+                "{:<9}{:<25}{window:>6}{cells}",
+                library.name,
+                format!("{way} {option}")
+            );
         }
         if counted == 0 {
-            return Err(Failure::Task(format!("nothing of {} ran under valgrind", library.name)));
+            return Err(Failure::Task(format!(
+                "nothing of {} ran under valgrind",
+                library.name
+            )));
         }
     }
     Ok(())
@@ -87,13 +110,24 @@ fn count(
     let sides = [&*program, &messages, PAUSE, &depth];
     let to = format!("--callgrind-out-file={}", file.display());
     let job = Job::new(tools, library, Path::new("valgrind"), 1)
-        .arguments(&["--tool=callgrind", "--quiet", "--toggle-collect=window", &to])
+        .arguments(&[
+            "--tool=callgrind",
+            "--quiet",
+            "--toggle-collect=window",
+            &to,
+        ])
         .arguments(&sides)
         .arguments(&[":", "-n", "1"])
         .arguments(&sides);
-    let job = if option.is_empty() { job } else { job.option(option) };
+    let job = if option.is_empty() {
+        job
+    } else {
+        job.option(option)
+    };
     let ended = job.over(way).limit(LIMIT).run().ok()?;
-    ended.success.then(|| by_column(&fs::read_to_string(file).unwrap_or_default()))
+    ended
+        .success
+        .then(|| by_column(&fs::read_to_string(file).unwrap_or_default()))
 }
 
 /// Adds up the costs of callgrind's file. A line of `calls` precedes the cost of what was called,
@@ -103,11 +137,19 @@ fn by_column(profile: &str) -> [u64; COLUMNS.len()] {
     let (mut column, mut called) = (COLUMNS.len() - 1, false);
     let mut sums = [0; COLUMNS.len()];
     for line in profile.lines() {
-        if let Some(object) = line.strip_prefix("ob=").or_else(|| line.strip_prefix("cob=")) {
+        if let Some(object) = line
+            .strip_prefix("ob=")
+            .or_else(|| line.strip_prefix("cob="))
+        {
             let (number, name) = object.split_once(' ').unwrap_or((object, ""));
             let file = name.rsplit('/').next().unwrap_or_default();
             let of = |words: &[&str]| words.iter().any(|word| file.contains(word));
-            let named = || COLUMNS.iter().position(|(_, words)| of(words)).unwrap_or(column);
+            let named = || {
+                COLUMNS
+                    .iter()
+                    .position(|(_, words)| of(words))
+                    .unwrap_or(column)
+            };
             let of_object = *names.entry(number).or_insert_with(named);
             if line.starts_with('o') {
                 column = of_object;
@@ -117,7 +159,10 @@ fn by_column(profile: &str) -> [u64; COLUMNS.len()] {
         } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first))
             && !std::mem::take(&mut called)
         {
-            let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
+            let cost = line
+                .split_whitespace()
+                .nth(1)
+                .and_then(|cost| cost.parse::<u64>().ok());
             sums[column] += cost.unwrap_or(0);
         }
     }

@@ -21,15 +21,25 @@ struct Program {
 /// The programs of `programs.txt`.
 fn all() -> impl Iterator<Item = Program> {
     let lines = include_str!("programs.txt").lines();
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
-        let mut columns = line.split('|').map(|column| column.trim_start_matches(' '));
-        let mut column = || columns.next().unwrap_or_default();
-        let (name, processes) = column().trim_end().split_once(' ').expect("name and processes");
-        let processes = processes.parse().expect("a number of processes");
-        let (arguments, answer) = (column(), column().split("; "));
-        let answer = answer.filter(|words| !words.is_empty()).collect();
-        Program { name, processes, arguments, answer }
-    })
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            let mut columns = line.split('|').map(|column| column.trim_start_matches(' '));
+            let mut column = || columns.next().unwrap_or_default();
+            let (name, processes) = column()
+                .trim_end()
+                .split_once(' ')
+                .expect("name and processes");
+            let processes = processes.parse().expect("a number of processes");
+            let (arguments, answer) = (column(), column().split("; "));
+            let answer = answer.filter(|words| !words.is_empty()).collect();
+            Program {
+                name,
+                processes,
+                arguments,
+                answer,
+            }
+        })
 }
 
 /// graph500 makes 64 consecutive searches at any graph size: minutes on a busy machine.
@@ -45,20 +55,31 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, prog
         let words: Vec<_> = program.arguments.split_whitespace().collect();
         let job = Job::new(tools, library, &path, program.processes);
         let job = job.arguments(&words).limit(LIMIT);
-        table.add(program.name, library.name, || match program.answer.as_slice() {
-            [] => benchmark(&job),
-            answer => application(tools, &job, answer),
+        table.add(program.name, library.name, || {
+            match program.answer.as_slice() {
+                [] => benchmark(&job),
+                answer => application(tools, &job, answer),
+            }
         });
     }
 }
 
 /// Compares the answer with that of libfabric's own provider, and describes the matching.
 fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
-    let (stock, ours) = (lines_of(&job.clone().stock(), answer)?, lines_of(job, answer)?);
+    let (stock, ours) = (
+        lines_of(&job.clone().stock(), answer)?,
+        lines_of(job, answer)?,
+    );
     if ours != stock || ours.is_empty() {
-        return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
+        return Err(format!(
+            "the answer is {ours:#?}, with libfabric's own provider {stock:#?}"
+        ));
     }
-    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
+    Ok(format!(
+        "same answer; {}; {}",
+        matching(tools, job)?,
+        job.replay()?
+    ))
 }
 
 fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
@@ -67,7 +88,9 @@ fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
         return Err(ended.output);
     }
     let text = ended.output + &job.files();
-    let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
+    let lines = text
+        .lines()
+        .filter(|line| answer.iter().any(|words| line.contains(words)));
     let mut lines: Vec<_> = lines.map(str::to_owned).collect();
     // Files are read in any order.
     lines.sort();
@@ -77,10 +100,19 @@ fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
 /// A summary of `dpamatch analyze` on the logs.
 fn matching(tools: &Tools, job: &Job<'_>) -> Result<String, String> {
     let mut command = Command::new(&tools.command);
-    command.arg("analyze").arg(job.logs()).args(["--bins", "128", "--sweep", "32"]);
+    command
+        .arg("analyze")
+        .arg(job.logs())
+        .args(["--bins", "128", "--sweep", "32"]);
     let finished = process::run(&mut command)?;
-    let line = finished.stdout.lines().find(|line| line.starts_with("messages: "));
-    let high = finished.stdout.lines().find(|line| line.starts_with("high water: "));
+    let line = finished
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("messages: "));
+    let high = finished
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("high water: "));
     match (finished.status.success(), line, high) {
         (true, Some(line), Some(high)) => Ok(format!("{line}; {high}")),
         _ => Err(finished.output),

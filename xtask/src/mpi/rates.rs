@@ -97,29 +97,49 @@ pub(super) fn run(
         let seconds = begin.elapsed().as_secs_f64();
         eprintln!("round {round} of {rounds} is over after {seconds:.0} s");
     }
-    let priority = if first { "nice -10" } else { "no priority over others" };
+    let priority = if first {
+        "nice -10"
+    } else {
+        "no priority over others"
+    };
     println!("rates: two processes, 8 bytes, medians of {rounds} rounds, {priority}");
     println!("ns a message; us for ping-pong, 64 KiB, 1 MiB, osu_latency; osu_mbw_mr million/s");
     println!("~: rounds disagree, since other programs run or processes share a core");
     print_table(rows.iter().map(|row| {
-        (row.library, row.way.to_owned(), std::array::from_fn(|column| row.column(column)))
+        (
+            row.library,
+            row.way.to_owned(),
+            std::array::from_fn(|column| row.column(column)),
+        )
     }));
     println!("times as long with dpamatch as with the other, in the same round");
     print_table(rows.chunks(WAYS).flat_map(|ways| {
         ways[1..].iter().map(|other| {
             let ratios = |column| times_as_long(&ways[0].rounds, &other.rounds, column);
-            (other.library, format!("/ {}", other.way), std::array::from_fn(ratios))
+            (
+                other.library,
+                format!("/ {}", other.way),
+                std::array::from_fn(ratios),
+            )
         })
     }));
-    let silent = rows.iter().find(|row| row.way == "dpamatch" && row.column(0).is_empty());
+    let silent = rows
+        .iter()
+        .find(|row| row.way == "dpamatch" && row.column(0).is_empty());
     match silent {
-        Some(row) => Err(Failure::Task(format!("{} with dpamatch printed no rate", row.library))),
+        Some(row) => Err(Failure::Task(format!(
+            "{} with dpamatch printed no rate",
+            row.library
+        ))),
         None => Ok(()),
     }
 }
 
 fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLUMNS.len()])>) {
-    let heads: String = COLUMNS.iter().map(|column| format!("{column:>12} ")).collect();
+    let heads: String = COLUMNS
+        .iter()
+        .map(|column| format!("{column:>12} "))
+        .collect();
     println!("{:<8} {:<9}{heads}", "library", "way");
     for (library, way, columns) in rows {
         let cells: String = columns.iter().map(|values| cell(values)).collect();
@@ -149,7 +169,9 @@ impl Way<'_> {
             of_rate(&output(&self.rate));
         let rate = of_osu(&self.mbw_mr.said(), 2).map(|rate| rate / 1e6);
         let latency = of_osu(&self.latency.said(), 1);
-        let round = [in_order, reverse, any_source, ping_pong, middle, large, rate, latency];
+        let round = [
+            in_order, reverse, any_source, ping_pong, middle, large, rate, latency,
+        ];
         self.rounds.push(round);
     }
 
@@ -159,16 +181,35 @@ impl Way<'_> {
 }
 
 fn times_as_long(one: &[Measured], other: &[Measured], column: usize) -> Vec<f64> {
-    let both =
-        one.iter().zip(other).filter_map(|(one, other)| Some((one[column]?, other[column]?)));
-    both.map(|(one, other)| if column == MESSAGES_A_SECOND { other / one } else { one / other })
-        .collect()
+    let both = one
+        .iter()
+        .zip(other)
+        .filter_map(|(one, other)| Some((one[column]?, other[column]?)));
+    both.map(|(one, other)| {
+        if column == MESSAGES_A_SECOND {
+            other / one
+        } else {
+            one / other
+        }
+    })
+    .collect()
 }
 
 /// The numbers of the repository's program.
 fn of_rate(output: &str) -> [Option<f64>; 6] {
-    let line = output.lines().find_map(|line| line.strip_prefix("rate: ")).unwrap_or_default();
-    ["in-order", "reverse", "any-source", "ping-pong", "64-KiB", "1-MiB"].map(|name| {
+    let line = output
+        .lines()
+        .find_map(|line| line.strip_prefix("rate: "))
+        .unwrap_or_default();
+    [
+        "in-order",
+        "reverse",
+        "any-source",
+        "ping-pong",
+        "64-KiB",
+        "1-MiB",
+    ]
+    .map(|name| {
         let rest = line.split_once(name)?.1;
         rest.split_whitespace().next()?.parse().ok()
     })
@@ -176,7 +217,9 @@ fn of_rate(output: &str) -> [Option<f64>; 6] {
 
 /// A column of the line for 8 bytes.
 fn of_osu(output: &str, column: usize) -> Option<f64> {
-    let mut lines = output.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut lines = output
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let line = lines.find(|words| words.first() == Some(&"8"))?;
     line.get(column)?.parse().ok()
 }
@@ -185,7 +228,9 @@ fn of_osu(output: &str, column: usize) -> Option<f64> {
 fn cell(values: &[f64]) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let Some(&median) = sorted.get(sorted.len() / 2) else { return format!("{:>12} ", "-") };
+    let Some(&median) = sorted.get(sorted.len() / 2) else {
+        return format!("{:>12} ", "-");
+    };
     let (low, high) = (sorted[sorted.len() / 4], sorted[(sorted.len() - 1) * 3 / 4]);
     let mark = if high > low * STEADY { '~' } else { ' ' };
     let digits = if median >= 100.0 { 0 } else { 2 };

@@ -56,7 +56,10 @@ impl<'a> Job<'a> {
     /// A run with a launcher started by this command.
     pub(super) fn wrapped(&self, wrapper: &[&str]) -> Self {
         let wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
-        Self { wrapper, ..self.clone() }
+        Self {
+            wrapper,
+            ..self.clone()
+        }
     }
 
     pub(super) fn stock(mut self) -> Self {
@@ -72,7 +75,11 @@ impl<'a> Job<'a> {
     }
 
     pub(super) fn arguments<S: AsRef<str>>(mut self, arguments: &[S]) -> Self {
-        self.command.extend(arguments.iter().map(|argument| PathBuf::from(argument.as_ref())));
+        self.command.extend(
+            arguments
+                .iter()
+                .map(|argument| PathBuf::from(argument.as_ref())),
+        );
         self
     }
 
@@ -103,7 +110,9 @@ impl<'a> Job<'a> {
 
     pub(super) fn files(&self) -> String {
         let entries = fs::read_dir(self.place()).into_iter().flatten().flatten();
-        entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
+        entries
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .collect()
     }
 
     /// Runs the job.
@@ -114,15 +123,25 @@ impl<'a> Job<'a> {
         let _ = fs::remove_dir_all(self.place());
         fs::create_dir_all(self.place()).map_err(|error| error.to_string())?;
         let mut launcher = self.tools.guarded(self.limit);
-        launcher.args(&self.wrapper).arg(self.library.program("mpiexec"));
-        launcher.arg("-n").arg(self.processes.to_string()).args(&self.command);
-        launcher.envs(self.library.environment(self.provider)).current_dir(self.place());
+        launcher
+            .args(&self.wrapper)
+            .arg(self.library.program("mpiexec"));
+        launcher
+            .arg("-n")
+            .arg(self.processes.to_string())
+            .args(&self.command);
+        launcher
+            .envs(self.library.environment(self.provider))
+            .current_dir(self.place());
         launcher.env("FI_PROVIDER_PATH", &self.tools.provider);
         if self.recorded {
-            launcher.env("DPAMATCH_LOG", &logs).env("DPAMATCH_STATS", &logs);
+            launcher
+                .env("DPAMATCH_LOG", &logs)
+                .env("DPAMATCH_STATS", &logs);
         }
         launcher.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        self.finish(&mut launcher).map_err(|error| format!("mpiexec: {error}"))?
+        self.finish(&mut launcher)
+            .map_err(|error| format!("mpiexec: {error}"))?
     }
 
     /// Runs the job; returns its output, complete or up to the limit.
@@ -139,11 +158,18 @@ impl<'a> Job<'a> {
         let file = self.output();
         let output = fs::File::create(&file)?;
         let (out, errors) = (output.try_clone()?, output);
-        let status = launcher.stdin(Stdio::null()).stdout(out).stderr(errors).status()?;
+        let status = launcher
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(errors)
+            .status()?;
         let output = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
         Ok(match status.code() {
             Some(LATE) => Err(format!("no end after {} s", self.limit.as_secs())),
-            code => Ok(Ended { success: code == Some(0), output }),
+            code => Ok(Ended {
+                success: code == Some(0),
+                output,
+            }),
         })
     }
 
@@ -166,7 +192,11 @@ impl<'a> Job<'a> {
         for entry in entries.flatten() {
             let events = entry.path();
             let empty = entry.metadata().is_ok_and(|metadata| metadata.len() == 0);
-            if empty || events.extension().is_none_or(|extension| extension != "events") {
+            if empty
+                || events
+                    .extension()
+                    .is_none_or(|extension| extension != "events")
+            {
                 continue;
             }
             let results = fs::read_to_string(events.with_extension("results"))
@@ -180,6 +210,8 @@ impl<'a> Job<'a> {
             count += 1;
             lines += results.lines().count();
         }
-        Ok(format!("{count} logs with {lines} results equal the oracle"))
+        Ok(format!(
+            "{count} logs with {lines} results equal the oracle"
+        ))
     }
 }

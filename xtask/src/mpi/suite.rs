@@ -59,10 +59,22 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sour
             });
         }
         let wanted = table.lines.clone();
-        table.add("MPICH's pt2pt list, over TCP", library.name, || match two_hosts() {
-            Some(script) => run_list(tools, library, &mpich, "pt2pt", 4, &wanted, &["sh", &script]),
-            None => Ok(NO_NAMESPACES.to_owned()),
-        });
+        table.add(
+            "MPICH's pt2pt list, over TCP",
+            library.name,
+            || match two_hosts() {
+                Some(script) => run_list(
+                    tools,
+                    library,
+                    &mpich,
+                    "pt2pt",
+                    4,
+                    &wanted,
+                    &["sh", &script],
+                ),
+                None => Ok(NO_NAMESPACES.to_owned()),
+            },
+        );
     } else {
         println!("skipped: MPICH's tests are not in {}", mpich.display());
     }
@@ -74,7 +86,11 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sour
                 let others = MPI4PY.iter().flat_map(|(_, words)| words.iter());
                 let others = others.chain(NOT_MESSAGES).flat_map(|word| ["-e", word]);
                 let others = others.filter(|_| words.is_empty());
-                let not_this = if library.name == "mpich" { MPICH_FAULT } else { &[] };
+                let not_this = if library.name == "mpich" {
+                    MPICH_FAULT
+                } else {
+                    &[]
+                };
                 let python = library.program("python");
                 let job = Job::new(tools, library, &python, 2)
                     .arguments(&[mpi4py.to_string_lossy()])
@@ -93,20 +109,28 @@ fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     let ours = job.clone().arguments(files);
     let ended = ours.run()?;
     let count = ended.output.lines().find(|line| line.starts_with("Ran "));
-    let Some(count) = count.map(str::to_owned) else { return Err(ended.output) };
+    let Some(count) = count.map(str::to_owned) else {
+        return Err(ended.output);
+    };
     let replayed = ours.replay()?;
     if ended.success {
         return Ok(format!("{count}; {replayed}"));
     }
     let failed = failures(&ended.output);
-    let these = failed.iter().filter_map(|test| file(test)).flat_map(|file| ["-i", file]);
+    let these = failed
+        .iter()
+        .filter_map(|test| file(test))
+        .flat_map(|file| ["-i", file]);
     let stock = job.clone().stock().arguments(&these.collect::<Vec<_>>());
     let stock = failures(&stock.run()?.output);
     let worse: Vec<_> = failed.difference(&stock).cloned().collect();
     match (failed.len(), worse.as_slice()) {
         (0, _) => Err(ended.output),
         (all, []) => Ok(format!("{count}, {all} fail as stock; {replayed}")),
-        (_, worse) => Err(format!("{count}; with stock these pass: {}", worse.join(", "))),
+        (_, worse) => Err(format!(
+            "{count}; with stock these pass: {}",
+            worse.join(", ")
+        )),
     }
 }
 
@@ -114,10 +138,13 @@ fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
 /// may go on with a line of the other.
 fn failures(output: &str) -> BTreeSet<String> {
     let begin = ["FAIL: ", "ERROR: ", "Traceback"];
-    let output =
-        begin.iter().fold(output.to_owned(), |all, it| all.replace(it, &format!("\n{it}")));
+    let output = begin.iter().fold(output.to_owned(), |all, it| {
+        all.replace(it, &format!("\n{it}"))
+    });
     let failed = |line: &str| {
-        let name = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
+        let name = line
+            .strip_prefix("FAIL: ")
+            .or_else(|| line.strip_prefix("ERROR: "))?;
         Some(name.to_owned())
     };
     output.lines().filter_map(failed).collect()
@@ -150,7 +177,10 @@ fn run_list(
     let mut not_built = Vec::new();
     let (mut as_stock, mut failed, mut differences) = (Vec::new(), Vec::new(), Vec::new());
     for (number, line) in (1..).zip(lines.lines().filter_map(ListLine::parse)) {
-        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&number)) {
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| !wanted.contains(&number))
+        {
             continue;
         }
         if LEFT_OUT.contains(&line.name) || ENDLESS.contains(&line.name) {
@@ -192,7 +222,11 @@ fn run_list(
             "passes"
         } else if ours != Ending::NotStarted && as_in_stock {
             as_stock.push(line.name);
-            if ours == Ending::Late { "out of time as stock" } else { "fails as stock" }
+            if ours == Ending::Late {
+                "out of time as stock"
+            } else {
+                "fails as stock"
+            }
         } else {
             failed.push(line.name);
             match ours {
@@ -203,10 +237,17 @@ fn run_list(
         };
         let seconds = begin.elapsed().as_secs_f64();
         let name = line.name;
-        eprintln!("{list}, {}: {number} {name} {how} after {seconds:.0} s", library.name);
+        eprintln!(
+            "{list}, {}: {number} {name} {how} after {seconds:.0} s",
+            library.name
+        );
     }
     let names = |names: &[&str]| {
-        if names.is_empty() { String::new() } else { format!(" ({})", names.join(" ")) }
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", names.join(" "))
+        }
     };
     let text = format!(
         "{passed} passed, the logs of {logs} equal the oracle; {} fail as stock{}; {too_many} want \
@@ -228,7 +269,9 @@ fn run_list(
 /// Whether the file has a C `main`. Many tests of collectives are functions that a common file
 /// calls.
 fn has_main(source: &str) -> bool {
-    source.lines().any(|line| line.trim_start().starts_with("int main("))
+    source
+        .lines()
+        .any(|line| line.trim_start().starts_with("int main("))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -244,7 +287,11 @@ impl Ending {
     fn of(ended: Result<Ended, String>) -> Self {
         match ended {
             Err(_) => Self::Late,
-            Ok(ended) if ended.output.contains("error while loading shared libraries") => {
+            Ok(ended)
+                if ended
+                    .output
+                    .contains("error while loading shared libraries") =>
+            {
                 Self::NotStarted
             }
             Ok(ended) if ended.success && ended.output.to_lowercase().contains("no errors") => {
@@ -258,7 +305,9 @@ impl Ending {
 /// The machine's memory in GiB, if the system reports it.
 fn memory_gib() -> Option<f64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib / f64::from(1 << 20))
 }
@@ -276,7 +325,9 @@ struct ListLine<'a> {
 impl<'a> ListLine<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let mut words = line.split_whitespace().peekable();
-        let name = words.next().filter(|name| !name.starts_with(['#', '!', '@']))?;
+        let name = words
+            .next()
+            .filter(|name| !name.starts_with(['#', '!', '@']))?;
         let processes = words.peek().and_then(|word| word.parse().ok());
         if processes.is_some() {
             words.next();
@@ -339,10 +390,16 @@ impl Programs {
             write("mpithreadtest.h", &text)?;
         }
         let threads = list.starts_with("threads");
-        let last = if threads { "mtest_thread" } else { "mtest_single" };
+        let last = if threads {
+            "mtest_thread"
+        } else {
+            "mtest_single"
+        };
         let names = ["mtest", "mtest_common", "dtypes", last];
-        let mut files: Vec<_> =
-            names.iter().map(|name| source.join("util").join(format!("{name}.c"))).collect();
+        let mut files: Vec<_> = names
+            .iter()
+            .map(|name| source.join("util").join(format!("{name}.c")))
+            .collect();
         let pools = fs::read_dir(source.join("dtpools/src")).map_err(|error| error.to_string())?;
         files.extend(
             pools
@@ -384,8 +441,10 @@ impl Programs {
         if program.exists() {
             return Ok(program);
         }
-        let mut sources: Vec<_> =
-            self.of_makefile(name, "SOURCES").map(|file| self.list.join(file)).collect();
+        let mut sources: Vec<_> = self
+            .of_makefile(name, "SOURCES")
+            .map(|file| self.list.join(file))
+            .collect();
         if sources.is_empty() {
             sources.push(self.list.join(format!("{name}.c")));
         }
@@ -393,7 +452,9 @@ impl Programs {
         if !sources.iter().any(|source| has_main(&read(source))) {
             sources.push(self.source.join("util/run_mpitests.c"));
         }
-        let defines = self.of_makefile(name, "CPPFLAGS").filter(|word| word.starts_with("-D"));
+        let defines = self
+            .of_makefile(name, "CPPFLAGS")
+            .filter(|word| word.starts_with("-D"));
         let mut arguments: Vec<&Path> = defines.map(Path::new).collect();
         arguments.extend(sources.iter().chain(&self.common).map(PathBuf::as_path));
         self.run_compiler(library, &arguments, &program)?;

@@ -31,7 +31,11 @@ impl AddAssign for Counts {
 /// When a test failed or was ignored, when there was none, or when a result line is unreadable.
 pub(crate) fn tests(stdout: &str) -> Result<Counts, String> {
     let counts = doc_tests(stdout)?;
-    if counts.tests == 0 { Err("not one test ran".to_owned()) } else { Ok(counts) }
+    if counts.tests == 0 {
+        Err("not one test ran".to_owned())
+    } else {
+        Ok(counts)
+    }
 }
 
 /// Like [`tests`], but accepts none: a crate need not have examples in its documentation.
@@ -71,7 +75,9 @@ pub(crate) fn models(stdout: &str) -> Result<Counts, String> {
     let mut counts = Counts::default();
     for line in stdout.lines() {
         // libtest's half line `test name ... ` may precede it.
-        let Some((_, model)) = line.split_once("loom: ") else { continue };
+        let Some((_, model)) = line.split_once("loom: ") else {
+            continue;
+        };
         let (executions, bound) =
             model_line(model).ok_or_else(|| format!("cannot read `{line}`"))?;
         if executions <= 1 {
@@ -83,7 +89,11 @@ pub(crate) fn models(stdout: &str) -> Result<Counts, String> {
             Some(_) => counts.models_bounded += 1,
         }
     }
-    if counts.executions == 0 { Err("not one model ran".to_owned()) } else { Ok(counts) }
+    if counts.executions == 0 {
+        Err("not one model ran".to_owned())
+    } else {
+        Ok(counts)
+    }
 }
 
 /// Executions and bound of `<model>: <N> executions, <exhaustive|bounded K>`.
@@ -95,17 +105,27 @@ fn model_line(model: &str) -> Option<(u64, Option<u64>)> {
         None if extent == "exhaustive" => None,
         None => return None,
     };
-    if name.is_empty() { None } else { Some((executions.parse().ok()?, bound)) }
+    if name.is_empty() {
+        None
+    } else {
+        Some((executions.parse().ok()?, bound))
+    }
 }
 
 /// The benches that ran in criterion's test mode: `Testing <id>`, then `Success`.
 pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
-    let started = stdout.lines().filter(|line| line.starts_with("Testing ")).count();
+    let started = stdout
+        .lines()
+        .filter(|line| line.starts_with("Testing "))
+        .count();
     let succeeded = stdout.lines().filter(|line| *line == "Success").count();
     match (started, succeeded) {
         (0, _) => Err("not one bench ran".to_owned()),
         _ if started != succeeded => Err(format!("{succeeded} of {started} benches succeeded")),
-        _ => Ok(Counts { benches: started as u64, ..Counts::default() }),
+        _ => Ok(Counts {
+            benches: started as u64,
+            ..Counts::default()
+        }),
     }
 }
 
@@ -142,7 +162,13 @@ mod tests {
             };
             let found = found.map_or_else(
                 |error| error,
-                |Counts { tests, models_exhaustive, models_bounded, executions, benches }| {
+                |Counts {
+                     tests,
+                     models_exhaustive,
+                     models_bounded,
+                     executions,
+                     benches,
+                 }| {
                     format!("{tests} {models_exhaustive} {models_bounded} {executions} {benches}")
                 },
             );

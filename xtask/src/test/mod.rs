@@ -42,8 +42,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 
     let root = root();
     let (begin, before) = (Instant::now(), process::children_time());
-    let steps: Vec<&'static Step> =
-        STEPS.iter().filter(|step| step.extents.contains(&extent)).collect();
+    let steps: Vec<&'static Step> = STEPS
+        .iter()
+        .filter(|step| step.extents.contains(&extent))
+        .collect();
     let failed = Mutex::new(None);
     let (models, others): (Vec<&'static Step>, _) = steps.iter().partition(|step| step.is_apart());
     let (last, others): (Vec<&'static Step>, _) =
@@ -57,11 +59,17 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut rows = thread::scope(|scope| {
         let models = scope.spawn(|| run(models));
         let mut rows = run(others);
-        rows.extend(models.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        rows.extend(
+            models
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        );
         rows
     });
     rows.sort_by_key(|row| steps.iter().position(|step| step.name == row.name));
-    let processor = process::children_time().zip(before).map(|(now, before)| now - before);
+    let processor = process::children_time()
+        .zip(before)
+        .map(|(now, before)| now - before);
     print!("\n{}", summary::table(&rows, begin.elapsed(), processor));
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.map_or(Ok(()), |message| Err(Failure::Task(message)))
@@ -71,7 +79,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> StepRow {
     let first_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
     if first_failure().is_some() {
-        return StepRow { name: step.name, outcome: StepOutcome::Skipped };
+        return StepRow {
+            name: step.name,
+            outcome: StepOutcome::Skipped,
+        };
     }
     println!("== {}: {step}", step.name);
     let begin = Instant::now();
@@ -88,5 +99,8 @@ fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> StepRow
             StepOutcome::Failed(wall)
         }
     };
-    StepRow { name: step.name, outcome }
+    StepRow {
+        name: step.name,
+        outcome,
+    }
 }

@@ -55,7 +55,12 @@ const PLAIN: Step = Step {
 /// The benches use the `dev` profile, which shares its build with the tests and keeps debug
 /// assertions on.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "format", extents: ALWAYS, args: "fmt --all --check", ..PLAIN },
+    Step {
+        name: "format",
+        extents: ALWAYS,
+        args: "fmt --all --check",
+        ..PLAIN
+    },
     Step {
         name: "lints",
         extents: ALWAYS,
@@ -80,7 +85,12 @@ pub(crate) const STEPS: &[Step] = &[
         name: "tests",
         extents: &[Extent::Fast],
         // The first few hundred random streams find nearly everything.
-        env: &[KEEP_MEMORY[0], KEEP_MEMORY[1], KEEP_MEMORY[2], ("DPAMATCH_STREAMS", "300")],
+        env: &[
+            KEEP_MEMORY[0],
+            KEEP_MEMORY[1],
+            KEEP_MEMORY[2],
+            ("DPAMATCH_STREAMS", "300"),
+        ],
         args: TESTS,
         is_fast: true,
         judge: |finished| counts::tests(&finished.stdout),
@@ -144,7 +154,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "threads",
         extents: &[Extent::Full],
         toolchain: Some("nightly"),
-        env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "20")],
+        env: &[
+            ("RUSTFLAGS", "-Zsanitizer=thread"),
+            ("DPAMATCH_STRESS", "20"),
+        ],
         target: Some("tsan"),
         // The standard library must be built alike, or its locks stay invisible.
         args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpa_model --test stress",
@@ -203,7 +216,8 @@ impl fmt::Display for Step {
             None => write!(f, "cargo {}", self.args)?,
         }
         f.write_str(if self.is_fast { " --" } else { "" })?;
-        self.left_out().try_for_each(|name| write!(f, " --skip {name}"))
+        self.left_out()
+            .try_for_each(|name| write!(f, " --skip {name}"))
     }
 }
 
@@ -220,14 +234,22 @@ impl Step {
 
     /// Runs the step in the repository at `root`.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, StepFault> {
-        let finished = process::run(&mut self.command(root))
-            .map_err(|reason| StepFault { reason, output: String::new() })?;
+        let finished = process::run(&mut self.command(root)).map_err(|reason| StepFault {
+            reason,
+            output: String::new(),
+        })?;
         let judgement = if finished.status.success() {
             (self.judge)(&finished)
         } else {
-            Err(format!("`cargo {}` ended with {}", self.args, finished.status))
+            Err(format!(
+                "`cargo {}` ended with {}",
+                self.args, finished.status
+            ))
         };
-        judgement.map_err(|reason| StepFault { reason, output: finished.output })
+        judgement.map_err(|reason| StepFault {
+            reason,
+            output: finished.output,
+        })
     }
 
     fn command(&self, root: &Path) -> Command {
@@ -241,9 +263,14 @@ impl Step {
             }
         };
         // Escape codes would disturb the parsers.
-        command.current_dir(root).args(self.args.split(' ')).env("CARGO_TERM_COLOR", "never");
+        command
+            .current_dir(root)
+            .args(self.args.split(' '))
+            .env("CARGO_TERM_COLOR", "never");
         if self.is_fast {
-            command.arg("--").args(self.left_out().flat_map(|name| ["--skip", name]));
+            command
+                .arg("--")
+                .args(self.left_out().flat_map(|name| ["--skip", name]));
         }
         for (name, value) in self.env {
             command.env(name, value);
@@ -262,31 +289,56 @@ mod tests {
     use super::*;
 
     fn step(name: &str) -> &'static Step {
-        STEPS.iter().find(|step| step.name == name).expect("the step exists")
+        STEPS
+            .iter()
+            .find(|step| step.name == name)
+            .expect("the step exists")
     }
 
     #[test]
     fn what_is_left_out_is_there() {
         for name in slow() {
             let mut git = Command::new("git");
-            git.args(["grep", "-q", "--untracked", &format!("fn {name}"), "--", "*.rs"]);
+            git.args([
+                "grep",
+                "-q",
+                "--untracked",
+                &format!("fn {name}"),
+                "--",
+                "*.rs",
+            ]);
             let found = git.current_dir(crate::root()).status().expect("git runs");
             assert!(found.success(), "no test {name}");
         }
-        let typed = STEPS.iter().find(|step| step.name == "tests").expect("the step").to_string();
-        assert!(typed.contains("--examples -- --skip every_option_of_ --skip "), "{typed}");
+        let typed = STEPS
+            .iter()
+            .find(|step| step.name == "tests")
+            .expect("the step")
+            .to_string();
+        assert!(
+            typed.contains("--examples -- --skip every_option_of_ --skip "),
+            "{typed}"
+        );
     }
 
     #[test]
     fn every_bench_is_run() {
-        let manifests =
-            [include_str!("../../../Cargo.toml"), include_str!("../../../tools/Cargo.toml")];
-        let benches = manifests.iter().flat_map(|it| it.split("[[bench]]").skip(1)).map(|bench| {
-            let (_, name) = bench.split_once("name = \"").expect("a bench has a name");
-            name.split_once('"').expect("the name ends").0
-        });
+        let manifests = [
+            include_str!("../../../Cargo.toml"),
+            include_str!("../../../tools/Cargo.toml"),
+        ];
+        let benches = manifests
+            .iter()
+            .flat_map(|it| it.split("[[bench]]").skip(1))
+            .map(|bench| {
+                let (_, name) = bench.split_once("name = \"").expect("a bench has a name");
+                name.split_once('"').expect("the name ends").0
+            });
         let words: Vec<&str> = step("benches").args.split(' ').collect();
-        let run = words.iter().zip(&words[1..]).filter(|(option, _)| **option == "--bench");
+        let run = words
+            .iter()
+            .zip(&words[1..])
+            .filter(|(option, _)| **option == "--bench");
         let run: Vec<&str> = run.map(|(_, name)| *name).collect();
         assert_eq!(benches.collect::<Vec<_>>(), run);
     }
@@ -295,9 +347,16 @@ mod tests {
     #[test]
     fn what_either_row_runs_comes_after_the_tests() {
         let shared: Vec<&Step> = STEPS.iter().filter(|step| !step.is_apart()).collect();
-        let first = shared.iter().position(|step| step.for_either_row).expect("there are some");
+        let first = shared
+            .iter()
+            .position(|step| step.for_either_row)
+            .expect("there are some");
         assert_eq!(shared[first - 1].name, "tests");
         assert!(shared[first..].iter().all(|step| step.for_either_row));
-        assert!(STEPS.iter().all(|step| !(step.for_either_row && step.is_apart())));
+        assert!(
+            STEPS
+                .iter()
+                .all(|step| !(step.for_either_row && step.is_apart()))
+        );
     }
 }

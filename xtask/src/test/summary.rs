@@ -39,7 +39,9 @@ pub(crate) fn table(rows: &[StepRow], wall: Duration, processor: Option<Duration
 }
 
 fn line(name: &str, result: &str, wall: Option<Duration>, counted: &str) -> String {
-    let wall = wall.map_or("-".to_owned(), |wall| format!("{:.1} s", wall.as_secs_f64()));
+    let wall = wall.map_or("-".to_owned(), |wall| {
+        format!("{:.1} s", wall.as_secs_f64())
+    });
     let line = format!("{name:<12}{result:>8}{wall:>10}  {counted}");
     line.trim_end().to_owned() + "\n"
 }

@@ -26,12 +26,26 @@ struct Both {
 
 impl Both {
     fn new() -> Self {
-        let config = NicConfig { handlers: 4, communicators: 1, ..NicConfig::default() };
+        let config = NicConfig {
+            handlers: 4,
+            communicators: 1,
+            ..NicConfig::default()
+        };
         let mut nic = Nic::new(&config).expect("a NIC");
-        nic.host.create(COMM, 3, Hints::default(), 0).expect("room for a command");
+        nic.host
+            .create(COMM, 3, Hints::default(), 0)
+            .expect("room for a command");
         let (oracle, requests) = (TwoLists::default(), Vec::new());
         let (counts, longest_row) = ([0; 3], 0);
-        let mut both = Self { nic, oracle, requests, arrivals: 0, counts, longest_row, posts: 0 };
+        let mut both = Self {
+            nic,
+            oracle,
+            requests,
+            arrivals: 0,
+            counts,
+            longest_row,
+            posts: 0,
+        };
         assert_eq!(both.settle(), None);
         both
     }
@@ -50,10 +64,20 @@ impl Both {
         while self.nic.leader.round(1) == Round::Worked {}
         let mut found = None;
         while let Some(event) = self.nic.host.poll() {
-            if let Event::Received { request, message, .. } = event {
+            if let Event::Received {
+                request, message, ..
+            } = event
+            {
                 let of_port = self.requests.iter().find(|(other, _)| *other == request);
-                let recv = request.number().or(of_port.map(|&(_, recv)| recv)).expect("known");
-                assert_eq!(found.replace((recv, message.arrival)), None, "one match at a time");
+                let recv = request
+                    .number()
+                    .or(of_port.map(|&(_, recv)| recv))
+                    .expect("known");
+                assert_eq!(
+                    found.replace((recv, message.arrival)),
+                    None,
+                    "one match at a time"
+                );
             }
         }
         found
@@ -70,7 +94,11 @@ impl Both {
             Now::Matched(arrival) => Some((recv, arrival)),
             Now::Waits => None,
             Now::Queue => {
-                let request = self.nic.host.post(COMM, selector, Vec::new(), 0).expect("room");
+                let request = self
+                    .nic
+                    .host
+                    .post(COMM, selector, Vec::new(), 0)
+                    .expect("room");
                 self.requests.push((request, recv));
                 self.settle()
             }
@@ -89,7 +117,10 @@ impl Both {
         assert_eq!(row.taken(), taken.len() as u64);
         drop(row);
         for (&recv, &envelope) in taken.iter().zip(envelopes) {
-            assert_eq!(self.oracle.arrive(self.arrivals, envelope), Some((recv, self.arrivals)));
+            assert_eq!(
+                self.oracle.arrive(self.arrivals, envelope),
+                Some((recv, self.arrivals))
+            );
             self.arrivals += 1;
         }
         if let Some(&envelope) = envelopes.get(taken.len()) {
@@ -108,7 +139,10 @@ impl Both {
             Now::Matched(recv) => Some((recv, self.arrivals)),
             Now::Waits => None,
             Now::Queue => {
-                self.nic.sender.try_send(envelope, &[], 0).expect("room for a message");
+                self.nic
+                    .sender
+                    .try_send(envelope, &[], 0)
+                    .expect("room for a message");
                 self.settle()
             }
         };
@@ -135,9 +169,20 @@ fn both_ways_mix() {
                     let tag = random.pick(&[tag.into(), tag.into(), TagSel::Any]);
                     both.post(recv, Selector { source, tag }, now);
                 }
-                4..7 => both.arrive(Envelope { comm: COMM, source, tag }, now),
+                4..7 => both.arrive(
+                    Envelope {
+                        comm: COMM,
+                        source,
+                        tag,
+                    },
+                    now,
+                ),
                 7 => {
-                    let of = |tag| Envelope { comm: COMM, source, tag };
+                    let of = |tag| Envelope {
+                        comm: COMM,
+                        source,
+                        tag,
+                    };
                     let tags = [0, 1, 2, 0, 1].map(|tag| Tag::new(tag).expect("small"));
                     both.row(
                         &tags[random.below(5) as usize..]
@@ -172,7 +217,10 @@ fn both_ways_mix() {
         all = core::array::from_fn(|kind| all[kind] + both.counts[kind]);
     }
     assert!(cfg!(miri) || longest_row >= 4, "{longest_row}");
-    assert!(cfg!(miri) || all.iter().all(|&count| count > 1000), "{all:?}");
+    assert!(
+        cfg!(miri) || all.iter().all(|&count| count > 1000),
+        "{all:?}"
+    );
 }
 
 /// What does not fit goes through the queues: no tables, no descriptor, no room in the store.
@@ -189,19 +237,39 @@ fn what_does_not_fit_changes_nothing() {
     let mut nic = Nic::new(&config).expect("a NIC");
     let tag = |tag| Tag::new(tag).expect("small");
     let selector = |number| Selector::new(Rank::default(), tag(number));
-    let envelope = |number| Envelope { comm: COMM, source: Rank::default(), tag: tag(number) };
-    assert_eq!(nic.leader.post_now(COMM, selector(1), 1), Now::Queue, "no tables");
+    let envelope = |number| Envelope {
+        comm: COMM,
+        source: Rank::default(),
+        tag: tag(number),
+    };
+    assert_eq!(
+        nic.leader.post_now(COMM, selector(1), 1),
+        Now::Queue,
+        "no tables"
+    );
     assert_eq!(nic.leader.arrive_now(&envelope(1)), Now::Queue, "no tables");
-    nic.host.create(COMM, 8, Hints::default(), 0).expect("room for a command");
+    nic.host
+        .create(COMM, 8, Hints::default(), 0)
+        .expect("room for a command");
     while nic.leader.round(1) == Round::Worked {}
     assert_eq!(nic.leader.post_now(COMM, selector(1), 1), Now::Waits);
-    assert_eq!(nic.leader.post_now(COMM, selector(2), 2), Now::Queue, "no descriptor");
+    assert_eq!(
+        nic.leader.post_now(COMM, selector(2), 2),
+        Now::Queue,
+        "no descriptor"
+    );
     assert_eq!(nic.leader.arrive_now(&envelope(2)), Now::Waits);
     assert_eq!(nic.leader.arrive_now(&envelope(3)), Now::Queue, "no room");
     assert_eq!(nic.leader.post_now(COMM, selector(2), 2), Now::Matched(0));
     assert_eq!(nic.leader.match_now(&envelope(3)), Now::Waits);
     assert_eq!(nic.leader.match_now(&envelope(1)), Now::Matched(1));
-    assert_eq!(nic.leader.match_now(&Envelope { comm: CommId(9), ..envelope(1) }), Now::Queue);
+    assert_eq!(
+        nic.leader.match_now(&Envelope {
+            comm: CommId(9),
+            ..envelope(1)
+        }),
+        Now::Queue
+    );
     let counts = nic.leader.monitor().counts();
     assert_eq!((counts.boundary.posts, counts.handlers.messages), (2, 2));
 }

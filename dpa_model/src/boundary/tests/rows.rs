@@ -65,11 +65,22 @@ impl Side {
     fn new(config: &NicConfig, hints: [Hints; COMMS as usize], single: bool) -> Self {
         let mut nic = Nic::new(config).expect("a NIC");
         for comm in 0..COMMS - 1 {
-            nic.host.create(CommId(comm), BINS, hints[comm as usize], 0).expect("room");
+            nic.host
+                .create(CommId(comm), BINS, hints[comm as usize], 0)
+                .expect("room");
         }
         let forwarded = core::array::from_fn(|_| (0, Vec::new()));
         let (results, posted, taken) = (Vec::new(), Vec::new(), Vec::new());
-        let mut side = Self { nic, single, sent: 0, number: 0, results, posted, taken, forwarded };
+        let mut side = Self {
+            nic,
+            single,
+            sent: 0,
+            number: 0,
+            results,
+            posted,
+            taken,
+            forwarded,
+        };
         side.end_phase();
         side
     }
@@ -78,20 +89,36 @@ impl Side {
         let (stamp, commands) = (self.sent, self.nic.host.commands_counted());
         let host = &mut self.nic.host;
         match operation {
-            Operation::Post { comm, selector, capacity } => {
+            Operation::Post {
+                comm,
+                selector,
+                capacity,
+            } => {
                 let buffer = alloc::vec![0xee; capacity];
-                self.posted.push(host.post(comm, selector, buffer, stamp).expect("room"));
+                self.posted
+                    .push(host.post(comm, selector, buffer, stamp).expect("room"));
             }
-            Operation::Send { envelope, bytes, hashes } => {
+            Operation::Send {
+                envelope,
+                bytes,
+                hashes,
+            } => {
                 self.number = self.number.wrapping_add(1);
                 self.nic.sender.set_inline_hashes(hashes);
                 let payload: [u8; 520] = core::array::from_fn(|at| self.number ^ (at * 3) as u8);
-                let sent = self.nic.sender.try_send(envelope, &payload[..bytes], commands);
+                let sent = self
+                    .nic
+                    .sender
+                    .try_send(envelope, &payload[..bytes], commands);
                 sent.expect("room for a message");
                 self.sent += 1;
             }
             Operation::Cancel { request } => host.cancel(request, stamp).expect("room"),
-            Operation::Probe { comm, selector, take } => {
+            Operation::Probe {
+                comm,
+                selector,
+                take,
+            } => {
                 host.probe(comm, selector, take, stamp).expect("room");
             }
             Operation::Receive => {
@@ -107,7 +134,8 @@ impl Side {
                 for request in receives.drain(receives.len().min(OFFER_MOST)..) {
                     drop(host.withdraw(request));
                 }
-                host.hand_back(comm, *forwarded, receives).expect("room for commands");
+                host.hand_back(comm, *forwarded, receives)
+                    .expect("room for commands");
             }
         }
         if self.single {
@@ -132,24 +160,36 @@ impl Side {
     fn note(&mut self, event: Event) {
         match event {
             Event::PostForwarded { request } => {
-                self.results.push(alloc::format!("post forwarded {:?}", request.id()));
-                let (comm, _) = self.nic.host.describe(request.id()).expect("a living request");
+                self.results
+                    .push(alloc::format!("post forwarded {:?}", request.id()));
+                let (comm, _) = self
+                    .nic
+                    .host
+                    .describe(request.id())
+                    .expect("a living request");
                 let (count, receives) = &mut self.forwarded[comm.0 as usize];
                 *count += 1;
                 receives.push(request);
             }
             Event::ProbeForwarded { request, take } => {
-                self.results.push(alloc::format!("probe forwarded {:?} {take}", request.id()));
+                self.results
+                    .push(alloc::format!("probe forwarded {:?} {take}", request.id()));
                 drop(self.nic.host.withdraw(request));
             }
-            Event::Probed { request, found, taken } => {
+            Event::Probed {
+                request,
+                found,
+                taken,
+            } => {
                 let is_taken = taken.is_some();
-                self.results.push(alloc::format!("probed {request:?} {found:?} {is_taken}"));
+                self.results
+                    .push(alloc::format!("probed {request:?} {found:?} {is_taken}"));
                 self.taken.extend(taken);
             }
             Event::Declined { comm, receives } => {
                 let names: Vec<_> = receives.iter().map(ForwardedRequest::id).collect();
-                self.results.push(alloc::format!("declined {comm:?} {names:?}"));
+                self.results
+                    .push(alloc::format!("declined {comm:?} {names:?}"));
                 self.forwarded[comm.0 as usize].1.splice(0..0, receives);
             }
             other => {
@@ -208,7 +248,10 @@ impl Side {
             arrivals_high: 0,
             ..counts.boundary
         };
-        (boundary, [handlers.messages, handlers.unexpected, handlers.overtaking])
+        (
+            boundary,
+            [handlers.messages, handlers.unexpected, handlers.overtaking],
+        )
     }
 }
 
@@ -230,18 +273,34 @@ impl Program {
     fn envelope(&mut self) -> Envelope {
         let source = Rank::new(self.random.below(u64::from(self.few)) as u32).expect("small");
         let tag = Tag::new(self.random.below(u64::from(self.few)) as u32).expect("small");
-        Envelope { comm: self.comm(), source, tag }
+        Envelope {
+            comm: self.comm(),
+            source,
+            tag,
+        }
     }
 
     fn selector(&mut self, class: u64) -> (CommId, Selector) {
         let Envelope { comm, source, tag } = self.envelope();
-        let source = if class & 1 == 1 { SourceSel::Any } else { source.into() };
-        let tag = if class & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) };
+        let source = if class & 1 == 1 {
+            SourceSel::Any
+        } else {
+            source.into()
+        };
+        let tag = if class & 2 == 2 {
+            TagSel::Any
+        } else {
+            TagSel::Tag(tag)
+        };
         (comm, Selector { source, tag })
     }
 
     fn class(&mut self) -> u64 {
-        if self.wild { self.random.pick(&[0, 0, 0, 1, 2, 3]) } else { 0 }
+        if self.wild {
+            self.random.pick(&[0, 0, 0, 1, 2, 3])
+        } else {
+            0
+        }
     }
 
     /// Posts in a row, most of them of one kind.
@@ -249,12 +308,28 @@ impl Program {
         let class = self.class();
         let (comm, selector) = self.selector(class);
         for _ in 0..1 + self.random.below(12) {
-            let class = if self.random.below(6) == 0 { self.class() } else { class };
+            let class = if self.random.below(6) == 0 {
+                self.class()
+            } else {
+                class
+            };
             let capacity = self.random.pick(&[40, 40, 520, 64, 17, 15, 8, 5, 0]);
             let (other, another) = self.selector(class);
-            let comm = if self.random.below(5) == 0 { other } else { comm };
-            let selector = if self.random.below(3) == 0 { selector } else { another };
-            operations.push(Operation::Post { comm, selector, capacity });
+            let comm = if self.random.below(5) == 0 {
+                other
+            } else {
+                comm
+            };
+            let selector = if self.random.below(3) == 0 {
+                selector
+            } else {
+                another
+            };
+            operations.push(Operation::Post {
+                comm,
+                selector,
+                capacity,
+            });
         }
     }
 
@@ -264,14 +339,22 @@ impl Program {
         let bytes = self.random.pick(&[8, 8, 16, 40, 64]);
         for _ in 0..1 + self.random.below(12) {
             let other = self.envelope();
-            let envelope = if self.random.below(3) == 0 { other } else { envelope };
+            let envelope = if self.random.below(3) == 0 {
+                other
+            } else {
+                envelope
+            };
             let bytes = if self.random.below(4) == 0 {
                 self.random.pick(&[0, 3, 8, 24, 25, 32, 65, 256, 512, 513])
             } else {
                 bytes
             };
             let hashes = self.hashes || self.random.below(2) == 0;
-            operations.push(Operation::Send { envelope, bytes, hashes });
+            operations.push(Operation::Send {
+                envelope,
+                bytes,
+                hashes,
+            });
         }
     }
 
@@ -280,9 +363,15 @@ impl Program {
         let class = self.class();
         let (comm, selector) = self.selector(class);
         match self.random.below(4) {
-            0 if !posted.is_empty() => Operation::Cancel { request: self.random.pick(posted) },
+            0 if !posted.is_empty() => Operation::Cancel {
+                request: self.random.pick(posted),
+            },
             1 => Operation::Receive,
-            _ => Operation::Probe { comm, selector, take: self.random.below(3) == 0 },
+            _ => Operation::Probe {
+                comm,
+                selector,
+                take: self.random.below(3) == 0,
+            },
         }
     }
 }
@@ -337,7 +426,12 @@ fn rows_and_single_operations_agree() {
         });
         let few = 1 + random.below(4) as u32;
         let (wild, hashes) = (random.below(2) == 0, random.below(3) > 0);
-        let mut program = Program { random, few, wild, hashes };
+        let mut program = Program {
+            random,
+            few,
+            wild,
+            hashes,
+        };
         let mut sides = [false, true].map(|single| Side::new(&config, hints, single));
         for phase in 0..phases {
             let mut operations = Vec::new();
@@ -363,7 +457,9 @@ fn rows_and_single_operations_agree() {
                 operations = Vec::from([Operation::HandBack { comm }]);
             }
             for side in &mut sides {
-                operations.iter().for_each(|&operation| side.begin(operation));
+                operations
+                    .iter()
+                    .for_each(|&operation| side.begin(operation));
                 side.end_phase();
             }
             let [rows, single] = &mut sides;
@@ -385,5 +481,8 @@ fn rows_and_single_operations_agree() {
         [seen.cancelled, seen.fallback_receives],
         [seen.fallback_unexpected, seen.resumed],
     ];
-    assert!(kinds.as_flattened().iter().all(|&count| count > 100), "{seen:?}");
+    assert!(
+        kinds.as_flattened().iter().all(|&count| count > 100),
+        "{seen:?}"
+    );
 }

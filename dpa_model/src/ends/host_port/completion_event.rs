@@ -12,39 +12,55 @@ impl HostPort {
     pub(super) fn other_event(&mut self, result: Completion, position: u64) -> Option<Event> {
         Some(match result {
             Completion::None | Completion::Received { .. } => return None,
-            Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },
+            Completion::Admitted { request } => Event::Admitted {
+                request: RequestId(request),
+            },
             Completion::Unexpected { message } => Event::Unexpected { message },
-            Completion::PostForwarded { request } => {
-                Event::PostForwarded { request: self.forwarded(request) }
-            }
-            Completion::ArrivalForwarded { message, protocol, payload } => {
-                Event::ArrivalForwarded {
-                    message,
-                    payload: self.payload(message, protocol, payload, position),
-                }
-            }
+            Completion::PostForwarded { request } => Event::PostForwarded {
+                request: self.forwarded(request),
+            },
+            Completion::ArrivalForwarded {
+                message,
+                protocol,
+                payload,
+            } => Event::ArrivalForwarded {
+                message,
+                payload: self.payload(message, protocol, payload, position),
+            },
             Completion::Refused { request } => {
                 let request = RequestId(request);
-                Event::Refused { request, buffer: self.requests.end(request) }
+                Event::Refused {
+                    request,
+                    buffer: self.requests.end(request),
+                }
             }
             Completion::Cancelled { request } => {
                 let request = RequestId(request);
-                Event::Cancelled { request, buffer: self.requests.end(request) }
+                Event::Cancelled {
+                    request,
+                    buffer: self.requests.end(request),
+                }
             }
-            Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
-            Completion::CancelForwarded { request, comm } => {
-                Event::CancelForwarded { request: RequestId(request), comm }
-            }
+            Completion::TooLate { request } => Event::TooLate {
+                request: RequestId(request),
+            },
+            Completion::CancelForwarded { request, comm } => Event::CancelForwarded {
+                request: RequestId(request),
+                comm,
+            },
             Completion::ProbedNone { request } => self.probed(RequestId(request), None, None),
             Completion::Probed { request, message } => {
                 self.probed(RequestId(request), Some(message), None)
             }
-            Completion::ProbedTaken { entry, request, message } => {
-                self.probed(RequestId(request), Some(message), Some(entry))
-            }
-            Completion::ProbeForwarded { request, take } => {
-                Event::ProbeForwarded { request: self.forwarded(request), take }
-            }
+            Completion::ProbedTaken {
+                entry,
+                request,
+                message,
+            } => self.probed(RequestId(request), Some(message), Some(entry)),
+            Completion::ProbeForwarded { request, take } => Event::ProbeForwarded {
+                request: self.forwarded(request),
+                take,
+            },
             Completion::Created { request, offloaded } => {
                 let request = RequestId(request);
                 self.requests.end(request);
@@ -62,7 +78,10 @@ impl HostPort {
             }
             Completion::Declined { comm } => {
                 self.requests.end_parking();
-                Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
+                Event::Declined {
+                    comm,
+                    receives: self.offered.take().unwrap_or_default(),
+                }
             }
         })
     }
@@ -78,11 +97,18 @@ impl HostPort {
         let taken = found
             .zip(entry)
             .map(|(message, entry)| TakenMessage::new(&self.shared, message.envelope.comm, entry));
-        Event::Probed { request, found, taken }
+        Event::Probed {
+            request,
+            found,
+            taken,
+        }
     }
 
     fn forwarded(&self, request: u64) -> ForwardedRequest {
-        ForwardedRequest { request: RequestId(request), nic: self.nic() }
+        ForwardedRequest {
+            request: RequestId(request),
+            nic: self.nic(),
+        }
     }
 
     fn payload(
@@ -98,7 +124,9 @@ impl HostPort {
                 let staging = (position % self.shared.completions.depth()) as usize;
                 // SAFETY: the buffer belongs to this ring position until it is released.
                 let bytes = unsafe {
-                    self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec)
+                    self.shared
+                        .staging
+                        .read(staging, message.length as usize, <[u8]>::to_vec)
                 };
                 Payload::Eager(bytes)
             }

@@ -17,7 +17,11 @@ impl LentBuffer {
         let mut buffer = ManuallyDrop::new(buffer);
         // SAFETY: a `Vec`'s pointer is never null.
         let start = unsafe { NonNull::new_unchecked(buffer.as_mut_ptr()) };
-        Self { start, length: buffer.len(), capacity: buffer.capacity() }
+        Self {
+            start,
+            length: buffer.len(),
+            capacity: buffer.capacity(),
+        }
     }
 
     /// Number of bytes that a message may fill.

@@ -48,7 +48,13 @@ pub(super) struct Requests {
 
 impl Requests {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), free: NIL, holds: false, parks: false, parked: Vec::new() }
+        Self {
+            slots: Vec::new(),
+            free: NIL,
+            holds: false,
+            parks: false,
+            parked: Vec::new(),
+        }
     }
 
     /// Makes each receive hold its slot.
@@ -104,7 +110,9 @@ impl Requests {
     /// The slot of a request, unless another has it now.
     #[inline(always)]
     fn slot_of(&mut self, request: RequestId) -> Option<&mut Slot> {
-        self.slots.get_mut(request.slot()).filter(|slot| slot.generation == request.generation())
+        self.slots
+            .get_mut(request.slot())
+            .filter(|slot| slot.generation == request.generation())
     }
 
     pub(super) fn live(&self, request: RequestId) -> Option<&Slot> {
@@ -178,8 +186,12 @@ impl Requests {
     /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
     #[inline(always)]
     pub(super) fn end(&mut self, request: RequestId) -> Vec<u8> {
-        let Some(slot) = self.slot_of(request) else { return Vec::new() };
-        let Some(lent) = slot.lent.take() else { return Vec::new() };
+        let Some(slot) = self.slot_of(request) else {
+            return Vec::new();
+        };
+        let Some(lent) = slot.lent.take() else {
+            return Vec::new();
+        };
         slot.generation = slot.generation.wrapping_add(1);
         if !slot.held {
             self.set_free(request.slot());
@@ -193,7 +205,10 @@ impl Requests {
     #[inline(never)]
     fn release(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        assert!(slot.held && slot.lent.is_none(), "the slot is held by no receive that has ended");
+        assert!(
+            slot.held && slot.lent.is_none(),
+            "the slot is held by no receive that has ended"
+        );
         slot.held = false;
         self.set_free(index);
     }

@@ -9,7 +9,10 @@ use crate::{Envelope, Nic, NicConfig};
 const COMM: CommId = CommId(0);
 
 fn anything() -> Selector {
-    Selector { source: SourceSel::Any, tag: TagSel::Any }
+    Selector {
+        source: SourceSel::Any,
+        tag: TagSel::Any,
+    }
 }
 
 /// A NIC with room for one receive, and little else.
@@ -42,7 +45,13 @@ fn nic_of(config: NicConfig) -> Nic {
     let mut nic = Nic::new(&config).unwrap();
     nic.host.create(COMM, 1, Hints::default(), 0).unwrap();
     nic.leader.round(1);
-    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    assert!(matches!(
+        nic.host.poll(),
+        Some(Event::Created {
+            offloaded: true,
+            ..
+        })
+    ));
     nic
 }
 
@@ -69,7 +78,10 @@ fn a_handle_of_an_ended_nic_is_never_taken_for_one_of_a_later_nic() {
         let mut later = nic();
         let fresh = forwarded(&mut later);
         assert_eq!(fresh.id(), stale.id(), "the names are the same");
-        let stale = ForwardedRequest { request: stale.request, nic: stale.nic };
+        let stale = ForwardedRequest {
+            request: stale.request,
+            nic: stale.nic,
+        };
         let withdrawn = catch_unwind(AssertUnwindSafe(|| later.host.withdraw(stale)));
         assert!(withdrawn.is_err(), "the buffer of another receive");
         assert_eq!(later.host.withdraw(fresh), [7; 8]);
@@ -103,8 +115,15 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     nic.host.hold_slots();
     let requests = [(); 2].map(|()| post(&mut nic));
     let free = |nic: &mut Nic, slot| catch_unwind(AssertUnwindSafe(|| nic.host.free_slot(slot)));
-    assert!(requests.iter().all(|request| free(&mut nic, request.slot()).is_err()));
-    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    assert!(
+        requests
+            .iter()
+            .all(|request| free(&mut nic, request.slot()).is_err())
+    );
+    let envelope = Envelope {
+        comm: COMM,
+        ..Envelope::default()
+    };
     nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
     nic.leader.round(1);
     let mut told = Vec::new();
@@ -123,7 +142,10 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     assert!(free(&mut nic, ended).is_err(), "it is free");
     let later = post(&mut nic);
     assert_eq!((later.slot(), later == requests[0]), (ended, false));
-    assert!(free(&mut nic, ended).is_err(), "the later receive has not ended");
+    assert!(
+        free(&mut nic, ended).is_err(),
+        "the later receive has not ended"
+    );
 }
 
 /// A host that waits for the receive that ends next takes it from the ring.
@@ -132,16 +154,32 @@ fn the_next_receive_to_end_is_taken_past_the_table() {
     let mut nic = nic_with(3);
     nic.host.hold_slots();
     let [first, second] = [(); 2].map(|()| post(&mut nic));
-    assert!(nic.host.take_next(first.slot()).is_none(), "it has not ended");
-    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    assert!(
+        nic.host.take_next(first.slot()).is_none(),
+        "it has not ended"
+    );
+    let envelope = Envelope {
+        comm: COMM,
+        ..Envelope::default()
+    };
     nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
     nic.leader.round(1);
-    assert!(nic.host.take_next(second.slot()).is_none(), "another one ends next");
+    assert!(
+        nic.host.take_next(second.slot()).is_none(),
+        "another one ends next"
+    );
     let (buffer, message) = nic.host.take_next(first.slot()).expect("it has ended");
-    assert_eq!((buffer, message.length, message.arrival), (vec![3; 8], 8, 0));
+    assert_eq!(
+        (buffer, message.length, message.arrival),
+        (vec![3; 8], 8, 0)
+    );
     assert!(nic.host.take_next(first.slot()).is_none());
     let third = post(&mut nic);
-    assert_eq!((third.slot(), third == first), (first.slot(), false), "the slot is free");
+    assert_eq!(
+        (third.slot(), third == first),
+        (first.slot(), false),
+        "the slot is free"
+    );
     // Another event stays in the ring.
     nic.host.cancel(second, 0).unwrap();
     nic.leader.round(1);
@@ -181,16 +219,23 @@ fn a_collected_slot_may_be_one_that_is_not_used_again() {
 fn slots_that_end_during_an_offer_are_used_again_after_it() {
     let mut nic = nic();
     let left = forwarded(&mut nic);
-    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    let envelope = Envelope {
+        comm: COMM,
+        ..Envelope::default()
+    };
     nic.sender.try_send(envelope, &[], 0).unwrap();
     nic.leader.round(1);
     // The receive on the NIC gets the message; the other is offered meanwhile, with a wrong count.
     let mut offer = vec![left];
     nic.host.hand_back(COMM, 7, &mut offer).unwrap();
-    let Some(Event::Received { request: ended, .. }) = nic.host.poll() else { panic!("a result") };
+    let Some(Event::Received { request: ended, .. }) = nic.host.poll() else {
+        panic!("a result")
+    };
     let during = post(&mut nic);
     assert_ne!(during.slot(), ended.slot());
-    let Some(Event::Declined { mut receives, .. }) = nic.host.poll() else { panic!("an answer") };
+    let Some(Event::Declined { mut receives, .. }) = nic.host.poll() else {
+        panic!("an answer")
+    };
     nic.host.hand_back(COMM, 7, &mut receives).unwrap();
     let after = post(&mut nic);
     assert_eq!((after.slot(), after == ended), (ended.slot(), false));
@@ -200,7 +245,10 @@ fn slots_that_end_during_an_offer_are_used_again_after_it() {
 #[test]
 fn a_message_of_a_single_sender_is_waited_for() {
     // With a bounce buffer for each entry; otherwise the sender checks the queue each time.
-    let mut nic = nic_of(NicConfig { bounce_buffers: 32, ..config(4) });
+    let mut nic = nic_of(NicConfig {
+        bounce_buffers: 32,
+        ..config(4)
+    });
     assert!(nic.host.is_settled());
     for sent in 1..=40 {
         nic.sender.try_send(Envelope::default(), b"x", 0).unwrap();
@@ -215,13 +263,18 @@ fn a_message_of_a_single_sender_is_waited_for() {
 
 /// A matched probe's message of this NIC.
 fn taken(nic: &mut Nic) -> TakenMessage {
-    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    let envelope = Envelope {
+        comm: COMM,
+        ..Envelope::default()
+    };
     nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
     nic.leader.round(1);
     nic.host.probe(COMM, anything(), true, 0).unwrap();
     nic.leader.round(1);
     match nic.host.poll() {
-        Some(Event::Probed { taken: Some(taken), .. }) => taken,
+        Some(Event::Probed {
+            taken: Some(taken), ..
+        }) => taken,
         other => panic!("a message had come: {other:?}"),
     }
 }
@@ -236,19 +289,32 @@ fn receives_of_a_communicator_are_counted() {
     assert_eq!(nic.host.receives_of(COMM), 0, "the probe has ended");
     let open = post(&mut nic);
     let matched = nic.host.receive(message, vec![0; 8], 0).unwrap();
-    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (2, 0));
+    assert_eq!(
+        (nic.host.receives_of(COMM), nic.host.receives_of(other)),
+        (2, 0)
+    );
     nic.leader.round(1);
     assert!(nic.host.drain_kept(|_, _| true).is_none());
-    assert_eq!(nic.host.receives_of(COMM), 2, "one has ended, and holds its slot");
+    assert_eq!(
+        nic.host.receives_of(COMM),
+        2,
+        "one has ended, and holds its slot"
+    );
     assert_eq!(nic.host.free_slot(matched.slot()), Some(vec![3; 8]));
     let slot = nic.host.take_slot(other);
-    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (1, 1));
+    assert_eq!(
+        (nic.host.receives_of(COMM), nic.host.receives_of(other)),
+        (1, 1)
+    );
     nic.host.free_slot(slot);
     nic.host.cancel(open, 0).unwrap();
     nic.leader.round(1);
     assert!(matches!(nic.host.poll(), Some(Event::Cancelled { .. })));
     nic.host.free_slot(open.slot());
-    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (0, 0));
+    assert_eq!(
+        (nic.host.receives_of(COMM), nic.host.receives_of(other)),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -256,10 +322,17 @@ fn a_message_is_received_by_the_nic_that_holds_it() {
     let (mut own, mut other) = (nic(), nic());
     let message = taken(&mut own);
     let foreign = taken(&mut other);
-    let refused = catch_unwind(AssertUnwindSafe(|| own.host.receive(foreign, vec![0; 8], 0)));
-    assert!(refused.is_err(), "entries of another NIC have the same numbers");
+    let refused = catch_unwind(AssertUnwindSafe(|| {
+        own.host.receive(foreign, vec![0; 8], 0)
+    }));
+    assert!(
+        refused.is_err(),
+        "entries of another NIC have the same numbers"
+    );
     let software = TakenMessage::by_software(Payload::Eager(vec![1]));
-    let refused = catch_unwind(AssertUnwindSafe(|| own.host.receive(software, vec![0; 8], 0)));
+    let refused = catch_unwind(AssertUnwindSafe(|| {
+        own.host.receive(software, vec![0; 8], 0)
+    }));
     assert!(refused.is_err(), "software holds it");
     own.host.receive(message, vec![0; 8], 0).unwrap();
     own.leader.round(1);
@@ -276,7 +349,10 @@ fn a_message_is_received_by_the_nic_that_holds_it() {
 fn a_panic_while_results_are_handed_over_loses_no_other_result() {
     for strikes in 0..if cfg!(miri) { 2 } else { 20 } {
         let mut nic = nic_with(32);
-        let envelope = Envelope { comm: COMM, ..Envelope::default() };
+        let envelope = Envelope {
+            comm: COMM,
+            ..Envelope::default()
+        };
         for _ in 0..20 {
             post(&mut nic);
         }
@@ -294,7 +370,9 @@ fn a_panic_while_results_are_handed_over_loses_no_other_result() {
         }));
         assert!(struck.is_err(), "place {strikes}");
         while let Some(event) = nic.host.poll() {
-            let Event::Received { buffer, .. } = event else { panic!("{event:?}") };
+            let Event::Received { buffer, .. } = event else {
+                panic!("{event:?}")
+            };
             seen.push(buffer[0]);
         }
         assert!(seen.iter().copied().eq(0..20), "place {strikes}: {seen:?}");

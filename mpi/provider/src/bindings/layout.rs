@@ -92,13 +92,17 @@ fn c_lines() -> String {
                 format!("offset {structure} {field}"),
                 format!("offsetof(struct {structure}, {field})"),
             ),
-            ["size", structure, _] => {
-                (format!("size {structure}"), format!("sizeof(struct {structure})"))
-            }
+            ["size", structure, _] => (
+                format!("size {structure}"),
+                format!("sizeof(struct {structure})"),
+            ),
             ["number", name, _] => (format!("number {name}"), name.to_owned()),
             _ => panic!("a line that is none: {line}"),
         };
-        let _ = writeln!(body, "printf(\"{label} %llu\\n\", (unsigned long long) ({value}));");
+        let _ = writeln!(
+            body,
+            "printf(\"{label} %llu\\n\", (unsigned long long) ({value}));"
+        );
     }
     body
 }

@@ -38,7 +38,10 @@ impl Callers {
 
     /// Whether fewer than `most` of the selected callers wait. If not, an overdue one leaves.
     fn make_room(&mut self, most: usize, of_these: impl Fn(Source) -> bool) -> bool {
-        let these = self.0.iter().filter(|(_, (caller, _))| of_these(caller.source()));
+        let these = self
+            .0
+            .iter()
+            .filter(|(_, (caller, _))| of_these(caller.source()));
         if these.clone().count() < most {
             return true;
         }

@@ -48,7 +48,15 @@ impl Completion {
             data: 0,
             tag: 0,
         };
-        Self { entry, olen: 0, err: 0, from: From { vector: None, peer: PeerId(0) } }
+        Self {
+            entry,
+            olen: 0,
+            err: 0,
+            from: From {
+                vector: None,
+                peer: PeerId(0),
+            },
+        }
     }
 
     pub(crate) fn failed(self, err: i32) -> Self {
@@ -72,7 +80,13 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn none() -> Self {
         let (target, from) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Self { target, end: target, from, entry_bytes: 0, open: false }
+        Self {
+            target,
+            end: target,
+            from,
+            entry_bytes: 0,
+            open: false,
+        }
     }
 
     /// # Safety
@@ -87,7 +101,13 @@ impl Sink {
     ) -> Self {
         let target = target.cast::<u8>();
         let end = target.wrapping_add(count.min(u32::MAX as usize) * entry_bytes);
-        Self { target, end, from, entry_bytes, open: false }
+        Self {
+            target,
+            end,
+            from,
+            entry_bytes,
+            open: false,
+        }
     }
 
     /// Opens it for the short path, which writes whole entries only.
@@ -103,7 +123,11 @@ impl Sink {
     #[inline(always)]
     pub(crate) fn limit(&self, most: u64) -> u64 {
         let room = (self.end.addr() - self.target.addr()) / size_of::<CqTaggedEntry>();
-        if self.open { most.min(room as u64) } else { most }
+        if self.open {
+            most.min(room as u64)
+        } else {
+            most
+        }
     }
 
     /// Entries written since its target was this.
@@ -155,7 +179,8 @@ impl Sink {
         let start = std::ptr::from_ref(entry).cast();
         // SAFETY: there is room for this entry (`new`).
         unsafe {
-            self.target.copy_from_nonoverlapping(start, self.entry_bytes);
+            self.target
+                .copy_from_nonoverlapping(start, self.entry_bytes);
             self.pass(self.entry_bytes, from, vectors);
         }
     }

@@ -45,7 +45,13 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn insert(&mut self, peer: PeerId, link: Link) -> usize {
         let outbox = VecDeque::new();
-        let key = self.rows.insert(Connection { peer, link, outbox, outstanding: 0, moving: 0 });
+        let key = self.rows.insert(Connection {
+            peer,
+            link,
+            outbox,
+            outstanding: 0,
+            moving: 0,
+        });
         self.live.push(key);
         key
     }
@@ -79,7 +85,10 @@ impl Connections {
     }
 
     pub(super) fn each_peer(&self, what: impl FnMut(PeerId)) {
-        self.rows.iter().map(|(_, connection)| connection.peer).for_each(what);
+        self.rows
+            .iter()
+            .map(|(_, connection)| connection.peer)
+            .for_each(what);
     }
 
     /// Calls a function with each link.
@@ -98,7 +107,10 @@ impl super::Endpoint {
     }
 
     pub(crate) fn connections_and_places(&self) -> (usize, usize) {
-        (self.connections.live.len(), self.connections.rows.capacity())
+        (
+            self.connections.live.len(),
+            self.connections.rows.capacity(),
+        )
     }
 }
 

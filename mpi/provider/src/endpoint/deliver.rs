@@ -25,8 +25,14 @@ impl Endpoint {
         // SAFETY: the receive's buffers are the program's until it completes, and hold its
         // capacity.
         unsafe { message.copy_to(post.buffers.as_slice(), 0, length) };
-        let (kind, tag) = if post.tagged { (FI_TAGGED, message.carried.bits) } else { (FI_MSG, 0) };
-        let (flag, data) = message.data.map_or((0, 0), |data| (FI_REMOTE_CQ_DATA, data));
+        let (kind, tag) = if post.tagged {
+            (FI_TAGGED, message.carried.bits)
+        } else {
+            (FI_MSG, 0)
+        };
+        let (flag, data) = message
+            .data
+            .map_or((0, 0), |data| (FI_REMOTE_CQ_DATA, data));
         let entry = CqTaggedEntry {
             op_context: post.context,
             flags: FI_RECV | kind | flag,
@@ -35,7 +41,12 @@ impl Endpoint {
             data,
             tag,
         };
-        let completion = Completion { entry, olen: 0, err: 0, from: self.from(message.peer) };
+        let completion = Completion {
+            entry,
+            olen: 0,
+            err: 0,
+            from: self.from(message.peer),
+        };
         let completes = post.completes;
         self.messages.free(msg);
         self.posts.free(recv);
@@ -46,7 +57,9 @@ impl Endpoint {
 
     #[inline(never)]
     fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
-        let Self { posts, messages, .. } = self;
+        let Self {
+            posts, messages, ..
+        } = self;
         let (post, message) = (&mut posts[recv], &messages[msg]);
         // A receive for several messages stays in its queue until it is full.
         post.waiting &= post.multi;
@@ -66,14 +79,22 @@ impl Endpoint {
         if let Body::Remote { address } = message.body {
             self.messages.free(msg);
             let cookie = cookie.unwrap_or(0);
-            return self.fetch(common, recv, at, length, receipt, connection, cookie, address);
+            return self.fetch(
+                common, recv, at, length, receipt, connection, cookie, address,
+            );
         }
         // SAFETY: the receive's buffers are the program's until it completes, and hold its
         // capacity; `length` is no more than the message's.
         unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
         self.messages.free(msg);
         if let Some(cookie) = cookie {
-            self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
+            self.tell(
+                connection,
+                Record {
+                    cookie,
+                    ..Record::new(Kind::Fin)
+                },
+            );
         }
         self.complete(common, recv, at, length, receipt);
     }
@@ -91,8 +112,13 @@ impl Endpoint {
         cookie: u64,
         address: u64,
     ) {
-        let link = self.connections.get(connection).map(|connection| &connection.link);
-        let pid = link.and_then(Link::pid).filter(|_| common.options.read_peers);
+        let link = self
+            .connections
+            .get(connection)
+            .map(|connection| &connection.link);
+        let pid = link
+            .and_then(Link::pid)
+            .filter(|_| common.options.read_peers);
         let post = &mut self.posts[recv];
         let read = match pid {
             _ if length == 0 => Ok(()),
@@ -105,7 +131,13 @@ impl Endpoint {
         };
         match read {
             Ok(()) => {
-                self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
+                self.tell(
+                    connection,
+                    Record {
+                        cookie,
+                        ..Record::new(Kind::Fin)
+                    },
+                );
                 return self.complete(common, recv, at, length, receipt);
             }
             // The kernel forbids it to all processes of this user, so do not try again.
@@ -131,7 +163,14 @@ impl Endpoint {
         let (connection, cookie, wanted) = (transfer.connection, transfer.cookie, transfer.wanted);
         let token = self.transfers.insert(transfer) as u64;
         let body = [token, wanted as u64, 0];
-        self.tell(connection, Record { cookie, body, ..Record::new(Kind::Pull) });
+        self.tell(
+            connection,
+            Record {
+                cookie,
+                body,
+                ..Record::new(Kind::Pull)
+            },
+        );
     }
 
     /// Completes a message that is in the program's buffer.

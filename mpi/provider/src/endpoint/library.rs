@@ -98,7 +98,11 @@ impl Library {
     /// The tag in these bits. Open MPI's collectives have negative ones.
     pub(super) fn tag(self, bits: u64) -> i64 {
         let low = (bits & 0x7fff_ffff) as i64;
-        if self == Self::OpenMpi && bits & 1 << 31 != 0 { low - (1 << 31) } else { low }
+        if self == Self::OpenMpi && bits & 1 << 31 != 0 {
+            low - (1 << 31)
+        } else {
+            low
+        }
     }
 }
 
@@ -111,7 +115,9 @@ pub(super) fn describe(protocol: u64, context: u64) -> String {
 /// Whether this names a kind, or a communicator as [`describe`] does.
 pub(crate) fn is_name(text: &str) -> bool {
     let (kind, number) = text.split_once(' ').unwrap_or((text, "0"));
-    let is_plain = number.parse::<u64>().is_ok_and(|parsed| parsed.to_string() == number);
+    let is_plain = number
+        .parse::<u64>()
+        .is_ok_and(|parsed| parsed.to_string() == number);
     is_plain && Kind::ALL.iter().any(|known| known.name() == kind)
 }
 
@@ -128,7 +134,10 @@ impl KeptOff {
     pub(crate) fn has(&self, bits: u64) -> bool {
         let described = describe(self.protocol, (bits & !self.protocol) >> 31);
         let rest = |name: &String| described.strip_prefix(name.as_str());
-        self.names.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(' '))
+        self.names
+            .iter()
+            .filter_map(rest)
+            .any(|rest| rest.is_empty() || rest.starts_with(' '))
     }
 }
 
@@ -139,7 +148,10 @@ mod tests {
     #[test]
     fn communicators_are_kept_off_by_kind_or_number() {
         let names = ["collective", "user 2"].map(str::to_owned).to_vec();
-        let kept = KeptOff { protocol: MPICH, names };
+        let kept = KeptOff {
+            protocol: MPICH,
+            names,
+        };
         let off = |context: u64| kept.has(context << 31 | 77) && kept.has(context << 31 | 3 << 54);
         assert_eq!([2, 3, 5, 4, 20].map(off), [true, true, true, false, false]);
     }
@@ -157,12 +169,18 @@ mod tests {
         assert_eq!(Library::by(0, false), Library::Unknown);
         // A tag below 0 has bit 31 set.
         assert_eq!(tell(OPEN_MPI, 3 << 34 | 5), (3, Kind::User));
-        assert_eq!(tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0), (3, Kind::Collective));
+        assert_eq!(
+            tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0),
+            (3, Kind::Collective)
+        );
         assert_eq!(tell(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
         assert_eq!(tell(1 << 40, 3 << 31).1, Kind::Unknown);
         let tag = |protocol, bits| Library::of(protocol).tag(3_u64 << 34 | bits);
         assert_eq!(tag(OPEN_MPI, 0xffff_fff0), -16);
-        assert_eq!([OPEN_MPI, MPICH].map(|one| tag(one, 0x7fff_fff0)), [0x7fff_fff0; 2]);
+        assert_eq!(
+            [OPEN_MPI, MPICH].map(|one| tag(one, 0x7fff_fff0)),
+            [0x7fff_fff0; 2]
+        );
         assert_eq!(tag(MPICH, 0xffff_fff0), 0x7fff_fff0);
     }
 }

@@ -56,10 +56,26 @@ pub(super) struct Legend {
 
 /// A decision; receives and messages by their numbers.
 pub(super) enum Entry<'a> {
-    Posted { recv: u64, asked: &'a Asked, size: usize, matched: Option<u64> },
-    Arrived { msg: u64, carried: &'a Carried, bytes: usize, matched: Option<u64> },
-    Cancelled { recv: u64 },
-    Probe { asked: &'a Asked, take: bool, found: Option<u64> },
+    Posted {
+        recv: u64,
+        asked: &'a Asked,
+        size: usize,
+        matched: Option<u64>,
+    },
+    Arrived {
+        msg: u64,
+        carried: &'a Carried,
+        bytes: usize,
+        matched: Option<u64>,
+    },
+    Cancelled {
+        recv: u64,
+    },
+    Probe {
+        asked: &'a Asked,
+        take: bool,
+        found: Option<u64>,
+    },
 }
 
 impl Log {
@@ -79,7 +95,8 @@ impl Log {
             begin: Instant::now(),
             begin_unix_ns: now.map_or(0, |now| now.as_nanos()),
         };
-        log.open_segment(0).map_err(|error| format!("{}: {error}", folder.display()))?;
+        log.open_segment(0)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(log)
     }
 
@@ -99,17 +116,50 @@ impl Log {
 
     pub(super) fn write(&mut self, entry: Entry<'_>) {
         let (event, outcome) = match entry {
-            Entry::Posted { recv, asked, size, matched } => {
+            Entry::Posted {
+                recv,
+                asked,
+                size,
+                matched,
+            } => {
                 let recv = RecvId(recv);
-                let outcome = matched.map(|msg| Outcome::Matched { recv, msg: MsgId(msg) });
+                let outcome = matched.map(|msg| Outcome::Matched {
+                    recv,
+                    msg: MsgId(msg),
+                });
                 let (comm, selector) = (asked.comm, asked.selector);
-                (Event::Post { recv, comm, selector, size: Some(size as u64), coll: None }, outcome)
+                (
+                    Event::Post {
+                        recv,
+                        comm,
+                        selector,
+                        size: Some(size as u64),
+                        coll: None,
+                    },
+                    outcome,
+                )
             }
-            Entry::Arrived { msg, carried, bytes, matched } => {
+            Entry::Arrived {
+                msg,
+                carried,
+                bytes,
+                matched,
+            } => {
                 let msg = MsgId(msg);
-                let outcome = matched.map(|recv| Outcome::Matched { recv: RecvId(recv), msg });
+                let outcome = matched.map(|recv| Outcome::Matched {
+                    recv: RecvId(recv),
+                    msg,
+                });
                 let bytes = Some(bytes as u64);
-                (Event::Arrive { msg, envelope: carried.envelope, bytes, coll: None }, outcome)
+                (
+                    Event::Arrive {
+                        msg,
+                        envelope: carried.envelope,
+                        bytes,
+                        coll: None,
+                    },
+                    outcome,
+                )
             }
             Entry::Cancelled { recv } => {
                 let recv = RecvId(recv);
@@ -121,17 +171,27 @@ impl Log {
                 let (comm, selector, msg) = (asked.comm, asked.selector, found.map(MsgId));
                 match take {
                     true => (
-                        Event::Mprobe { probe, comm, selector },
+                        Event::Mprobe {
+                            probe,
+                            comm,
+                            selector,
+                        },
                         Some(Outcome::Mprobed { probe, msg }),
                     ),
                     false => (
-                        Event::Probe { probe, comm, selector },
+                        Event::Probe {
+                            probe,
+                            comm,
+                            selector,
+                        },
                         Some(Outcome::Probed { probe, msg }),
                     ),
                 }
             }
         };
-        let Some([Lines(_, events), Lines(_, results)]) = &mut self.files else { return };
+        let Some([Lines(_, events), Lines(_, results)]) = &mut self.files else {
+            return;
+        };
         let has_time = matches!(event, Event::Post { .. } | Event::Arrive { .. });
         // Writing to a vector never fails.
         let _ = match has_time {
@@ -148,7 +208,11 @@ impl Log {
 
     /// Whether lines have waited for long enough.
     pub(super) fn is_behind(&self) -> bool {
-        let waits = self.files.iter().flatten().any(|Lines(_, lines)| !lines.is_empty());
+        let waits = self
+            .files
+            .iter()
+            .flatten()
+            .any(|Lines(_, lines)| !lines.is_empty());
         waits && self.synced.elapsed() >= SYNC_EVERY
     }
 
@@ -180,10 +244,15 @@ impl Log {
 
     /// Writes the meaning of new communicators and peers.
     pub(super) fn explain(&mut self, legend: &Legend) {
-        let Some([Lines(_, events), _]) = &mut self.files else { return };
+        let Some([Lines(_, events), _]) = &mut self.files else {
+            return;
+        };
         let (comms, peers) = self.explained;
         for (comm, (context, what)) in legend.communicators.iter().enumerate().skip(comms) {
-            let _ = writeln!(events, "# communicator {comm}: high bits {context:09x}, {what}");
+            let _ = writeln!(
+                events,
+                "# communicator {comm}: high bits {context:09x}, {what}"
+            );
         }
         for (peer, identity) in legend.peers.iter().enumerate().skip(peers) {
             let _ = writeln!(events, "# peer {peer}: {:08x}", *identity as u32);
@@ -213,14 +282,18 @@ impl Log {
 /// of its identity.
 pub(super) fn file_name(address: &Address) -> String {
     let rank = told(["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]);
-    let who = rank
-        .map_or_else(|| format!("process-{}", std::process::id()), |rank| format!("rank-{rank}"));
+    let who = rank.map_or_else(
+        || format!("process-{}", std::process::id()),
+        |rank| format!("rank-{rank}"),
+    );
     format!("{who}-{:08x}", address.identity as u32)
 }
 
 /// The first of these numbers that the launcher sets.
 pub(super) fn told<const N: usize>(names: [&str; N]) -> Option<u32> {
-    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+    names
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
 #[cfg(test)]
@@ -238,28 +311,75 @@ mod tests {
         let mut log = Log::open(&folder.0, &address).expect("a folder");
         let tag = |number| Tag::new(number).expect("a small tag");
         let (comm, selector) = (CommId(3), Selector::new(SourceSel::Any, tag(6)));
-        let asked = Asked { bits: 0, ignore: 0, comm, selector };
-        let all = Asked { selector: Selector::new(Rank::default(), TagSel::Any), ..asked };
-        let envelope = Envelope { comm, source: Rank::new(7).expect("a small rank"), tag: tag(6) };
+        let asked = Asked {
+            bits: 0,
+            ignore: 0,
+            comm,
+            selector,
+        };
+        let all = Asked {
+            selector: Selector::new(Rank::default(), TagSel::Any),
+            ..asked
+        };
+        let envelope = Envelope {
+            comm,
+            source: Rank::new(7).expect("a small rank"),
+            tag: tag(6),
+        };
         let carried = Carried { bits: 0, envelope };
-        let mut legend = Legend { communicators: vec![(12, "user 6".into())], peers: vec![0x77] };
+        let mut legend = Legend {
+            communicators: vec![(12, "user 6".into())],
+            peers: vec![0x77],
+        };
         log.explain(&legend);
-        log.write(Entry::Arrived { msg: 1, carried: &carried, bytes: 44, matched: None });
-        log.write(Entry::Probe { asked: &all, take: false, found: Some(1) });
-        log.write(Entry::Posted { recv: 2, asked: &asked, size: 55, matched: Some(1) });
+        log.write(Entry::Arrived {
+            msg: 1,
+            carried: &carried,
+            bytes: 44,
+            matched: None,
+        });
+        log.write(Entry::Probe {
+            asked: &all,
+            take: false,
+            found: Some(1),
+        });
+        log.write(Entry::Posted {
+            recv: 2,
+            asked: &asked,
+            size: 55,
+            matched: Some(1),
+        });
         legend.communicators.push((13, "collective 6".into()));
         legend.peers.push(1 << 40 | 0x88);
         log.explain(&legend);
-        log.write(Entry::Posted { recv: 4, asked: &all, size: 66, matched: None });
-        log.write(Entry::Arrived { msg: 3, carried: &carried, bytes: 0, matched: Some(4) });
-        log.write(Entry::Probe { asked: &asked, take: true, found: None });
+        log.write(Entry::Posted {
+            recv: 4,
+            asked: &all,
+            size: 66,
+            matched: None,
+        });
+        log.write(Entry::Arrived {
+            msg: 3,
+            carried: &carried,
+            bytes: 0,
+            matched: Some(4),
+        });
+        log.write(Entry::Probe {
+            asked: &asked,
+            take: true,
+            found: None,
+        });
         log.write(Entry::Cancelled { recv: 6 });
         log.end_segment(&[(8, 0), (7, 0)], &[(10, 0), (9, 0)]);
         log.begin_segment(0xc0);
         log.explain(&legend);
         let path = |kind| folder.0.join(format!("{}.{kind}", file_name(&address)));
         let read = |kind| std::fs::read_to_string(path(kind)).expect("text");
-        let waiting = |log: &Log| log.files.as_ref().map_or(0, |[Lines(_, lines), _]| lines.len());
+        let waiting = |log: &Log| {
+            log.files
+                .as_ref()
+                .map_or(0, |[Lines(_, lines), _]| lines.len())
+        };
         let mut cancels = 0;
         while waiting(&log) > 0 {
             assert!(waiting(&log) < WAITING_MAX && read("1.events").is_empty());

@@ -87,8 +87,12 @@ impl Vector {
     }
 
     pub(crate) fn remove(&mut self, row: u64) -> bool {
-        let slot = usize::try_from(row).ok().and_then(|row| self.rows.get_mut(row));
-        let Some(peer) = slot.and_then(Option::take) else { return false };
+        let slot = usize::try_from(row)
+            .ok()
+            .and_then(|row| self.rows.get_mut(row));
+        let Some(peer) = slot.and_then(Option::take) else {
+            return false;
+        };
         let next = self.rows.iter().position(|&other| other == Some(peer));
         self.of_peer[peer.index()] = next.map_or(FI_ADDR_UNSPEC, |row| row as u64);
         self.free.push(row);
@@ -101,7 +105,10 @@ impl Vector {
     }
 
     pub(crate) fn row(&self, peer: PeerId) -> u64 {
-        self.of_peer.get(peer.index()).copied().unwrap_or(FI_ADDR_UNSPEC)
+        self.of_peer
+            .get(peer.index())
+            .copied()
+            .unwrap_or(FI_ADDR_UNSPEC)
     }
 }
 
@@ -138,7 +145,10 @@ impl State {
             mr_mode: 0,
             peers: Peers::default(),
         };
-        Self { common, endpoints: Slab::new() }
+        Self {
+            common,
+            endpoints: Slab::new(),
+        }
     }
 
     pub(crate) fn progress(&mut self, endpoints: &[usize]) {
@@ -165,10 +175,17 @@ impl State {
         let Self { common, endpoints } = self;
         let mut kept = vec![common.options.log.is_some(); common.peers.count()];
         for (_, vector) in &common.vectors {
-            vector.rows.iter().flatten().for_each(|peer| kept[peer.index()] = true);
+            vector
+                .rows
+                .iter()
+                .flatten()
+                .for_each(|peer| kept[peer.index()] = true);
         }
         for (_, queue) in &common.queues {
-            queue.ready.iter().for_each(|done| kept[done.from.peer.index()] = true);
+            queue
+                .ready
+                .iter()
+                .for_each(|done| kept[done.from.peer.index()] = true);
         }
         for (_, endpoint) in endpoints.iter_mut() {
             endpoint.settle(common);
@@ -391,7 +408,8 @@ impl Endpoint {
     /// is work already.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         let mut quiet = true;
-        self.connections.each_link(|link| quiet &= link.fall_asleep());
+        self.connections
+            .each_link(|link| quiet &= link.fall_asleep());
         self.asleep = true;
         quiet && self.pushes.is_empty() && !self.asked
     }
@@ -405,8 +423,13 @@ impl Endpoint {
     /// Calls a function with each peer that something here refers to.
     fn each_peer(&self, mut what: impl FnMut(PeerId)) {
         self.connections.each_peer(&mut what);
-        self.posts.iter().filter_map(|(_, post)| post.source).for_each(&mut what);
-        self.messages.iter().for_each(|(_, message)| what(message.peer));
+        self.posts
+            .iter()
+            .filter_map(|(_, post)| post.source)
+            .for_each(&mut what);
+        self.messages
+            .iter()
+            .for_each(|(_, message)| what(message.peer));
         let taken = self.usage.iter().flat_map(|usage| &usage.taken);
         let sought = self.usage.iter().filter_map(|usage| usage.sought?.0.peer);
         taken.map(|taken| taken.peer).chain(sought).for_each(what);
@@ -415,7 +438,10 @@ impl Endpoint {
     /// The source of a completion.
     #[inline(always)]
     fn from(&self, peer: PeerId) -> From {
-        From { vector: self.vector, peer }
+        From {
+            vector: self.vector,
+            peer,
+        }
     }
 }
 
@@ -423,9 +449,14 @@ impl Endpoint {
 fn new_matcher(options: &ProviderOptions, protocol: u64) -> Result<Matching, String> {
     match options.engine {
         None => {
-            let kept_off = KeptOff { protocol, names: options.keep_off.clone() };
+            let kept_off = KeptOff {
+                protocol,
+                names: options.keep_off.clone(),
+            };
             let matcher = NicMatcher::new(&options.matching, options.short_path, kept_off);
-            Ok(Matching::Nic(Box::new(matcher.map_err(|error| error.to_string())?)))
+            Ok(Matching::Nic(Box::new(
+                matcher.map_err(|error| error.to_string())?,
+            )))
         }
         Some(entry) => match entry.engine(&options.matching) {
             Some(engine) => Ok(Matching::Other(Box::new(SoftwareMatcher::new(engine)))),
@@ -472,7 +503,9 @@ impl Endpoint {
         for (_, key) in messages {
             let Arrived { carried, peer, .. } = &self.messages[key];
             // `under` has asked for all of them.
-            let Some(carried) = self.carried(carried.bits, *peer) else { continue };
+            let Some(carried) = self.carried(carried.bits, *peer) else {
+                continue;
+            };
             self.messages[key].carried = carried;
             self.arrive_at_matcher(key);
         }
@@ -499,15 +532,24 @@ impl Endpoint {
 
     /// The receives without a message: number and key of each, in order.
     fn waiting_posts(&self) -> Vec<(u64, usize)> {
-        let posts = self.posts.iter().filter(|(_, post)| post.tagged && post.waiting);
+        let posts = self
+            .posts
+            .iter()
+            .filter(|(_, post)| post.tagged && post.waiting);
         sorted(posts.map(|(key, post)| (post.number, key)).collect())
     }
 
     /// The messages without a receive: number and key of each, in order.
     fn waiting_messages(&self) -> Vec<(u64, usize)> {
-        let messages =
-            self.messages.iter().filter(|(_, message)| message.tagged && message.waiting);
-        sorted(messages.map(|(key, message)| (message.number, key)).collect())
+        let messages = self
+            .messages
+            .iter()
+            .filter(|(_, message)| message.tagged && message.waiting);
+        sorted(
+            messages
+                .map(|(key, message)| (message.number, key))
+                .collect(),
+        )
     }
 
     /// Writes everything so far to the log, with the meaning of its numbers.

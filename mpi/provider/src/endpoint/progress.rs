@@ -54,7 +54,9 @@ impl Endpoint {
             return Ok(());
         }
         let sleeps = |queue: Option<usize>| {
-            queue.and_then(|queue| common.queues.get(queue)).is_some_and(|queue| queue.sleeps)
+            queue
+                .and_then(|queue| common.queues.get(queue))
+                .is_some_and(|queue| queue.sleeps)
         };
         self.address.sleeps = sleeps(self.rx.queue) || sleeps(self.tx.queue);
         let listener = Listener::open(&mut self.address, common.options.tcp)
@@ -134,7 +136,11 @@ impl Endpoint {
     /// Rounds between two looks at the sockets, a power of two.
     #[inline(always)]
     fn look_every(&self) -> u32 {
-        if self.streams { LOOK_AT_STREAMS_EVERY } else { LOOK_EVERY }
+        if self.streams {
+            LOOK_AT_STREAMS_EVERY
+        } else {
+            LOOK_EVERY
+        }
     }
 
     /// One round, which may end early when the program's buffer for completions is full.
@@ -166,7 +172,11 @@ impl Endpoint {
         if !self.pushes.is_empty() {
             self.push();
         }
-        if any { self.fruitless = 0 } else { self.rest(common) }
+        if any {
+            self.fruitless = 0
+        } else {
+            self.rest(common)
+        }
     }
 
     /// Settles the matcher and frees the links' memory.
@@ -218,8 +228,11 @@ impl Endpoint {
         let mut read = 0;
         while read < RECORDS_MAX && !sink.is_full() {
             let short = !self.asked && self.matcher.is_short();
-            let taken =
-                if short { self.take_row(common, index, sink, RECORDS_MAX - read) } else { 0 };
+            let taken = if short {
+                self.take_row(common, index, sink, RECORDS_MAX - read)
+            } else {
+                0
+            };
             read += taken;
             if self.connections[index].link.is_still() {
                 break;
@@ -234,7 +247,11 @@ impl Endpoint {
             }
             read += 1;
         }
-        if self.connections.get(index).is_some_and(|connection| !connection.outbox.is_empty()) {
+        if self
+            .connections
+            .get(index)
+            .is_some_and(|connection| !connection.outbox.is_empty())
+        {
             self.flush_waiting(common, index);
         }
         read > 0
@@ -246,9 +263,14 @@ impl Endpoint {
         let link = &mut self.connections[index].link;
         let handled = match link.next() {
             Ok(None) => return None,
-            Ok(Some((record, bytes))) => {
-                self.handle(common, Incoming { connection: index, record, bytes })
-            }
+            Ok(Some((record, bytes))) => self.handle(
+                common,
+                Incoming {
+                    connection: index,
+                    record,
+                    bytes,
+                },
+            ),
             Err(error) => {
                 self.lose(common, index, error);
                 return None;
@@ -272,7 +294,9 @@ impl Endpoint {
     /// Handles one record. `None`: it breaks the rules.
     #[inline(never)]
     fn handle(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
-        let Incoming { connection, record, .. } = incoming;
+        let Incoming {
+            connection, record, ..
+        } = incoming;
         match record.kind {
             Kind::Eager | Kind::Rendezvous => self.arrive(common, incoming)?,
             Kind::Fin => self.finished(common, connection, &record)?,
@@ -286,7 +310,13 @@ impl Endpoint {
                 let [token, wanted, _] = record.body;
                 let length = known.length.min(usize::try_from(wanted).ok()?);
                 let source = Source::Sending { sending };
-                self.pushes.push_back(Push { connection, token, source, sent: 0, length });
+                self.pushes.push_back(Push {
+                    connection,
+                    token,
+                    source,
+                    sent: 0,
+                    length,
+                });
             }
             Kind::Data => self.piece(common, incoming)?,
             Kind::Write | Kind::WriteLong | Kind::Read => self.remote(common, incoming)?,
@@ -304,7 +334,11 @@ impl Endpoint {
         carried: Carried,
         number: u64,
     ) -> Option<Arrived> {
-        let Incoming { connection, record, bytes } = incoming;
+        let Incoming {
+            connection,
+            record,
+            bytes,
+        } = incoming;
         let (length, body) = if record.kind == Kind::Rendezvous {
             let [length, address, _] = record.body;
             (usize::try_from(length).ok()?, Body::Remote { address })
@@ -336,10 +370,16 @@ impl Endpoint {
 
     #[inline(always)]
     fn arrive(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
-        let Incoming { connection, record, .. } = incoming;
+        let Incoming {
+            connection, record, ..
+        } = incoming;
         let peer = self.connections[connection].peer;
         let tagged = record.flags & flag::TAGGED != 0;
-        let by_rule = if tagged { self.carried(record.tag, peer) } else { None };
+        let by_rule = if tagged {
+            self.carried(record.tag, peer)
+        } else {
+            None
+        };
         let has_rule = by_rule.is_some();
         let carried = by_rule.unwrap_or_else(|| only_bits(record.tag));
         let message = self.message(incoming, carried, self.messages_ever)?;
@@ -383,7 +423,11 @@ impl Endpoint {
 
     /// Takes a piece of data that this side requested.
     fn piece(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
-        let Incoming { connection, record, bytes } = incoming;
+        let Incoming {
+            connection,
+            record,
+            bytes,
+        } = incoming;
         let key = usize::try_from(record.cookie).ok()?;
         let transfer = self.transfers.get_mut(key)?;
         let fits = bytes.length <= transfer.wanted - transfer.got;
@@ -399,7 +443,10 @@ impl Endpoint {
             // The program closed the region during the transfer: the remaining pieces are dropped.
             Target::Region { ref region, .. } if region.strong_count() == 0 => (&[][..], 0),
             Target::Region { address, .. } => {
-                memory = [IoVec { iov_base: address as *mut _, iov_len: transfer.wanted }];
+                memory = [IoVec {
+                    iov_base: address as *mut _,
+                    iov_len: transfer.wanted,
+                }];
                 (&memory[..], got)
             }
         };
@@ -419,7 +466,9 @@ impl Endpoint {
     #[inline(never)]
     fn push(&mut self) {
         for _ in 0..self.pushes.len() {
-            let Some(mut push) = self.pushes.pop_front() else { return };
+            let Some(mut push) = self.pushes.pop_front() else {
+                return;
+            };
             let memory;
             let mut refusal = None;
             let iov = match push.source {
@@ -427,14 +476,21 @@ impl Endpoint {
                     Some(sending) => sending.buffers.as_slice(),
                     None => continue,
                 },
-                Source::Region { ref region, cookie, address } => {
+                Source::Region {
+                    ref region,
+                    cookie,
+                    address,
+                } => {
                     if region.strong_count() == 0 {
                         // One record without payload stands for all of it.
                         push.sent = 0;
                         refusal = Some(Record::fin(cookie, FI_EACCES));
                         &[]
                     } else {
-                        memory = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
+                        memory = [IoVec {
+                            iov_base: address as *mut _,
+                            iov_len: push.length,
+                        }];
                         &memory[..]
                     }
                 }
@@ -444,8 +500,11 @@ impl Endpoint {
             while push.sent < push.length {
                 let rest = push.length - push.sent;
                 let bytes = rest.min(EAGER_MAX);
-                let piece =
-                    Record { bytes: bytes as u32, cookie: push.token, ..Record::new(Kind::Data) };
+                let piece = Record {
+                    bytes: bytes as u32,
+                    cookie: push.token,
+                    ..Record::new(Kind::Data)
+                };
                 // A refusal takes the pieces' ring, so that it arrives after them.
                 let (record, moved) = refusal.map_or((piece, bytes), |refusal| (refusal, rest));
                 // SAFETY: a send's buffers are the program's until it completes; a region's range

@@ -56,9 +56,10 @@ impl Endpoint {
             Matching::Nic(nic) if !self.asked => {
                 let recv = RecvKey(key as u32);
                 match selector(receive.tag, receive.ignore, source) {
-                    exact @ Selector { source: SourceSel::Rank(_), tag: TagSel::Tag(_) } => {
-                        nic.post_now(recv, comm, exact)
-                    }
+                    exact @ Selector {
+                        source: SourceSel::Rank(_),
+                        tag: TagSel::Tag(_),
+                    } => nic.post_now(recv, comm, exact),
                     _ => post_wildcard_now(nic, recv, comm, (receive.tag, receive.ignore), source),
                 }
             }
@@ -124,7 +125,11 @@ impl Endpoint {
             context: receive.context,
             buffers: Buffers::new(receive.iov),
             bits: receive.tag,
-            ignore: if receive.tagged { receive.ignore } else { u64::MAX },
+            ignore: if receive.tagged {
+                receive.ignore
+            } else {
+                u64::MAX
+            },
             used: 0,
             comm,
             source,
@@ -163,7 +168,8 @@ impl Endpoint {
 
     /// Gives a receive to the matcher.
     pub(super) fn post_to_matcher(&mut self, key: usize) {
-        self.matcher.post(RecvKey(key as u32), &self.posts[key].asked());
+        self.matcher
+            .post(RecvKey(key as u32), &self.posts[key].asked());
         self.asked = true;
         self.note_posted(key);
     }
@@ -195,12 +201,20 @@ impl Endpoint {
             true => Default::default(),
             false => self.rule.message(bits)?,
         };
-        Some(Carried { bits, envelope: Envelope { comm, source: rank_of(peer), tag } })
+        Some(Carried {
+            bits,
+            envelope: Envelope {
+                comm,
+                source: rank_of(peer),
+                tag,
+            },
+        })
     }
 
     /// Gives a message to the matcher.
     pub(super) fn arrive_at_matcher(&mut self, key: usize) {
-        self.matcher.arrive(MsgKey(key as u32), &self.messages[key].carried);
+        self.matcher
+            .arrive(MsgKey(key as u32), &self.messages[key].carried);
         self.asked = true;
         self.note_arrived(key);
     }
@@ -211,7 +225,11 @@ impl Endpoint {
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
             let message = &mut self.messages[key];
-            usage.arrived(message.carried.envelope.comm, message.length, message.number);
+            usage.arrived(
+                message.carried.envelope.comm,
+                message.length,
+                message.number,
+            );
             usage.stamp(&mut message.since_ms);
         }
     }
@@ -273,20 +291,32 @@ impl Endpoint {
     pub(super) fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
         if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
             let (recv, size) = (post.number, post.capacity());
-            log.write(Entry::Posted { recv, asked: &post.asked(), size, matched });
+            log.write(Entry::Posted {
+                recv,
+                asked: &post.asked(),
+                size,
+                matched,
+            });
         }
     }
 
     pub(super) fn log_arrived(&mut self, msg: usize, matched: Option<u64>) {
         if let (Some(log), Some(message)) = (&mut self.log, self.messages.get(msg)) {
             let (msg, carried, bytes) = (message.number, &message.carried, message.length);
-            log.write(Entry::Arrived { msg, carried, bytes, matched });
+            log.write(Entry::Arrived {
+                msg,
+                carried,
+                bytes,
+                matched,
+            });
         }
     }
 
     fn cancelled(&mut self, common: &mut Common, recv: usize) {
         if let Some(log) = &mut self.log {
-            log.write(Entry::Cancelled { recv: self.posts[recv].number });
+            log.write(Entry::Cancelled {
+                recv: self.posts[recv].number,
+            });
         }
         self.count_left(1);
         if let Some(usage) = &mut self.usage {
@@ -316,7 +346,9 @@ impl Endpoint {
             .iter()
             .filter(|(_, post)| post.waiting && post.context == context)
             .min_by_key(|(_, post)| post.number);
-        let Some((key, post)) = oldest else { return Err(-(FI_ENOENT as isize)) };
+        let Some((key, post)) = oldest else {
+            return Err(-(FI_ENOENT as isize));
+        };
         if post.tagged {
             let asked = post.asked();
             self.matcher.cancel(RecvKey(key as u32), &asked);
@@ -372,13 +404,22 @@ impl Endpoint {
         }
         let (bits, ignore) = (receive.tag, receive.ignore);
         let comm = self.communicator(common, bits, ignore);
-        let asked = Asked { bits, ignore, comm, selector: selector(bits, ignore, source) };
+        let asked = Asked {
+            bits,
+            ignore,
+            comm,
+            selector: selector(bits, ignore, source),
+        };
         self.matcher.probe(&asked, take);
         self.asked = true;
         let found = self.settle(common);
         if let Some(log) = &mut self.log {
             let found = found.map(|key| self.messages[key].number);
-            log.write(Entry::Probe { asked: &asked, take, found });
+            log.write(Entry::Probe {
+                asked: &asked,
+                take,
+                found,
+            });
         }
         let taken = take && found.is_some();
         self.unexpected_now -= u64::from(taken);
@@ -390,7 +431,10 @@ impl Endpoint {
 
     /// Receives or drops a message that was peeked at and claimed.
     fn claim(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
-        let key = self.claimed.remove(&(receive.context as usize)).ok_or(-(FI_EINVAL as isize))?;
+        let key = self
+            .claimed
+            .remove(&(receive.context as usize))
+            .ok_or(-(FI_EINVAL as isize))?;
         if receive.flags & FI_DISCARD != 0 {
             let message = &self.messages[key];
             let mut completion = Completion::new(receive.context, FI_RECV | FI_TAGGED);
@@ -409,7 +453,13 @@ impl Endpoint {
     fn discard(&mut self, key: usize) {
         let message = self.messages.remove(key);
         if let Some(cookie) = message.cookie {
-            self.tell(message.connection, Record { cookie, ..Record::new(Kind::Fin) });
+            self.tell(
+                message.connection,
+                Record {
+                    cookie,
+                    ..Record::new(Kind::Fin)
+                },
+            );
         }
     }
 
@@ -421,7 +471,9 @@ impl Endpoint {
             .iter()
             .position(|&message| source.is_none_or(|source| self.messages[message].peer == source))
         {
-            let Some(message) = self.untagged_messages.remove(at) else { break };
+            let Some(message) = self.untagged_messages.remove(at) else {
+                break;
+            };
             let multi = self.posts[key].multi;
             self.posts[key].waiting = multi;
             self.deliver(common, key, message);
@@ -443,7 +495,9 @@ impl Endpoint {
         if let Some(usage) = &mut self.usage {
             usage.untagged(self.messages[key].length, at.is_none());
         }
-        let Some(at) = at else { return self.untagged_messages.push_back(key) };
+        let Some(at) = at else {
+            return self.untagged_messages.push_back(key);
+        };
         let recv = self.untagged_posts[at];
         let multi = self.posts[recv].multi;
         self.posts[recv].waiting = multi;
@@ -467,7 +521,10 @@ impl Endpoint {
 
 /// What a message carries to which no rule applies: it is untagged, or will be asked again.
 pub(super) fn only_bits(bits: u64) -> Carried {
-    Carried { bits, envelope: Envelope::default() }
+    Carried {
+        bits,
+        envelope: Envelope::default(),
+    }
 }
 
 /// Posts a receive with a wildcard at once. A function of its own that takes what the caller has in

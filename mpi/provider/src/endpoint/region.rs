@@ -73,8 +73,11 @@ impl Endpoint {
             return Err(-(FI_EMSGSIZE as isize));
         }
         let mut copy = None;
-        let mut record =
-            Record { tag: remote.address, data: remote.key, ..Record::new(Kind::Read) };
+        let mut record = Record {
+            tag: remote.address,
+            data: remote.key,
+            ..Record::new(Kind::Read)
+        };
         if eager {
             record.kind = Kind::Write;
             record.bytes = length as u32;
@@ -106,8 +109,13 @@ impl Endpoint {
         let mut token = None;
         if !remote.write {
             let target = Target::Read { sending };
-            let transfer =
-                Transfer { connection, cookie: record.cookie, wanted: length, got: 0, target };
+            let transfer = Transfer {
+                connection,
+                cookie: record.cookie,
+                wanted: length,
+                got: 0,
+                target,
+            };
             let key = self.transfers.insert(transfer);
             let address = match remote.iov {
                 [one] => one.iov_base as u64,
@@ -135,12 +143,20 @@ impl Endpoint {
 
     /// Handles a peer's read or write. `None`: the record breaks the rules.
     pub(super) fn remote(&mut self, common: &mut Common, incoming: Incoming) -> Option<()> {
-        let Incoming { connection, record, bytes } = incoming;
+        let Incoming {
+            connection,
+            record,
+            bytes,
+        } = incoming;
         if self.connections[connection].moving >= OUTSTANDING_MAX {
             return None;
         }
         let write = record.kind != Kind::Read;
-        let access = if write { FI_REMOTE_WRITE } else { FI_REMOTE_READ };
+        let access = if write {
+            FI_REMOTE_WRITE
+        } else {
+            FI_REMOTE_READ
+        };
         let length = match record.kind {
             Kind::Write => u64::from(record.bytes),
             _ => record.body[0],
@@ -152,7 +168,10 @@ impl Endpoint {
             self.answer(connection, record.cookie, FI_EACCES);
             return Some(());
         };
-        let iov = [IoVec { iov_base: start as *mut c_void, iov_len: length }];
+        let iov = [IoVec {
+            iov_base: start as *mut c_void,
+            iov_len: length,
+        }];
         let cookie = record.cookie;
         match record.kind {
             Kind::Write => {
@@ -175,9 +194,19 @@ impl Endpoint {
                     self.answer(connection, cookie, 0);
                 } else {
                     let region = Arc::downgrade(region);
-                    let target = Target::Region { region, address: start, record };
+                    let target = Target::Region {
+                        region,
+                        address: start,
+                        record,
+                    };
                     self.connections[connection].moving += 1;
-                    self.pull(Transfer { connection, cookie, wanted: length, got: 0, target });
+                    self.pull(Transfer {
+                        connection,
+                        cookie,
+                        wanted: length,
+                        got: 0,
+                        target,
+                    });
                 }
             }
             _ => {
@@ -195,10 +224,20 @@ impl Endpoint {
                     return Some(());
                 }
                 let region = Arc::downgrade(region);
-                let source = Source::Region { region, address: start, cookie };
+                let source = Source::Region {
+                    region,
+                    address: start,
+                    cookie,
+                };
                 let token = record.body[1];
                 self.connections[connection].moving += 1;
-                self.pushes.push_back(Push { connection, token, source, sent: 0, length });
+                self.pushes.push_back(Push {
+                    connection,
+                    token,
+                    source,
+                    sent: 0,
+                    length,
+                });
             }
         }
         Some(())
@@ -230,7 +269,13 @@ impl Endpoint {
 
     /// Finishes a transfer whose pieces have all arrived.
     pub(super) fn end_transfer(&mut self, common: &mut Common, transfer: Transfer) {
-        let Transfer { connection, cookie, wanted, target, .. } = transfer;
+        let Transfer {
+            connection,
+            cookie,
+            wanted,
+            target,
+            ..
+        } = transfer;
         match target {
             Target::Receive { recv, at, receipt } => {
                 self.posts[recv].transfers -= 1;
@@ -261,7 +306,12 @@ mod tests {
 
     #[test]
     fn only_the_range_and_the_rights_that_were_given() {
-        let region = Region { start: 0x7000, base: 0x100, length: 16, access: FI_REMOTE_READ };
+        let region = Region {
+            start: 0x7000,
+            base: 0x100,
+            length: 16,
+            access: FI_REMOTE_READ,
+        };
         assert_eq!(region.range(0x100, 16, FI_REMOTE_READ), Some(0x7000));
         assert_eq!(region.range(0x108, 8, FI_REMOTE_READ), Some(0x7008));
         for (address, length, access) in [
@@ -271,7 +321,11 @@ mod tests {
             (0x100, u64::MAX, FI_REMOTE_READ),
             (u64::MAX, 1, FI_REMOTE_READ),
         ] {
-            assert_eq!(region.range(address, length, access), None, "{address:x} {length}");
+            assert_eq!(
+                region.range(address, length, access),
+                None,
+                "{address:x} {length}"
+            );
         }
     }
 }

@@ -68,8 +68,16 @@ impl Endpoint {
         self.totals.sent += 1;
         self.totals.sent_bytes += one.iov_len as u64;
         if send.completes || self.tx.counter.is_some() {
-            let kind = if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
-            self.sent(common, Completion::new(send.context, FI_SEND | kind), send.completes);
+            let kind = if send.tag.is_some() {
+                FI_TAGGED
+            } else {
+                FI_MSG
+            };
+            self.sent(
+                common,
+                Completion::new(send.context, FI_SEND | kind),
+                send.completes,
+            );
         }
         Ok(())
     }
@@ -114,7 +122,12 @@ impl Endpoint {
         length: usize,
         eager: bool,
     ) -> Result<(), isize> {
-        let flags = FI_SEND | if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
+        let flags = FI_SEND
+            | if send.tag.is_some() {
+                FI_TAGGED
+            } else {
+                FI_MSG
+            };
         let mut record = Record {
             tag: send.tag.unwrap_or(0),
             data: send.data.unwrap_or(0),
@@ -201,7 +214,9 @@ impl Endpoint {
     #[inline(always)]
     pub(super) fn peer(&self, common: &Common, to: u64) -> Result<PeerId, isize> {
         let vector = self.vector.and_then(|vector| common.vectors.get(vector));
-        vector.and_then(|vector| vector.peer(to)).ok_or(-(FI_EINVAL as isize))
+        vector
+            .and_then(|vector| vector.peer(to))
+            .ok_or(-(FI_EINVAL as isize))
     }
 
     /// The connection to send to this peer over; a new one if there is none.
@@ -233,7 +248,10 @@ impl Endpoint {
         self.streams |= link.pid().is_none();
         self.totals.connected += 1;
         let index = self.connections.insert(peer, link);
-        self.watch(self.connections[index].link.socket(), Watched::Connection(index));
+        self.watch(
+            self.connections[index].link.socket(),
+            Watched::Connection(index),
+        );
         if peer.index() >= self.routes.len() {
             self.routes.resize(peer.index() + 1, None);
         }
@@ -340,12 +358,19 @@ unsafe fn words(start: *const u8, length: usize) -> [u64; 3] {
 #[test]
 fn the_reason_is_told() {
     let fresh = Address::fresh().expect("an address");
-    let peer = Address { identity: 0xabc, host: 7, ..fresh };
+    let peer = Address {
+        identity: 0xabc,
+        host: 7,
+        ..fresh
+    };
     let told = |peer: &Address, here| unreachable(peer, here, "refused");
     let begin = format!("cannot reach peer {}abc: ", "0".repeat(29));
     assert_eq!(told(&peer, 7), format!("{begin}refused"));
     let far = format!("{begin}it is on another machine and has no TCP port (DPAMATCH_TCP=on)");
     assert_eq!(told(&peer, 8), far);
-    let port = Address { tcp: "10.0.0.1:7".parse().ok(), ..peer };
+    let port = Address {
+        tcp: "10.0.0.1:7".parse().ok(),
+        ..peer
+    };
     assert_eq!(told(&port, 8), format!("{begin}refused"));
 }

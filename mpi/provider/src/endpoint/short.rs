@@ -74,15 +74,42 @@ impl Endpoint {
         most: u64,
     ) -> u64 {
         let (first, notes) = (self.messages_ever, self.notes);
-        let Self { connections, rule, matcher, posts, totals, log, usage, vector, rx, .. } = self;
-        let Matching::Nic(nic) = matcher else { return 0 };
+        let Self {
+            connections,
+            rule,
+            matcher,
+            posts,
+            totals,
+            log,
+            usage,
+            vector,
+            rx,
+            ..
+        } = self;
+        let Matching::Nic(nic) = matcher else {
+            return 0;
+        };
         let Connection { link, peer, .. } = &mut connections[index];
-        let (Some(ring), peer) = (link.ring(), *peer) else { return 0 };
-        let Some(message) = ring.peek_plain() else { return 0 };
+        let (Some(ring), peer) = (link.ring(), *peer) else {
+            return 0;
+        };
+        let Some(message) = ring.peek_plain() else {
+            return 0;
+        };
         let high = message.tag >> 31;
-        let Some((comm, _)) = rule.message(message.tag) else { return 0 };
-        let Some(mut row) = nic.row(comm) else { return 0 };
-        let (source, from) = (rank_of(peer), From { vector: *vector, peer });
+        let Some((comm, _)) = rule.message(message.tag) else {
+            return 0;
+        };
+        let Some(mut row) = nic.row(comm) else {
+            return 0;
+        };
+        let (source, from) = (
+            rank_of(peer),
+            From {
+                vector: *vector,
+                peer,
+            },
+        );
         let most = sink.limit(most);
         let mut odd = None;
         while row.taken() < most
@@ -92,10 +119,15 @@ impl Endpoint {
             let (bits, length, data) = (message.tag, message.bytes, message.data());
             let has_data = message.has_data();
             let tag = tag_of(bits);
-            let Some(RecvKey(key)) = row.take(source, tag) else { break };
+            let Some(RecvKey(key)) = row.take(source, tag) else {
+                break;
+            };
             let full = posts.full(key as usize);
             let post = full.get();
-            let carried = || Carried { bits, envelope: Envelope { comm, source, tag } };
+            let carried = || Carried {
+                bits,
+                envelope: Envelope { comm, source, tag },
+            };
             let number = || first + row.taken() - 1;
             if notes {
                 note_taken((log, usage), post, (number(), peer, length), &carried());
@@ -105,7 +137,11 @@ impl Endpoint {
                 _ => {
                     let (record, bytes, lines) =
                         (message.record(), message.outside(), message.lines());
-                    let incoming = Incoming { connection: index, record, bytes };
+                    let incoming = Incoming {
+                        connection: index,
+                        record,
+                        bytes,
+                    };
                     odd = Some((key as usize, incoming, carried()));
                     ring.pass(lines);
                     break;
@@ -131,7 +167,12 @@ impl Endpoint {
                 // SAFETY: it has room for `most`.
                 unsafe { sink.put_whole(entry(), from, &common.vectors) };
             } else {
-                let completion = Completion { entry: entry(), olen: 0, err: 0, from };
+                let completion = Completion {
+                    entry: entry(),
+                    olen: 0,
+                    err: 0,
+                    from,
+                };
                 common.finish(rx.counter, rx.queue, completion, completes);
             }
         }
@@ -180,7 +221,12 @@ fn note_taken(
 ) {
     if let Some(log) = log {
         let matched = Some(post.number);
-        log.write(Entry::Arrived { msg: number, carried, bytes, matched });
+        log.write(Entry::Arrived {
+            msg: number,
+            carried,
+            bytes,
+            matched,
+        });
     }
     if let Some(usage) = usage {
         usage.arrived(carried.envelope.comm, bytes, number);

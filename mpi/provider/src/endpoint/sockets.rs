@@ -48,8 +48,13 @@ impl Endpoint {
             flags: epoll::EventFlags::empty(),
             data: epoll::EventData::new_u64(0),
         }; 32];
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
+        let now = rustix::time::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else {
+            return;
+        };
         for event in &events[..count] {
             match Watched::of_data(event.data) {
                 Watched::Listener => self.accept(common),
@@ -72,7 +77,10 @@ impl Endpoint {
                 if !self.callers.has_room(local) {
                     break;
                 }
-                let accepted = self.listener.as_ref().and_then(|listener| listener.accept(local));
+                let accepted = self
+                    .listener
+                    .as_ref()
+                    .and_then(|listener| listener.accept(local));
                 let Some(accepted) = accepted else { break };
                 self.meet(common, accepted);
             }
@@ -81,7 +89,9 @@ impl Endpoint {
 
     /// Admits a caller if its hello is there, else gives it a place to wait.
     fn meet(&mut self, common: &mut Common, accepted: Result<Newcomer, Errno>) {
-        let Some(listener) = &self.listener else { return };
+        let Some(listener) = &self.listener else {
+            return;
+        };
         let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
         match hello {
             Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
@@ -101,8 +111,12 @@ impl Endpoint {
 
     /// Handles a waiting caller that has sent something or is gone.
     fn greet(&mut self, common: &mut Common, index: usize) {
-        let Some(listener) = &self.listener else { return };
-        let Some(caller) = self.callers.get_mut(index) else { return };
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        let Some(caller) = self.callers.get_mut(index) else {
+            return;
+        };
         let hello = caller.read(listener);
         if hello == Ok(None) {
             return;
@@ -139,17 +153,24 @@ impl Endpoint {
         {
             *route = Some(GONE);
         }
-        self.messages.iter_mut().filter(|message| message.connection == index).for_each(
-            |message| {
+        self.messages
+            .iter_mut()
+            .filter(|message| message.connection == index)
+            .for_each(|message| {
                 message.connection = GONE;
-            },
-        );
+            });
         self.totals.lost += 1;
         if error == LinkError::Broken {
-            crate::report(&format!("peer {} broke the rules of the wire and is cut off", peer.0));
+            crate::report(&format!(
+                "peer {} broke the rules of the wire and is cut off",
+                peer.0
+            ));
         }
         self.pushes.retain(|push| push.connection != index);
-        let mine = self.sendings.iter().filter(|(_, sending)| sending.connection == index);
+        let mine = self
+            .sendings
+            .iter()
+            .filter(|(_, sending)| sending.connection == index);
         for key in mine.map(|(key, _)| key).collect::<Vec<_>>() {
             let sending = self.sendings.remove(key);
             let completion = Completion::new(sending.context, sending.flags).failed(FI_ECONNRESET);
@@ -160,7 +181,10 @@ impl Endpoint {
 
     /// Fails the transfers from a lost peer.
     pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
-        let lost = self.transfers.iter().filter(|(_, transfer)| transfer.connection == index);
+        let lost = self
+            .transfers
+            .iter()
+            .filter(|(_, transfer)| transfer.connection == index);
         for key in lost.map(|(key, _)| key).collect::<Vec<_>>() {
             let transfer = self.transfers.remove(key);
             if let Target::Receive { recv, at, receipt } = transfer.target {

@@ -27,9 +27,18 @@ const LOOK_EVERY: u32 = 4;
 impl Requests {
     /// Without the file there are no requests.
     pub(super) fn open(folder: &Path) -> Self {
-        let open = || File::options().create(true).append(true).open(folder.join(ASK));
+        let open = || {
+            File::options()
+                .create(true)
+                .append(true)
+                .open(folder.join(ASK))
+        };
         let file = std::fs::create_dir_all(folder).and_then(|()| open());
-        let mut requests = Self { file: file.ok(), seen: 0, looks: 0 };
+        let mut requests = Self {
+            file: file.ok(),
+            seen: 0,
+            looks: 0,
+        };
         requests.seen = requests.length().unwrap_or(0);
         requests
     }
@@ -42,7 +51,9 @@ impl Requests {
     fn is_new(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         let look = self.file.is_some() && self.looks.is_multiple_of(LOOK_EVERY);
-        let Some(length) = look.then(|| self.length()).flatten() else { return false };
+        let Some(length) = look.then(|| self.length()).flatten() else {
+            return false;
+        };
         std::mem::replace(&mut self.seen, length) != length
     }
 }
@@ -69,7 +80,9 @@ impl Endpoint {
     }
 
     pub(super) fn write_stats_now(&self, common: &Common) {
-        let Some(folder) = &common.options.stats else { return };
+        let Some(folder) = &common.options.stats else {
+            return;
+        };
         if let Err(error) = self.write_stats(common, folder) {
             crate::report(&format!("no statistics in {}: {error}", folder.display()));
         }
@@ -86,7 +99,10 @@ impl Endpoint {
 
     fn stats(&self, common: &Common) -> String {
         let posted_high = self.totals.posted_high.max(self.posted_now);
-        let totals = Totals { posted_high, ..self.totals };
+        let totals = Totals {
+            posted_high,
+            ..self.totals
+        };
         let processes = super::log::told(["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]).unwrap_or(0);
         let numbers = [
             ("nic_memory_bytes", nic_memory(common)),
@@ -95,12 +111,22 @@ impl Endpoint {
             ("requests", self.requests.seen),
             ("processes", processes.into()),
         ];
-        let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
-        let mut text = format!("{{\n  \"engine\": \"{engine}\",\n  \"closed\": {}", self.closed);
+        let engine = common
+            .options
+            .engine
+            .map_or("optimistic", |entry| entry.name);
+        let mut text = format!(
+            "{{\n  \"engine\": \"{engine}\",\n  \"closed\": {}",
+            self.closed
+        );
         let mut line = |name: &str, value: u64| {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
-        totals.rows().into_iter().chain(numbers).for_each(|(name, value)| line(name, value));
+        totals
+            .rows()
+            .into_iter()
+            .chain(numbers)
+            .for_each(|(name, value)| line(name, value));
         for counter in self.matcher.counters() {
             line(&format!("matcher_{}", counter.name), counter.value);
         }
@@ -116,6 +142,13 @@ impl Endpoint {
 /// Bytes of the NIC's memory, used or not; 0 where another engine matches.
 fn nic_memory(common: &Common) -> u64 {
     let matching = &common.options.matching;
-    let nic = NicConfig { bins: matching.bins.get() as usize, ..matching.nic };
-    if common.options.engine.is_none() { Footprint::of(&nic).nic_bytes() } else { 0 }
+    let nic = NicConfig {
+        bins: matching.bins.get() as usize,
+        ..matching.nic
+    };
+    if common.options.engine.is_none() {
+        Footprint::of(&nic).nic_bytes()
+    } else {
+        0
+    }
 }

@@ -21,15 +21,22 @@ enum Row<T> {
 
 impl<T> Table<T> {
     pub(super) fn new() -> Self {
-        Self { rows: Vec::new(), free: 0 }
+        Self {
+            rows: Vec::new(),
+            free: 0,
+        }
     }
 
     /// Its number.
     #[inline(always)]
     pub(super) fn insert(&mut self, entry: T) -> usize {
         let key = self.free;
-        let Some(row) = self.rows.get_mut(key) else { return self.grow(entry) };
-        let Row::Free(next) = *row else { unreachable!("the free row is taken") };
+        let Some(row) = self.rows.get_mut(key) else {
+            return self.grow(entry);
+        };
+        let Row::Free(next) = *row else {
+            unreachable!("the free row is taken")
+        };
         *row = Row::Full(entry);
         self.free = next;
         key
@@ -108,10 +115,13 @@ impl<T> Table<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
-        self.rows.iter().enumerate().filter_map(|(key, row)| match row {
-            Row::Full(entry) => Some((key, entry)),
-            Row::Free(_) => None,
-        })
+        self.rows
+            .iter()
+            .enumerate()
+            .filter_map(|(key, row)| match row {
+                Row::Full(entry) => Some((key, entry)),
+                Row::Free(_) => None,
+            })
     }
 }
 
@@ -177,11 +187,20 @@ mod tests {
         assert!(table.get(1).is_none() && table.get_mut(3).is_none() && table.get(5).is_none());
         *table[4] += 10;
         let all = |table: &Table<Box<i32>>| {
-            table.iter().map(|(key, value)| (key, **value)).collect::<Vec<_>>()
+            table
+                .iter()
+                .map(|(key, value)| (key, **value))
+                .collect::<Vec<_>>()
         };
         assert_eq!(all(&table), [(0, 0), (2, 2), (4, 14)]);
-        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value))), [3, 1, 5]);
-        assert_eq!(all(&table), [(0, 0), (1, 8), (2, 2), (3, 7), (4, 14), (5, 9)]);
+        assert_eq!(
+            [7, 8, 9].map(|value| table.insert(Box::new(value))),
+            [3, 1, 5]
+        );
+        assert_eq!(
+            all(&table),
+            [(0, 0), (1, 8), (2, 2), (3, 7), (4, 14), (5, 9)]
+        );
     }
 
     #[test]

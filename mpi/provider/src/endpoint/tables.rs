@@ -41,17 +41,25 @@ impl Buffers {
     /// # Safety
     /// The buffers can be read.
     pub(super) unsafe fn in_one_piece(self) -> (Self, Option<Box<[u8]>>) {
-        let Self::Many(many) = &self else { return (self, None) };
+        let Self::Many(many) = &self else {
+            return (self, None);
+        };
         let mut copy = vec![0; self.length()].into_boxed_slice();
         // SAFETY: the copy has as many bytes as the list; the caller vouches for the list.
         unsafe { gather(many, 0, copy.as_mut_ptr(), copy.len()) };
-        let all = IoVec { iov_base: copy.as_mut_ptr().cast(), iov_len: copy.len() };
+        let all = IoVec {
+            iov_base: copy.as_mut_ptr().cast(),
+            iov_len: copy.len(),
+        };
         (Self::One(all), Some(copy))
     }
 
     /// The address `skip` bytes into the first.
     pub(super) fn address(&self, skip: usize) -> *mut c_void {
-        let first = self.as_slice().first().map_or(std::ptr::null_mut(), |part| part.iov_base);
+        let first = self
+            .as_slice()
+            .first()
+            .map_or(std::ptr::null_mut(), |part| part.iov_base);
         first.cast::<u8>().wrapping_add(skip).cast()
     }
 }
@@ -89,15 +97,29 @@ impl Post {
 
     /// What it accepts.
     pub(super) fn asked(&self) -> Asked {
-        let Self { bits, ignore, comm, source, .. } = *self;
-        Asked { bits, ignore, comm, selector: selector(bits, ignore, source) }
+        let Self {
+            bits,
+            ignore,
+            comm,
+            source,
+            ..
+        } = *self;
+        Asked {
+            bits,
+            ignore,
+            comm,
+            selector: selector(bits, ignore, source),
+        }
     }
 }
 
 #[inline(always)]
 pub(super) fn selector(bits: u64, ignore: u64, source: Option<PeerId>) -> Selector {
     let source = source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)));
-    Selector { source, tag: tag_asked(bits, ignore) }
+    Selector {
+        source,
+        tag: tag_asked(bits, ignore),
+    }
 }
 
 /// A peer's number as a rank. The number of peers never exceeds the ranks.
@@ -180,7 +202,9 @@ impl Arrived {
             // copied by address, since a peer that breaks the rules may write them meanwhile, and
             // a slice over them would promise that nothing does.
             self.body = Body::Held(unsafe {
-                held.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.start, bytes.length);
+                held.as_mut_ptr()
+                    .cast::<u8>()
+                    .copy_from_nonoverlapping(bytes.start, bytes.length);
                 held.assume_init()
             });
         }
@@ -225,9 +249,17 @@ pub(super) struct Transfer {
 #[derive(Debug)]
 pub(super) enum Target {
     /// Into a receive, from this offset on.
-    Receive { recv: usize, at: usize, receipt: Receipt },
+    Receive {
+        recv: usize,
+        at: usize,
+        receipt: Receipt,
+    },
     /// Into memory that a peer writes, as long as the program keeps it registered.
-    Region { region: Weak<Region>, address: u64, record: Record },
+    Region {
+        region: Weak<Region>,
+        address: u64,
+        record: Record,
+    },
     /// Into the buffers of a read of this side.
     Read { sending: usize },
 }
@@ -259,5 +291,9 @@ pub(super) enum Source {
     /// The buffers of a send of this side.
     Sending { sending: usize },
     /// Memory that a peer reads, as long as the program keeps it registered.
-    Region { region: Weak<Region>, address: u64, cookie: u64 },
+    Region {
+        region: Weak<Region>,
+        address: u64,
+        cookie: u64,
+    },
 }

@@ -31,7 +31,10 @@ pub(super) struct Use {
 
 impl Use {
     fn add(&mut self, other: &Self) {
-        self.posts.iter_mut().zip(other.posts).for_each(|(mine, theirs)| *mine += theirs);
+        self.posts
+            .iter_mut()
+            .zip(other.posts)
+            .for_each(|(mine, theirs)| *mine += theirs);
         self.cancels += other.cancels;
         self.probes += other.probes;
         self.messages += other.messages;
@@ -48,7 +51,10 @@ impl Use {
         [
             ("messages", self.messages),
             ("bytes", self.bytes),
-            ("unexpected", self.messages - self.expected.min(self.messages)),
+            (
+                "unexpected",
+                self.messages - self.expected.min(self.messages),
+            ),
             ("posts", exact + any_source + any_tag + both),
             ("posts_any_source", any_source),
             ("posts_any_tag", any_tag),
@@ -63,7 +69,9 @@ impl Use {
 
 /// The members of a JSON object; each value is JSON.
 pub(super) fn members<V: Display>(rows: impl IntoIterator<Item = (&'static str, V)>) -> String {
-    let rows = rows.into_iter().map(|(name, value)| format!("\"{name}\": {value}"));
+    let rows = rows
+        .into_iter()
+        .map(|(name, value)| format!("\"{name}\": {value}"));
     rows.collect::<Vec<_>>().join(", ")
 }
 
@@ -112,7 +120,11 @@ impl Depths {
             self.column_ns *= 2;
             let pairs = self.columns.chunks(2).map(|pair| Column {
                 posted: pair.iter().map(|column| column.posted).max().unwrap_or(0),
-                unexpected: pair.iter().map(|column| column.unexpected).max().unwrap_or(0),
+                unexpected: pair
+                    .iter()
+                    .map(|column| column.unexpected)
+                    .max()
+                    .unwrap_or(0),
                 messages: pair.iter().map(|column| column.messages).sum(),
             });
             self.columns = pairs.collect();
@@ -121,7 +133,11 @@ impl Depths {
         while self.columns.len() <= at {
             // The queues keep their lengths while nothing happens.
             let (posted, unexpected) = self.now;
-            self.columns.push(Column { posted, unexpected, messages: 0 });
+            self.columns.push(Column {
+                posted,
+                unexpected,
+                messages: 0,
+            });
         }
         let column = &mut self.columns[at];
         column.posted = column.posted.max(posted);
@@ -197,7 +213,10 @@ const TAKEN_MAX: usize = 64;
 
 /// Milliseconds of a clock that is a few milliseconds coarse and costs a few nanoseconds.
 fn coarse_ms() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // Not rustix's function, which reads a page of the kernel that is not mapped under valgrind.
     // SAFETY: a place for the time. The clock exists, so the call does not fail.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut now) };
@@ -249,7 +268,12 @@ impl Usage {
             self.taken.pop_front();
         }
         let (by, bits, at_ms) = (asked.selector, carried.bits, self.now_ms());
-        self.taken.push_back(Taken { by, bits, peer, at_ms });
+        self.taken.push_back(Taken {
+            by,
+            bits,
+            peer,
+            at_ms,
+        });
     }
 
     fn of(&mut self, comm: CommId) -> &mut Use {
@@ -268,7 +292,9 @@ impl Usage {
         of.posts[class as usize] += u64::from(is_new);
         of.posted_now += 1;
         // Some find a message at once, which only the matcher's decision shows.
-        of.posted_high = of.posted_high.max(of.posted_now.saturating_sub(of.unexpected_now));
+        of.posted_high = of
+            .posted_high
+            .max(of.posted_now.saturating_sub(of.unexpected_now));
     }
 
     /// Counts a message that goes to the matcher, perhaps not for the first time.
@@ -326,7 +352,12 @@ impl Usage {
         }
         self.busy_ms = self.now_ms();
         let at_ns = self.depths.begin.elapsed().as_nanos() as u64;
-        self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
+        self.depths.note(
+            at_ns,
+            posted,
+            unexpected,
+            std::mem::take(&mut self.messages),
+        );
     }
 
     /// Begins another rule, or none (`all_bits`), with empty queues. `contexts` belong to the rule
@@ -340,7 +371,11 @@ impl Usage {
     /// Fields of the statistics. `protocol` and `contexts` are the rule's.
     pub(super) fn to_json(&self, protocol: u64, contexts: &[u64]) -> String {
         let library = Library::of(protocol);
-        let now = if self.all_bits { &[NO_CONTEXT][..] } else { contexts };
+        let now = if self.all_bits {
+            &[NO_CONTEXT][..]
+        } else {
+            contexts
+        };
         let mut rows: Vec<((u64, Kind), Use)> = Vec::new();
         let uses = now.iter().copied().zip(self.uses.iter().copied());
         for (context, used) in self.past.iter().copied().chain(uses) {
@@ -358,12 +393,18 @@ impl Usage {
         rows.sort_by_key(|&(name, _)| name);
         let kinds = Kind::ALL.map(|kind| {
             let mut sum = Use::default();
-            rows.iter().filter(|row| row.0.1 == kind).for_each(|(_, used)| sum.add(used));
+            rows.iter()
+                .filter(|row| row.0.1 == kind)
+                .for_each(|(_, used)| sum.add(used));
             format!("\n    \"{}\": {{ {} }}", kind.name(), members(sum.counts()))
         });
         let communicators = rows.into_iter().map(|((number, kind), used)| {
             let (kind, counts) = (kind.name(), members(used.counts()));
-            let number = if number == NO_CONTEXT { "null".to_owned() } else { number.to_string() };
+            let number = if number == NO_CONTEXT {
+                "null".to_owned()
+            } else {
+                number.to_string()
+            };
             format!("\n    {{ \"communicator\": {number}, \"kind\": \"{kind}\", {counts} }}")
         });
         format!(
@@ -388,12 +429,23 @@ mod tests {
     fn the_last_messages_that_wildcards_took_are_kept() {
         let mut usage = Usage::new();
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let asked = Asked { bits: 0, ignore: 0, comm: CommId(0), selector };
+        let asked = Asked {
+            bits: 0,
+            ignore: 0,
+            comm: CommId(0),
+            selector,
+        };
         for bits in 0..66 {
-            let carried = Carried { bits, envelope: Envelope::default() };
+            let carried = Carried {
+                bits,
+                envelope: Envelope::default(),
+            };
             usage.took(&asked, &carried, PeerId(3), false);
             let kept = usage.taken.iter().map(|taken| taken.bits);
-            assert!(kept.eq((bits + 1).saturating_sub(64)..=bits), "after {bits}");
+            assert!(
+                kept.eq((bits + 1).saturating_sub(64)..=bits),
+                "after {bits}"
+            );
         }
     }
 
@@ -406,20 +458,57 @@ mod tests {
         assert_eq!(
             depths.columns,
             [
-                Column { posted: 3, unexpected: 1, messages: 11 },
-                Column { posted: 1, unexpected: 0, messages: 0 },
-                Column { posted: 1, unexpected: 7, messages: 4 },
+                Column {
+                    posted: 3,
+                    unexpected: 1,
+                    messages: 11
+                },
+                Column {
+                    posted: 1,
+                    unexpected: 0,
+                    messages: 0
+                },
+                Column {
+                    posted: 1,
+                    unexpected: 7,
+                    messages: 4
+                },
             ]
         );
         depths.note(COLUMN_NS * COLUMNS as u64, 2, 2, 5);
         assert_eq!(depths.column_ns, 2 * COLUMN_NS);
         assert_eq!(depths.columns.len(), COLUMNS / 2 + 1);
-        assert_eq!(depths.columns[0], Column { posted: 3, unexpected: 1, messages: 11 });
-        assert_eq!(depths.columns.iter().map(|column| column.messages).sum::<u64>(), 20);
-        assert_eq!(depths.columns[2], Column { posted: 0, unexpected: 7, messages: 0 });
+        assert_eq!(
+            depths.columns[0],
+            Column {
+                posted: 3,
+                unexpected: 1,
+                messages: 11
+            }
+        );
+        assert_eq!(
+            depths
+                .columns
+                .iter()
+                .map(|column| column.messages)
+                .sum::<u64>(),
+            20
+        );
+        assert_eq!(
+            depths.columns[2],
+            Column {
+                posted: 0,
+                unexpected: 7,
+                messages: 0
+            }
+        );
         depths.columns.truncate(3);
         let text = "\"posted\": [3,1,0], \"unexpected\": [1,7,7], \"messages\": [11,4,0] }";
-        assert!(depths.to_json().ends_with(&format!(": {}, {text}", 2 * COLUMN_NS)));
+        assert!(
+            depths
+                .to_json()
+                .ends_with(&format!(": {}, {text}", 2 * COLUMN_NS))
+        );
     }
 
     #[test]
@@ -438,7 +527,15 @@ mod tests {
         usage.matched(CommId(0), CommId(0), true);
         usage.untagged(100, true);
         usage.settled(1, 2);
-        assert_eq!(usage.depths.columns.iter().map(|column| column.messages).sum::<u64>(), 3);
+        assert_eq!(
+            usage
+                .depths
+                .columns
+                .iter()
+                .map(|column| column.messages)
+                .sum::<u64>(),
+            3
+        );
         usage.posted_untagged(WildcardClass::AnySource);
         usage.posted_untagged(WildcardClass::AnySource);
         assert_eq!(usage.untagged.posts.iter().sum::<u64>(), 2);
@@ -453,6 +550,9 @@ mod tests {
             "\"control\": { \"messages\": 1, \"bytes\": 100, \"unexpected\": 1, \"posts\": 2,";
         assert!(text.contains(line), "{text}");
         assert_eq!(text.matches("\"communicator\":").count(), 2, "{text}");
-        assert!(text.contains("{ \"communicator\": null, \"kind\": \"control\","), "{text}");
+        assert!(
+            text.contains("{ \"communicator\": null, \"kind\": \"control\","),
+            "{text}"
+        );
     }
 }

@@ -33,7 +33,12 @@ impl Endpoint {
     pub(super) fn note_probe(&mut self, asked: &Receive<'_>, peer: Option<PeerId>, found: bool) {
         let after = self.calls();
         let Some(usage) = &mut self.usage else { return };
-        let sought = Sought { peer, bits: asked.tag, ignore: asked.ignore, after };
+        let sought = Sought {
+            peer,
+            bits: asked.tag,
+            ignore: asked.ignore,
+            after,
+        };
         if found {
             usage.sought = None;
         } else if usage.sought.is_none_or(|(last, _)| last != sought) {
@@ -53,19 +58,43 @@ impl Endpoint {
             let post = &self.posts[key];
             let (bits, ignore) = (post.bits, post.ignore);
             let (peer, bytes, since_ms) = (post.source, post.capacity(), post.since_ms);
-            Entry { what: "receive", peer, bits, ignore, bytes, since_ms }
+            Entry {
+                what: "receive",
+                peer,
+                bits,
+                ignore,
+                bytes,
+                since_ms,
+            }
         });
         let messages_left = messages.iter().take(MOST).map(|&(_, key)| {
             let message = &self.messages[key];
             let (bits, bytes, since_ms) = (message.carried.bits, message.length, message.since_ms);
             let peer = Some(message.peer);
-            Entry { what: "message", peer, bits, ignore: 0, bytes, since_ms }
+            Entry {
+                what: "message",
+                peer,
+                bits,
+                ignore: 0,
+                bytes,
+                since_ms,
+            }
         });
-        let tagged = self.sendings.iter().filter(|(_, sending)| sending.flags & FI_TAGGED != 0);
+        let tagged = self
+            .sendings
+            .iter()
+            .filter(|(_, sending)| sending.flags & FI_TAGGED != 0);
         let sends = tagged.clone().take(MOST).filter_map(|(_, sending)| {
             let peer = Some(self.connections.get(sending.connection)?.peer);
             let (bits, bytes, since_ms) = (sending.bits, sending.length, sending.since_ms);
-            Some(Entry { what: "send", peer, bits, ignore: 0, bytes, since_ms })
+            Some(Entry {
+                what: "send",
+                peer,
+                bits,
+                ignore: 0,
+                bytes,
+                since_ms,
+            })
         });
         let taken = usage.taken.iter().map(|taken| {
             let (peer, bits, since_ms) = (Some(taken.peer), taken.bits, taken.at_ms);
@@ -74,22 +103,43 @@ impl Endpoint {
                 WildcardClass::AnySource => "taken from any source",
                 _ => "taken from any source with any tag",
             };
-            Entry { what, peer, bits, ignore: 0, bytes: 0, since_ms }
+            Entry {
+                what,
+                peer,
+                bits,
+                ignore: 0,
+                bytes: 0,
+                since_ms,
+            }
         });
         // Who goes on after a probe in vain does not wait for it.
-        let sought = usage.sought.filter(|(sought, _)| sought.after == self.calls());
-        let sought = sought.map(|(Sought { peer, bits, ignore, .. }, since_ms)| Entry {
-            what: "probe",
-            peer,
-            bits,
-            ignore,
-            bytes: 0,
-            since_ms,
-        });
-        let all = receives.chain(messages_left).chain(sends).chain(taken).chain(sought);
+        let sought = usage
+            .sought
+            .filter(|(sought, _)| sought.after == self.calls());
+        let sought = sought.map(
+            |(
+                Sought {
+                    peer, bits, ignore, ..
+                },
+                since_ms,
+            )| Entry {
+                what: "probe",
+                peer,
+                bits,
+                ignore,
+                bytes: 0,
+                since_ms,
+            },
+        );
+        let all = receives
+            .chain(messages_left)
+            .chain(sends)
+            .chain(taken)
+            .chain(sought);
         let names: Vec<u128> = common.peers.identities().collect();
-        let lines: Vec<_> =
-            all.map(|entry| line(entry, protocol, &names, usage.now_ms())).collect();
+        let lines: Vec<_> = all
+            .map(|entry| line(entry, protocol, &names, usage.now_ms()))
+            .collect();
         let counts = members([
             ("receives", posts.len()),
             ("messages", messages.len()),
@@ -103,7 +153,14 @@ impl Endpoint {
 }
 
 fn line(entry: Entry, protocol: u64, names: &[u128], now_ms: u32) -> String {
-    let Entry { what, peer, bits, ignore, bytes, since_ms } = entry;
+    let Entry {
+        what,
+        peer,
+        bits,
+        ignore,
+        bytes,
+        since_ms,
+    } = entry;
     let library = Library::of(protocol);
     let whole = (bits & !protocol) >> 31;
     let context = whole & !library.acknowledges();
@@ -112,9 +169,15 @@ fn line(entry: Entry, protocol: u64, names: &[u128], now_ms: u32) -> String {
     let is_answer = whole != context && what == "receive";
     let what = if is_answer { "answer" } else { what };
     let name = peer.and_then(|peer| names.get(peer.index()));
-    let name = name.map_or("null".to_owned(), |name| format!("\"{:08x}\"", *name as u32));
+    let name = name.map_or("null".to_owned(), |name| {
+        format!("\"{:08x}\"", *name as u32)
+    });
     let any_tag = ignore & TAG_BITS == TAG_BITS;
-    let tag = if any_tag { "null".to_owned() } else { library.tag(bits).to_string() };
+    let tag = if any_tag {
+        "null".to_owned()
+    } else {
+        library.tag(bits).to_string()
+    };
     let fields = members([
         ("what", format!("\"{what}\"")),
         ("peer", name),

@@ -38,7 +38,11 @@ impl Matcher for AllBits {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
         let found = self.find(asked).and_then(|at| self.unexpected.remove(at));
         self.verdicts.push(match found {
-            Some((msg, _)) => Verdict::Matched { recv, msg, late: true },
+            Some((msg, _)) => Verdict::Matched {
+                recv,
+                msg,
+                late: true,
+            },
             None => {
                 self.posted.push_back((recv, *asked));
                 Verdict::Posted(recv)
@@ -52,13 +56,18 @@ impl Matcher for AllBits {
             *compares += 1;
             fits(asked, carried)
         });
-        self.verdicts.push(match found.and_then(|at| self.posted.remove(at)) {
-            Some((recv, _)) => Verdict::Matched { recv, msg, late: false },
-            None => {
-                self.unexpected.push_back((msg, *carried));
-                Verdict::Unexpected(msg)
-            }
-        });
+        self.verdicts
+            .push(match found.and_then(|at| self.posted.remove(at)) {
+                Some((recv, _)) => Verdict::Matched {
+                    recv,
+                    msg,
+                    late: false,
+                },
+                None => {
+                    self.unexpected.push_back((msg, *carried));
+                    Verdict::Unexpected(msg)
+                }
+            });
     }
 
     fn cancel(&mut self, recv: RecvKey, _: &Asked) {
@@ -68,7 +77,9 @@ impl Matcher for AllBits {
 
     fn probe(&mut self, asked: &Asked, take: bool) {
         let at = self.find(asked);
-        let found = at.and_then(|at| self.unexpected.get(at)).map(|&(msg, _)| msg);
+        let found = at
+            .and_then(|at| self.unexpected.get(at))
+            .map(|&(msg, _)| msg);
         if take && let Some(at) = at {
             self.unexpected.remove(at);
         }
@@ -94,11 +105,23 @@ mod tests {
     fn every_compare_counts() {
         let asked = |bits| {
             let selector = Selector::new(SourceSel::Any, TagSel::Any);
-            Asked { bits, ignore: 0xf0, comm: CommId(0), selector }
+            Asked {
+                bits,
+                ignore: 0xf0,
+                comm: CommId(0),
+                selector,
+            }
         };
         let carried = |bits| {
             let (source, tag) = (Rank::default(), Tag::default());
-            Carried { bits, envelope: Envelope { comm: CommId(0), source, tag } }
+            Carried {
+                bits,
+                envelope: Envelope {
+                    comm: CommId(0),
+                    source,
+                    tag,
+                },
+            }
         };
         let mut lists = AllBits::default();
         (1..4).for_each(|at| lists.post(RecvKey(at), &asked(at.into())));
@@ -112,10 +135,18 @@ mod tests {
         let mut verdicts = Vec::new();
         lists.settle(&mut verdicts);
         let expected = [
-            Verdict::Matched { recv: RecvKey(3), msg: MsgKey(1), late: false },
+            Verdict::Matched {
+                recv: RecvKey(3),
+                msg: MsgKey(1),
+                late: false,
+            },
             Verdict::Unexpected(MsgKey(2)),
             Verdict::Probed { found: None },
-            Verdict::Matched { recv: RecvKey(4), msg: MsgKey(2), late: true },
+            Verdict::Matched {
+                recv: RecvKey(4),
+                msg: MsgKey(2),
+                late: true,
+            },
         ];
         assert_eq!(verdicts[3..], expected, "behind three that were posted");
         assert_eq!(lists.counters(), [Counter::new("generic_compares", 7)]);

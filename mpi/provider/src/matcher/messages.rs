@@ -21,7 +21,11 @@ struct Place {
     comm: CommId,
 }
 
-const FREE: Place = Place { arrival: u64::MAX, key: MsgKey(0), comm: CommId(0) };
+const FREE: Place = Place {
+    arrival: u64::MAX,
+    key: MsgKey(0),
+    comm: CommId(0),
+};
 
 #[derive(Debug)]
 pub(super) struct Messages {
@@ -31,7 +35,10 @@ pub(super) struct Messages {
 
 impl Default for Messages {
     fn default() -> Self {
-        Self { places: Box::new([FREE; PLACES]), old: HashMap::default() }
+        Self {
+            places: Box::new([FREE; PLACES]),
+            old: HashMap::default(),
+        }
     }
 }
 

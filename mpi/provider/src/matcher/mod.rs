@@ -32,7 +32,11 @@ pub(crate) enum Verdict {
     /// The message stands in the unexpected queue. Reported by the NIC only for a log.
     Unexpected(MsgKey),
     /// Receive and message matched; `late`: the message was there first.
-    Matched { recv: RecvKey, msg: MsgKey, late: bool },
+    Matched {
+        recv: RecvKey,
+        msg: MsgKey,
+        late: bool,
+    },
     /// The receive has left the posted queue.
     Cancelled(RecvKey),
     /// The answer to the one probe; with `take` the message has left the queue.

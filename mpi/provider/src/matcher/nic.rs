@@ -140,12 +140,19 @@ impl NicMatcher {
         kept_off: KeptOff,
     ) -> Result<Self, ConfigError> {
         // One queue for the one sender, and the shared queue that every NIC has.
-        let config =
-            NicConfig { bins: options.bins.get() as usize, completion_queues: 2, ..options.nic };
+        let config = NicConfig {
+            bins: options.bins.get() as usize,
+            completion_queues: 2,
+            ..options.nic
+        };
         let nic = Nic::new(&config)?;
         let monitor = nic.leader.monitor();
-        let out_of_threads =
-            ConfigError::OutOfRange { what: "workers", value: config.workers, least: 1, most: 1 };
+        let out_of_threads = ConfigError::OutOfRange {
+            what: "workers",
+            value: config.workers,
+            least: 1,
+            most: 1,
+        };
         let runner = if options.threads {
             Runner::Pool(Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| out_of_threads)?)
         } else if short {
@@ -196,8 +203,19 @@ impl NicMatcher {
         selector: Selector,
     ) -> Now<MsgKey> {
         debug_assert!(!self.busy);
-        let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
-        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
+        let Self {
+            runner: Runner::Short(leader),
+            homes,
+            ..
+        } = self
+        else {
+            return Now::Queue;
+        };
+        let Some(Home {
+            slot: Some(slot),
+            waiting,
+        }) = homes.get_mut(comm.0 as usize)
+        else {
             return Now::Queue;
         };
         match leader.post_now(CommId(*slot), selector, recv.0) {
@@ -221,22 +239,47 @@ impl NicMatcher {
     #[inline(always)]
     pub(crate) fn row(&mut self, comm: CommId) -> Option<Row<'_>> {
         debug_assert!(!self.busy);
-        let Self { runner: Runner::Short(leader), homes, .. } = self else { return None };
+        let Self {
+            runner: Runner::Short(leader),
+            homes,
+            ..
+        } = self
+        else {
+            return None;
+        };
         let home = homes.get_mut(comm.0 as usize)?;
         let row = leader.row(CommId(home.slot?))?;
         let counts = [&mut self.arrivals, &mut self.short_messages];
-        Some(Row { row, waiting: &mut home.waiting, counts })
+        Some(Row {
+            row,
+            waiting: &mut home.waiting,
+            counts,
+        })
     }
 
     /// Enters a message at once. [`Now::Queue`]: [`arrive`](Matcher::arrive) it.
     pub(crate) fn arrive_now(&mut self, msg: MsgKey, envelope: &Envelope) -> Now<RecvKey> {
         debug_assert!(!self.busy);
-        let Self { runner: Runner::Short(leader), homes, .. } = self else { return Now::Queue };
-        let comm = envelope.comm;
-        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(comm.0 as usize) else {
+        let Self {
+            runner: Runner::Short(leader),
+            homes,
+            ..
+        } = self
+        else {
             return Now::Queue;
         };
-        let now = match leader.arrive_now(&Envelope { comm: CommId(*slot), ..*envelope }) {
+        let comm = envelope.comm;
+        let Some(Home {
+            slot: Some(slot),
+            waiting,
+        }) = homes.get_mut(comm.0 as usize)
+        else {
+            return Now::Queue;
+        };
+        let now = match leader.arrive_now(&Envelope {
+            comm: CommId(*slot),
+            ..*envelope
+        }) {
             Now::Matched(number) => {
                 *waiting -= 1;
                 Now::Matched(RecvKey(number))
@@ -255,8 +298,19 @@ impl NicMatcher {
 
     fn cancel_now(&mut self, recv: RecvKey, asked: &Asked) -> bool {
         debug_assert!(!self.busy);
-        let Self { runner: Runner::Short(leader), homes, .. } = self else { return false };
-        let Some(Home { slot: Some(slot), waiting }) = homes.get_mut(asked.comm.0 as usize) else {
+        let Self {
+            runner: Runner::Short(leader),
+            homes,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let Some(Home {
+            slot: Some(slot),
+            waiting,
+        }) = homes.get_mut(asked.comm.0 as usize)
+        else {
             return false;
         };
         let cancelled = leader.cancel_now(CommId(*slot), asked.selector, recv.0);
@@ -276,7 +330,11 @@ impl NicMatcher {
     /// The NIC's number for a communicator of which one more receive or message waits.
     #[inline(always)]
     fn waits_on_nic(&mut self, comm: CommId, bits: u64) -> CommId {
-        if let Some(Home { slot: Some(slot), waiting }) = self.homes.get_mut(comm.0 as usize) {
+        if let Some(Home {
+            slot: Some(slot),
+            waiting,
+        }) = self.homes.get_mut(comm.0 as usize)
+        {
             *waiting += 1;
             return CommId(*slot);
         }
@@ -288,14 +346,20 @@ impl NicMatcher {
     /// The NIC's number for a communicator.
     fn on_nic(&mut self, comm: CommId, bits: u64) -> CommId {
         match self.homes.get(comm.0 as usize) {
-            Some(&Home { slot: Some(slot), .. }) => CommId(slot),
+            Some(&Home {
+                slot: Some(slot), ..
+            }) => CommId(slot),
             _ => self.bring_onto_nic(comm, bits),
         }
     }
 
     #[cold]
     fn bring_onto_nic(&mut self, comm: CommId, bits: u64) -> CommId {
-        let slot = if self.kept_off.has(bits) { None } else { self.make_room() };
+        let slot = if self.kept_off.has(bits) {
+            None
+        } else {
+            self.make_room()
+        };
         let slot = slot.unwrap_or_else(|| {
             self.beyond += 1;
             self.slots + self.beyond - 1
@@ -303,7 +367,11 @@ impl NicMatcher {
         self.home(comm).slot = Some(slot);
         if slot < self.slots {
             self.tenants[slot as usize] = Some(comm);
-            while self.port.create(CommId(slot), self.bins, Hints::default(), 0).is_err() {
+            while self
+                .port
+                .create(CommId(slot), self.bins, Hints::default(), 0)
+                .is_err()
+            {
                 self.step();
             }
             self.busy = true;
@@ -392,7 +460,15 @@ impl NicMatcher {
     fn collect(&mut self) -> bool {
         let mut any = false;
         loop {
-            let Self { software, port, receives, messages, homes, verdicts, .. } = self;
+            let Self {
+                software,
+                port,
+                receives,
+                messages,
+                homes,
+                verdicts,
+                ..
+            } = self;
             let event = software.poll_matched(port, |request, message, late| {
                 any = true;
                 if let Some(verdict) = matched(receives, messages, homes, request, message, late) {
@@ -407,8 +483,19 @@ impl NicMatcher {
 
     fn note(&mut self, event: Event) {
         match event {
-            Event::Received { request, message, late, .. } => {
-                let Self { receives, messages, homes, verdicts, .. } = self;
+            Event::Received {
+                request,
+                message,
+                late,
+                ..
+            } => {
+                let Self {
+                    receives,
+                    messages,
+                    homes,
+                    verdicts,
+                    ..
+                } = self;
                 verdicts.extend(matched(receives, messages, homes, request, message, late));
             }
             Event::Admitted { request } => {
@@ -422,7 +509,9 @@ impl NicMatcher {
                 }
             }
             Event::Cancelled { request, .. } => {
-                let Some(recv) = self.cancels.pop_front() else { return };
+                let Some(recv) = self.cancels.pop_front() else {
+                    return;
+                };
                 if let Some(&(_, comm)) = self.receives.get(request.slot()) {
                     self.home(comm).waiting -= 1;
                 }
@@ -437,7 +526,9 @@ impl NicMatcher {
                     self.home(comm).waiting -= 1;
                 }
                 self.probing = false;
-                self.verdicts.push(Verdict::Probed { found: found.map(|(msg, _)| msg) });
+                self.verdicts.push(Verdict::Probed {
+                    found: found.map(|(msg, _)| msg),
+                });
             }
             // No hints are given, so nothing is refused, and a receive waits when it is cancelled.
             _ => {}
@@ -452,7 +543,10 @@ impl Matcher for NicMatcher {
             // Copied field by field: the caller has just written it in parts, and a read as a whole
             // would wait for those stores longer than the rest takes.
             (SourceSel::Rank(source), TagSel::Tag(tag)) => {
-                let selector = Selector { source: SourceSel::Rank(source), tag: TagSel::Tag(tag) };
+                let selector = Selector {
+                    source: SourceSel::Rank(source),
+                    tag: TagSel::Tag(tag),
+                };
                 self.request(comm, selector)
             }
             _ => self.request(comm, asked.selector),
@@ -472,8 +566,12 @@ impl Matcher for NicMatcher {
 
     fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
         let comm = self.waits_on_nic(carried.envelope.comm, carried.bits);
-        self.messages.insert(self.arrivals, msg, carried.envelope.comm);
-        let envelope = Envelope { comm, ..carried.envelope };
+        self.messages
+            .insert(self.arrivals, msg, carried.envelope.comm);
+        let envelope = Envelope {
+            comm,
+            ..carried.envelope
+        };
         while self.sender.try_send(envelope, &[], 0) == Err(SendError::ReceiverNotReady) {
             self.step();
         }
@@ -485,7 +583,11 @@ impl Matcher for NicMatcher {
         if self.cancel_now(recv, asked) {
             return self.verdicts.push(Verdict::Cancelled(recv));
         }
-        let request = self.requests.get(recv.0 as usize).copied().unwrap_or(RequestId::NONE);
+        let request = self
+            .requests
+            .get(recv.0 as usize)
+            .copied()
+            .unwrap_or(RequestId::NONE);
         while self.port.cancel(request, 0).is_err() {
             self.step();
         }
@@ -523,7 +625,12 @@ impl Matcher for NicMatcher {
             ("short_posts", self.short_posts),
             ("short_messages", self.short_messages),
         ];
-        let rows = counts.handlers.rows().chain(counts.boundary.rows()).chain(own);
-        rows.map(|(name, value)| Counter::new(name, value)).collect()
+        let rows = counts
+            .handlers
+            .rows()
+            .chain(counts.boundary.rows())
+            .chain(own);
+        rows.map(|(name, value)| Counter::new(name, value))
+            .collect()
     }
 }

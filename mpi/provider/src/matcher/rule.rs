@@ -49,7 +49,11 @@ struct Last {
 impl Default for Last {
     /// No receive has these bits.
     fn default() -> Self {
-        Self { high: u64::MAX, ignore: 0, comm: CommId(0) }
+        Self {
+            high: u64::MAX,
+            ignore: 0,
+            comm: CommId(0),
+        }
     }
 }
 
@@ -85,11 +89,19 @@ impl Rule {
 
     #[cold]
     fn number(&mut self, context: u64) -> u32 {
-        let Self { uses, contexts, numbers, .. } = self;
+        let Self {
+            uses,
+            contexts,
+            numbers,
+            ..
+        } = self;
         *numbers.entry(context).or_insert_with(|| {
             let number = contexts.len() as u32;
             contexts.push(context);
-            uses.push(Use { number: CommId(number), ..Use::default() });
+            uses.push(Use {
+                number: CommId(number),
+                ..Use::default()
+            });
             number
         })
     }
@@ -102,13 +114,21 @@ impl Rule {
 
     /// The rule after that mask, without communicators.
     pub(crate) fn taught(ignore: u64) -> Self {
-        Self { protocol: ignore & !TAG_BITS, learned: true, ..Self::default() }
+        Self {
+            protocol: ignore & !TAG_BITS,
+            learned: true,
+            ..Self::default()
+        }
     }
 
     /// The communicator of a receive that differs from the last one in its tag only.
     #[inline(always)]
     pub(crate) fn receive_alike(&self, bits: u64, ignore: u64) -> Option<CommId> {
-        let Last { high, ignore: mask, comm } = self.last;
+        let Last {
+            high,
+            ignore: mask,
+            comm,
+        } = self.last;
         // Where all bits are compared since then, communicators are ignored.
         (high == bits >> 31 && mask == ignore).then_some(comm)
     }
@@ -133,7 +153,11 @@ impl Rule {
             return None;
         }
         let comm = entry.number;
-        self.last = Last { high: bits >> 31, ignore, comm };
+        self.last = Last {
+            high: bits >> 31,
+            ignore,
+            comm,
+        };
         Some(comm)
     }
 
@@ -144,7 +168,11 @@ impl Rule {
         let entry = self.entry(bits);
         entry.marked |= marked;
         let mixed = entry.comparing && entry.marked;
-        if mixed { None } else { Some((entry.number, tag_of(bits))) }
+        if mixed {
+            None
+        } else {
+            Some((entry.number, tag_of(bits)))
+        }
     }
 
     /// The protocol bits learned, and the high 33 bits of each communicator by its number.
@@ -160,7 +188,11 @@ pub(crate) fn tag_of(bits: u64) -> Tag {
 
 #[inline(always)]
 pub(crate) fn tag_asked(bits: u64, ignore: u64) -> TagSel {
-    if ignore & TAG_BITS == 0 { TagSel::Tag(tag_of(bits)) } else { TagSel::Any }
+    if ignore & TAG_BITS == 0 {
+        TagSel::Tag(tag_of(bits))
+    } else {
+        TagSel::Any
+    }
 }
 
 #[cfg(test)]
@@ -184,19 +216,39 @@ mod tests {
                 marked |= step % 2 == 1;
                 let bits = if step % 2 == 1 { BITS | 1 << 41 } else { BITS };
                 let told = match step {
-                    2 | 3 => rule.message(bits).map(|(comm, tag)| (comm, tag == tag_of(5))),
-                    4 => rule.receive(bits | 1 << 42, PROTOCOL | TAG_BITS).map(|comm| (comm, true)),
+                    2 | 3 => rule
+                        .message(bits)
+                        .map(|(comm, tag)| (comm, tag == tag_of(5))),
+                    4 => rule
+                        .receive(bits | 1 << 42, PROTOCOL | TAG_BITS)
+                        .map(|comm| (comm, true)),
                     _ => rule.receive(bits, 0).map(|comm| (comm, true)),
                 };
                 let ends = comparing && (ignoring || marked);
-                assert_eq!(told, (!ends).then_some((CommId(0), true)), "{order}, {place}");
+                assert_eq!(
+                    told,
+                    (!ends).then_some((CommId(0), true)),
+                    "{order}, {place}"
+                );
                 if ends {
                     break;
                 }
             }
         }
         let fits = |ignore| Rule::taught(PROTOCOL).receive(BITS, ignore).is_some();
-        let masks = [0, TAG_BITS, PROTOCOL, PROTOCOL | TAG_BITS, 1, 1 << 41, PROTOCOL | 2, !0];
-        assert_eq!(masks.map(fits), [true, true, true, true, false, false, false, false]);
+        let masks = [
+            0,
+            TAG_BITS,
+            PROTOCOL,
+            PROTOCOL | TAG_BITS,
+            1,
+            1 << 41,
+            PROTOCOL | 2,
+            !0,
+        ];
+        assert_eq!(
+            masks.map(fits),
+            [true, true, true, true, false, false, false, false]
+        );
     }
 }

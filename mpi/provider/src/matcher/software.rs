@@ -17,27 +17,35 @@ impl std::fmt::Debug for SoftwareMatcher {
 
 impl SoftwareMatcher {
     pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
-        Self { engine, verdicts: Vec::new() }
+        Self {
+            engine,
+            verdicts: Vec::new(),
+        }
     }
 }
 
 impl Matcher for SoftwareMatcher {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
-        let msg = self.engine.post(RecvId(recv.0.into()), asked.comm, asked.selector);
-        self.verdicts.push(msg.map_or(Verdict::Posted(recv), |msg| Verdict::Matched {
-            recv,
-            msg: key(msg),
-            late: true,
-        }));
+        let msg = self
+            .engine
+            .post(RecvId(recv.0.into()), asked.comm, asked.selector);
+        self.verdicts
+            .push(msg.map_or(Verdict::Posted(recv), |msg| Verdict::Matched {
+                recv,
+                msg: key(msg),
+                late: true,
+            }));
     }
 
     fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
         let recv = self.engine.arrive(MsgId(msg.0.into()), carried.envelope);
-        self.verdicts.push(recv.map_or(Verdict::Unexpected(msg), |recv| Verdict::Matched {
-            recv: RecvKey(recv.0 as u32),
-            msg,
-            late: false,
-        }));
+        self.verdicts.push(
+            recv.map_or(Verdict::Unexpected(msg), |recv| Verdict::Matched {
+                recv: RecvKey(recv.0 as u32),
+                msg,
+                late: false,
+            }),
+        );
     }
 
     fn cancel(&mut self, recv: RecvKey, _: &Asked) {
@@ -51,7 +59,9 @@ impl Matcher for SoftwareMatcher {
             true => self.engine.mprobe(asked.comm, asked.selector),
             false => self.engine.probe(asked.comm, asked.selector),
         };
-        self.verdicts.push(Verdict::Probed { found: found.map(key) });
+        self.verdicts.push(Verdict::Probed {
+            found: found.map(key),
+        });
     }
 
     fn settle(&mut self, sink: &mut Vec<Verdict>) {

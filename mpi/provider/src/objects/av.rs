@@ -7,7 +7,10 @@ use crate::bindings::*;
 use crate::endpoint::Vector;
 use crate::wire::Address;
 
-static FID_OPS: Ops = Ops { bind: Some(bind), ..common_ops(close) };
+static FID_OPS: Ops = Ops {
+    bind: Some(bind),
+    ..common_ops(close)
+};
 static OPS: OpsAv = OpsAv {
     insert: Some(insert),
     insertsvc: Some(no_insertsvc),
@@ -40,8 +43,16 @@ pub(super) unsafe extern "C" fn open(
         }
         let domain = Object::<FidDomain>::of(domain);
         let index = domain.enter(|state, _| state.common.vectors.insert(Vector::default()));
-        let c = FidAv { fid: fid(FI_CLASS_AV, context, &FID_OPS), ops: &OPS };
-        Object { c, gate: domain.gate.clone(), index }.give(out);
+        let c = FidAv {
+            fid: fid(FI_CLASS_AV, context, &FID_OPS),
+            ops: &OPS,
+        };
+        Object {
+            c,
+            gate: domain.gate.clone(),
+            index,
+        }
+        .give(out);
     }
     0
 }
@@ -101,7 +112,14 @@ unsafe extern "C" fn insert(
         }
         if let Some(events) = &common.vectors[index].events {
             let data = u64::try_from(inserted).unwrap_or(0);
-            events.put(FI_AV_COMPLETE, EqEntry { fid: vector.cast(), context, data });
+            events.put(
+                FI_AV_COMPLETE,
+                EqEntry {
+                    fid: vector.cast(),
+                    context,
+                    data,
+                },
+            );
             return 0;
         }
         inserted
@@ -119,7 +137,10 @@ unsafe extern "C" fn remove(vector: *mut FidAv, rows: *mut FiAddr, count: usize,
     // SAFETY: see `objects`.
     let object = unsafe { Object::<FidAv>::of(vector) };
     object.enter(|state, index| {
-        state.endpoints.iter_mut().for_each(|(_, endpoint)| endpoint.forget_source());
+        state
+            .endpoints
+            .iter_mut()
+            .for_each(|(_, endpoint)| endpoint.forget_source());
         let vector = &mut state.common.vectors[index];
         let mut all = true;
         for at in 0..count {
@@ -140,12 +161,15 @@ unsafe extern "C" fn lookup(
     let object = unsafe { Object::<FidAv>::of(vector) };
     object.enter(|state, index| {
         let common = &state.common;
-        let Some(peer) = common.vectors[index].peer(row) else { return -FI_EINVAL };
+        let Some(peer) = common.vectors[index].peer(row) else {
+            return -FI_EINVAL;
+        };
         let bytes = common.peers.address(peer).to_bytes();
         // SAFETY: the program's buffer of `*length` bytes.
         unsafe {
             let count = bytes.len().min(*length);
-            out.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), count);
+            out.cast::<u8>()
+                .copy_from_nonoverlapping(bytes.as_ptr(), count);
             *length = bytes.len();
         }
         0
@@ -161,7 +185,9 @@ unsafe extern "C" fn straddr(
     let mut bytes = [0; Address::LENGTH];
     // SAFETY: an address as `fi_getname` gives it, and a buffer of `*length` bytes.
     unsafe {
-        address.cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), Address::LENGTH);
+        address
+            .cast::<u8>()
+            .copy_to_nonoverlapping(bytes.as_mut_ptr(), Address::LENGTH);
         let text = match Address::from_bytes(&bytes) {
             Some(address) => format!("dpamatch://{:032x}", address.identity),
             None => "no address of dpamatch".to_owned(),

@@ -34,8 +34,16 @@ pub(super) unsafe extern "C" fn open(
         }
         let domain = Object::<FidDomain>::of(domain);
         let index = domain.enter(|state, _| state.common.counters.insert(Counter::default()));
-        let c = FidCntr { fid: fid(FI_CLASS_CNTR, context, &FID_OPS), ops: &OPS };
-        Object { c, gate: domain.gate.clone(), index }.give(out);
+        let c = FidCntr {
+            fid: fid(FI_CLASS_CNTR, context, &FID_OPS),
+            ops: &OPS,
+        };
+        Object {
+            c,
+            gate: domain.gate.clone(),
+            index,
+        }
+        .give(out);
     }
     0
 }

@@ -12,7 +12,10 @@ use super::{Object, common_ops, eq::deadline, fid, strerror};
 use crate::bindings::*;
 use crate::endpoint::{Common, Endpoint, Found, Queue, Sink, State};
 
-static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
+static FID_OPS: Ops = Ops {
+    control: Some(control),
+    ..common_ops(close)
+};
 static OPS: OpsCq = OpsCq {
     read: Some(read),
     readfrom: Some(readfrom),
@@ -66,8 +69,16 @@ pub(super) unsafe extern "C" fn open(
         };
         let domain = Object::<FidDomain>::of(domain);
         let index = domain.enter(|state, _| state.common.queues.insert(queue));
-        let c = FidCq { fid: fid(FI_CLASS_CQ, context, &FID_OPS), ops: &OPS };
-        Object { c, gate: domain.gate.clone(), index }.give(out);
+        let c = FidCq {
+            fid: fid(FI_CLASS_CQ, context, &FID_OPS),
+            ops: &OPS,
+        };
+        Object {
+            c,
+            gate: domain.gate.clone(),
+            index,
+        }
+        .give(out);
     }
     0
 }
@@ -88,21 +99,27 @@ unsafe extern "C" fn close(queue: *mut Fid) -> c_int {
 unsafe extern "C" fn control(queue: *mut Fid, command: c_int, arg: *mut c_void) -> c_int {
     // SAFETY: see `objects`.
     let queue = unsafe { Object::<FidCq>::of(queue) };
-    queue.enter(|state, index| match (command, &state.common.queues[index].wait) {
-        (FI_GETWAIT, Some(wait)) => {
-            // SAFETY: the program's place for a descriptor.
-            unsafe { *arg.cast::<c_int>() = wait.as_raw_fd() };
-            0
-        }
-        (FI_GETWAITOBJ, wait) => {
-            // SAFETY: the program's place for a number.
-            unsafe {
-                *arg.cast::<c_int>() = if wait.is_some() { FI_WAIT_FD } else { FI_WAIT_NONE };
+    queue.enter(
+        |state, index| match (command, &state.common.queues[index].wait) {
+            (FI_GETWAIT, Some(wait)) => {
+                // SAFETY: the program's place for a descriptor.
+                unsafe { *arg.cast::<c_int>() = wait.as_raw_fd() };
+                0
             }
-            0
-        }
-        _ => -FI_ENOSYS,
-    })
+            (FI_GETWAITOBJ, wait) => {
+                // SAFETY: the program's place for a number.
+                unsafe {
+                    *arg.cast::<c_int>() = if wait.is_some() {
+                        FI_WAIT_FD
+                    } else {
+                        FI_WAIT_NONE
+                    };
+                }
+                0
+            }
+            _ => -FI_ENOSYS,
+        },
+    )
 }
 
 /// Progress for the queue's endpoints.
@@ -193,7 +210,9 @@ unsafe fn read_some(
             None => progress(state, index),
         }
     }
-    let Common { queues, vectors, .. } = &mut state.common;
+    let Common {
+        queues, vectors, ..
+    } = &mut state.common;
     let ready = &mut queues[index].ready;
     while let Some(completion) = ready.front()
         && completion.err == 0
@@ -213,7 +232,9 @@ unsafe extern "C" fn readerr(queue: *mut FidCq, out: *mut CqErrEntry, _: u64) ->
     // SAFETY: see `objects`.
     unsafe { Object::<FidCq>::of(queue) }.enter(|state, index| {
         let ready = &mut state.common.queues[index].ready;
-        let Some(&completion) = ready.front() else { return -(FI_EAGAIN as isize) };
+        let Some(&completion) = ready.front() else {
+            return -(FI_EAGAIN as isize);
+        };
         if completion.err == 0 {
             return -(FI_EAGAIN as isize);
         }
@@ -240,7 +261,9 @@ pub(super) fn fall_asleep(queue: &Object<FidCq>) -> bool {
         }
         let mut quiet = true;
         for &endpoint in &queue.endpoints {
-            quiet &= endpoints.get_mut(endpoint).is_none_or(Endpoint::fall_asleep);
+            quiet &= endpoints
+                .get_mut(endpoint)
+                .is_none_or(Endpoint::fall_asleep);
         }
         quiet
     })
@@ -254,7 +277,16 @@ unsafe extern "C" fn sread(
     timeout: c_int,
 ) -> isize {
     // SAFETY: see `objects`.
-    unsafe { sreadfrom(queue, buffer, count, std::ptr::null_mut(), condition, timeout) }
+    unsafe {
+        sreadfrom(
+            queue,
+            buffer,
+            count,
+            std::ptr::null_mut(),
+            condition,
+            timeout,
+        )
+    }
 }
 
 unsafe extern "C" fn sreadfrom(

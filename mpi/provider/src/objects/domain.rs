@@ -21,8 +21,17 @@ pub(super) unsafe extern "C" fn open(
         let promised = attributes.is_some_and(|domain| domain.threading == FI_THREAD_DOMAIN);
         let mut state = State::new(provider().options.clone());
         state.common.mr_mode = attributes.map_or(0, |domain| domain.mr_mode);
-        let c = FidDomain { fid: fid(FI_CLASS_DOMAIN, context, &FID_OPS), ops: &OPS, mr: &mr::OPS };
-        Object { c, gate: Arc::new(Gate::new(state, promised)), index: 0 }.give(out);
+        let c = FidDomain {
+            fid: fid(FI_CLASS_DOMAIN, context, &FID_OPS),
+            ops: &OPS,
+            mr: &mr::OPS,
+        };
+        Object {
+            c,
+            gate: Arc::new(Gate::new(state, promised)),
+            index: 0,
+        }
+        .give(out);
     }
     0
 }

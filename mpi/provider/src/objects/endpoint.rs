@@ -10,7 +10,11 @@ use crate::bindings::*;
 use crate::endpoint::{Endpoint, Side};
 use crate::wire::Address;
 
-static FID_OPS: Ops = Ops { bind: Some(bind), control: Some(control), ..common_ops(close) };
+static FID_OPS: Ops = Ops {
+    bind: Some(bind),
+    control: Some(control),
+    ..common_ops(close)
+};
 static OPS: OpsEp = OpsEp {
     cancel: Some(cancel),
     getopt: Some(getopt),
@@ -51,8 +55,12 @@ pub(super) unsafe extern "C" fn open(
     unsafe {
         let domain = Object::<FidDomain>::of(domain);
         let info = info.as_ref();
-        let tx_flags = info.and_then(|info| info.tx_attr.as_ref()).map_or(0, |tx| tx.op_flags);
-        let rx_flags = info.and_then(|info| info.rx_attr.as_ref()).map_or(0, |rx| rx.op_flags);
+        let tx_flags = info
+            .and_then(|info| info.tx_attr.as_ref())
+            .map_or(0, |tx| tx.op_flags);
+        let rx_flags = info
+            .and_then(|info| info.rx_attr.as_ref())
+            .map_or(0, |rx| rx.op_flags);
         let index = domain.enter(|state, _| {
             let mut endpoint = Endpoint::new(&state.common)?;
             endpoint.tx.set(false, tx_flags);
@@ -76,7 +84,12 @@ pub(super) unsafe extern "C" fn open(
             atomic: &ATOMIC,
             collective: std::ptr::null(),
         };
-        Object { c, gate: domain.gate.clone(), index }.give(out);
+        Object {
+            c,
+            gate: domain.gate.clone(),
+            index,
+        }
+        .give(out);
     }
     0
 }
@@ -246,7 +259,9 @@ unsafe extern "C" fn getname(endpoint: *mut Fid, buffer: *mut c_void, length: *m
         if room < Address::LENGTH || buffer.is_null() {
             return -FI_ETOOSMALL;
         }
-        buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        buffer
+            .cast::<u8>()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
     0
 }

@@ -16,10 +16,14 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn put(&self, event: u32, entry: EqEntry) {
-        let bytes = [entry.fid as usize, entry.context as usize, entry.data as usize]
-            .iter()
-            .flat_map(|word| word.to_ne_bytes())
-            .collect();
+        let bytes = [
+            entry.fid as usize,
+            entry.context as usize,
+            entry.data as usize,
+        ]
+        .iter()
+        .flat_map(|word| word.to_ne_bytes())
+        .collect();
         self.queue().push_back((event, bytes));
     }
 
@@ -60,7 +64,10 @@ pub(super) unsafe extern "C" fn open(
         let most = attr.as_ref().map_or(0, |attr| attr.size);
         let most = if most == 0 { 1024 } else { most };
         let queue = EventQueue {
-            c: FidEq { fid: fid(FI_CLASS_EQ, context, &FID_OPS), ops: &OPS },
+            c: FidEq {
+                fid: fid(FI_CLASS_EQ, context, &FID_OPS),
+                ops: &OPS,
+            },
             events: Arc::default(),
             most,
         };
@@ -100,14 +107,18 @@ unsafe extern "C" fn read(
 ) -> isize {
     // SAFETY: see `objects`.
     let mut waiting = unsafe { of(queue) }.events.queue();
-    let Some((kind, bytes)) = waiting.front() else { return -(FI_EAGAIN as isize) };
+    let Some((kind, bytes)) = waiting.front() else {
+        return -(FI_EAGAIN as isize);
+    };
     if bytes.len() > length {
         return -(FI_ETOOSMALL as isize);
     }
     // SAFETY: the program's places, the buffer with room for `length` bytes.
     unsafe {
         *event = *kind;
-        buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        buffer
+            .cast::<u8>()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
     let count = bytes.len() as isize;
     if flags & FI_PEEK == 0 {
@@ -128,8 +139,12 @@ unsafe extern "C" fn write(
     _: u64,
 ) -> isize {
     // SAFETY: see `objects`.
-    let (queue, bytes) =
-        unsafe { (of(queue), std::slice::from_raw_parts(buffer.cast::<u8>(), length)) };
+    let (queue, bytes) = unsafe {
+        (
+            of(queue),
+            std::slice::from_raw_parts(buffer.cast::<u8>(), length),
+        )
+    };
     let mut waiting = queue.events.queue();
     if waiting.len() >= queue.most {
         return -(FI_EAGAIN as isize);

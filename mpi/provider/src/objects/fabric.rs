@@ -15,7 +15,11 @@ pub(crate) unsafe extern "C" fn fabric(
     unsafe {
         let api_version = attr.as_ref().map_or(0, |attr| attr.api_version);
         let fid = fid(FI_CLASS_FABRIC, context, &FID_OPS);
-        *out = Box::into_raw(Box::new(FidFabric { fid, ops: &OPS, api_version }));
+        *out = Box::into_raw(Box::new(FidFabric {
+            fid,
+            ops: &OPS,
+            api_version,
+        }));
     }
     0
 }

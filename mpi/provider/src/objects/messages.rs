@@ -32,9 +32,15 @@ unsafe fn do_send(endpoint: *mut FidEp, flags: Flags, send: SendRequest<'_>) -> 
     };
     let silent = send.flags & FI_INJECT != 0 && send.context.is_null();
     let completes = endpoint.tx.completes_with(flags);
-    let send = SendRequest { flags, completes: completes && !silent, ..send };
+    let send = SendRequest {
+        flags,
+        completes: completes && !silent,
+        ..send
+    };
     // SAFETY: the program's buffers.
-    unsafe { endpoint.send(&mut held.state.common, &send) }.err().unwrap_or(0)
+    unsafe { endpoint.send(&mut held.state.common, &send) }
+        .err()
+        .unwrap_or(0)
 }
 
 /// # Safety
@@ -53,9 +59,15 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
         Flags::Call(flags) => (flags, endpoint.rx.completes_with(flags)),
         Flags::Endpoint => (endpoint.rx.op_flags & FI_MULTI_RECV, endpoint.rx.completes),
     };
-    let receive = Receive { flags, completes, ..receive };
+    let receive = Receive {
+        flags,
+        completes,
+        ..receive
+    };
     // SAFETY: the program's buffers.
-    unsafe { endpoint.receive(&mut held.state.common, &receive) }.err().unwrap_or(0)
+    unsafe { endpoint.receive(&mut held.state.common, &receive) }
+        .err()
+        .unwrap_or(0)
 }
 
 /// Reads one argument from the stack. The compiler would read two adjacent ones together, and the
@@ -72,7 +84,10 @@ fn apart(mut argument: *mut c_void) -> *mut c_void {
 /// The one buffer of an operation.
 #[inline(always)]
 pub(super) fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
-    [IoVec { iov_base: start.cast_mut(), iov_len: length }]
+    [IoVec {
+        iov_base: start.cast_mut(),
+        iov_len: length,
+    }]
 }
 
 #[inline(always)]
@@ -82,13 +97,24 @@ fn to_send<'a>(
     tag: Option<u64>,
     context: *mut c_void,
 ) -> SendRequest<'a> {
-    SendRequest { iov, to, tag, data: None, context, flags: 0, completes: true }
+    SendRequest {
+        iov,
+        to,
+        tag,
+        data: None,
+        context,
+        flags: 0,
+        completes: true,
+    }
 }
 
 /// A send without a completion, whose buffer is free when the call returns.
 #[inline(always)]
 fn to_inject<'a>(iov: &'a [IoVec], to: u64, tag: Option<u64>) -> SendRequest<'a> {
-    SendRequest { flags: FI_INJECT, ..to_send(iov, to, tag, std::ptr::null_mut()) }
+    SendRequest {
+        flags: FI_INJECT,
+        ..to_send(iov, to, tag, std::ptr::null_mut())
+    }
 }
 
 #[inline(always)]
@@ -100,7 +126,16 @@ fn to_receive<'a>(
 ) -> Receive<'a> {
     let tagged = tag.is_some();
     let (tag, ignore) = tag.unwrap_or((0, 0));
-    Receive { iov, from, tagged, tag, ignore, context, flags: 0, completes: true }
+    Receive {
+        iov,
+        from,
+        tagged,
+        tag,
+        ignore,
+        context,
+        flags: 0,
+        completes: true,
+    }
 }
 
 /// A table of operations, tagged or not.

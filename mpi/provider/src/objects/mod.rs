@@ -92,7 +92,11 @@ impl<C> Object<C> {
 
 /// The part that every object begins with.
 fn fid(fclass: usize, context: *mut c_void, ops: &'static Ops) -> Fid {
-    Fid { fclass, context, ops }
+    Fid {
+        fclass,
+        context,
+        ops,
+    }
 }
 
 /// The list that C gives as a pointer and a length.
@@ -156,7 +160,9 @@ unsafe fn put_text(text: &[u8], buffer: *mut c_char, length: usize) {
         let count = text.len().min(length - 1);
         // SAFETY: `count` bytes and the zero after them fit in the buffer.
         unsafe {
-            buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), count);
+            buffer
+                .cast::<u8>()
+                .copy_from_nonoverlapping(text.as_ptr(), count);
             buffer.add(count).write(0);
         }
     }

@@ -7,9 +7,17 @@ use super::{Object, common_ops, fid};
 use crate::bindings::*;
 use crate::endpoint::Region;
 
-pub(super) static OPS: OpsMr =
-    OpsMr { reg: Some(reg), regv: Some(regv), regattr: Some(regattr), ..OpsMr::NONE };
-static FID_OPS: Ops = Ops { bind: Some(bind), control: Some(control), ..common_ops(close) };
+pub(super) static OPS: OpsMr = OpsMr {
+    reg: Some(reg),
+    regv: Some(regv),
+    regattr: Some(regattr),
+    ..OpsMr::NONE
+};
+static FID_OPS: Ops = Ops {
+    bind: Some(bind),
+    control: Some(control),
+    ..common_ops(close)
+};
 
 /// What is registered.
 struct Wanted {
@@ -40,12 +48,26 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, out: *mut *mut FidMr) -> c
                 false => wanted.key,
             };
             let by_address = mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC) != 0;
-            let base = if by_address { wanted.start } else { wanted.offset };
-            let Wanted { start, length, access, .. } = *wanted;
+            let base = if by_address {
+                wanted.start
+            } else {
+                wanted.offset
+            };
+            let Wanted {
+                start,
+                length,
+                access,
+                ..
+            } = *wanted;
             if common.regions.contains_key(&key) {
                 return None;
             }
-            let region = Region { start, base, length, access };
+            let region = Region {
+                start,
+                base,
+                length,
+                access,
+            };
             common.regions.insert(key, Arc::new(region));
             Some(key)
         });
@@ -55,7 +77,12 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, out: *mut *mut FidMr) -> c
             mem_desc: std::ptr::null_mut(),
             key,
         };
-        Object { c, gate: domain.gate.clone(), index: 0 }.give(out);
+        Object {
+            c,
+            gate: domain.gate.clone(),
+            index: 0,
+        }
+        .give(out);
     }
     0
 }
@@ -73,7 +100,20 @@ unsafe extern "C" fn reg(
 ) -> c_int {
     let (start, length) = (start as u64, length as u64);
     // SAFETY: see `objects`.
-    unsafe { register(domain, &Wanted { start, length, access, offset, key, context }, out) }
+    unsafe {
+        register(
+            domain,
+            &Wanted {
+                start,
+                length,
+                access,
+                offset,
+                key,
+                context,
+            },
+            out,
+        )
+    }
 }
 
 unsafe extern "C" fn regv(
@@ -93,7 +133,17 @@ unsafe extern "C" fn regv(
     // SAFETY: see `objects`.
     unsafe {
         let one = &*iov;
-        reg(domain, one.iov_base, one.iov_len, access, offset, key, flags, out, context)
+        reg(
+            domain,
+            one.iov_base,
+            one.iov_len,
+            access,
+            offset,
+            key,
+            flags,
+            out,
+            context,
+        )
     }
 }
 
@@ -107,7 +157,17 @@ unsafe extern "C" fn regattr(
     unsafe {
         let a = &*attr;
         let (offset, key) = (a.offset, a.requested_key);
-        regv(domain, a.mr_iov, a.iov_count, a.access, offset, key, flags, out, a.context)
+        regv(
+            domain,
+            a.mr_iov,
+            a.iov_count,
+            a.access,
+            offset,
+            key,
+            flags,
+            out,
+            a.context,
+        )
     }
 }
 

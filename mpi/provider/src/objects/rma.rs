@@ -33,9 +33,15 @@ unsafe fn begin(ep: *mut FidEp, flags: Option<u64>, remote: Remote<'_>) -> isize
         let flags = flags.unwrap_or(endpoint.tx.op_flags);
         let silent = flags & FI_INJECT != 0 && remote.context.is_null();
         let completes = endpoint.tx.completes_with(flags) && !silent;
-        let remote = Remote { flags, completes, ..remote };
+        let remote = Remote {
+            flags,
+            completes,
+            ..remote
+        };
         // SAFETY: the program's buffers.
-        unsafe { endpoint.begin_remote(&mut state.common, &remote) }.err().unwrap_or(0)
+        unsafe { endpoint.begin_remote(&mut state.common, &remote) }
+            .err()
+            .unwrap_or(0)
     })
 }
 
@@ -47,7 +53,17 @@ fn remote<'a>(
     context: *mut c_void,
 ) -> Remote<'a> {
     let (address, key) = at;
-    Remote { write, iov, to, address, key, data: None, context, flags: 0, completes: true }
+    Remote {
+        write,
+        iov,
+        to,
+        address,
+        key,
+        data: None,
+        context,
+        flags: 0,
+        completes: true,
+    }
 }
 
 /// `readv` and `writev`.
@@ -62,7 +78,13 @@ unsafe extern "C" fn vector<const WRITE: bool>(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: see `objects`.
-    unsafe { begin(ep, None, remote(WRITE, list(iov, count), to, (address, key), context)) }
+    unsafe {
+        begin(
+            ep,
+            None,
+            remote(WRITE, list(iov, count), to, (address, key), context),
+        )
+    }
 }
 
 /// `readmsg` and `writemsg`.

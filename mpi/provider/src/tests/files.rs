@@ -26,7 +26,9 @@ impl Folder {
 
     /// The text of the one file with this ending and these words.
     pub(super) fn only(&self, ending: &str, words: &str) -> String {
-        let entries = fs::read_dir(&self.0).expect("a folder").map(|entry| entry.expect("a file"));
+        let entries = fs::read_dir(&self.0)
+            .expect("a folder")
+            .map(|entry| entry.expect("a file"));
         let files = entries.filter(|file| file.file_name().to_string_lossy().ends_with(ending));
         let texts = files.map(|file| fs::read_to_string(file.path()).expect("text"));
         let mut found: Vec<_> = texts.filter(|text| text.contains(words)).collect();
@@ -59,12 +61,25 @@ fn the_log_of_a_program_that_hangs_is_whole() {
     std::thread::sleep(std::time::Duration::from_millis(150));
     (0..200).for_each(|_| b.progress());
     let events = folder.only(".events", "arrive");
-    let lines: Vec<_> = events.lines().map(|line| line.split(",t=").next()).collect();
-    for line in ["post,0,0,0,5,size=1", "arrive,0,0,0,5,bytes=1", "post,1,0,0,6,size=1"] {
+    let lines: Vec<_> = events
+        .lines()
+        .map(|line| line.split(",t=").next())
+        .collect();
+    for line in [
+        "post,0,0,0,5,size=1",
+        "arrive,0,0,0,5,bytes=1",
+        "post,1,0,0,6,size=1",
+    ] {
         assert!(lines.contains(&Some(line)), "no {line} in {events}");
     }
-    assert!(lines.contains(&Some("arrive,1,0,0,7,bytes=1")) && events.ends_with('\n'), "{events}");
-    assert!(events.contains("# peer 0: ") && events.contains("# communicator 0: "), "{events}");
+    assert!(
+        lines.contains(&Some("arrive,1,0,0,7,bytes=1")) && events.ends_with('\n'),
+        "{events}"
+    );
+    assert!(
+        events.contains("# peer 0: ") && events.contains("# communicator 0: "),
+        "{events}"
+    );
     assert_eq!(folder.only(".results", "matched"), "matched,0,0\n");
     assert_eq!([b.cancel(2), b.cancel(2)], [0, -(FI_ENOENT as isize)]);
     assert_eq!(b.wait(&[]).err, FI_ECANCELED);
@@ -90,7 +105,10 @@ fn each_number_of_the_statistics_is_exact() {
     let mut buffers = buffers.iter_mut();
     let mut post = |tag: u64, context: usize| {
         let buffer = buffers.next().expect("a buffer");
-        assert_eq!(b.receive(buffer, FI_ADDR_UNSPEC, (user(tag), IGNORED), context), 0);
+        assert_eq!(
+            b.receive(buffer, FI_ADDR_UNSPEC, (user(tag), IGNORED), context),
+            0
+        );
     };
     // Five receives wait: three take messages, two are cancelled.
     (0..5).for_each(|context| post(3, context));
@@ -105,7 +123,13 @@ fn each_number_of_the_statistics_is_exact() {
     (0..7).for_each(|at| a.send_now(&pattern(at, 100 + at), a_to_b, user(4), 0));
     c.send_now(&long[0], c_to_b, user(5), 0);
     (0..200).for_each(|_| b.progress());
-    for (tag, err) in [(9, FI_ENOMSG), (4, 0), (9, FI_ENOMSG), (5, 0), (9, FI_ENOMSG)] {
+    for (tag, err) in [
+        (9, FI_ENOMSG),
+        (4, 0),
+        (9, FI_ENOMSG),
+        (5, 0),
+        (9, FI_ENOMSG),
+    ] {
         b.receive_flagged(&mut [], (user(tag), IGNORED), 50, FI_PEEK);
         assert_eq!(b.wait(&[]).err, err);
     }
@@ -120,35 +144,64 @@ fn each_number_of_the_statistics_is_exact() {
     let (start, any) = (untagged.as_mut_ptr().cast(), FI_ADDR_UNSPEC);
     // SAFETY: the buffer lives until the receive is over; an injected one is free at once.
     unsafe {
-        assert_eq!(call!(b.ep, msg, recv, start, 9, null_mut(), any, 40 as *mut _), 0);
-        assert_eq!(call!(a.ep, msg, inject, b"untagged!".as_ptr().cast(), 9, a_to_b), 0);
+        assert_eq!(
+            call!(b.ep, msg, recv, start, 9, null_mut(), any, 40 as *mut _),
+            0
+        );
+        assert_eq!(
+            call!(a.ep, msg, inject, b"untagged!".as_ptr().cast(), 9, a_to_b),
+            0
+        );
     }
     assert_eq!((b.wait(&[&a]).context(), &untagged), (40, b"untagged!"));
     drop((a, b, c));
 
     // What depends on the block that a message came in is left out.
-    let matched = ["messages", "posts", "posts_late", "posts_admitted", "cancelled"];
+    let matched = [
+        "messages",
+        "posts",
+        "posts_late",
+        "posts_admitted",
+        "cancelled",
+    ];
     let numbers = |words: &str| {
         let text = folder.only(".json", words);
-        let lines = text.lines().map(|line| line.trim().trim_end_matches(',').replace('"', ""));
+        let lines = text
+            .lines()
+            .map(|line| line.trim().trim_end_matches(',').replace('"', ""));
         let told = lines.filter(|line| {
-            let Some((name, value)) = line.split_once(": ") else { return false };
-            let named = name.strip_prefix("matcher_").is_none_or(|name| matched.contains(&name));
+            let Some((name, value)) = line.split_once(": ") else {
+                return false;
+            };
+            let named = name
+                .strip_prefix("matcher_")
+                .is_none_or(|name| matched.contains(&name));
             named && value.parse().is_ok_and(|value: u64| value > 0) && name != "pid"
         });
         let told: Vec<_> = told.collect();
-        let mut names: Vec<_> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
+        let mut names: Vec<_> = text
+            .lines()
+            .filter_map(|line| line.split('"').nth(1))
+            .collect();
         names.retain(|name| name.starts_with("matcher_"));
         let all = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "two counters have one name: {text}");
         let pid = format!("\"pid\": {}", std::process::id());
-        assert!(text.contains("\"closed\": true") && text.contains(&pid), "{text}");
-        let engine = text.lines().find_map(|line| line.trim().strip_prefix("\"engine\": "));
+        assert!(
+            text.contains("\"closed\": true") && text.contains(&pid),
+            "{text}"
+        );
+        let engine = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("\"engine\": "));
         format!("{} {}", engine.expect("an engine"), told.join(", "))
     };
-    let nic = NicConfig { bins: 256, ..ProviderOptions::of_nothing().matching.nic };
+    let nic = NicConfig {
+        bins: 256,
+        ..ProviderOptions::of_nothing().matching.nic
+    };
     let nic_name = "\"optimistic\",";
     let memory = format!("nic_memory_bytes: {}", Footprint::of(&nic).nic_bytes());
     let received = "peers: 2, received: 10, received_bytes: 150448, received_untagged: 1, \
@@ -156,7 +209,10 @@ fn each_number_of_the_statistics_is_exact() {
                     cancels: 2, posted_high: 5, unexpected_high: 8, rule_changes: 1";
     let matched = "contexts: 1, matcher_messages: 12, matcher_posts: 11, matcher_posts_late: 5, \
                    matcher_posts_admitted: 6, matcher_cancelled: 2";
-    assert_eq!(numbers("\"received\": 10,"), format!("{nic_name} {received}, {memory}, {matched}"));
+    assert_eq!(
+        numbers("\"received\": 10,"),
+        format!("{nic_name} {received}, {memory}, {matched}")
+    );
     let sent = format!("{nic_name} peers: 1, sent: 11, sent_bytes: 763, {memory}");
     assert_eq!(numbers("\"sent\": 11,"), sent);
     let sent = "\"list\", peers: 1, sent: 2, sent_bytes: 150000, sent_rendezvous: 2";
@@ -190,13 +246,29 @@ fn what_waits_is_told() {
     assert_eq!(b.send(&long, to_a, user | 31, 9), 0);
     let (start, untagged) = (long.as_ptr().cast(), long.len() - 1);
     // SAFETY: the buffer lives until the end.
-    let sent = unsafe { call!(b.ep, msg, send, start, untagged, null_mut(), to_a, 8 as *mut _) };
+    let sent = unsafe {
+        call!(
+            b.ep,
+            msg,
+            send,
+            start,
+            untagged,
+            null_mut(),
+            to_a,
+            8 as *mut _
+        )
+    };
     assert_eq!(sent, 0);
     (0..200).for_each(|_| b.progress());
     let pause = || std::thread::sleep(std::time::Duration::from_millis(40));
     pause();
     post(user | 13, IGNORED, to_a, 55);
-    let probe = |tag| assert_eq!(b.receive_flagged(&mut [], (user | tag, IGNORED), 7, FI_PEEK), 0);
+    let probe = |tag| {
+        assert_eq!(
+            b.receive_flagged(&mut [], (user | tag, IGNORED), 7, FI_PEEK),
+            0
+        )
+    };
     [40, 41].into_iter().for_each(probe);
     pause();
     probe(41);
@@ -206,7 +278,10 @@ fn what_waits_is_told() {
         (0..300).for_each(|_| b.progress());
         let text = folder.only(".json", "\"received\": 3,");
         let requests = format!("\"requests\": {},", bytes.len());
-        assert!(text.contains("\"closed\": false") && text.contains(&requests), "{text}");
+        assert!(
+            text.contains("\"closed\": false") && text.contains(&requests),
+            "{text}"
+        );
         let files = fs::read_dir(&folder.0).expect("a folder").flatten();
         let mut names = files.map(|file| file.file_name().to_string_lossy().into_owned());
         assert!(names.all(|name| !name.ends_with(".unfinished")));
@@ -214,14 +289,27 @@ fn what_waits_is_told() {
     };
     let text = ask("?");
     let number = |line: &str, name: &str| -> u64 {
-        let rest = line.split_once(&format!("\"{name}\": ")).expect("a number").1;
-        rest.split([' ', ',']).next().and_then(|n| n.parse().ok()).expect("a number")
+        let rest = line
+            .split_once(&format!("\"{name}\": "))
+            .expect("a number")
+            .1;
+        rest.split([' ', ','])
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
     };
     let name = a.name();
-    let of_a = format!("{:08x}", u32::from_be_bytes([name[28], name[29], name[30], name[31]]));
+    let of_a = format!(
+        "{:08x}",
+        u32::from_be_bytes([name[28], name[29], name[30], name[31]])
+    );
     let (mut ages, mut told) = (Vec::new(), String::new());
     let totals = text.split("\"closed\"").nth(1).expect("totals");
-    told += &totals.split("\"nic_memory").next().expect("a number").replace('"', "");
+    told += &totals
+        .split("\"nic_memory")
+        .next()
+        .expect("a number")
+        .replace('"', "");
     // By kind and by communicator, up to the depths, which have times.
     let counts = text.split("\"library\"").nth(1).expect("a library");
     let counts = counts.split(",\n  \"depth\"").next().expect("depths");
@@ -242,12 +330,26 @@ fn what_waits_is_told() {
     let older = |(_, age): (usize, &u64)| *age + STEPS_MS >= ages[3] + 30;
     assert!(others.clone().count() == 9 && others.clone().all(older));
     for (name, count) in [("receives", 4), ("messages", 2), ("sends", 1)] {
-        assert_eq!(number(&text[text.find("waiting").expect("waits")..], name), count, "{name}");
+        assert_eq!(
+            number(&text[text.find("waiting").expect("waits")..], name),
+            count,
+            "{name}"
+        );
     }
     (0..300).for_each(|tag| post(user | (100 + tag), IGNORED, to_a, 1));
     let text = ask("??");
-    assert_eq!(text.matches("\"what\": \"receive\"").count(), 256 - 1, "and one answer");
-    assert!(text.contains("\"waiting\": { \"receives\": 304, "), "{text}");
+    assert_eq!(
+        text.matches("\"what\": \"receive\"").count(),
+        256 - 1,
+        "and one answer"
+    );
+    assert!(
+        text.contains("\"waiting\": { \"receives\": 304, "),
+        "{text}"
+    );
     assert!(text.contains("\"posted_high\": 304,"), "{text}");
-    assert!(!text.contains("\"probe\", "), "who goes on does not wait for it: {text}");
+    assert!(
+        !text.contains("\"probe\", "),
+        "who goes on does not wait for it: {text}"
+    );
 }

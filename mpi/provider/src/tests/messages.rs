@@ -10,8 +10,19 @@ use crate::bindings::*;
 use crate::endpoint::CROWD;
 use crate::wire::{EAGER_MAX, LONG_MAX};
 
-const LENGTHS: [usize; 11] =
-    [0, 1, 8, 24, 25, 1000, EAGER_MAX, EAGER_MAX + 1, LONG_MAX, LONG_MAX + 1, 300_000];
+const LENGTHS: [usize; 11] = [
+    0,
+    1,
+    8,
+    24,
+    25,
+    1000,
+    EAGER_MAX,
+    EAGER_MAX + 1,
+    LONG_MAX,
+    LONG_MAX + 1,
+    300_000,
+];
 
 /// Sends all lengths both before and after the receive is posted.
 fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
@@ -50,7 +61,11 @@ fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
 fn long_data_in_pieces_take_few_turns() {
     let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
     let lengths = [20_000, 16 << 20, LONG_MAX, LONG_MAX + 1, 9000];
-    let sent: Vec<_> = lengths.iter().enumerate().map(|(at, &bytes)| pattern(at, bytes)).collect();
+    let sent: Vec<_> = lengths
+        .iter()
+        .enumerate()
+        .map(|(at, &bytes)| pattern(at, bytes))
+        .collect();
     let mut buffers = lengths.map(|length| vec![0; length]);
     for (at, (buffer, bytes)) in buffers.iter_mut().zip(&sent).enumerate() {
         assert_eq!(b.receive(buffer, to_a, (at as u64, 0), at), 0);
@@ -87,7 +102,10 @@ fn data_of_long_messages_stay_where_many_are_unexpected() {
     for context in 0..=CROWD {
         buffer.fill(0);
         assert_eq!(b.receive(&mut buffer, to_a, (3, 0), context), 0);
-        assert_eq!((b.wait(&[&a]).context(), a.wait(&[&b]).context()), (context, context));
+        assert_eq!(
+            (b.wait(&[&a]).context(), a.wait(&[&b]).context()),
+            (context, context)
+        );
         assert!(buffer == bytes);
     }
     assert_eq!((a.send(&bytes, to_b, 3, 7), announced()), (0, 1));
@@ -142,7 +160,10 @@ fn tables_go_from_communicators_that_are_done() {
         drop(b);
         let stats = folder.only(".json", "\"received\": 5,");
         for (name, value) in [("communicators_evicted", 6), ("software_matches", 1)] {
-            assert!(stats.contains(&format!("\"matcher_{name}\": {value},")), "{stats}");
+            assert!(
+                stats.contains(&format!("\"matcher_{name}\": {value},")),
+                "{stats}"
+            );
         }
     }
 }
@@ -152,7 +173,11 @@ fn all_lengths_in_memory() {
     let (a, b, to_b, to_a) = pair(|_| ());
     exchange(&a, &b, to_b, to_a);
     exchange(&b, &a, to_a, to_b);
-    assert_eq!([totals(&a).pulled, totals(&b).pulled], [0; 2], "their memory can be read");
+    assert_eq!(
+        [totals(&a).pulled, totals(&b).pulled],
+        [0; 2],
+        "their memory can be read"
+    );
 }
 
 #[test]
@@ -194,7 +219,10 @@ fn a_flood_arrives_in_order() {
             done.push(b.wait(&[&a]));
         }
         assert_eq!(done[number].context(), number);
-        assert!(buffer[..done[number].entry.len] == message(number), "message {number}");
+        assert!(
+            buffer[..done[number].entry.len] == message(number),
+            "message {number}"
+        );
     }
 }
 
@@ -205,10 +233,20 @@ fn one_buffer_for_many_untagged_messages() {
     for least in [64, 51, 50] {
         let (a, b, to_b, _) = pair(|_| ());
         let mut buffer = [0_u8; 200];
-        let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let iov = IoVec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
         let (msg_iov, desc, addr, context) =
             (&raw const iov, null_mut(), FI_ADDR_UNSPEC, 7 as *mut _);
-        let msg = Msg { msg_iov, desc, iov_count: 1, addr, context, data: 0 };
+        let msg = Msg {
+            msg_iov,
+            desc,
+            iov_count: 1,
+            addr,
+            context,
+            data: 0,
+        };
         let (fid, value) = (b.ep.cast::<Fid>(), (&raw const least).cast());
         // SAFETY: a number; the buffer lives until the receive is over.
         unsafe {
@@ -217,7 +255,10 @@ fn one_buffer_for_many_untagged_messages() {
                 let (level, name) = (FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV);
                 assert_eq!(setopt(fid, level, name, value, size_of_val(&least)), 0);
             }
-            assert_eq!(call!(b.ep, msg, recvmsg, &msg, FI_PEEK), -(FI_EINVAL as isize));
+            assert_eq!(
+                call!(b.ep, msg, recvmsg, &msg, FI_PEEK),
+                -(FI_EINVAL as isize)
+            );
             assert_eq!(call!(b.ep, msg, recvmsg, &msg, FI_MULTI_RECV), 0);
         }
         for number in 0..5_u8 {
@@ -245,11 +286,15 @@ fn one_buffer_for_many_untagged_messages() {
 fn only_what_asks_completes() {
     let (a, b, to_b, _) = pair(|_| ());
     let (mut memory, mut buffers) = ([0; 8], [[0; 1]; 6]);
-    let (start, (_, key)) = (memory.as_ptr() as u64, register(&b, &mut memory, FI_REMOTE_WRITE));
+    let (start, (_, key)) = (
+        memory.as_ptr() as u64,
+        register(&b, &mut memory, FI_REMOTE_WRITE),
+    );
     let (text, none, any) = (b"x".as_ptr().cast(), null_mut(), FI_ADDR_UNSPEC);
-    for (op_flags, of_a, of_b) in
-        [(0, vec![4], vec![14]), (FI_COMPLETION, vec![2, 3, 4], vec![12, 14])]
-    {
+    for (op_flags, of_a, of_b) in [
+        (0, vec![4], vec![14]),
+        (FI_COMPLETION, vec![2, 3, 4], vec![12, 14]),
+    ] {
         for side in [&a, &b] {
             side.state(|state| {
                 state.endpoints[0].tx.set(true, op_flags);
@@ -258,13 +303,33 @@ fn only_what_asks_completes() {
         }
         assert_eq!(b.receive(&mut buffers[0], any, (2, 0), 12), 0);
         for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
-            assert_eq!(b.receive_flagged(&mut buffers[tag], (tag as u64, 0), 10 + tag, flags), 0);
+            assert_eq!(
+                b.receive_flagged(&mut buffers[tag], (tag as u64, 0), 10 + tag, flags),
+                0
+            );
         }
         assert_eq!(a.send(b"x", to_b, 2, 2), 0);
-        let iov = [IoVec { iov_base: b"x".as_ptr().cast_mut().cast(), iov_len: 1 }];
+        let iov = [IoVec {
+            iov_base: b"x".as_ptr().cast_mut().cast(),
+            iov_len: 1,
+        }];
         // SAFETY: the text is constant, and the other buffers live until the end.
         unsafe {
-            assert_eq!(call!(a.ep, rma, write, text, 1, none, to_b, start, key, 3 as *mut _), 0);
+            assert_eq!(
+                call!(
+                    a.ep,
+                    rma,
+                    write,
+                    text,
+                    1,
+                    none,
+                    to_b,
+                    start,
+                    key,
+                    3 as *mut _
+                ),
+                0
+            );
             for (tag, flags) in [(4, FI_COMPLETION), (5, 0)] {
                 let msg = tagged(&iov, to_b, (tag, 0), tag as usize);
                 assert_eq!(call!(a.ep, tagged, sendmsg, &msg, flags), 0);
@@ -276,7 +341,8 @@ fn only_what_asks_completes() {
                 seen.extend(side.read().map(|done| done.context()));
             }
         }
-        seen.iter_mut().for_each(|contexts| contexts.sort_unstable());
+        seen.iter_mut()
+            .for_each(|contexts| contexts.sort_unstable());
         assert_eq!(seen, [of_a, of_b], "{op_flags:x}");
         assert_eq!(memory[0], b'x');
     }
@@ -287,7 +353,11 @@ fn only_what_asks_completes() {
 fn a_source_is_the_first_row_of_its_peer() {
     let (a, b, to_b, first) = pair(|_| ());
     let second = b.insert(&a.name());
-    for (gone, row) in [(None, first), (Some(first), second), (Some(second), FI_ADDR_UNSPEC)] {
+    for (gone, row) in [
+        (None, first),
+        (Some(first), second),
+        (Some(second), FI_ADDR_UNSPEC),
+    ] {
         if let Some(row) = gone {
             assert_eq!(b.receive(&mut [], row, (6, 0), 3), 0);
             b.remove(row);

@@ -19,7 +19,10 @@ pub(super) struct Random(pub(super) u64);
 
 impl Random {
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (self.0 >> 33) as usize % bound
     }
 }
@@ -27,7 +30,18 @@ impl Random {
 const MPICH: u64 = 0x00c0_0000_0000_0000;
 const ANY_TAG: u64 = 0x7fff_ffff;
 /// Lengths of messages, and capacities of receives.
-const LENGTHS: [usize; 10] = [8, 8, 0, 7, 24, 25, EAGER_MAX, EAGER_MAX + 1, LONG_MAX, LONG_MAX + 1];
+const LENGTHS: [usize; 10] = [
+    8,
+    8,
+    0,
+    7,
+    24,
+    25,
+    EAGER_MAX,
+    EAGER_MAX + 1,
+    LONG_MAX,
+    LONG_MAX + 1,
+];
 
 #[derive(Clone, Copy, Debug)]
 struct Recv {
@@ -81,9 +95,15 @@ impl Model {
     fn new(change: impl Fn(&mut ProviderOptions)) -> (Self, Vec<u64>) {
         let receiver = Side::open(change);
         let senders: Vec<_> = (0..2).map(|_| Side::open(|_| ())).collect();
-        let to: Vec<_> = senders.iter().map(|sender| sender.insert(&receiver.name())).collect();
+        let to: Vec<_> = senders
+            .iter()
+            .map(|sender| sender.insert(&receiver.name()))
+            .collect();
         // The rows fall while the senders rise.
-        let rows = senders.iter().rev().map(|sender| receiver.insert(&sender.name()));
+        let rows = senders
+            .iter()
+            .rev()
+            .map(|sender| receiver.insert(&sender.name()));
         let mut rows: Vec<_> = rows.collect();
         rows.reverse();
         let (posted, waiting, claimed) = (Vec::new(), Vec::new(), Vec::new());
@@ -105,7 +125,19 @@ impl Model {
     }
 
     fn line(done: &Done, sum: u32) -> String {
-        let Done { entry: CqTaggedEntry { flags, len, data, tag, .. }, from, err, olen } = *done;
+        let Done {
+            entry:
+                CqTaggedEntry {
+                    flags,
+                    len,
+                    data,
+                    tag,
+                    ..
+                },
+            from,
+            err,
+            olen,
+        } = *done;
         let context = done.context();
         format!(
             "{context}: {flags:x}, {len} bytes, data {data}, tag {tag:x}, from {from}, \
@@ -115,7 +147,12 @@ impl Model {
 
     /// A receive is over; `peek`: it only looked, and says what it saw.
     fn ends(&mut self, recv: &Recv, sent: Option<Sent>, err: i32, peek: bool) {
-        let Recv { context, room, tagged, .. } = *recv;
+        let Recv {
+            context,
+            room,
+            tagged,
+            ..
+        } = *recv;
         let mut entry = CqTaggedEntry {
             op_context: context as *mut _,
             flags: recv.kind(),
@@ -128,7 +165,11 @@ impl Model {
         if let Some(sent) = sent {
             entry.flags |= sent.data.map_or(0, |_| FI_REMOTE_CQ_DATA);
             (entry.data, entry.tag) = (sent.data.unwrap_or(0), sent.bits);
-            entry.len = if peek { sent.length } else { sent.length.min(room) };
+            entry.len = if peek {
+                sent.length
+            } else {
+                sent.length.min(room)
+            };
             from = self.rows[sent.sender];
             if !peek {
                 olen = sent.length - entry.len;
@@ -141,7 +182,15 @@ impl Model {
                 (from, err) = (FI_ADDR_UNSPEC, FI_ETRUNC);
             }
         }
-        self.due.push(Self::line(&Done { entry, from, err, olen }, sum));
+        self.due.push(Self::line(
+            &Done {
+                entry,
+                from,
+                err,
+                olen,
+            },
+            sum,
+        ));
     }
 
     fn receive(&mut self, recv: Recv) {
@@ -149,7 +198,8 @@ impl Model {
         let mut buffer = vec![0; recv.room];
         let posted = match recv.tagged {
             true => {
-                self.receiver.receive(&mut buffer, from, (recv.bits, recv.ignore), recv.context)
+                self.receiver
+                    .receive(&mut buffer, from, (recv.bits, recv.ignore), recv.context)
             }
             false => {
                 let (start, context) = (buffer.as_mut_ptr().cast(), recv.context as *mut _);
@@ -171,8 +221,11 @@ impl Model {
 
     fn send(&mut self, to: u64, sent: Sent) {
         let bytes = pattern(sent.number, sent.length);
-        let (ep, text, context) =
-            (self.senders[sent.sender].ep, bytes.as_ptr().cast(), sent.number);
+        let (ep, text, context) = (
+            self.senders[sent.sender].ep,
+            bytes.as_ptr().cast(),
+            sent.number,
+        );
         let (length, context, none) = (bytes.len(), context as *mut _, null_mut());
         let again = -(FI_EAGAIN as isize);
         // SAFETY: the bytes are kept until the end.
@@ -180,16 +233,24 @@ impl Model {
             match (sent.tagged, sent.data) {
                 (true, _) if sent.waits && sent.length <= LONG_MAX => {
                     let start = bytes.as_ptr().cast_mut().cast();
-                    let iov = [IoVec { iov_base: start, iov_len: length }];
+                    let iov = [IoVec {
+                        iov_base: start,
+                        iov_len: length,
+                    }];
                     let data = sent.data.unwrap_or(0);
-                    let msg = MsgTagged { data, ..tagged(&iov, to, (sent.bits, 0), sent.number) };
+                    let msg = MsgTagged {
+                        data,
+                        ..tagged(&iov, to, (sent.bits, 0), sent.number)
+                    };
                     let carries = sent.data.map_or(0, |_| FI_REMOTE_CQ_DATA);
                     let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | carries;
                     call!(ep, tagged, sendmsg, &msg, flags)
                 }
                 (true, None) => call!(ep, tagged, send, text, length, none, to, sent.bits, context),
                 (true, Some(data)) => {
-                    call!(ep, tagged, senddata, text, length, none, data, to, sent.bits, context)
+                    call!(
+                        ep, tagged, senddata, text, length, none, data, to, sent.bits, context
+                    )
                 }
                 (false, None) => call!(ep, msg, send, text, length, none, to, context),
                 (false, Some(data)) => {
@@ -219,7 +280,11 @@ impl Model {
 
     fn cancel(&mut self, context: usize) {
         let found = self.posted.iter().position(|recv| recv.context == context);
-        let code = if found.is_some() { 0 } else { -(FI_ENOENT as isize) };
+        let code = if found.is_some() {
+            0
+        } else {
+            -(FI_ENOENT as isize)
+        };
         assert_eq!(self.receiver.cancel(context), code);
         if let Some(at) = found {
             let recv = self.posted.remove(at);
@@ -230,7 +295,8 @@ impl Model {
     /// A look at a message, which stays, is taken for a receive later, or is dropped.
     fn peek(&mut self, recv: Recv, flags: u64) {
         let asked = (recv.bits, recv.ignore);
-        self.receiver.receive_flagged(&mut [], asked, recv.context, FI_PEEK | flags);
+        self.receiver
+            .receive_flagged(&mut [], asked, recv.context, FI_PEEK | flags);
         let Some(at) = self.waiting.iter().position(|sent| recv.accepts(sent)) else {
             return self.ends(&recv, None, FI_ENOMSG, true);
         };
@@ -248,16 +314,26 @@ impl Model {
 
     /// Receives, or drops, the newest message that was claimed.
     fn claim(&mut self, room: usize, flags: u64) {
-        let Some((context, sent)) = self.claimed.pop() else { return };
+        let Some((context, sent)) = self.claimed.pop() else {
+            return;
+        };
         let mut buffer = vec![0; room];
         let mut take = || {
             let flags = FI_CLAIM | flags;
-            self.receiver.receive_flagged(&mut buffer, (0, 0), context, flags)
+            self.receiver
+                .receive_flagged(&mut buffer, (0, 0), context, flags)
         };
         assert_eq!([take(), take()], [0, -(FI_EINVAL as isize)]);
         self.buffers[context] = buffer;
         let bits = sent.bits;
-        let recv = Recv { context, tagged: true, from: None, bits, ignore: 0, room };
+        let recv = Recv {
+            context,
+            tagged: true,
+            from: None,
+            bits,
+            ignore: 0,
+            room,
+        };
         match flags {
             0 => self.ends(&recv, Some(sent), 0, false),
             _ => self.ends(&recv, None, 0, false),
@@ -277,7 +353,11 @@ impl Model {
                     break;
                 }
                 for done in some {
-                    let length = if done.entry.buf.is_null() { 0 } else { done.entry.len };
+                    let length = if done.entry.buf.is_null() {
+                        0
+                    } else {
+                        done.entry.len
+                    };
                     let sum = sum_of(&self.buffers[done.context()][..length]);
                     seen.push(Self::line(&done, sum));
                 }
@@ -313,11 +393,18 @@ fn bits_of(random: &mut Random, masks: u64) -> (u64, u64) {
     let tag = [0, 1, 1 << 30, ANY_TAG][random.below(4)];
     let any = if random.below(6) == 0 { ANY_TAG } else { 0 };
     match masks {
-        0 => (communicator | tag | (random.below(4) as u64) << 54, MPICH | any),
+        0 => (
+            communicator | tag | (random.below(4) as u64) << 54,
+            MPICH | any,
+        ),
         1 => (communicator | tag, any),
         2 => {
             let odd = [1 << 54, MPICH, 0][random.below(64).min(2)];
-            let (kept, rare) = if communicator == 10 << 31 { (MPICH, 24) } else { (odd, 3) };
+            let (kept, rare) = if communicator == 10 << 31 {
+                (MPICH, 24)
+            } else {
+                (odd, 3)
+            };
             let mark = u64::from(random.below(rare) == 0) << 54;
             (communicator | tag | mark, MPICH & !kept | any)
         }
@@ -332,7 +419,9 @@ fn bits_of(random: &mut Random, masks: u64) -> (u64, u64) {
 fn oracle(events: &str) -> String {
     let mut events = Reader::new(events.as_bytes()).map(|event| event.expect("an event"));
     let entry = registry::find("oracle").expect("it is registered");
-    let mut oracle = entry.build(&EngineOptions::default()).expect("it needs no options");
+    let mut oracle = entry
+        .build(&EngineOptions::default())
+        .expect("it needs no options");
     let mut results = String::new();
     oracle
         .run(&mut events, &mut |outcome| {
@@ -345,10 +434,16 @@ fn oracle(events: &str) -> String {
 #[test]
 fn completions_are_those_of_a_list() {
     let (mut short, mut software) = (0, 0);
-    let engines = || registry::ENGINES.iter().filter(|entry| entry.name != "optimistic");
+    let engines = || {
+        registry::ENGINES
+            .iter()
+            .filter(|entry| entry.name != "optimistic")
+    };
     // The last ones: by threads, and by each other engine.
     for seed in 0..50 + engines().count() as u64 {
-        let engine = seed.checked_sub(50).and_then(|at| engines().nth(at as usize));
+        let engine = seed
+            .checked_sub(50)
+            .and_then(|at| engines().nth(at as usize));
         let (masks, size) = (seed % 4, seed / 4 % 4);
         let folder = Folder::new("model");
         let logs = seed % 5 < 2 && masks < 2;
@@ -373,13 +468,30 @@ fn completions_are_those_of_a_list() {
             }
         });
         // Each sender becomes known.
-        let all = Recv { context: 0, tagged: false, from: None, bits: 0, ignore: 0, room: 0 };
+        let all = Recv {
+            context: 0,
+            tagged: false,
+            from: None,
+            bits: 0,
+            ignore: 0,
+            room: 0,
+        };
         for sender in [0, 1] {
             model.buffers.push(Vec::new());
-            model.receive(Recv { context: sender, ..all });
+            model.receive(Recv {
+                context: sender,
+                ..all
+            });
             let (number, tagged) = (sender, false);
-            let sent =
-                Sent { number, sender, tagged, bits: 0, data: None, length: 0, waits: false };
+            let sent = Sent {
+                number,
+                sender,
+                tagged,
+                bits: 0,
+                data: None,
+                length: 0,
+                waits: false,
+            };
             model.send(to[sender], sent);
             model.settle();
         }
@@ -390,7 +502,14 @@ fn completions_are_those_of_a_list() {
             let (bits, ignore) = if tagged { (bits, ignore) } else { (0, 0) };
             let (sender, die) = (random.below(2), random.below(24));
             let from = Some(sender).filter(|_| random.below(3) > 0);
-            let recv = Recv { context, tagged, from, bits, ignore, room: length };
+            let recv = Recv {
+                context,
+                tagged,
+                from,
+                bits,
+                ignore,
+                room: length,
+            };
             model.buffers.push(Vec::new());
             match die {
                 0..9 => model.receive(recv),
@@ -399,7 +518,15 @@ fn completions_are_those_of_a_list() {
                     // Some short ones are over when they are delivered.
                     let waits = length > LONG_MAX || tagged && die >= 16;
                     let number = model.sent.len();
-                    let sent = Sent { number, sender, tagged, bits, data, length, waits };
+                    let sent = Sent {
+                        number,
+                        sender,
+                        tagged,
+                        bits,
+                        data,
+                        length,
+                        waits,
+                    };
                     model.send(to[sender], sent);
                 }
                 18..20 => model.cancel(random.below(context + 1)),
@@ -418,12 +545,18 @@ fn completions_are_those_of_a_list() {
         } else {
             !stats.contains("matcher_short_posts")
         });
-        assert!(stats.contains(&format!("\"compares_all_bits\": {compares_all},")), "{stats}");
+        assert!(
+            stats.contains(&format!("\"compares_all_bits\": {compares_all},")),
+            "{stats}"
+        );
         // Where all bits are compared, there are no such numbers.
         let of = |name: &str| {
             let rest = stats.split_once(&format!("\"matcher_{name}\": "));
             let rest = rest.map_or("0", |(_, rest)| rest);
-            rest.split(&[',', '\n'][..]).next().and_then(|n| n.parse().ok()).expect("a number")
+            rest.split(&[',', '\n'][..])
+                .next()
+                .and_then(|n| n.parse().ok())
+                .expect("a number")
         };
         let [posts, messages, matches]: [u64; 3] =
             ["short_posts", "short_messages", "software_matches"].map(of);
@@ -435,5 +568,8 @@ fn completions_are_those_of_a_list() {
             assert_eq!(results, oracle(&events), "seed {seed}");
         }
     }
-    assert!(short > 300 && software > 50, "{short} were short, software matched {software}");
+    assert!(
+        short > 300 && software > 50,
+        "{short} were short, software matched {software}"
+    );
 }

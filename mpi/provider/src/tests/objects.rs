@@ -61,14 +61,29 @@ fn fabric(said: &mut Said) {
         let mut attr: FabricAttr = zeros();
         attr.api_version = 70_000;
         let opened = objects::fabric(&raw mut attr, &mut fabric, 5 as *mut _);
-        said.say("fabric", (opened, (*fabric).api_version, (*fabric).fid.fclass));
+        said.say(
+            "fabric",
+            (opened, (*fabric).api_version, (*fabric).fid.fclass),
+        );
         said.say("fabric's context", (*fabric).fid.context);
-        said.say("passive_ep", call!(fabric, ops, passive_ep, null_mut(), null_mut(), null_mut()));
-        said.say("wait_open", call!(fabric, ops, wait_open, null_mut(), null_mut()));
+        said.say(
+            "passive_ep",
+            call!(fabric, ops, passive_ep, null_mut(), null_mut(), null_mut()),
+        );
+        said.say(
+            "wait_open",
+            call!(fabric, ops, wait_open, null_mut(), null_mut()),
+        );
         let fid = fabric.cast::<Fid>();
         said.say("fabric bind", call!(fid, ops, bind, null_mut(), 0));
-        said.say("fabric control", call!(fid, ops, control, FI_ENABLE, null_mut()));
-        said.say("fabric ops_open", call!(fid, ops, ops_open, null(), 0, null_mut(), null_mut()));
+        said.say(
+            "fabric control",
+            call!(fid, ops, control, FI_ENABLE, null_mut()),
+        );
+        said.say(
+            "fabric ops_open",
+            call!(fid, ops, ops_open, null(), 0, null_mut(), null_mut()),
+        );
         for wait in [FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_YIELD, FI_WAIT_FD] {
             let mut attr: EqAttr = zeros();
             (attr.wait_obj, attr.size) = (wait, 2);
@@ -85,25 +100,51 @@ fn fabric(said: &mut Said) {
         said.say("eq_open of 2", opened);
         let (mut event, mut buffer) = (0, [0_u8; 8]);
         let to: *mut c_void = buffer.as_mut_ptr().cast();
-        said.say("eq read of none", call!(queue, ops, read, &mut event, to, 8, 0));
+        said.say(
+            "eq read of none",
+            call!(queue, ops, read, &mut event, to, 8, 0),
+        );
         said.say("eq readerr", call!(queue, ops, readerr, null_mut(), 0));
         for (event, text) in [(11, &b"one"[..]), (12, b"three"), (13, b"many")] {
             let from = text.as_ptr().cast();
-            said.say("eq write", call!(queue, ops, write, event, from, text.len(), 0));
+            said.say(
+                "eq write",
+                call!(queue, ops, write, event, from, text.len(), 0),
+            );
         }
         for (length, flags) in [(2, 0), (3, FI_PEEK), (8, 0), (5, 0), (8, 0)] {
             buffer = *b"--------";
-            let got =
-                call!(queue, ops, read, &mut event, buffer.as_mut_ptr().cast(), length, flags);
+            let got = call!(
+                queue,
+                ops,
+                read,
+                &mut event,
+                buffer.as_mut_ptr().cast(),
+                length,
+                flags
+            );
             said.say("eq read", (got, event, String::from_utf8_lossy(&buffer)));
         }
-        said.say("eq sread", call!(queue, ops, sread, &mut event, to, 8, 1, 0));
-        for error in [FI_ETRUNC, FI_ECANCELED, FI_ENOMSG, FI_ECONNRESET, FI_EACCES, FI_EIO] {
+        said.say(
+            "eq sread",
+            call!(queue, ops, sread, &mut event, to, 8, 1, 0),
+        );
+        for error in [
+            FI_ETRUNC,
+            FI_ECANCELED,
+            FI_ENOMSG,
+            FI_ECONNRESET,
+            FI_EACCES,
+            FI_EIO,
+        ] {
             let mut text = [b'-'; 8];
             let start = text.as_mut_ptr().cast();
             let whole = call!(queue, ops, strerror, error, null(), start, 6);
             let whole = CStr::from_ptr(whole).to_string_lossy();
-            said.say("eq strerror", (error, whole, String::from_utf8_lossy(&text)));
+            said.say(
+                "eq strerror",
+                (error, whole, String::from_utf8_lossy(&text)),
+            );
         }
         said.say("eq close", closed(queue));
         said.say("fabric close", closed(fabric));
@@ -118,7 +159,14 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
         for format in (FI_CQ_FORMAT_UNSPEC..=FI_CQ_FORMAT_TAGGED).chain([99]) {
             let (mut attr, mut queue): (CqAttr, _) = (zeros(), null_mut());
             (attr.format, attr.wait_obj) = (format, FI_WAIT_NONE);
-            let opened = call!(b.domain, ops, cq_open, &raw mut attr, &mut queue, 7 as *mut _);
+            let opened = call!(
+                b.domain,
+                ops,
+                cq_open,
+                &raw mut attr,
+                &mut queue,
+                7 as *mut _
+            );
             said.say("cq_open", (format, opened, attr.format));
             if opened != 0 {
                 continue;
@@ -144,10 +192,16 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
             if words[3] == here.as_ptr() as u64 {
                 words[3] = 0xb0f;
             }
-            let text = words[..7].iter().map(|word| format!("{word:x}")).collect::<Vec<_>>();
+            let text = words[..7]
+                .iter()
+                .map(|word| format!("{word:x}"))
+                .collect::<Vec<_>>();
             said.say("cq read", (got, &from[..2], text));
             assert_eq!(a.wait(&[b]).context(), 22);
-            said.say("cq readerr of none", call!(queue, ops, readerr, &mut zeros(), 0));
+            said.say(
+                "cq readerr of none",
+                call!(queue, ops, readerr, &mut zeros(), 0),
+            );
             said.say("cq close while it is bound", closed(queue));
             let fid = b.ep.cast::<Fid>();
             // Another takes its place. It stays open, since the endpoint still has it.
@@ -156,22 +210,41 @@ unsafe fn queues(said: &mut Said, a: &Side, b: &Side, to_b: u64) {
         for wait in [FI_WAIT_NONE, FI_WAIT_YIELD, FI_WAIT_UNSPEC, FI_WAIT_FD, 2] {
             let (mut attr, mut queue): (CqAttr, _) = (zeros(), null_mut());
             attr.wait_obj = wait;
-            let opened = call!(a.domain, ops, cq_open, &raw mut attr, &mut queue, null_mut());
+            let opened = call!(
+                a.domain,
+                ops,
+                cq_open,
+                &raw mut attr,
+                &mut queue,
+                null_mut()
+            );
             said.say("cq_open to wait", (wait, opened));
             if opened != 0 {
                 continue;
             }
             let (fid, mut kind, mut place) = (queue.cast::<Fid>(), -1, -1);
             let to = (&raw mut kind).cast();
-            said.say("GETWAITOBJ", (call!(fid, ops, control, FI_GETWAITOBJ, to), kind));
+            said.say(
+                "GETWAITOBJ",
+                (call!(fid, ops, control, FI_GETWAITOBJ, to), kind),
+            );
             let to = (&raw mut place).cast();
-            said.say("GETWAIT", (call!(fid, ops, control, FI_GETWAIT, to), place > 0));
-            said.say("cq control", call!(fid, ops, control, FI_ENABLE, null_mut()));
+            said.say(
+                "GETWAIT",
+                (call!(fid, ops, control, FI_GETWAIT, to), place > 0),
+            );
+            said.say(
+                "cq control",
+                call!(fid, ops, control, FI_ENABLE, null_mut()),
+            );
             let mut words = [0_u64; 6];
             let to = words.as_mut_ptr().cast();
             said.say("cq sread", call!(queue, ops, sread, to, 1, null(), 1));
             said.say("cq signal", call!(queue, ops, signal));
-            said.say("cq sread, signalled", call!(queue, ops, sread, to, 1, null(), -1));
+            said.say(
+                "cq sread, signalled",
+                call!(queue, ops, sread, to, 1, null(), -1),
+            );
             said.say("cq close", closed(queue));
         }
     }
@@ -183,25 +256,45 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let mut counter = null_mut();
-        for (wait, events) in
-            [(FI_WAIT_NONE, 0), (FI_WAIT_YIELD, 0), (FI_WAIT_FD, 0), (FI_WAIT_NONE, 1)]
-        {
+        for (wait, events) in [
+            (FI_WAIT_NONE, 0),
+            (FI_WAIT_YIELD, 0),
+            (FI_WAIT_FD, 0),
+            (FI_WAIT_NONE, 1),
+        ] {
             let mut attr: CntrAttr = zeros();
             (attr.wait_obj, attr.events) = (wait, events);
-            let opened = call!(a.domain, ops, cntr_open, &raw mut attr, &mut counter, null_mut());
+            let opened = call!(
+                a.domain,
+                ops,
+                cntr_open,
+                &raw mut attr,
+                &mut counter,
+                null_mut()
+            );
             said.say("cntr_open", (wait, events, opened));
             if opened == 0 {
                 said.say("cntr close", closed(counter));
             }
         }
-        let opened = call!(a.domain, ops, cntr_open, null_mut(), &mut counter, 8 as *mut _);
+        let opened = call!(
+            a.domain,
+            ops,
+            cntr_open,
+            null_mut(),
+            &mut counter,
+            8 as *mut _
+        );
         said.say("cntr_open", opened);
         said.say("cntr", ((*counter).fid.fclass, (*counter).fid.context));
         said.say("set", call!(counter, ops, set, 40));
         said.say("add", call!(counter, ops, add, 2));
         said.say("seterr", call!(counter, ops, seterr, 5));
         said.say("adderr", call!(counter, ops, adderr, 2));
-        said.say("read", (call!(counter, ops, read), call!(counter, ops, readerr)));
+        said.say(
+            "read",
+            (call!(counter, ops, read), call!(counter, ops, readerr)),
+        );
         for threshold in [41, 42, 43] {
             said.say("wait", (threshold, call!(counter, ops, wait, threshold, 1)));
         }
@@ -210,15 +303,20 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
         let (mut counters, fid) = ([null_mut(); 3], a.ep.cast::<Fid>());
         for (counter, flags) in counters.iter_mut().zip([FI_SEND, FI_RECV, FI_WRITE]) {
             call!(a.domain, ops, cntr_open, null_mut(), counter, null_mut());
-            said.say("bind", (flags, call!(fid, ops, bind, counter.cast(), flags)));
+            said.say(
+                "bind",
+                (flags, call!(fid, ops, bind, counter.cast(), flags)),
+            );
         }
         let (mut here, mut memory) = ([0; 1], [0; 8]);
         let (region, key) = register(b, &mut memory, FI_REMOTE_WRITE);
         // The last one waits for its receive.
         let (mut long, sent) = (vec![0; LONG_MAX + 1], vec![0; LONG_MAX + 1]);
         assert_eq!(b.receive(&mut long, FI_ADDR_UNSPEC, (9, 0), 1), 0);
-        for (context, (bytes, tag)) in
-            [(&sent[..1], 3); 3].into_iter().chain([(&sent[..], 9)]).enumerate()
+        for (context, (bytes, tag)) in [(&sent[..1], 3); 3]
+            .into_iter()
+            .chain([(&sent[..], 9)])
+            .enumerate()
         {
             a.send_now(bytes, to_b, tag, context);
             assert_eq!(a.wait(&[b]).context(), context);
@@ -234,21 +332,36 @@ unsafe fn counters(said: &mut Said, (a, b): (&Side, &Side), (to_b, to_a): (u64, 
         }
         let (start, none) = (b"written".as_ptr().cast(), null_mut());
         let to = memory.as_ptr() as u64;
-        assert_eq!(call!(a.ep, rma, write, start, 7, none, to_b, to, key, none), 0);
-        said.say("write", (a.wait(&[b]).err, String::from_utf8_lossy(&memory[..7])));
+        assert_eq!(
+            call!(a.ep, rma, write, start, 7, none, to_b, to, key, none),
+            0
+        );
+        said.say(
+            "write",
+            (a.wait(&[b]).err, String::from_utf8_lossy(&memory[..7])),
+        );
         for counter in counters {
-            said.say("counted", (call!(counter, ops, read), call!(counter, ops, readerr)));
+            said.say(
+                "counted",
+                (call!(counter, ops, read), call!(counter, ops, readerr)),
+            );
         }
         said.say("wait", call!(counters[0], ops, wait, 4, -1));
         // Reading a counter makes progress.
         assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 5), 0);
         b.send_now(b"x", to_a, 4, 0);
-        said.say("by reads", (0..1000).map(|_| call!(counters[1], ops, read)).max());
+        said.say(
+            "by reads",
+            (0..1000).map(|_| call!(counters[1], ops, read)).max(),
+        );
         assert_eq!(a.wait(&[b]).context(), 5);
         // So does reading the queue, on the short path too.
         assert_eq!(a.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
         b.send_now(b"x", to_a, 4, 0);
-        said.say("counted", (a.wait(&[b]).context(), call!(counters[1], ops, read)));
+        said.say(
+            "counted",
+            (a.wait(&[b]).context(), call!(counters[1], ops, read)),
+        );
         said.say("close", counters.map(closed));
         said.say("close", closed(region));
     }
@@ -270,14 +383,28 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
         ] {
             let mut attr: AvAttr = zeros();
             (attr.kind, attr.flags, attr.name) = (kind, flags, name);
-            let opened = call!(a.domain, ops, av_open, &raw mut attr, &mut vector, 9 as *mut _);
+            let opened = call!(
+                a.domain,
+                ops,
+                av_open,
+                &raw mut attr,
+                &mut vector,
+                9 as *mut _
+            );
             said.say("av_open", (kind, flags, !name.is_null(), opened, attr.kind));
             if opened == 0 {
                 said.say("av close", closed(vector));
             }
         }
         let mut attr: AvAttr = zeros();
-        call!(a.domain, ops, av_open, &raw mut attr, &mut vector, 9 as *mut _);
+        call!(
+            a.domain,
+            ops,
+            av_open,
+            &raw mut attr,
+            &mut vector,
+            9 as *mut _
+        );
         said.say("av", ((*vector).fid.fclass, (*vector).fid.context));
         // Two names, with one between them that is none.
         let names = [b.name(), [0; Address::LENGTH], a.name(), b.name()].concat();
@@ -288,7 +415,14 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
         said.say("insert", (inserted, rows));
         let place = |row: u64| {
             let (mut bytes, mut length) = ([0_u8; Address::LENGTH], Address::LENGTH);
-            let code = call!(vector, ops, lookup, row, bytes.as_mut_ptr().cast(), &mut length);
+            let code = call!(
+                vector,
+                ops,
+                lookup,
+                row,
+                bytes.as_mut_ptr().cast(),
+                &mut length
+            );
             let whose = [a, b].iter().position(|side| side.name() == bytes);
             (row, code, length, whose.map(|side| ["a", "b"][side]))
         };
@@ -296,18 +430,45 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             said.say("lookup", place(row));
         }
         let (mut bytes, mut length) = ([7_u8; 8], 4);
-        call!(vector, ops, lookup, 0, bytes.as_mut_ptr().cast(), &mut length);
-        said.say("lookup with room for 4", (bytes[..4] == b.name()[..4], &bytes[4..], length));
+        call!(
+            vector,
+            ops,
+            lookup,
+            0,
+            bytes.as_mut_ptr().cast(),
+            &mut length
+        );
+        said.say(
+            "lookup with room for 4",
+            (bytes[..4] == b.name()[..4], &bytes[4..], length),
+        );
         for mut gone in [[0, 1], [0, 1], [7, 2]] {
-            said.say("remove", (gone, call!(vector, ops, remove, gone.as_mut_ptr(), 2, 0)));
+            said.say(
+                "remove",
+                (gone, call!(vector, ops, remove, gone.as_mut_ptr(), 2, 0)),
+            );
             for row in 0..3 {
                 said.say("lookup", place(row));
             }
         }
         let inserted = call!(vector, ops, insert, from, 1, null_mut(), 0, null_mut());
         said.say("insert", (inserted, place(2), place(1), place(0)));
-        said.say("insertsvc", call!(vector, ops, insertsvc, null(), null(), to, 0, null_mut()));
-        let sym = call!(vector, ops, insertsym, null(), 0, null(), 0, to, 0, null_mut());
+        said.say(
+            "insertsvc",
+            call!(vector, ops, insertsvc, null(), null(), to, 0, null_mut()),
+        );
+        let sym = call!(
+            vector,
+            ops,
+            insertsym,
+            null(),
+            0,
+            null(),
+            0,
+            to,
+            0,
+            null_mut()
+        );
         said.say("insertsym", sym);
 
         for room in [0, 5, 60] {
@@ -315,13 +476,22 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
             let start = text.as_mut_ptr().cast();
             let second = names[Address::LENGTH..].as_ptr().cast();
             call!(vector, ops, straddr, second, start, &mut length);
-            said.say("straddr", (room, length, String::from_utf8_lossy(&text[..24])));
+            said.say(
+                "straddr",
+                (room, length, String::from_utf8_lossy(&text[..24])),
+            );
             let mut length = room;
             call!(vector, ops, straddr, from, start, &mut length);
-            said.say("straddr of one", (length, String::from_utf8_lossy(&text[..11])));
+            said.say(
+                "straddr of one",
+                (length, String::from_utf8_lossy(&text[..11])),
+            );
         }
         let fid = vector.cast::<Fid>();
-        said.say("av bind of a queue", call!(fid, ops, bind, a.queue.cast(), 0));
+        said.say(
+            "av bind of a queue",
+            call!(fid, ops, bind, a.queue.cast(), 0),
+        );
         objects::fabric(null_mut(), &mut fabric, null_mut());
         call!(fabric, ops, eq_open, null_mut(), &mut queue, null_mut());
         said.say("av bind", call!(fid, ops, bind, queue.cast(), 0));
@@ -329,7 +499,10 @@ unsafe fn vectors(said: &mut Said, a: &Side, b: &Side) {
         said.say("insert, told by an event", (inserted, rows));
         let (mut event, mut entry): (u32, EqEntry) = (0, zeros());
         let got = call!(queue, ops, read, &mut event, (&raw mut entry).cast(), 24, 0);
-        said.say("event", (got, event, entry.context, entry.data, entry.fid == fid));
+        said.say(
+            "event",
+            (got, event, entry.context, entry.data, entry.fid == fid),
+        );
         for object in [fid, queue.cast(), fabric.cast()] {
             said.say("close", closed(object));
         }
@@ -342,17 +515,41 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
     // SAFETY: the objects are alive until they are closed.
     unsafe {
         let (domain, ep, none) = (a.domain, a.ep, null_mut());
-        said.say("scalable_ep", call!(domain, ops, scalable_ep, null_mut(), null_mut(), none));
-        said.say("stx_ctx", call!(domain, ops, stx_ctx, none, null_mut(), none));
-        said.say("srx_ctx", call!(domain, ops, srx_ctx, none, null_mut(), none));
-        said.say("query_atomic", call!(domain, ops, query_atomic, 0, 0, none, 0));
+        said.say(
+            "scalable_ep",
+            call!(domain, ops, scalable_ep, null_mut(), null_mut(), none),
+        );
+        said.say(
+            "stx_ctx",
+            call!(domain, ops, stx_ctx, none, null_mut(), none),
+        );
+        said.say(
+            "srx_ctx",
+            call!(domain, ops, srx_ctx, none, null_mut(), none),
+        );
+        said.say(
+            "query_atomic",
+            call!(domain, ops, query_atomic, 0, 0, none, 0),
+        );
         said.say("ep", ((*ep).fid.fclass, (*domain).fid.fclass));
-        said.say("size_left", (call!(ep, ops, tx_size_left), call!(ep, ops, rx_size_left)));
+        said.say(
+            "size_left",
+            (call!(ep, ops, tx_size_left), call!(ep, ops, rx_size_left)),
+        );
         said.say("tx_ctx", call!(ep, ops, tx_ctx, 0, none, null_mut(), none));
         said.say("rx_ctx", call!(ep, ops, rx_ctx, 0, none, null_mut(), none));
-        said.say("writevalid", call!(ep, atomic, writevalid, 0, 0, null_mut()));
-        said.say("readwritevalid", call!(ep, atomic, readwritevalid, 0, 0, null_mut()));
-        said.say("compwritevalid", call!(ep, atomic, compwritevalid, 0, 0, null_mut()));
+        said.say(
+            "writevalid",
+            call!(ep, atomic, writevalid, 0, 0, null_mut()),
+        );
+        said.say(
+            "readwritevalid",
+            call!(ep, atomic, readwritevalid, 0, 0, null_mut()),
+        );
+        said.say(
+            "compwritevalid",
+            call!(ep, atomic, compwritevalid, 0, 0, null_mut()),
+        );
         said.say("getpeer", call!(ep, cm, getpeer, none, null_mut()));
         said.say("connect", call!(ep, cm, connect, null(), null(), 0));
         said.say("accept", call!(ep, cm, accept, null(), 0));
@@ -361,7 +558,10 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         let (fid, cm, ops) = (ep.cast::<Fid>(), &*(*ep).cm, &*(*ep).ops);
         said.say("setname", cm.setname.expect("there")(fid, none, 0));
         said.say("listen", cm.listen.expect("there")(ep.cast()));
-        said.say("reject", cm.reject.expect("there")(ep.cast(), fid, null(), 0));
+        said.say(
+            "reject",
+            cm.reject.expect("there")(ep.cast(), fid, null(), 0),
+        );
         for room in [Address::LENGTH - 1, Address::LENGTH] {
             let (mut bytes, mut length) = ([0_u8; Address::LENGTH], room);
             let code = cm.getname.expect("there")(fid, bytes.as_mut_ptr().cast(), &mut length);
@@ -374,9 +574,12 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         said.say("getopt", getopt(fid, level, name, place, &mut length));
         said.say("its value", (value, length));
         value = 77;
-        for (level, name, bytes) in
-            [(level, name, 8), (level, name, 4), (9, name, 8), (level, 9, 8)]
-        {
+        for (level, name, bytes) in [
+            (level, name, 8),
+            (level, name, 4),
+            (9, name, 8),
+            (level, 9, 8),
+        ] {
             said.say("setopt", (bytes, setopt(fid, level, name, place, bytes)));
             said.say("getopt", getopt(fid, level, name, place, &mut length));
             said.say("its value", value);
@@ -384,26 +587,50 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         }
         said.say("control", call!(fid, ops, control, FI_GETWAIT, none));
         let mut bare = null_mut();
-        said.say("endpoint", call!(domain, ops, endpoint, none.cast(), &mut bare, 4 as *mut _));
+        said.say(
+            "endpoint",
+            call!(domain, ops, endpoint, none.cast(), &mut bare, 4 as *mut _),
+        );
         let fid = bare.cast::<Fid>();
         said.say("its context", (*bare).fid.context);
-        said.say("enable without a vector", call!(fid, ops, control, FI_ENABLE, none));
+        said.say(
+            "enable without a vector",
+            call!(fid, ops, control, FI_ENABLE, none),
+        );
         said.say("bind of a domain", call!(fid, ops, bind, domain.cast(), 0));
         let (mut vector, mut counter, mut attr) = (null_mut(), null_mut(), zeros());
         call!(domain, ops, av_open, &raw mut attr, &mut vector, none);
         call!(domain, ops, cntr_open, null_mut(), &mut counter, none);
         said.say("bind of a vector", call!(fid, ops, bind, vector.cast(), 0));
         let (names, mut row) = ([b.name(), a.name()].concat(), [0; 2]);
-        call!(vector, ops, insert, names.as_ptr().cast(), 2, row.as_mut_ptr(), 0, none);
+        call!(
+            vector,
+            ops,
+            insert,
+            names.as_ptr().cast(),
+            2,
+            row.as_mut_ptr(),
+            0,
+            none
+        );
         let (text, long) = (b"too early".as_ptr().cast(), [0_u8; EAGER_MAX + 1]);
-        said.say("send before enable", call!(bare, tagged, send, text, 9, none, row[1], 1, none));
+        said.say(
+            "send before enable",
+            call!(bare, tagged, send, text, 9, none, row[1], 1, none),
+        );
         let long: *const c_void = long.as_ptr().cast();
         for row in [row[0], 70] {
-            said.say("injected", call!(ep, tagged, inject, long, EAGER_MAX + 1, row, 1));
+            said.say(
+                "injected",
+                call!(ep, tagged, inject, long, EAGER_MAX + 1, row, 1),
+            );
         }
         // Nobody listens there; on another machine without a port.
         let [nobody, other] = [(); 2].map(|()| Address::fresh().expect("an address"));
-        let elsewhere = Address { host: other.host + 1, ..other };
+        let elsewhere = Address {
+            host: other.host + 1,
+            ..other
+        };
         for name in [nobody, elsewhere] {
             let row = a.insert(&name.to_bytes());
             said.say("send to nobody", a.send(b"x", row, 1, 2));
@@ -418,8 +645,14 @@ unsafe fn endpoints(said: &mut Said, a: &Side, b: &Side) {
         rustix::net::listen(&socket, 0).expect("a socket");
         let _caller = call_on(&full);
         said.say("send to a busy one", a.send(b"x", row, 1, 2));
-        said.say("enable without a queue", call!(fid, ops, control, FI_ENABLE, none));
-        said.say("bind of a counter", call!(fid, ops, bind, counter.cast(), FI_SEND));
+        said.say(
+            "enable without a queue",
+            call!(fid, ops, control, FI_ENABLE, none),
+        );
+        said.say(
+            "bind of a counter",
+            call!(fid, ops, bind, counter.cast(), FI_SEND),
+        );
         said.say("enable", call!(fid, ops, control, FI_ENABLE, none));
         for object in [fid, vector.cast(), counter.cast()] {
             said.say("close", closed(object));
@@ -435,7 +668,10 @@ unsafe fn regions(said: &mut Said, a: &Side) {
         let (mut memory, mut regions) = ([0_u8; 64], Vec::new());
         let (domain, ops) = (a.domain.cast::<Fid>(), &*(*a.domain).mr);
         let start: *mut c_void = memory.as_mut_ptr().cast();
-        let one = IoVec { iov_base: start, iov_len: 64 };
+        let one = IoVec {
+            iov_base: start,
+            iov_len: 64,
+        };
         for (mode, access, key) in [
             (FI_MR_PROV_KEY | FI_MR_VIRT_ADDR, FI_REMOTE_READ, 5),
             (FI_MR_BASIC, FI_REMOTE_READ, 5),
@@ -447,29 +683,58 @@ unsafe fn regions(said: &mut Said, a: &Side) {
             a.state(|state| state.common.mr_mode = mode);
             let mut region = null_mut();
             let reg = ops.reg.expect("there");
-            let code = reg(domain, start, 64, access, 0, key, 0, &mut region, 3 as *mut _);
+            let code = reg(
+                domain,
+                start,
+                64,
+                access,
+                0,
+                key,
+                0,
+                &mut region,
+                3 as *mut _,
+            );
             said.say("reg", (mode, access, key, code));
             if code == 0 {
                 let FidMr { fid, mem_desc, key } = &*region;
-                said.say("region", (fid.fclass, fid.context, mem_desc, format!("{key:x}")));
+                said.say(
+                    "region",
+                    (fid.fclass, fid.context, mem_desc, format!("{key:x}")),
+                );
                 regions.push(region);
             }
         }
         let mut region = null_mut();
         let regv = ops.regv.expect("there");
         for count in [0, 2] {
-            let code = regv(domain, &raw const one, count, 0, 0, 0, 0, &mut region, null_mut());
+            let code = regv(
+                domain,
+                &raw const one,
+                count,
+                0,
+                0,
+                0,
+                0,
+                &mut region,
+                null_mut(),
+            );
             said.say("regv", code);
         }
         let mut attr: MrAttr = zeros();
         (attr.mr_iov, attr.iov_count, attr.requested_key) = (&raw const one, 1, 8);
         (attr.access, attr.context) = (FI_REMOTE_READ, 2 as *mut _);
-        said.say("regattr", ops.regattr.expect("there")(domain, &raw const attr, 0, &mut region));
+        said.say(
+            "regattr",
+            ops.regattr.expect("there")(domain, &raw const attr, 0, &mut region),
+        );
         said.say("its key", ((*region).key, (*region).fid.context));
         let fid = region.cast::<Fid>();
         said.say("mr bind", call!(fid, ops, bind, null_mut(), 0));
         said.say("mr enable", call!(fid, ops, control, FI_ENABLE, null_mut()));
-        said.say("mr control", call!(fid, ops, control, FI_GETWAIT, null_mut()));
+        said.say(
+            "mr control",
+            call!(fid, ops, control, FI_GETWAIT, null_mut()),
+        );
         regions.push(region);
         for region in regions {
             let count = a.state(|state| state.common.regions.len());
@@ -492,9 +757,15 @@ fn sleepers(said: &mut Said) {
             let to = (&raw mut place).cast();
             said.say("GETWAIT", call!(fids[0], ops, control, FI_GETWAIT, to));
             let woken = |wait: i64| {
-                let wait = Timespec { tv_sec: wait, tv_nsec: 0 };
+                let wait = Timespec {
+                    tv_sec: wait,
+                    tv_nsec: 0,
+                };
                 let place = std::os::fd::BorrowedFd::borrow_raw(place);
-                poll(&mut [PollFd::from_borrowed_fd(place, PollFlags::IN)], Some(&wait))
+                poll(
+                    &mut [PollFd::from_borrowed_fd(place, PollFlags::IN)],
+                    Some(&wait),
+                )
             };
             let mut trywait = || call!(b.fabric, ops, trywait, fids.as_mut_ptr(), 1);
             said.say("trywait", (trywait(), woken(0)));
@@ -502,7 +773,10 @@ fn sleepers(said: &mut Said) {
             said.say("trywait, a message", (woken(20), trywait()));
             assert_eq!(b.receive(&mut here, FI_ADDR_UNSPEC, (4, 0), 6), 0);
             (0..200).for_each(|_| b.progress());
-            said.say("trywait, a completion", (trywait(), b.wait(&[]).context(), trywait()));
+            said.say(
+                "trywait, a completion",
+                (trywait(), b.wait(&[]).context(), trywait()),
+            );
             b.progress();
             a.send_now(b"y", to_b, 4, 7);
             said.say("awake", woken(20 * (host as i64 - 1)));

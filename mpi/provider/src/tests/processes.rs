@@ -47,7 +47,11 @@ fn other(test: &str, role: &str, mine: &Side) -> Other {
         let line = line.expect("text");
         line.split_once("name ").map(|(_, name)| of_hex(name))
     });
-    Other { child, lines, name: name.expect("the other side's name") }
+    Other {
+        child,
+        lines,
+        name: name.expect("the other side's name"),
+    }
 }
 
 /// The other process's task, with its side open and this side known; `None` in this process.
@@ -76,8 +80,11 @@ fn another_process_is_killed() {
         }
     }
     let side = Side::open(|options| options.read_peers = false);
-    let Other { mut child, mut lines, name } =
-        other("tests::processes::another_process_is_killed", "die", &side);
+    let Other {
+        mut child,
+        mut lines,
+        name,
+    } = other("tests::processes::another_process_is_killed", "die", &side);
     let to = side.insert(&name);
     assert!(lines.any(|line| line.expect("text").contains("sent")));
     let (mut last, mut long) = ([0; 4], vec![0; LONG]);
@@ -114,8 +121,11 @@ fn a_sleeper_is_woken() {
         return;
     }
     let side = Side::open_as(|_| (), |_| (), FI_WAIT_FD);
-    let Other { mut child, name, lines: _lines } =
-        other("tests::processes::a_sleeper_is_woken", "send", &side);
+    let Other {
+        mut child,
+        name,
+        lines: _lines,
+    } = other("tests::processes::a_sleeper_is_woken", "send", &side);
     let from = side.insert(&name);
     for number in 0..MANY {
         let mut buffer = [0; 8];
@@ -127,7 +137,10 @@ fn a_sleeper_is_woken() {
     assert_eq!(side.receive(&mut long, from, (2, 0), 2), 0);
     assert_eq!(side.sleep(60_000), 2);
     assert!(long == pattern(1, LONG));
-    assert_eq!((side.send(b"end", from, 3, 3), side.wait(&[]).context()), (0, 3));
+    assert_eq!(
+        (side.send(b"end", from, 3, 3), side.wait(&[]).context()),
+        (0, 3)
+    );
     while child.try_wait().expect("a child").is_none() {
         side.progress();
     }

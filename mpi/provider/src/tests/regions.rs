@@ -19,8 +19,17 @@ fn register_as(side: &Side, buffer: &mut [u8], access: u64, key: u64) -> (*mut F
     unsafe {
         let reg = (*(*side.domain).mr).reg.expect("reg");
         let (start, length) = (buffer.as_ptr().cast(), buffer.len());
-        let got =
-            reg(side.domain.cast(), start, length, access, 0, key, 0, &mut region, null_mut());
+        let got = reg(
+            side.domain.cast(),
+            start,
+            length,
+            access,
+            0,
+            key,
+            0,
+            &mut region,
+            null_mut(),
+        );
         assert_eq!(got, 0);
         (region, (*region).key)
     }
@@ -38,8 +47,12 @@ pub(super) fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, at:
     // SAFETY: the tests keep the buffer until the completion.
     let got = unsafe {
         match write {
-            true => call!(side.ep, rma, write, start, length, none, to, address, key, none),
-            false => call!(side.ep, rma, read, start, length, none, to, address, key, none),
+            true => call!(
+                side.ep, rma, write, start, length, none, to, address, key, none
+            ),
+            false => call!(
+                side.ep, rma, read, start, length, none, to, address, key, none
+            ),
         }
     };
     assert_eq!(got, 0);
@@ -54,13 +67,34 @@ fn writes_carry_data_and_lists_are_put_together() {
         let mut memory = vec![0_u8; 500_000];
         let start = memory.as_ptr() as u64;
         let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE | FI_REMOTE_READ);
-        let (none, posted) = (null_mut(), (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, to_a));
-        for (seed, length) in [(0, 0), (1, 11), (2, EAGER_MAX), (3, EAGER_MAX + 1), (4, 150_000)] {
+        let (none, posted) = (
+            null_mut(),
+            (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, to_a),
+        );
+        for (seed, length) in [
+            (0, 0),
+            (1, 11),
+            (2, EAGER_MAX),
+            (3, EAGER_MAX + 1),
+            (4, 150_000),
+        ] {
             let (bytes, data) = (pattern(seed, length), 70 + seed as u64);
             let from = bytes.as_ptr().cast();
             // SAFETY: the buffer lives until the completion.
             let begun = unsafe {
-                call!(a.ep, rma, writedata, from, length, none, data, to_b, start, key, 5 as *mut _)
+                call!(
+                    a.ep,
+                    rma,
+                    writedata,
+                    from,
+                    length,
+                    none,
+                    data,
+                    to_b,
+                    start,
+                    key,
+                    5 as *mut _
+                )
             };
             assert_eq!((begun, a.wait(&[&b]).context()), (0, 5));
             let done = b.wait(&[&a]);
@@ -68,7 +102,17 @@ fn writes_carry_data_and_lists_are_put_together() {
             assert_eq!((done.entry.len, done.entry.data), (length, data));
             // SAFETY: injected: the buffer is free at once.
             let injected = |length| unsafe {
-                call!(a.ep, rma, injectdata, from, length, data + 1, to_b, start + 160_000, key)
+                call!(
+                    a.ep,
+                    rma,
+                    injectdata,
+                    from,
+                    length,
+                    data + 1,
+                    to_b,
+                    start + 160_000,
+                    key
+                )
             };
             if length > EAGER_MAX {
                 assert_eq!(injected(length), -(FI_EMSGSIZE as isize));
@@ -79,22 +123,48 @@ fn writes_carry_data_and_lists_are_put_together() {
             assert!(memory[..length] == bytes, "{length} bytes");
             let mut back = vec![0; length];
             transfer(&a, false, &mut back, to_b, (start, key));
-            assert_eq!((a.wait(&[&b]).entry.flags, back == bytes), (FI_RMA | FI_READ, true));
+            assert_eq!(
+                (a.wait(&[&b]).entry.flags, back == bytes),
+                (FI_RMA | FI_READ, true)
+            );
             let mut parts = [vec![0; length / 3], vec![0; length - length / 3]];
-            let iov = parts
-                .each_mut()
-                .map(|part| IoVec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
+            let iov = parts.each_mut().map(|part| IoVec {
+                iov_base: part.as_mut_ptr().cast(),
+                iov_len: part.len(),
+            });
             // SAFETY: the buffers live until the completion.
             unsafe {
                 let list = iov.as_ptr();
                 assert_eq!(
-                    call!(a.ep, rma, readv, list, &mut none.cast(), 2, to_b, start, key, none),
+                    call!(
+                        a.ep,
+                        rma,
+                        readv,
+                        list,
+                        &mut none.cast(),
+                        2,
+                        to_b,
+                        start,
+                        key,
+                        none
+                    ),
                     0
                 );
                 assert_eq!(a.wait(&[&b]).entry.flags, FI_RMA | FI_READ);
                 let to = start + 320_000;
                 assert_eq!(
-                    call!(a.ep, rma, writev, list, &mut none.cast(), 2, to_b, to, key, none),
+                    call!(
+                        a.ep,
+                        rma,
+                        writev,
+                        list,
+                        &mut none.cast(),
+                        2,
+                        to_b,
+                        to,
+                        key,
+                        none
+                    ),
                     0
                 );
             }
@@ -152,12 +222,21 @@ fn a_key_that_is_used_again_does_not_open_the_old_memory() {
         let (again, _) = register_as(&b, &mut new, access, KEY);
         old.fill(4);
         assert_eq!(a.wait(&[&b]).err, FI_EACCES, "write: {write}");
-        assert!(old.iter().all(|&byte| byte == 4), "the old memory was written");
-        assert!(new.iter().all(|&byte| byte == 2), "the new memory was written");
+        assert!(
+            old.iter().all(|&byte| byte == 4),
+            "the old memory was written"
+        );
+        assert!(
+            new.iter().all(|&byte| byte == 2),
+            "the new memory was written"
+        );
         assert!(!local.contains(&4), "the old memory was read");
         transfer(&a, false, &mut local, to_b, (new.as_ptr() as u64, key));
         assert_eq!(a.wait(&[&b]).err, 0);
-        assert!(local.iter().all(|&byte| byte == 2), "the new memory was not read");
+        assert!(
+            local.iter().all(|&byte| byte == 2),
+            "the new memory was not read"
+        );
         assert_eq!(totals(&a).lost, 0);
         close(again);
     }

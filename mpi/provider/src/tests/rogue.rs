@@ -32,7 +32,13 @@ pub(super) fn call_on(to: &Address) -> OwnedFd {
 }
 
 fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
-    Hello { from: *from, key: to.key, lines }.to_bytes().to_vec()
+    Hello {
+        from: *from,
+        key: to.key,
+        lines,
+    }
+    .to_bytes()
+    .to_vec()
 }
 
 /// One message goes from one side to the other.
@@ -94,7 +100,10 @@ fn hellos_that_are_refused() {
     drop(call_on(&to));
     still_works(&a, &b, to_b);
     until(&b, |seen| seen.refused == 6);
-    let wrong = Address { key: to.key ^ 1, ..to };
+    let wrong = Address {
+        key: to.key ^ 1,
+        ..to
+    };
     let _link = connect(&address(&a), &wrong, 1024).expect("the socket takes everybody");
     // The right hello without its memory file.
     let socket = call_on(&to);
@@ -110,26 +119,54 @@ fn hellos_that_are_refused() {
 /// Records that are well formed and lie: about sends, transfers and regions that are not theirs.
 #[test]
 fn records_about_what_is_not_theirs() {
-    let ack = Record { flags: flag::ACK, ..Record::new(Kind::Rendezvous) };
+    let ack = Record {
+        flags: flag::ACK,
+        ..Record::new(Kind::Rendezvous)
+    };
     let lies = [
-        Record { cookie: 5, ..Record::new(Kind::Fin) },
-        Record { cookie: u64::MAX, ..Record::new(Kind::Fin) },
-        Record { cookie: 5, ..Record::new(Kind::Pull) },
-        Record { cookie: 0, bytes: 0, ..Record::new(Kind::Data) },
+        Record {
+            cookie: 5,
+            ..Record::new(Kind::Fin)
+        },
+        Record {
+            cookie: u64::MAX,
+            ..Record::new(Kind::Fin)
+        },
+        Record {
+            cookie: 5,
+            ..Record::new(Kind::Pull)
+        },
+        Record {
+            cookie: 0,
+            bytes: 0,
+            ..Record::new(Kind::Data)
+        },
         // An announcement with no sender waiting for it, which could never end.
         Record { flags: 0, ..ack },
         Record::new(Kind::Wrap),
         // Data of a long message out of their ring, and a head without data.
         Record::new(Kind::Long),
-        Record { bytes: EAGER_MAX as u32 + 1, ..Record::new(Kind::Eager) },
+        Record {
+            bytes: EAGER_MAX as u32 + 1,
+            ..Record::new(Kind::Eager)
+        },
     ];
     // Data of another length than their head names.
-    let data = |bytes| Record { bytes, ..Record::new(Kind::Long) };
-    let head = |bytes| Record { bytes, ..Record::new(Kind::Eager) };
+    let data = |bytes| Record {
+        bytes,
+        ..Record::new(Kind::Long)
+    };
+    let head = |bytes| Record {
+        bytes,
+        ..Record::new(Kind::Eager)
+    };
     let lengths = [(9000, 9001), (9001, 9000), (0, 9000)];
     let pairs = lengths.map(|(put, named)| (Some(data(put)), head(named)));
     let mut bytes = pattern(1, 9001);
-    let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
+    let iov = [IoVec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    }];
     for (data, lie) in lies.map(|lie| (None, lie)).into_iter().chain(pairs) {
         let (a, b, to_b, _) = pair(|_| ());
         let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
@@ -159,7 +196,11 @@ fn an_announcement_of_memory_that_is_not_there() {
     drop(link);
     let done = b.wait(&[]);
     assert_eq!((done.context(), done.err), (9, FI_ECONNRESET));
-    assert_eq!(b.state(|state| state.endpoints[0].receives()), 0, "the receive is over");
+    assert_eq!(
+        b.state(|state| state.endpoints[0].receives()),
+        0,
+        "the receive is over"
+    );
     still_works(&a, &b, to_b);
 }
 
@@ -170,7 +211,11 @@ fn silent_callers_keep_no_peer_out() {
     let to = address(&b);
     let _silent: Vec<_> = (0..300).map(|_| call_on(&to)).collect();
     (0..1_000).for_each(|_| b.progress());
-    assert_eq!(totals(&b).refused, 300 - 96, "those of one process have 96 places");
+    assert_eq!(
+        totals(&b).refused,
+        300 - 96,
+        "those of one process have 96 places"
+    );
     still_works(&a, &b, a.insert(&b.name()));
 }
 
@@ -199,9 +244,15 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     let (a, b) = (Side::over_tcp(1), Side::over_tcp(2));
     let to = address(&b);
     let port = to.tcp.expect("a port");
-    let silent: Vec<_> = (0..300).map(|_| TcpStream::connect(port).expect("a port")).collect();
+    let silent: Vec<_> = (0..300)
+        .map(|_| TcpStream::connect(port).expect("a port"))
+        .collect();
     (0..1_000).for_each(|_| b.progress());
-    assert_eq!(totals(&b).refused, 300 - 96, "those of one machine have 96 places");
+    assert_eq!(
+        totals(&b).refused,
+        300 - 96,
+        "those of one machine have 96 places"
+    );
     still_works(&a, &b, a.insert(&b.name()));
     // From another machine, beyond the places of all; one of this machine has its own.
     let _others = [(); 100].map(|()| {
@@ -214,7 +265,10 @@ fn silent_callers_from_outside_keep_no_peer_out() {
     });
     (0..1_000).for_each(|_| b.progress());
     assert_eq!(totals(&b).refused, 300 - 96, "they wait for a place");
-    let near = Address { host: to.host, ..Address::fresh().expect("an address") };
+    let near = Address {
+        host: to.host,
+        ..Address::fresh().expect("an address")
+    };
     let _link = connect(&near, &to, 512).expect("a link");
     (0..1_000).for_each(|_| b.progress());
     assert_eq!(totals(&b).connected, 2);
@@ -238,7 +292,11 @@ fn gone_peers_are_forgotten() {
     let to = address(&b);
     let fresh = || Address::fresh().expect("an address");
     let call = |from: &Address| connect(from, &to, 512).expect("a link");
-    let message = |tag| Record { flags: flag::TAGGED, tag, ..Record::new(Kind::Eager) };
+    let message = |tag| Record {
+        flags: flag::TAGGED,
+        tag,
+        ..Record::new(Kind::Eager)
+    };
     // The first is in the vector, a message of the second waits, the third stays connected, and a
     // completion of the fourth waits.
     let [listed, waits, stays, ends] = [fresh(), fresh(), fresh(), fresh()];
@@ -296,15 +354,28 @@ fn a_gone_peer_is_not_taken_for_the_next_one() {
 /// A peer that sends ever more requests and reads no answer.
 #[test]
 fn a_peer_that_never_reads_is_cut_off() {
-    let read = Record { flags: flag::ACK, data: 99, body: [8, 0, 0], ..Record::new(Kind::Read) };
-    let message = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
+    let read = Record {
+        flags: flag::ACK,
+        data: 99,
+        body: [8, 0, 0],
+        ..Record::new(Kind::Read)
+    };
+    let message = Record {
+        flags: flag::ACK | flag::TAGGED,
+        tag: 3,
+        ..Record::new(Kind::Eager)
+    };
     // A refusal, the end of a message, and data in pieces.
     for (request, registered) in [(read, false), (message, false), (read, true)] {
         let (a, b, to_b, _) = pair(|_| ());
         let mut memory = [1; 8];
         let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
         let request = match registered {
-            true => Record { tag: memory.as_ptr() as u64, data: key, ..request },
+            true => Record {
+                tag: memory.as_ptr() as u64,
+                data: key,
+                ..request
+            },
             false => request,
         };
         let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
@@ -330,7 +401,11 @@ fn answers_wait_for_a_peer_that_is_slow() {
     const COUNT: u64 = 2_000;
     let b = Side::open(|_| ());
     let (_, mut link) = peer(&b, 512);
-    let kind = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
+    let kind = Record {
+        flags: flag::ACK | flag::TAGGED,
+        tag: 3,
+        ..Record::new(Kind::Eager)
+    };
     let mut answers = Vec::new();
     for cookie in 0..COUNT {
         assert_eq!(link.put_head(Record { cookie, ..kind }), Ok(true));
@@ -338,7 +413,11 @@ fn answers_wait_for_a_peer_that_is_slow() {
         assert_eq!(b.wait(&[]).err, 0);
         // There is room again, and others have waited for it longer.
         if cookie % 3 == 0 {
-            answers.extend(link.next().expect("a link").map(|(answer, _)| answer.cookie));
+            answers.extend(
+                link.next()
+                    .expect("a link")
+                    .map(|(answer, _)| answer.cookie),
+            );
             link.release();
         }
     }
@@ -355,9 +434,16 @@ fn answers_wait_for_a_peer_that_is_slow() {
 /// What the kernel has not taken when an endpoint is closed arrives.
 #[test]
 fn a_stream_goes_out_to_its_end() {
-    let (a, there) = (Side::over_tcp(1), TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let (a, there) = (
+        Side::over_tcp(1),
+        TcpListener::bind("127.0.0.1:0").expect("a port"),
+    );
     let tcp = Some(there.local_addr().expect("a port"));
-    let to = Address { host: 2, tcp, ..Address::fresh().expect("an address") };
+    let to = Address {
+        host: 2,
+        tcp,
+        ..Address::fresh().expect("an address")
+    };
     let (to, bytes) = (a.insert(&to.to_bytes()), [1; EAGER_MAX]);
     let mut sent = hello(&address(&a), &address(&a), 0).len();
     while a.send(&bytes, to, 1, 1) == 0 {
@@ -382,13 +468,21 @@ fn files_for_long_data_are_checked() {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     let unsealed = rustix::fs::memfd_create("unsealed", flags).expect("a file");
     rustix::fs::ftruncate(&unsealed, ring_bytes(1 << 14) as u64).expect("room");
-    for (lost, files) in [(1, vec![&other]), (2, vec![&unsealed]), (3, vec![&good, &good])] {
+    for (lost, files) in [
+        (1, vec![&other]),
+        (2, vec![&unsealed]),
+        (3, vec![&good, &good]),
+    ] {
         let (_, mut link) = peer(&b, 1024);
         for file in files {
             send_file(link.socket(), file.as_fd(), &[1]).expect("a packet");
         }
         until(&b, |seen| seen.lost == lost);
-        assert_eq!(link.put_head(Record::new(Kind::Fin)), Ok(true), "nobody reads it");
+        assert_eq!(
+            link.put_head(Record::new(Kind::Fin)),
+            Ok(true),
+            "nobody reads it"
+        );
     }
     still_works(&a, &b, to_b);
 }
@@ -409,7 +503,11 @@ fn an_early_end_is_that_of_one_operation() {
             assert_eq!(b.send(&bytes, row, 5, at), 0);
             let (announced, _) = link.next().expect("a link").expect("an announcement");
             let body = [at as u64, LONG as u64, 0];
-            Record { cookie: announced.cookie, body, ..Record::new(Kind::Pull) }
+            Record {
+                cookie: announced.cookie,
+                body,
+                ..Record::new(Kind::Pull)
+            }
         });
         let reads = buffers.each_mut().map(|buffer| {
             transfer(&b, false, buffer, row, (8, 9));
@@ -417,10 +515,16 @@ fn an_early_end_is_that_of_one_operation() {
         });
         assert_eq!(pulls.map(|pull| link.put_head(pull)), [Ok(true); 2]);
         b.progress();
-        for early in [Record::fin(pulls[0].cookie, 0), Record::fin(reads[0].cookie, FI_EACCES)] {
+        for early in [
+            Record::fin(pulls[0].cookie, 0),
+            Record::fin(reads[0].cookie, FI_EACCES),
+        ] {
             assert_eq!(link.put_head(early), Ok(true));
         }
-        assert_eq!([b.wait(&[]), b.wait(&[])].map(|done| done.err), [0, FI_EACCES]);
+        assert_eq!(
+            [b.wait(&[]), b.wait(&[])].map(|done| done.err),
+            [0, FI_EACCES]
+        );
         link.on_readable();
         let mut got = [0; 2];
         for _ in 0..1_000 {
@@ -432,7 +536,10 @@ fn an_early_end_is_that_of_one_operation() {
         }
         assert!(got[0] < LONG && got[1] == LONG, "{got:?}");
         let mut sent = pattern(3, 100);
-        let iov = [IoVec { iov_base: sent.as_mut_ptr().cast(), iov_len: 100 }];
+        let iov = [IoVec {
+            iov_base: sent.as_mut_ptr().cast(),
+            iov_len: 100,
+        }];
         let pieces = reads.map(|read| Record {
             bytes: 100,
             cookie: read.body[1],
@@ -456,11 +563,17 @@ fn pieces_are_those_that_were_asked_for() {
     const FIRST: usize = 40;
     const REST: usize = ASKED - FIRST;
     let mut bytes = pattern(3, ASKED + 1);
-    let iov = [IoVec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
+    let iov = [IoVec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    }];
     for (length, over, lost) in [(REST, 0, 0), (REST + 1, 0, 1), (0, 0, 1), (REST, 1, 1)] {
         let b = Side::open(|_| ());
         let mut links = [(); 2].map(|()| peer(&b, 1024).1);
-        let announced = Record { body: [ASKED as u64, 8, 0], ..ANNOUNCEMENT };
+        let announced = Record {
+            body: [ASKED as u64, 8, 0],
+            ..ANNOUNCEMENT
+        };
         assert_eq!(links[0].put_head(announced), Ok(true));
         let mut buffer = [0; ASKED];
         assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
@@ -468,12 +581,23 @@ fn pieces_are_those_that_were_asked_for() {
         let (pull, _) = links[0].next().expect("a link").expect("a request");
         let (cookie, kind) = (pull.body[0], Record::new(Kind::Data));
         for (link, length, skip) in [(0, FIRST, 0), (over, length, FIRST)] {
-            let piece = Record { bytes: length as u32, cookie, ..kind };
+            let piece = Record {
+                bytes: length as u32,
+                cookie,
+                ..kind
+            };
             // SAFETY: the list holds as many bytes.
-            assert_eq!(unsafe { links[link].put_in(true, piece, &iov, skip) }, Ok(true));
+            assert_eq!(
+                unsafe { links[link].put_in(true, piece, &iov, skip) },
+                Ok(true)
+            );
             (0..200).for_each(|_| b.progress());
         }
-        assert_eq!((totals(&b).lost, buffer == bytes[..ASKED]), (lost, lost == 0), "{length}");
+        assert_eq!(
+            (totals(&b).lost, buffer == bytes[..ASKED]),
+            (lost, lost == 0),
+            "{length}"
+        );
     }
 }
 
@@ -522,15 +646,25 @@ fn random_records_harm_nobody() {
                 _ => random.below(70) as u64,
             };
             let kinds = [Eager, Rendezvous, Pull, Data, Fin, WriteLong, Read];
-            let kind = kinds[random.below(8 * kinds.len()).saturating_sub(7 * kinds.len())];
-            let bytes = if kind == Eager { random.below(25) as u32 } else { 0 };
+            let kind = kinds[random
+                .below(8 * kinds.len())
+                .saturating_sub(7 * kinds.len())];
+            let bytes = if kind == Eager {
+                random.below(25) as u32
+            } else {
+                0
+            };
             let record = Record {
                 flags: random.below(8) as u8,
                 bytes,
                 tag: number(&mut random),
                 data: number(&mut random),
                 cookie: number(&mut random),
-                body: [number(&mut random), number(&mut random), number(&mut random)],
+                body: [
+                    number(&mut random),
+                    number(&mut random),
+                    number(&mut random),
+                ],
                 ..Record::new(kind)
             };
             if link.put_head(record).is_err() {
@@ -555,7 +689,10 @@ fn random_records_harm_nobody() {
         (0..300).for_each(|_| b.progress());
         lost += totals(&b).lost;
         while b.read().is_some() {}
-        assert!(memory.iter().all(|&byte| byte == 7), "seed {seed}: it was only to be read");
+        assert!(
+            memory.iter().all(|&byte| byte == 7),
+            "seed {seed}: it was only to be read"
+        );
         // Its receives from any source may take what the others send.
         (0..200).for_each(|context| _ = b.cancel(context));
         while b.read().is_some() {}

@@ -49,7 +49,11 @@ impl Side {
     /// Opens a side whose address looks like that of machine `host`.
     pub(super) fn over_tcp(host: u64) -> Self {
         let here = TcpChoice::parse("127.0.0.1").expect("an address");
-        Self::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_FD)
+        Self::open_as(
+            |options| options.tcp = here,
+            |own| own.host = host,
+            FI_WAIT_FD,
+        )
     }
 
     /// Opens a side with changed options, a changed address and a wait object.
@@ -79,9 +83,25 @@ impl Side {
                 state.common.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
             });
             let (domain, none) = (side.domain, null_mut());
-            assert_eq!(call!(domain, ops, av_open, &mut vector, &mut side.vector, none), 0);
-            assert_eq!(call!(domain, ops, cq_open, &mut queue, &mut side.queue, none), 0);
-            assert_eq!(call!(side.domain, ops, endpoint, null_mut(), &mut side.ep, null_mut()), 0);
+            assert_eq!(
+                call!(domain, ops, av_open, &mut vector, &mut side.vector, none),
+                0
+            );
+            assert_eq!(
+                call!(domain, ops, cq_open, &mut queue, &mut side.queue, none),
+                0
+            );
+            assert_eq!(
+                call!(
+                    side.domain,
+                    ops,
+                    endpoint,
+                    null_mut(),
+                    &mut side.ep,
+                    null_mut()
+                ),
+                0
+            );
             side.state(|state| moved(&mut state.endpoints[0].address));
             side.bind(side.vector.cast(), 0);
             side.bind(side.queue.cast(), FI_SEND | FI_RECV);
@@ -120,7 +140,16 @@ impl Side {
         let mut row = 0;
         // SAFETY: one address, one place for the result.
         let got = unsafe {
-            call!(self.vector, ops, insert, name.as_ptr().cast(), 1, &mut row, 0, null_mut())
+            call!(
+                self.vector,
+                ops,
+                insert,
+                name.as_ptr().cast(),
+                1,
+                &mut row,
+                0,
+                null_mut()
+            )
         };
         assert_eq!(got, 1);
         row
@@ -130,13 +159,28 @@ impl Side {
     pub(super) fn remove(&self, row: u64) {
         let mut rows = [row];
         // SAFETY: one row.
-        assert_eq!(unsafe { call!(self.vector, ops, remove, rows.as_mut_ptr(), 1, 0) }, 0);
+        assert_eq!(
+            unsafe { call!(self.vector, ops, remove, rows.as_mut_ptr(), 1, 0) },
+            0
+        );
     }
 
     pub(super) fn send(&self, bytes: &[u8], to: u64, tag: u64, context: usize) -> isize {
         let (start, none, context) = (bytes.as_ptr().cast(), null_mut(), context as *mut c_void);
         // SAFETY: the tests keep buffers until the completion.
-        unsafe { call!(self.ep, tagged, send, start, bytes.len(), none, to, tag, context) }
+        unsafe {
+            call!(
+                self.ep,
+                tagged,
+                send,
+                start,
+                bytes.len(),
+                none,
+                to,
+                tag,
+                context
+            )
+        }
     }
 
     /// Sends, making progress as long as there is no room.
@@ -156,7 +200,11 @@ impl Side {
         let (start, length, none) = (buffer.as_mut_ptr().cast(), buffer.len(), null_mut());
         let context = context as *mut c_void;
         // SAFETY: as above.
-        unsafe { call!(self.ep, tagged, recv, start, length, none, from, tag, ignore, context) }
+        unsafe {
+            call!(
+                self.ep, tagged, recv, start, length, none, from, tag, ignore, context
+            )
+        }
     }
 
     /// `fi_trecvmsg` with flags and without or with a buffer.
@@ -167,7 +215,10 @@ impl Side {
         context: usize,
         flags: u64,
     ) -> isize {
-        let iov = [IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() }];
+        let iov = [IoVec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        }];
         let parts = if buffer.is_empty() { &[][..] } else { &iov };
         let msg = tagged(parts, FI_ADDR_UNSPEC, (tag, ignore), context);
         // SAFETY: as above.
@@ -196,7 +247,13 @@ impl Side {
         match unsafe { call!(self.queue, ops, readfrom, buffer, most, from.as_mut_ptr()) } {
             got @ 1.. => {
                 let all = entries.into_iter().zip(from).take(got as usize);
-                all.map(|(entry, from)| Done { entry, from, err: 0, olen: 0 }).collect()
+                all.map(|(entry, from)| Done {
+                    entry,
+                    from,
+                    err: 0,
+                    olen: 0,
+                })
+                .collect()
             }
             got if got == -(FI_EAGAIN as isize) => Vec::new(),
             got => {
@@ -207,8 +264,15 @@ impl Side {
                     assert_eq!(call!(self.queue, ops, readerr, &mut error, 0), 1);
                     error
                 };
-                let CqErrEntry { entry, olen, err, .. } = error;
-                vec![Done { entry, from: FI_ADDR_UNSPEC, err, olen }]
+                let CqErrEntry {
+                    entry, olen, err, ..
+                } = error;
+                vec![Done {
+                    entry,
+                    from: FI_ADDR_UNSPEC,
+                    err,
+                    olen,
+                }]
             }
         }
     }
@@ -246,7 +310,10 @@ impl Drop for Side {
         for object in objects {
             // SAFETY: each is closed once, after what was bound to it.
             let closed = unsafe { call!(object, ops, close) };
-            assert!(std::thread::panicking() || closed == 0, "an object cannot be closed");
+            assert!(
+                std::thread::panicking() || closed == 0,
+                "an object cannot be closed"
+            );
         }
     }
 }
@@ -255,7 +322,16 @@ impl Drop for Side {
 pub(super) fn tagged(iov: &[IoVec], addr: u64, bits: (u64, u64), context: usize) -> MsgTagged {
     let (msg_iov, iov_count, context) = (iov.as_ptr(), iov.len(), context as *mut c_void);
     let (tag, ignore) = bits;
-    MsgTagged { msg_iov, desc: null_mut(), iov_count, addr, tag, ignore, context, data: 0 }
+    MsgTagged {
+        msg_iov,
+        desc: null_mut(),
+        iov_count,
+        addr,
+        tag,
+        ignore,
+        context,
+        data: 0,
+    }
 }
 
 /// Two sides that know each other, and the address that each has for the other.
@@ -267,7 +343,9 @@ pub(super) fn pair(change: impl Fn(&mut ProviderOptions)) -> (Side, Side, u64, u
 
 /// The bytes of a message, different for each number.
 pub(super) fn pattern(seed: usize, length: usize) -> Vec<u8> {
-    (0..length).map(|at| (seed * 31 + at * 7 + at / 256) as u8).collect()
+    (0..length)
+        .map(|at| (seed * 31 + at * 7 + at / 256) as u8)
+        .collect()
 }
 
 impl Side {
@@ -277,7 +355,15 @@ impl Side {
         // SAFETY: room for one entry, which is written if the call says so.
         unsafe {
             let buffer = entry.as_mut_ptr().cast();
-            let got = call!(self.queue, ops, sread, buffer, 1, std::ptr::null(), milliseconds);
+            let got = call!(
+                self.queue,
+                ops,
+                sread,
+                buffer,
+                1,
+                std::ptr::null(),
+                milliseconds
+            );
             assert_eq!(got, 1, "no completion came");
             entry.assume_init().op_context as usize
         }

@@ -23,10 +23,18 @@ const GROWTH_MAX_BYTES: u64 = 8 << 20;
 /// What the process holds: resident bytes and open files.
 fn held() -> (u64, usize) {
     let text = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
-    let kilobytes: u64 =
-        line.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("a number");
-    (kilobytes * 1024, std::fs::read_dir("/proc/self/fd").expect("Linux").count())
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .expect("its memory");
+    let kilobytes: u64 = line
+        .trim_matches(|c: char| !c.is_ascii_digit())
+        .parse()
+        .expect("a number");
+    (
+        kilobytes * 1024,
+        std::fs::read_dir("/proc/self/fd").expect("Linux").count(),
+    )
 }
 
 /// A peer that sends messages of all lengths in both directions and then leaves, in the middle of
@@ -37,9 +45,10 @@ fn guest(server: &Side, round: usize, dies: bool) -> Duration {
     let mut longest = Duration::ZERO;
     for (at, length) in LENGTHS.into_iter().enumerate() {
         let bytes = pattern(round + at, length);
-        for (from, to, row, back) in
-            [(&peer, server, to_server, to_peer), (server, &peer, to_peer, to_server)]
-        {
+        for (from, to, row, back) in [
+            (&peer, server, to_server, to_peer),
+            (server, &peer, to_peer, to_server),
+        ] {
             let began = Instant::now();
             let mut buffer = vec![0; length];
             assert_eq!(to.receive(&mut buffer, back, (3, 0), at), 0);
@@ -91,10 +100,17 @@ fn peers_come_die_lie_and_stop() {
         // The one that stopped has filled its ring and reads nothing, for a whole round.
         drop(stopped.take());
         let mut lies = rogue(&server);
-        let lie = Record { cookie: round as u64, ..Record::new(Kind::Fin) };
+        let lie = Record {
+            cookie: round as u64,
+            ..Record::new(Kind::Fin)
+        };
         assert_eq!(lies.put_head(lie), Ok(true));
         let mut stops = rogue(&server);
-        let message = Record { flags: flag::TAGGED, tag: 8, ..Record::new(Kind::Eager) };
+        let message = Record {
+            flags: flag::TAGGED,
+            tag: 8,
+            ..Record::new(Kind::Eager)
+        };
         for _ in 0..3 {
             assert_eq!(stops.put_head(message), Ok(true));
             let mut none = [];
@@ -117,7 +133,10 @@ fn peers_come_die_lie_and_stop() {
         if end.is_some() && started.elapsed() >= shown + Duration::from_secs(1) {
             shown = started.elapsed();
             let ((bytes, files), longest_us) = (held(), longest.as_micros());
-            eprintln!("{:.1},{round},{bytes},{files},{longest_us}", shown.as_secs_f64());
+            eprintln!(
+                "{:.1},{round},{bytes},{files},{longest_us}",
+                shown.as_secs_f64()
+            );
             longest = Duration::ZERO;
         }
     }
@@ -125,7 +144,10 @@ fn peers_come_die_lie_and_stop() {
     (0..500).for_each(|_| server.progress());
     let (peers, now, places) = peers_connections_and_places(&server);
     assert!(peers < 2 * PEERS_MIN, "{peers} peers");
-    assert!(now == 1 && places <= 8, "{now} connections, {places} places");
+    assert!(
+        now == 1 && places <= 8,
+        "{now} connections, {places} places"
+    );
     let seen = totals(&server);
     let rounds = round as u64;
     assert_eq!(seen.refused, 0);
@@ -134,7 +156,10 @@ fn peers_come_die_lie_and_stop() {
     if let (Some((bytes, _)), Some(_)) = (warm, end) {
         // Other tests of this program, if there are any, allocate too.
         let (after, files) = held();
-        assert!(after <= bytes + GROWTH_MAX_BYTES, "memory grew from {bytes} to {after}");
+        assert!(
+            after <= bytes + GROWTH_MAX_BYTES,
+            "memory grew from {bytes} to {after}"
+        );
         assert!(files < 64, "{files} open files");
     }
 }

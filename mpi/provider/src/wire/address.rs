@@ -39,13 +39,25 @@ impl Address {
         }
         let word = |at: usize| u64::from_ne_bytes(array(&bytes[at..at + 8]));
         let identity = u128::from(word(0)) << 64 | u128::from(word(8));
-        Ok(Self { host: this_host(), identity, key: word(16), sleeps: false, tcp: None })
+        Ok(Self {
+            host: this_host(),
+            identity,
+            key: word(16),
+            sleeps: false,
+            tcp: None,
+        })
     }
 
     /// The address of this machine before there is an endpoint, like a network address without a
     /// port. No peer can be reached by it.
     pub(crate) fn of_this_host() -> Self {
-        Self { host: this_host(), identity: 0, key: 0, sleeps: false, tcp: None }
+        Self {
+            host: this_host(),
+            identity: 0,
+            key: 0,
+            sleeps: false,
+            tcp: None,
+        }
     }
 
     pub(crate) fn socket_name(&self) -> String {
@@ -109,10 +121,15 @@ pub(super) fn array<const N: usize>(slice: &[u8]) -> [u8; N] {
 /// process numbers.
 fn this_host() -> u64 {
     let mut hash = DefaultHasher::new();
-    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hash);
+    fs::read("/proc/sys/kernel/random/boot_id")
+        .unwrap_or_default()
+        .hash(&mut hash);
     for space in ["net", "pid"] {
         let entry = fs::metadata(format!("/proc/self/ns/{space}"));
-        entry.map(|entry| entry.ino()).unwrap_or_default().hash(&mut hash);
+        entry
+            .map(|entry| entry.ino())
+            .unwrap_or_default()
+            .hash(&mut hash);
     }
     rustix::process::geteuid().as_raw().hash(&mut hash);
     hash.finish()
@@ -174,10 +191,17 @@ mod tests {
         let plain = Address::fresh().expect("random numbers");
         for tcp in [None, Some("10.1.2.3:4567"), Some("[fe80::1]:1")] {
             let tcp = tcp.map(|text| text.parse().expect("an address"));
-            let address = Address { tcp, sleeps: tcp.is_some(), ..plain };
+            let address = Address {
+                tcp,
+                sleeps: tcp.is_some(),
+                ..plain
+            };
             assert_eq!(Address::from_bytes(&address.to_bytes()), Some(address));
         }
-        assert_ne!(Address::fresh().expect("random numbers").identity, plain.identity);
+        assert_ne!(
+            Address::fresh().expect("random numbers").identity,
+            plain.identity
+        );
     }
 
     #[test]
@@ -212,7 +236,10 @@ mod tests {
         .map(|(flags, ip)| (flags, ip.parse().expect("an address")))
         .to_vec();
         for ip in ["10.0.0.2", "10.0.0.1", "fd00::2", "fd00::1"] {
-            assert_eq!(first_outside(all.clone()).map(|ip| ip.to_string()), Some(ip.to_owned()));
+            assert_eq!(
+                first_outside(all.clone()).map(|ip| ip.to_string()),
+                Some(ip.to_owned())
+            );
             all.retain(|(_, other)| other.to_string() != ip);
         }
         assert_eq!(first_outside(all), None);

@@ -23,7 +23,9 @@ pub(super) struct Mapping {
 // SAFETY: this value alone owns the mapping, which is not tied to a thread.
 unsafe impl Send for Mapping {}
 
-const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
 
 /// A new memory file. Allocates all of its memory now: a later shortage would kill the process that
 /// touches it.
@@ -51,9 +53,19 @@ impl Mapping {
         // SAFETY: a new mapping at an address of the kernel's choice; the file has that many bytes
         // and is sealed against shrinking, so that every page of it is there.
         let start = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), bytes, flags, MapFlags::SHARED, file, 0)
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                flags,
+                MapFlags::SHARED,
+                file,
+                0,
+            )
         }?;
-        Ok(Self { start: NonNull::new(start).ok_or(Errno::NOMEM)?, bytes })
+        Ok(Self {
+            start: NonNull::new(start).ok_or(Errno::NOMEM)?,
+            bytes,
+        })
     }
 }
 

@@ -70,7 +70,10 @@ impl<Ring> Bulk<Ring> {
         // SAFETY: the mapping holds this ring, begins on a page, and lives as long as the ring; the
         // caller vouches for the rest.
         let ring = unsafe { ring(memory.start.cast(), BULK_LINES) };
-        Ok(Box::new(Self { ring, _memory: memory }))
+        Ok(Box::new(Self {
+            ring,
+            _memory: memory,
+        }))
     }
 }
 
@@ -89,12 +92,19 @@ impl ShmLink {
         if !lines.is_power_of_two() || !(LINES_MIN..=LINES_MAX).contains(&lines) {
             return Err(Errno::BADMSG);
         }
-        let pid = rustix::net::sockopt::socket_peercred(&socket)?.pid.as_raw_nonzero().get();
+        let pid = rustix::net::sockopt::socket_peercred(&socket)?
+            .pid
+            .as_raw_nonzero()
+            .get();
         let memory = Mapping::new(file, 2 * ring_bytes(lines))?;
         let start = memory.start.cast::<u8>();
         // SAFETY: the mapping holds two rings.
         let second = unsafe { start.add(ring_bytes(lines)) };
-        let (out, into) = if first { (start, second) } else { (second, start) };
+        let (out, into) = if first {
+            (start, second)
+        } else {
+            (second, start)
+        };
         // SAFETY: a page or a multiple of 64 bytes further; mapped as long as `memory` lives, which
         // this value owns; `lines` was checked; a file is handed over once, so there is one end of
         // each kind here.
@@ -118,8 +128,11 @@ impl ShmLink {
     fn wake_peer(&self) {
         if self.out.receiver_sleeps() {
             // A full socket has woken the peer already; a closed one is noticed elsewhere.
-            let _ =
-                rustix::net::send(&self.socket, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+            let _ = rustix::net::send(
+                &self.socket,
+                &[1],
+                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+            );
         }
     }
 
@@ -158,7 +171,11 @@ impl ShmLink {
     }
 
     fn ready(&self) -> bool {
-        self.into.ready() || self.bulk_into.as_ref().is_some_and(|bulk| bulk.ring.ready())
+        self.into.ready()
+            || self
+                .bulk_into
+                .as_ref()
+                .is_some_and(|bulk| bulk.ring.ready())
     }
 
     /// The head of a long message stays until its data are next in their ring.
@@ -176,8 +193,9 @@ impl ShmLink {
             self.read_socket();
         }
         let bulk = self.bulk_into.as_mut().map(|bulk| &mut bulk.ring);
-        let next =
-            bulk.map_or(Ok(None), |bulk| bulk.next_if(|record| long || record.kind != Kind::Long))?;
+        let next = bulk.map_or(Ok(None), |bulk| {
+            bulk.next_if(|record| long || record.kind != Kind::Long)
+        })?;
         match next {
             None if long => Err(Broken),
             Some((data, bytes)) if data.kind == Kind::Long => match self.into.next()? {
@@ -196,11 +214,16 @@ impl ShmLink {
     /// The conditions of [`Link::put`].
     unsafe fn put_long(&mut self, head: Record, iov: &[IoVec]) -> Result<bool, Broken> {
         self.widen();
-        let Some(bulk) = &mut self.bulk_out else { return Ok(false) };
+        let Some(bulk) = &mut self.bulk_out else {
+            return Ok(false);
+        };
         if bulk.ring.receiver_is_crowded() {
             return Ok(false);
         }
-        let data = Record { bytes: head.bytes, ..Record::new(Kind::Long) };
+        let data = Record {
+            bytes: head.bytes,
+            ..Record::new(Kind::Long)
+        };
         // SAFETY: the caller's promise.
         Ok(self.out.has_room_for_head()?
             && unsafe { bulk.ring.put(data, iov, 0) }?
@@ -396,7 +419,11 @@ impl Link {
 
     /// Asks the peer to announce long messages, or no longer.
     pub(crate) fn set_crowded(&mut self, crowded: bool) {
-        if let Self::Shm(ShmLink { bulk_into: Some(bulk), .. }) = self {
+        if let Self::Shm(ShmLink {
+            bulk_into: Some(bulk),
+            ..
+        }) = self
+        {
             bulk.ring.set_crowded(crowded);
         }
     }

@@ -83,7 +83,11 @@ impl Listener {
             Some(Err(error)) if matches!(tcp, TcpChoice::At(_)) => return Err(error),
             _ => None,
         };
-        Ok(Self { unix, tcp, address: *address })
+        Ok(Self {
+            unix,
+            tcp,
+            address: *address,
+        })
     }
 
     /// The next peer that called: over the Unix socket, if `local`, or by TCP. An error means a
@@ -95,7 +99,11 @@ impl Listener {
             return Some(match caller {
                 Ok(caller) if caller.uid == rustix::process::geteuid() => {
                     let source = Source::Process(caller.pid.as_raw_nonzero().get());
-                    Ok(Newcomer { socket, source, got: Vec::new() })
+                    Ok(Newcomer {
+                        socket,
+                        source,
+                        got: Vec::new(),
+                    })
                 }
                 _ => Err(Errno::ACCESS),
             });
@@ -103,9 +111,11 @@ impl Listener {
         let (socket, from) = rustix::net::acceptfrom_with(self.tcp.as_ref()?, FLAGS).ok()?;
         let from = from.and_then(|from| SocketAddr::try_from(from).ok());
         Some(match from {
-            Some(from) => {
-                Ok(Newcomer { socket, source: Source::Machine(from.ip()), got: Vec::new() })
-            }
+            Some(from) => Ok(Newcomer {
+                socket,
+                source: Source::Machine(from.ip()),
+                got: Vec::new(),
+            }),
             None => Err(Errno::CONNABORTED),
         })
     }
@@ -128,7 +138,11 @@ pub(crate) enum TcpChoice {
 }
 
 fn listen_tcp(ip: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
-    let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if ip.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
     rustix::net::bind(&socket, &SocketAddr::new(ip, 0))?;
     rustix::net::listen(&socket, BACKLOG)?;
@@ -182,7 +196,11 @@ impl Newcomer {
             };
         }
         let mut bytes = [0; HELLO];
-        match rustix::net::recv(&self.socket, &mut bytes[self.got.len()..], RecvFlags::empty()) {
+        match rustix::net::recv(
+            &self.socket,
+            &mut bytes[self.got.len()..],
+            RecvFlags::empty(),
+        ) {
             Ok((0, _)) => return Err(Errno::CONNRESET),
             Ok((count, _)) => {
                 let start = self.got.len();
@@ -199,7 +217,11 @@ impl Newcomer {
 
     fn check(bytes: &[u8; HELLO], listener: &Listener, local: bool) -> Result<Hello, Errno> {
         let hello = Hello::from_bytes(bytes).ok_or(Errno::BADMSG)?;
-        if listener.admits(&hello, local) { Ok(hello) } else { Err(Errno::ACCESS) }
+        if listener.admits(&hello, local) {
+            Ok(hello)
+        } else {
+            Err(Errno::ACCESS)
+        }
     }
 
     /// The link with a peer whose hello was read.
@@ -224,10 +246,21 @@ impl Newcomer {
 /// [`Errno::AGAIN`]: the peer has no room for callers now. [`Errno::HOSTUNREACH`]: it is
 /// unreachable.
 pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link, Errno> {
-    let hello = |lines: usize| Hello { from: *from, key: to.key, lines: lines as u32 }.to_bytes();
+    let hello = |lines: usize| {
+        Hello {
+            from: *from,
+            key: to.key,
+            lines: lines as u32,
+        }
+        .to_bytes()
+    };
     if to.host != from.host {
         let at = to.tcp.ok_or(Errno::HOSTUNREACH)?;
-        let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let family = if at.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
         let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
         match rustix::net::connect(&socket, &at) {
             Ok(()) | Err(Errno::INPROGRESS) => {}

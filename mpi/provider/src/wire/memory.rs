@@ -84,8 +84,14 @@ pub(crate) unsafe fn copy_from_peer(
     for (start, count) in pieces(iov, skip, length) {
         let mut done = 0;
         while done < count {
-            let local = IoVec { iov_base: start.wrapping_add(done).cast(), iov_len: count - done };
-            let remote = IoVec { iov_base: address as *mut _, iov_len: count - done };
+            let local = IoVec {
+                iov_base: start.wrapping_add(done).cast(),
+                iov_len: count - done,
+            };
+            let remote = IoVec {
+                iov_base: address as *mut _,
+                iov_len: count - done,
+            };
             // SAFETY: the kernel checks the remote range; the local one is inside the piece.
             let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
             let Ok(read @ 1..) = usize::try_from(read) else {
@@ -96,7 +102,11 @@ pub(crate) unsafe fn copy_from_peer(
         }
         left -= count;
     }
-    if left == 0 { Ok(()) } else { Err(PeerMemory::Absent) }
+    if left == 0 {
+        Ok(())
+    } else {
+        Err(PeerMemory::Absent)
+    }
 }
 
 /// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it
@@ -113,12 +123,20 @@ pub(crate) unsafe fn copy_to_peer(
     let mut done = 0;
     while done < length {
         let left = length - done;
-        let local = IoVec { iov_base: source.wrapping_add(done).cast_mut().cast(), iov_len: left };
+        let local = IoVec {
+            iov_base: source.wrapping_add(done).cast_mut().cast(),
+            iov_len: left,
+        };
         let at = address.wrapping_add(done as u64);
-        let remote = IoVec { iov_base: at as *mut _, iov_len: left };
+        let remote = IoVec {
+            iov_base: at as *mut _,
+            iov_len: left,
+        };
         // SAFETY: the kernel checks the remote range; the local one is inside the source.
         let written = unsafe { libc::process_vm_writev(pid, &local, 1, &remote, 1, 0) };
-        let Ok(written @ 1..) = usize::try_from(written) else { return false };
+        let Ok(written @ 1..) = usize::try_from(written) else {
+            return false;
+        };
         done += written;
     }
     true
@@ -131,7 +149,10 @@ mod tests {
     fn list(parts: &mut [Vec<u8>]) -> Vec<IoVec> {
         parts
             .iter_mut()
-            .map(|part| IoVec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() })
+            .map(|part| IoVec {
+                iov_base: part.as_mut_ptr().cast(),
+                iov_len: part.len(),
+            })
             .collect()
     }
 
@@ -148,7 +169,10 @@ mod tests {
                 // SAFETY: see the copy above.
                 unsafe { gather(&iov, skip, back.as_mut_ptr(), length) };
                 assert_eq!(back, source);
-                assert_eq!(parts.concat().iter().filter(|&&byte| byte != 0).count(), length);
+                assert_eq!(
+                    parts.concat().iter().filter(|&&byte| byte != 0).count(),
+                    length
+                );
 
                 let mut other = vec![0; length];
                 let address = other.as_mut_ptr() as u64;

@@ -34,22 +34,30 @@ pub(crate) struct Peers {
 impl Default for Peers {
     fn default() -> Self {
         let (numbers, addresses, free) = (HashMap::new(), Vec::new(), Vec::new());
-        Self { numbers, addresses, free, crowd: PEERS_MIN }
+        Self {
+            numbers,
+            addresses,
+            free,
+            crowd: PEERS_MIN,
+        }
     }
 }
 
 impl Peers {
     pub(crate) fn number(&mut self, address: &Address) -> PeerId {
-        *self.numbers.entry(address.identity).or_insert_with(|| match self.free.pop() {
-            Some(free) => {
-                self.addresses[free.index()] = *address;
-                free
-            }
-            None => {
-                self.addresses.push(*address);
-                PeerId(self.addresses.len() as u32 - 1)
-            }
-        })
+        *self
+            .numbers
+            .entry(address.identity)
+            .or_insert_with(|| match self.free.pop() {
+                Some(free) => {
+                    self.addresses[free.index()] = *address;
+                    free
+                }
+                None => {
+                    self.addresses.push(*address);
+                    PeerId(self.addresses.len() as u32 - 1)
+                }
+            })
     }
 
     /// Whether there are twice as many peers as the last [`keep`](Self::keep) left.
@@ -65,8 +73,11 @@ impl Peers {
 
     /// Forgets each peer whose place in `kept` is `false`. Returns their numbers.
     pub(crate) fn keep(&mut self, kept: &[bool]) -> Vec<PeerId> {
-        let gone: Vec<_> =
-            self.numbers.extract_if(|_, peer| !kept[peer.index()]).map(|(_, peer)| peer).collect();
+        let gone: Vec<_> = self
+            .numbers
+            .extract_if(|_, peer| !kept[peer.index()])
+            .map(|(_, peer)| peer)
+            .collect();
         self.free.extend(&gone);
         self.crowd = PEERS_MIN.max(2 * self.numbers.len());
         gone

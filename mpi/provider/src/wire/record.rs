@@ -79,12 +79,24 @@ pub(crate) struct Record {
 impl Record {
     /// A record of this kind with all other fields zero.
     pub(crate) const fn new(kind: Kind) -> Self {
-        Self { kind, flags: 0, bytes: 0, tag: 0, data: 0, cookie: 0, body: [0; 3] }
+        Self {
+            kind,
+            flags: 0,
+            bytes: 0,
+            tag: 0,
+            data: 0,
+            cookie: 0,
+            body: [0; 3],
+        }
     }
 
     /// The outcome of an operation: 0, or an error number.
     pub(crate) fn fin(cookie: u64, error: i32) -> Self {
-        Self { cookie, body: [error as u64, 0, 0], ..Self::new(Kind::Fin) }
+        Self {
+            cookie,
+            body: [error as u64, 0, 0],
+            ..Self::new(Kind::Fin)
+        }
     }
 
     /// Whether its payload is in the ring for long data.
@@ -95,7 +107,11 @@ impl Record {
     /// Payload bytes that stand after the head.
     pub(crate) fn outside(&self) -> usize {
         let inline = self.kind == Kind::Eager && self.bytes as usize <= INLINE;
-        if inline || self.is_long() { 0 } else { self.bytes as usize }
+        if inline || self.is_long() {
+            0
+        } else {
+            self.bytes as usize
+        }
     }
 
     pub(super) fn to_words(self) -> [u64; HEAD_WORDS] {
@@ -119,7 +135,15 @@ impl Record {
         if bytes as usize > most {
             return None;
         }
-        Some(Self { kind, flags: (first >> 8) as u8, bytes, tag, data, cookie, body: [a, b, c] })
+        Some(Self {
+            kind,
+            flags: (first >> 8) as u8,
+            bytes,
+            tag,
+            data,
+            cookie,
+            body: [a, b, c],
+        })
     }
 }
 
@@ -144,9 +168,20 @@ mod tests {
             assert_eq!(record.map(|record| record.kind), kind);
             assert_eq!(record.map(Record::to_words), kind.map(|_| words));
             words[0] |= (LONG_MAX as u64 + 1) << 32;
-            assert_eq!(Record::from_words(words), None, "a payload that is too long");
+            assert_eq!(
+                Record::from_words(words),
+                None,
+                "a payload that is too long"
+            );
         }
-        let fin = Record { bytes: 1, ..Record::new(Kind::Fin) };
-        assert_eq!(Record::from_words(fin.to_words()), None, "payload where none belongs");
+        let fin = Record {
+            bytes: 1,
+            ..Record::new(Kind::Fin)
+        };
+        assert_eq!(
+            Record::from_words(fin.to_words()),
+            None,
+            "payload where none belongs"
+        );
     }
 }

@@ -139,7 +139,15 @@ impl RingSender {
     /// other sender of this ring exists in this process.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         let payload = vec![false; lines].into();
-        Self { place: Place { start, mask: lines as u64 - 1 }, tail: 0, done: 0, payload }
+        Self {
+            place: Place {
+                start,
+                mask: lines as u64 - 1,
+            },
+            tail: 0,
+            done: 0,
+            payload,
+        }
     }
 
     /// Puts a record and the payload that stands outside its head, `skip` bytes into the list.
@@ -156,7 +164,11 @@ impl RingSender {
         let outside = record.outside();
         let lines = lines_of(outside);
         let rest = self.place.rest(self.tail);
-        let at = if lines > rest { self.tail + rest } else { self.tail };
+        let at = if lines > rest {
+            self.tail + rest
+        } else {
+            self.tail
+        };
         // One line more: its stamp may be cleared.
         if !self.has_room(at + lines + 1)? {
             return Ok(false);
@@ -284,7 +296,10 @@ impl Short<'_> {
     /// The payload outside the head, until [`RingReceiver::release`].
     pub(crate) fn outside(&self) -> Bytes {
         let length = if self.bytes > INLINE { self.bytes } else { 0 };
-        Bytes { start: self.line.wrapping_add(LINE), length }
+        Bytes {
+            start: self.line.wrapping_add(LINE),
+            length,
+        }
     }
 
     pub(crate) fn lines(&self) -> u64 {
@@ -315,10 +330,20 @@ impl Short<'_> {
 
     #[inline(always)]
     pub(crate) fn record(&self) -> Record {
-        let Self { first, bytes, tag, .. } = *self;
+        let Self {
+            first, bytes, tag, ..
+        } = *self;
         let (flags, bytes, body) = ((first >> 8) as u8, bytes as u32, self.body());
         let (data, cookie) = (self.data(), self.word(4));
-        Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body }
+        Record {
+            kind: Kind::Eager,
+            flags,
+            bytes,
+            tag,
+            data,
+            cookie,
+            body,
+        }
     }
 }
 
@@ -336,7 +361,14 @@ impl RingReceiver {
     /// # Safety
     /// The conditions of [`RingSender::new`], for the one receiver.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
-        Self { place: Place { start, mask: lines as u64 - 1 }, head: 0, released: 0 }
+        Self {
+            place: Place {
+                start,
+                mask: lines as u64 - 1,
+            },
+            head: 0,
+            released: 0,
+        }
     }
 
     /// Whether a record waits.
@@ -362,7 +394,13 @@ impl RingReceiver {
             return None;
         }
         let (tag, line) = (tag.load(Ordering::Relaxed), self.place.line(self.head));
-        Some(Short { first, bytes, tag, line, ring: PhantomData })
+        Some(Short {
+            first,
+            bytes,
+            tag,
+            line,
+            ring: PhantomData,
+        })
     }
 
     /// Whether the next record can have that much payload after its head.
@@ -428,13 +466,19 @@ impl RingReceiver {
     pub(super) fn release(&mut self) {
         if self.released != self.head {
             self.released = self.head;
-            self.place.control().done.store(self.head, Ordering::Release);
+            self.place
+                .control()
+                .done
+                .store(self.head, Ordering::Release);
         }
     }
 
     /// Asks the sender to announce long messages, or no longer.
     pub(super) fn set_crowded(&self, crowded: bool) {
-        self.place.control().crowded.store(crowded.into(), Ordering::Relaxed);
+        self.place
+            .control()
+            .crowded
+            .store(crowded.into(), Ordering::Relaxed);
     }
 
     /// Announces that this side will sleep. `false`: a record waits.

@@ -125,19 +125,30 @@ impl TcpLink {
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         let rest = &self.into[self.read..];
-        let Some(head) = rest.get(..HEAD) else { return self.nothing() };
+        let Some(head) = rest.get(..HEAD) else {
+            return self.nothing();
+        };
         let words =
             std::array::from_fn(|word| u64::from_ne_bytes(array(&head[8 * word..8 * word + 8])));
         let record = Record::from_words(words).ok_or(LinkError::Broken)?;
         let outside = record.outside();
-        let Some(payload) = rest.get(HEAD..HEAD + outside) else { return self.nothing() };
-        let bytes = Bytes { start: payload.as_ptr(), length: outside };
+        let Some(payload) = rest.get(HEAD..HEAD + outside) else {
+            return self.nothing();
+        };
+        let bytes = Bytes {
+            start: payload.as_ptr(),
+            length: outside,
+        };
         self.read += HEAD + outside;
         Ok(Some((record, bytes)))
     }
 
     fn nothing(&self) -> Result<Option<(Record, Bytes)>, LinkError> {
-        if self.ended { Err(LinkError::Closed) } else { Ok(None) }
+        if self.ended {
+            Err(LinkError::Closed)
+        } else {
+            Ok(None)
+        }
     }
 
     pub(super) fn release(&mut self) {

@@ -131,7 +131,9 @@ impl Watch {
         if of == generation && access.within(&(start..end)) {
             return true;
         }
-        let Some(block) = heap.block(access.address as u64) else { return false };
+        let Some(block) = heap.block(access.address as u64) else {
+            return false;
+        };
         let block = block.start as usize..block.end as usize;
         known.set((block.start, block.end, generation));
         access.within(&block)
@@ -147,9 +149,20 @@ fn report(unit: &Unit, fault: Fault, place: usize, text: std::fmt::Arguments<'_>
 
 #[cold]
 fn wrong(unit: &Unit, fault: Fault, access: Access, why: &str) {
-    let Access { address, bytes, writes, place, .. } = access;
+    let Access {
+        address,
+        bytes,
+        writes,
+        place,
+        ..
+    } = access;
     let how = if writes { "writes" } else { "reads" };
-    report(unit, fault, place, format_args!("{how} {bytes} bytes at {address:#x}{why}"));
+    report(
+        unit,
+        fault,
+        place,
+        format_args!("{how} {bytes} bytes at {address:#x}{why}"),
+    );
 }
 
 /// Device code accesses memory.
@@ -165,8 +178,14 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let mut waits = false;
     if !access.writes {
         let (last, by, count) = watch.last_read.get();
-        let count = if (last, by) == (address, place) { count + 1 } else { 0 };
-        watch.last_read.set((address, place, if count < READS { count } else { 0 }));
+        let count = if (last, by) == (address, place) {
+            count + 1
+        } else {
+            0
+        };
+        watch
+            .last_read
+            .set((address, place, if count < READS { count } else { 0 }));
         waits = count > 0;
         if count >= READS {
             wait_in_vain(unit);
@@ -210,7 +229,11 @@ fn host_memory(unit: &Unit, access: Access) -> bool {
         }
         return true;
     }
-    let was_there = watch.old_windows.borrow().iter().any(|window| access.within(window));
+    let was_there = watch
+        .old_windows
+        .borrow()
+        .iter()
+        .any(|window| access.within(window));
     let why = if window(false).is_some() {
         " of the host, for which no window pointer was acquired"
     } else if was_there {

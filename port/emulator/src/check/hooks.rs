@@ -27,7 +27,16 @@ macro_rules! with_place {
 #[inline(always)]
 fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
     if let Some(unit) = current() {
-        access::check(unit, Access { address, bytes, align, writes, place });
+        access::check(
+            unit,
+            Access {
+                address,
+                bytes,
+                align,
+                writes,
+                place,
+            },
+        );
         accessed(unit);
     }
 }

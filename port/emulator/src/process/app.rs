@@ -48,14 +48,22 @@ fn text<'a>(text: Text) -> Result<&'a CStr, Refusal> {
 }
 
 fn add(name: &CStr, bytes: &[u8]) -> Result<(u32, Arc<App>), Refusal> {
-    let app = Arc::new(App { name: name.to_owned(), bytes: bytes.to_vec() });
+    let app = Arc::new(App {
+        name: name.to_owned(),
+        bytes: bytes.to_vec(),
+    });
     let number = machine().objects().apps.insert(|_| Arc::clone(&app));
     Ok((number.ok_or("too many programs")?, app))
 }
 
 fn find(app: Handle) -> Result<Arc<App>, Refusal> {
     let number = Kind::App.number(app)?;
-    machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())
+    machine()
+        .objects()
+        .apps
+        .get(number)
+        .cloned()
+        .ok_or_else(|| Kind::App.gone())
 }
 
 pub(crate) fn stub(stub: *const c_void) -> Result<(Arc<App>, String), Refusal> {
@@ -79,13 +87,20 @@ extern "C" fn dpa_emulator_register(
         let (name, bytes, names, stubs) = unsafe {
             let names = std::slice::from_raw_parts(names, count);
             let stubs = std::slice::from_raw_parts(stubs, count);
-            (text(name)?, std::slice::from_raw_parts(image, length), names, stubs)
+            (
+                text(name)?,
+                std::slice::from_raw_parts(image, length),
+                names,
+                stubs,
+            )
         };
         let (number, made) = add(name, bytes)?;
         let mut objects = machine().objects();
         for (&name, &stub) in names.iter().zip(stubs) {
             let name = text(name)?.to_string_lossy().into_owned();
-            objects.stubs.insert(stub as usize, (Arc::clone(&made), name));
+            objects
+                .stubs
+                .insert(stub as usize, (Arc::clone(&made), name));
         }
         put(app, Kind::App.handle(number))
     });
@@ -163,7 +178,10 @@ calls! {
 
 fn destroy(number: u32) -> Result<(), Refusal> {
     let mut objects = machine().objects();
-    let gone = objects.apps.remove(number).ok_or_else(|| Kind::App.gone())?;
+    let gone = objects
+        .apps
+        .remove(number)
+        .ok_or_else(|| Kind::App.gone())?;
     objects.stubs.retain(|_, (app, _)| !Arc::ptr_eq(app, &gone));
     Ok(())
 }

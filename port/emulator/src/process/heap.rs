@@ -40,13 +40,25 @@ impl Heap {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping; the wish without MAP_FIXED replaces none.
         let base = unsafe {
-            libc::mmap(wish, bytes as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            libc::mmap(
+                wish,
+                bytes as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            )
         };
         if base == libc::MAP_FAILED {
             return Err(format!("no memory for a heap of {bytes} bytes").into());
         }
         let (blocks, generation) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Arc::new(Self { base: base as u64, bytes, blocks, generation }))
+        Ok(Arc::new(Self {
+            base: base as u64,
+            bytes,
+            blocks,
+            generation,
+        }))
     }
 
     /// Allocates a block. Complexity: linear in the number of blocks.
@@ -61,10 +73,13 @@ impl Heap {
             }
             at = (start + length + GAP).next_multiple_of(align);
         }
-        if at.checked_add(bytes).is_none_or(|end| end + GAP > self.base + self.bytes) {
+        if at
+            .checked_add(bytes)
+            .is_none_or(|end| end + GAP > self.base + self.bytes)
+        {
             let all = self.bytes;
             return Err(
-                format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)").into()
+                format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)").into(),
             );
         }
         blocks.insert(at, bytes);
@@ -94,12 +109,19 @@ impl Heap {
         if address < self.base || end.is_none_or(|end| end > self.base + self.bytes) {
             return Err(format!("{address:#x}: {bytes} bytes are not in the heap").into());
         }
-        Ok(Place { at: address as *mut u8, bytes, _heap: Arc::clone(self) })
+        Ok(Place {
+            at: address as *mut u8,
+            bytes,
+            _heap: Arc::clone(self),
+        })
     }
 
     /// The place of `bytes` bytes at `address`, all in one block that is allocated.
     pub(crate) fn in_block(self: &Arc<Self>, address: u64, bytes: u64) -> Result<Place, Refusal> {
-        if self.block(address).is_none_or(|block| block.end - address < bytes) {
+        if self
+            .block(address)
+            .is_none_or(|block| block.end - address < bytes)
+        {
             return Err(format!("{address:#x}: {bytes} bytes are not in one block").into());
         }
         self.place(address, bytes)
@@ -108,9 +130,18 @@ impl Heap {
     pub(crate) fn info(&self) -> HeapInfo {
         let blocks = lock(&self.blocks);
         let requested = blocks.values().sum();
-        let allocated = blocks.values().map(|bytes| bytes.next_multiple_of(ALIGN)).sum();
+        let allocated = blocks
+            .values()
+            .map(|bytes| bytes.next_multiple_of(ALIGN))
+            .sum();
         let (base, size, free) = (self.base, self.bytes, self.bytes.saturating_sub(allocated));
-        HeapInfo { base, size, requested, allocated, free }
+        HeapInfo {
+            base,
+            size,
+            requested,
+            allocated,
+            free,
+        }
     }
 }
 
@@ -136,7 +167,10 @@ unsafe impl Send for Place {}
 impl Place {
     /// The address of `bytes` bytes from `offset` on. Both lie in the place.
     pub(crate) fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
-        assert!(offset + bytes <= self.bytes, "a queue's index is masked by its depth");
+        assert!(
+            offset + bytes <= self.bytes,
+            "a queue's index is masked by its depth"
+        );
         // SAFETY: within the place, as just asserted.
         unsafe { self.at.add(offset as usize) }
     }

@@ -155,7 +155,9 @@ fn with_stream<T>(
     let process = machine().objects().processes.get(number >> 8).cloned();
     let process = process.ok_or_else(|| Kind::Stream.gone())?;
     let mut streams = process.streams();
-    let slot = streams.get_mut((number & 0xff) as usize).filter(|slot| slot.is_some());
+    let slot = streams
+        .get_mut((number & 0xff) as usize)
+        .filter(|slot| slot.is_some());
     Ok(work(slot.ok_or_else(|| Kind::Stream.gone())?))
 }
 

@@ -26,7 +26,11 @@ pub(crate) fn refuse(bytes: &[u8]) -> Result<(), Refusal> {
         return Err("the device part is no ELF file".into());
     }
     let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-    let machine = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    let machine = if cfg!(target_arch = "x86_64") {
+        62
+    } else {
+        183
+    };
     if half(18) == 243 {
         return Err("the device part is RISC-V code; compile it with the emulator's dpacc".into());
     }
@@ -43,7 +47,9 @@ fn why() -> String {
         return "unknown error of the dynamic linker".into();
     }
     // SAFETY: not null, hence a text that ends with 0.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Where a loaded file lies.
@@ -54,10 +60,18 @@ fn range(loaded: *mut c_void, bytes: &[u8]) -> Range<usize> {
         libc::dlinfo(loaded, libc::RTLD_DI_LINKMAP, (&raw mut map).cast());
         *map
     };
-    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| usize::from_le_bytes(*word));
+    let word = |at: usize| {
+        bytes[at..]
+            .first_chunk()
+            .map_or(0, |word| usize::from_le_bytes(*word))
+    };
     let headers = (0..bytes[56]).map(|number| word(32) + 56 * usize::from(number));
     let loads = headers.filter(|&at| word(at) as u32 == libc::PT_LOAD);
-    base..base + loads.map(|at| word(at + 16) + word(at + 40)).max().unwrap_or(0)
+    base..base
+        + loads
+            .map(|at| word(at + 16) + word(at + 40))
+            .max()
+            .unwrap_or(0)
 }
 
 impl Image {
@@ -81,7 +95,12 @@ impl Image {
         if loaded.is_null() {
             return Err(format!("the device part cannot be loaded: {}", why()).into());
         }
-        Ok(Self { loaded, path, range: range(loaded, bytes), _file: file })
+        Ok(Self {
+            loaded,
+            path,
+            range: range(loaded, bytes),
+            _file: file,
+        })
     }
 
     pub(crate) fn function(&self, name: &str) -> Result<usize, Refusal> {
@@ -99,12 +118,20 @@ impl Image {
     pub(crate) fn source_line(&self, address: usize) -> String {
         let offset = address.wrapping_sub(self.range.start);
         let mut command = std::process::Command::new("addr2line");
-        command.args(["-i", "-f", "-p", "-e", &self.path]).arg(format!("{offset:#x}"));
-        let output = command.output().ok().filter(|output| output.status.success());
+        command
+            .args(["-i", "-f", "-p", "-e", &self.path])
+            .arg(format!("{offset:#x}"));
+        let output = command
+            .output()
+            .ok()
+            .filter(|output| output.status.success());
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         let is_own = |line: &&str| !line.contains("/libflexio-dev/");
         let line = text.as_deref().and_then(|text| {
-            text.lines().find(is_own).or_else(|| text.lines().next()).map(str::trim)
+            text.lines()
+                .find(is_own)
+                .or_else(|| text.lines().next())
+                .map(str::trim)
         });
         match line.map(|line| line.trim_start_matches("(inlined by) ")) {
             Some(line) if !line.is_empty() => line.to_owned(),

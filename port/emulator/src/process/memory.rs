@@ -18,7 +18,11 @@ fn bytes(bytes: usize) -> Result<u64, Refusal> {
 
 /// Bytes that a host's call copies from `source`.
 fn from(source: *const u8, length: usize) -> Result<u64, Refusal> {
-    if source.is_null() { Err("no source".into()) } else { bytes(length) }
+    if source.is_null() {
+        Err("no source".into())
+    } else {
+        bytes(length)
+    }
 }
 
 #[repr(C)]
@@ -115,7 +119,11 @@ calls! {
 }
 
 fn destroy_key(key: u32) -> Result<(), Refusal> {
-    machine().nic().keys.remove(key).ok_or_else(|| Kind::Mkey.gone())
+    machine()
+        .nic()
+        .keys
+        .remove(key)
+        .ok_or_else(|| Kind::Mkey.gone())
 }
 
 destroyers! {

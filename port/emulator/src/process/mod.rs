@@ -48,7 +48,9 @@ impl Process {
     /// Ends the process, once. Its threads stop at their next step.
     pub(crate) fn end(self: &Arc<Self>, code: u32) {
         let (done, seen) = (Ordering::AcqRel, Ordering::Acquire);
-        let old = self.state.compare_exchange(ended::NOT, code.max(1), done, seen);
+        let old = self
+            .state
+            .compare_exchange(ended::NOT, code.max(1), done, seen);
         if old.is_err() || code == ended::FINISHED {
             return;
         }

@@ -101,7 +101,11 @@ impl Cq {
             device(self.unit.as_deref(), Fault::Overrun, text);
             return false;
         }
-        let at = if self.collapsed { 0 } else { self.producer & (depth - 1) };
+        let at = if self.collapsed {
+            0
+        } else {
+            self.producer & (depth - 1)
+        };
         let entry = completion.bytes((self.producer >> self.log_depth) as u8 & 1);
         let last = format::CQE as usize - 1;
         let place = self.ring.at(u64::from(at) * format::CQE, format::CQE);
@@ -126,7 +130,9 @@ impl Cq {
     pub(crate) fn is_behind(&self, index: u32) -> Option<u32> {
         let consumed = self.record.word(0) & INDEX;
         let behind = consumed.wrapping_sub(index) & INDEX;
-        (1..=1 << self.log_depth).contains(&behind).then_some(consumed)
+        (1..=1 << self.log_depth)
+            .contains(&behind)
+            .then_some(consumed)
     }
 
     /// Arms the queue at `index`. True if a later completion is there already.

@@ -140,15 +140,24 @@ fn create(
         stride @ 4..=9 => stride,
         other => return Err(format!("a stride of 2^{other}").into()),
     };
-    let unit = if sends { super::format::WQEBB } else { 1 << log_stride };
+    let unit = if sends {
+        super::format::WQEBB
+    } else {
+        1 << log_stride
+    };
     let ring = ring(&process, &attr.ring, unit << attr.log_depth)?;
     let (log_depth, user_index) = (attr.log_depth, attr.user_index);
-    let mut wq = Wq { process: process.id, ..Wq::default() };
+    let mut wq = Wq {
+        process: process.id,
+        ..Wq::default()
+    };
     if sends {
         wq.send = Some(Sender::new(cqn, user_index, ring, log_depth));
     } else {
         let record = record(&process, attr.record.daddr)?;
-        wq.receive = Some(Receiver::new(cqn, user_index, ring, record, log_depth, log_stride));
+        wq.receive = Some(Receiver::new(
+            cqn, user_index, ring, record, log_depth, log_stride,
+        ));
     }
     add(wq, queue)
 }
@@ -166,7 +175,10 @@ fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
     }
     let number = nic.wqs.insert(|_| wq).ok_or("too many work queues")?;
     for cqn in cqns {
-        nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users += 1);
+        nic.cqs
+            .get_mut(cqn)
+            .into_iter()
+            .for_each(|cq| cq.users += 1);
     }
     put(queue, Kind::Wq.handle(number))
 }
@@ -178,7 +190,10 @@ fn destroy(number: u32) -> Result<(), Refusal> {
     }
     let gone = nic.wqs.remove(number);
     for cqn in gone.iter().flat_map(Wq::completes_at) {
-        nic.cqs.get_mut(cqn).into_iter().for_each(|cq| cq.users -= 1);
+        nic.cqs
+            .get_mut(cqn)
+            .into_iter()
+            .for_each(|cq| cq.users -= 1);
     }
     Ok(())
 }
@@ -211,7 +226,10 @@ const NO_RECEIVE_QUEUE: u8 = 3;
 fn with_pair<T>(pair: Handle, work: impl FnOnce(&mut Wq) -> Option<T>) -> Result<T, Refusal> {
     let number = Kind::Wq.number(pair)?;
     let mut nic = machine().nic();
-    nic.wqs.get_mut(number).and_then(work).ok_or_else(|| Kind::Wq.gone())
+    nic.wqs
+        .get_mut(number)
+        .and_then(work)
+        .ok_or_else(|| Kind::Wq.gone())
 }
 
 calls! {

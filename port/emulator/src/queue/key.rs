@@ -26,12 +26,26 @@ unsafe impl Send for Mkey {}
 
 impl Mkey {
     pub(crate) fn of_heap(process: u32, place: Place, base: u64, bytes: u64, access: i32) -> Self {
-        Self { process, base, bytes, access, start: place.at(0, bytes), _place: Some(place) }
+        Self {
+            process,
+            base,
+            bytes,
+            access,
+            start: place.at(0, bytes),
+            _place: Some(place),
+        }
     }
 
     /// A key of host memory, which the host keeps mapped as long as the key exists.
     pub(crate) fn of_host(start: *mut u8, base: u64, bytes: u64, access: i32) -> Self {
-        Self { process: 0, base, bytes, access, start, _place: None }
+        Self {
+            process: 0,
+            base,
+            bytes,
+            access,
+            start,
+            _place: None,
+        }
     }
 }
 
@@ -43,14 +57,20 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new() -> Self {
-        Self { keys: Slab::new(FIRST), made: 0 }
+        Self {
+            keys: Slab::new(FIRST),
+            made: 0,
+        }
     }
 
     /// Adds a key. Answers the number that entries name.
     pub(crate) fn add(&mut self, key: Mkey) -> Result<u32, Refusal> {
         self.made += 1;
         let variant = (self.made * 37) as u8;
-        let number = self.keys.insert(|_| (variant, key)).ok_or("too many keys")?;
+        let number = self
+            .keys
+            .insert(|_| (variant, key))
+            .ok_or("too many keys")?;
         Ok(number << 8 | u32::from(variant))
     }
 
@@ -63,7 +83,8 @@ impl Keys {
 
     /// The memory that a key covers, as this program addresses it.
     pub(crate) fn memory(&self, key: u32) -> Option<Range<usize>> {
-        self.find(key).map(|key| key.start.addr()..key.start.addr() + key.bytes as usize)
+        self.find(key)
+            .map(|key| key.start.addr()..key.start.addr() + key.bytes as usize)
     }
 
     pub(crate) fn remove(&mut self, key: u32) -> Option<()> {
@@ -141,7 +162,9 @@ impl Keys {
     ) -> Result<u64, String> {
         let word = self.reach(key, address, 8, rights)?.cast::<AtomicU64>();
         if !word.is_aligned() {
-            return Err(format!("an atomic at {address:#x}, which is not aligned to 8"));
+            return Err(format!(
+                "an atomic at {address:#x}, which is not aligned to 8"
+            ));
         }
         // SAFETY: the key covers the aligned word, which stays mapped.
         let found = unsafe { &*word }

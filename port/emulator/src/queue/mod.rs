@@ -86,9 +86,11 @@ impl Nic {
 
     /// Whether a completion queue wakes this thread.
     pub(crate) fn uses(&self, unit: &Arc<Unit>) -> bool {
-        self.cqs
-            .iter()
-            .any(|(_, cq)| cq.unit.as_ref().is_some_and(|other| Arc::ptr_eq(other, unit)))
+        self.cqs.iter().any(|(_, cq)| {
+            cq.unit
+                .as_ref()
+                .is_some_and(|other| Arc::ptr_eq(other, unit))
+        })
     }
 
     pub(crate) fn forget(&mut self, process: u32) {
@@ -99,7 +101,9 @@ impl Nic {
 
     /// Writes a completion and wakes the queue's thread if it is armed.
     pub(crate) fn complete(&mut self, cqn: u32, completion: &Completion) {
-        let Some(cq) = self.cqs.get_mut(cqn) else { return };
+        let Some(cq) = self.cqs.get_mut(cqn) else {
+            return;
+        };
         crate::trace::completion(cqn, completion.opcode, completion.bytes);
         if cq.push(completion) {
             cq.wake();
@@ -121,7 +125,11 @@ impl Nic {
         }
         let arms = by.map(|unit| (unit.id, unit.activations(), index));
         if cq.armed && arms.is_some() && cq.armed_by == arms {
-            device(by, Fault::ArmedTwice, format_args!("{said} twice in this activation"));
+            device(
+                by,
+                Fault::ArmedTwice,
+                format_args!("{said} twice in this activation"),
+            );
         }
         cq.armed_by = arms;
         if cq.arm(index) {
@@ -132,7 +140,11 @@ impl Nic {
     /// Writes a completion of zeros, which wakes a thread.
     pub(crate) fn zero_completion(&mut self, by: Option<&Unit>, cqn: u32) {
         if self.cqs.get(cqn).is_none() {
-            device(by, Fault::NoSuchQueue, format_args!("no completion queue {cqn:#x} to wake"));
+            device(
+                by,
+                Fault::NoSuchQueue,
+                format_args!("no completion queue {cqn:#x} to wake"),
+            );
         }
         self.complete(cqn, &Completion::default());
     }
@@ -140,10 +152,16 @@ impl Nic {
     pub(crate) fn receive_frame(&mut self, frame: &[u8]) -> Arrival {
         let Some(number) = self.steering.receive(frame) else {
             let are_there = self.steering.receiving() >= self.wires.rules;
-            return if are_there { Arrival::Dropped } else { Arrival::Later };
+            return if are_there {
+                Arrival::Dropped
+            } else {
+                Arrival::Later
+            };
         };
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
-        let Some(receiver) = wq else { return Arrival::Dropped };
+        let Some(receiver) = wq else {
+            return Arrival::Dropped;
+        };
         let cqn = receiver.cqn;
         if self.cqs.get_mut(cqn).is_some_and(Cq::delays) {
             return Arrival::Later;
@@ -173,7 +191,11 @@ impl Nic {
         completion.opcode = format::RECEIVED;
         completion.user_index = receiver.user_index;
         if let Err(why) = buffer.scatter(&self.keys, frame) {
-            device(None, Fault::Key, format_args!("receive queue {number:#x}: {why}"));
+            device(
+                None,
+                Fault::Key,
+                format_args!("receive queue {number:#x}: {why}"),
+            );
             completion.fail(format::RESPONDER_ERROR, format::LOCAL_PROTECTION);
         }
         self.complete(cqn, &completion);

@@ -25,7 +25,11 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(access: i32) -> Self {
-        Self { state: RESET, remote: 0, access }
+        Self {
+            state: RESET,
+            remote: 0,
+            access,
+        }
     }
 
     /// Goes to the next state, or back to the first or into error.
@@ -43,10 +47,17 @@ impl Pair {
 impl Wq {
     /// The pair's next state. The first one empties its queues.
     pub(super) fn step(&mut self, state: u32, remote: u32) -> Result<(), Refusal> {
-        self.pair.as_mut().ok_or("no pair of queues")?.step(state, remote)?;
+        self.pair
+            .as_mut()
+            .ok_or("no pair of queues")?
+            .step(state, remote)?;
         if state == RESET {
-            self.send.iter_mut().for_each(|own| (own.read, own.rung, own.broken) = (0, 0, false));
-            self.receive.iter_mut().for_each(|own| (own.taken, own.broken) = (0, false));
+            self.send
+                .iter_mut()
+                .for_each(|own| (own.read, own.rung, own.broken) = (0, 0, false));
+            self.receive
+                .iter_mut()
+                .for_each(|own| (own.taken, own.broken) = (0, false));
         }
         Ok(())
     }
@@ -126,7 +137,9 @@ impl Nic {
                     let source = (format::be32(bytes, 0x18), from, length);
                     self.keys.read(source, right, &mut data).map_err(remote)?;
                     let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
-                    self.keys.write(place, format::LOCAL_WRITE, &data).map_err(local)?;
+                    self.keys
+                        .write(place, format::LOCAL_WRITE, &data)
+                        .map_err(local)?;
                     from = from.wrapping_add(length);
                 }
                 Ok(())
@@ -143,10 +156,15 @@ impl Nic {
                     true => old,
                     false => old.wrapping_add(change),
                 };
-                let old = self.keys.change(key, address, right, change).map_err(remote)?;
+                let old = self
+                    .keys
+                    .change(key, address, right, change)
+                    .map_err(remote)?;
                 let place = (format::be32(bytes, 0x34), format::be64(bytes, 0x38));
                 let old = old.to_ne_bytes();
-                self.keys.write(place, format::LOCAL_WRITE, &old).map_err(local)
+                self.keys
+                    .write(place, format::LOCAL_WRITE, &old)
+                    .map_err(local)
             })(),
             other => Err(format!("opcode {other:#x} is not emulated").into()),
         };
@@ -157,7 +175,10 @@ impl Nic {
     /// The peer's receive queue, which has a buffer.
     fn receiver(&mut self, number: u32) -> Result<&mut Receiver, Undone> {
         match self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut()) {
-            None => Err(Undone::Bad(format::REMOTE_OPERATION, "the peer receives nothing".into())),
+            None => Err(Undone::Bad(
+                format::REMOTE_OPERATION,
+                "the peer receives nothing".into(),
+            )),
             Some(receiver) if receiver.has_buffer() => Ok(receiver),
             Some(_) => Err(Undone::NotReady),
         }
@@ -173,7 +194,9 @@ impl Nic {
     ) -> Result<(), Undone> {
         let receiver = self.receiver(number)?;
         let (cqn, user_index) = (receiver.cqn, receiver.user_index);
-        let Some(buffer) = receiver.take() else { return Err(Undone::NotReady) };
+        let Some(buffer) = receiver.take() else {
+            return Err(Undone::NotReady);
+        };
         let immediate = u32::from_ne_bytes([entry[12], entry[13], entry[14], entry[15]]);
         let kind = match opcode {
             format::SEND => format::RECEIVED,

@@ -35,7 +35,16 @@ impl Receiver {
         log_depth: u8,
         log_stride: u8,
     ) -> Self {
-        Self { cqn, user_index, ring, record, log_depth, log_stride, taken: 0, broken: false }
+        Self {
+            cqn,
+            user_index,
+            ring,
+            record,
+            log_depth,
+            log_stride,
+            taken: 0,
+            broken: false,
+        }
     }
 
     pub(crate) fn has_buffer(&self) -> bool {
@@ -48,8 +57,15 @@ impl Receiver {
         }
         let bytes = 1_usize << self.log_stride;
         let at = u64::from(self.taken) & ((1 << self.log_depth) - 1);
-        let entry = self.ring.at(at << self.log_stride, bytes as u64).cast_const();
-        let buffer = Buffer { entry, segments: bytes / format::SEGMENT, counter: self.taken };
+        let entry = self
+            .ring
+            .at(at << self.log_stride, bytes as u64)
+            .cast_const();
+        let buffer = Buffer {
+            entry,
+            segments: bytes / format::SEGMENT,
+            counter: self.taken,
+        };
         self.taken = self.taken.wrapping_add(1);
         Some(buffer)
     }
@@ -57,15 +73,23 @@ impl Receiver {
 
 impl Buffer {
     pub(crate) fn completion(&self, number: u32) -> Completion {
-        Completion { number, counter: self.counter, ..Completion::default() }
+        Completion {
+            number,
+            counter: self.counter,
+            ..Completion::default()
+        }
     }
 
     pub(crate) fn scatter(&self, keys: &Keys, mut message: &[u8]) -> Result<(), String> {
         let all = message.len();
         for segment in 0..self.segments {
             // SAFETY: a segment of the entry, which stays mapped while the NIC holds its ring.
-            let raw =
-                unsafe { self.entry.cast::<[u8; format::SEGMENT]>().add(segment).read_volatile() };
+            let raw = unsafe {
+                self.entry
+                    .cast::<[u8; format::SEGMENT]>()
+                    .add(segment)
+                    .read_volatile()
+            };
             let (length, key) = (format::be32(&raw, 0), format::be32(&raw, 4));
             if message.is_empty() || key == NO_KEY && length == 0 {
                 break;
@@ -77,6 +101,9 @@ impl Buffer {
         if message.is_empty() {
             return Ok(());
         }
-        Err(format!("a message of {all} bytes for a buffer of {}", all - message.len()))
+        Err(format!(
+            "a message of {all} bytes for a buffer of {}",
+            all - message.len()
+        ))
     }
 }

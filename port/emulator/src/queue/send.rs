@@ -34,7 +34,16 @@ struct Entry {
 
 impl Sender {
     pub(crate) fn new(cqn: u32, user_index: u32, ring: Place, log_depth: u8) -> Self {
-        Self { cqn, user_index, ring, log_depth, read: 0, rung: 0, waited: 0, broken: false }
+        Self {
+            cqn,
+            user_index,
+            ring,
+            log_depth,
+            read: 0,
+            rung: 0,
+            waited: 0,
+            broken: false,
+        }
     }
 
     /// The entry at `index`, in the memory of `bytes`.
@@ -50,7 +59,11 @@ impl Sender {
         let length = usize::from(bytes[7] & 0x3f) * format::SEGMENT;
         let units = length.div_ceil(format::WQEBB as usize).clamp(1, UNITS);
         (1..units).for_each(|at| bytes.extend_from_slice(&unit(at)));
-        Entry { length: length.min(bytes.len()), bytes, units: units as u16 }
+        Entry {
+            length: length.min(bytes.len()),
+            bytes,
+            units: units as u16,
+        }
     }
 }
 
@@ -92,7 +105,9 @@ impl Nic {
     /// Memory that a doorbell up to `index` announces: entries, and the data that they name.
     pub(crate) fn announced(&self, index: u16, number: u32) -> Vec<(usize, usize, &'static str)> {
         let mut found = Vec::new();
-        let Some(wq) = self.wqs.get(number) else { return found };
+        let Some(wq) = self.wqs.get(number) else {
+            return found;
+        };
         let Some(send) = &wq.send else { return found };
         let mut at = send.read;
         while at != index && found.len() < 1 << 10 {
@@ -110,7 +125,10 @@ impl Nic {
             };
             let bytes = &entry.bytes[..entry.length];
             for segment in (data..bytes.len()).step_by(format::SEGMENT) {
-                let (count, key) = (format::be32(bytes, segment), format::be32(bytes, segment + 4));
+                let (count, key) = (
+                    format::be32(bytes, segment),
+                    format::be32(bytes, segment + 4),
+                );
                 let address = format::be64(bytes, segment + 8);
                 let place = self.keys.reach(key, address, count.into(), 0);
                 found.extend(place.ok().map(|at| (at.addr(), count as usize, "its data")));
@@ -145,10 +163,16 @@ impl Nic {
                 }
                 break;
             }
-            let Some(wq) = self.wqs.get_mut(number) else { break };
+            let Some(wq) = self.wqs.get_mut(number) else {
+                break;
+            };
             let Some(send) = &mut wq.send else { break };
             let left = send.rung.wrapping_sub(read);
-            send.read = if entry.units < left { read.wrapping_add(entry.units) } else { send.rung };
+            send.read = if entry.units < left {
+                read.wrapping_add(entry.units)
+            } else {
+                send.rung
+            };
             if let Err(Undone::Bad(syndrome, why)) = &result {
                 send.broken = true;
                 wq.pair.iter_mut().for_each(|pair| pair.state = ERROR);
@@ -173,7 +197,10 @@ impl Nic {
         }
         let stalled = std::mem::take(&mut self.stalled);
         let read = |nic: &Self, number: u32| {
-            nic.wqs.get(number).and_then(|wq| wq.send.as_ref()).map(|send| send.read)
+            nic.wqs
+                .get(number)
+                .and_then(|wq| wq.send.as_ref())
+                .map(|send| send.read)
         };
         let mut moved = false;
         for number in stalled {
@@ -244,7 +271,9 @@ impl Nic {
                 at = (at + 4 + length).next_multiple_of(format::SEGMENT);
             } else {
                 let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
-                self.keys.read((place.0, place.1, length as u64), 0, data).map_err(local)?;
+                self.keys
+                    .read((place.0, place.1, length as u64), 0, data)
+                    .map_err(local)?;
                 at += format::SEGMENT;
             }
         }
@@ -256,7 +285,11 @@ impl Nic {
             return Err(format!("{} segments for an Ethernet frame", bytes.len() / 16).into());
         }
         let header = usize::from(format::be16(bytes, 0x1c));
-        let at = if header <= 2 { 0x20 } else { (0x1e + header).next_multiple_of(16) };
+        let at = if header <= 2 {
+            0x20
+        } else {
+            (0x1e + header).next_multiple_of(16)
+        };
         let mut frame = std::mem::take(&mut self.outgoing);
         frame.clear();
         if let Some(inline) = bytes.get(0x1e..0x1e + header) {

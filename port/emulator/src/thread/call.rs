@@ -40,7 +40,10 @@ fn start(
     arguments: [u64; ARGUMENTS],
 ) -> Result<mpsc::Receiver<u64>, Refusal> {
     let (told, result) = mpsc::channel();
-    let call = Call { arguments, told: Mutex::new(Some(told)) };
+    let call = Call {
+        arguments,
+        told: Mutex::new(Some(told)),
+    };
     let unit = super::spawn(process, entry, Kind::Call(call), 0)?;
     unit.begin();
     machine().scheduler.wake(&unit);
@@ -52,7 +55,8 @@ fn start(
 pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
     let name = ("error handler".to_owned(), entry);
     let unit = Unit::new(u32::MAX, Arc::clone(process), name, Kind::Handler, 0, 0);
-    unit.argument.store(code, std::sync::atomic::Ordering::Release);
+    unit.argument
+        .store(code, std::sync::atomic::Ordering::Release);
     super::worker::alone(&unit);
 }
 
@@ -110,7 +114,13 @@ extern "C" fn process_call(
         let argument = |at: usize| {
             // SAFETY: the registers were stored above; then come words of the caller's frame. The
             // device function uses those that the caller wrote, and ignores the others.
-            unsafe { if at < REGISTERS { *registers.add(at) } else { *stack.add(at - REGISTERS) } }
+            unsafe {
+                if at < REGISTERS {
+                    *registers.add(at)
+                } else {
+                    *stack.add(at - REGISTERS)
+                }
+            }
         };
         let call = start(&process, entry, std::array::from_fn(argument))?;
         let found = call

@@ -50,7 +50,11 @@ pub(crate) fn install() {
 pub(crate) fn give_stack() {
     let bytes = 64 << 10;
     let memory = Box::leak(vec![0_u8; bytes].into_boxed_slice());
-    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: bytes };
+    let stack = libc::stack_t {
+        ss_sp: memory.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: bytes,
+    };
     // SAFETY: the memory lives as long as the program.
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
 }
@@ -69,7 +73,10 @@ fn place_of(context: &libc::ucontext_t) -> (usize, usize) {
 
 #[cfg(target_arch = "aarch64")]
 fn place_of(context: &libc::ucontext_t) -> (usize, usize) {
-    (context.uc_mcontext.pc as usize, context.uc_mcontext.sp as usize)
+    (
+        context.uc_mcontext.pc as usize,
+        context.uc_mcontext.sp as usize,
+    )
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -99,7 +106,10 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let trap = current().and_then(|unit| Some((unit, unit.own.trap.get()?)));
     let Some((unit, trap)) = trap.filter(|_| !IN_NIC.get()) else {
         // Not device code: the handler that was there before gets the signal again.
-        let at = SIGNALS.iter().position(|&known| known == signal).unwrap_or_default();
+        let at = SIGNALS
+            .iter()
+            .position(|&known| known == signal)
+            .unwrap_or_default();
         if let Some(before) = BEFORE[at].get() {
             // SAFETY: an action that the system gave us.
             unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
@@ -118,10 +128,16 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
     // SAFETY: the kernel fills the address for these signals.
     let address = unsafe { info.si_addr() } as usize;
-    CRASH.set(Some(Crash { signal, address, place }));
+    CRASH.set(Some(Crash {
+        signal,
+        address,
+        place,
+    }));
     // SAFETY: the coroutine of this unit runs on this host thread, in C code of the device part or
     // of the C library on its behalf: its frames own nothing of ours and hold no lock of ours.
-    go_to(context, unsafe { trap.setup_trap_handler(|| Pause::Crashed) });
+    go_to(context, unsafe {
+        trap.setup_trap_handler(|| Pause::Crashed)
+    });
 }
 
 /// Says where a thread crashed, and ends its process.

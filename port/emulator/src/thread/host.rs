@@ -43,7 +43,12 @@ pub(crate) fn entry(
 
 pub(crate) fn find(handler: Handle) -> Result<Arc<Unit>, Refusal> {
     let number = Kind::Thread.number(handler)?;
-    machine().objects().units.get(number).cloned().ok_or_else(|| Kind::Thread.gone())
+    machine()
+        .objects()
+        .units
+        .get(number)
+        .cloned()
+        .ok_or_else(|| Kind::Thread.gone())
 }
 
 calls! {

@@ -50,7 +50,15 @@ fn spawn(
 }
 
 pub(crate) fn retire_all(process: &Arc<Process>) {
-    let units: Vec<_> = machine().objects().units.iter().map(|(_, unit)| unit).cloned().collect();
-    let ours = units.iter().filter(|unit| Arc::ptr_eq(&unit.process, process));
+    let units: Vec<_> = machine()
+        .objects()
+        .units
+        .iter()
+        .map(|(_, unit)| unit)
+        .cloned()
+        .collect();
+    let ours = units
+        .iter()
+        .filter(|unit| Arc::ptr_eq(&unit.process, process));
     ours.for_each(|unit| machine().scheduler.retire(unit));
 }

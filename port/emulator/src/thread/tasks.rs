@@ -29,10 +29,13 @@ impl TaskQueue {
             let task = {
                 let mut tasks = lock(&self.tasks);
                 let task = tasks.pop_front();
-                self.busy.fetch_add(usize::from(task.is_some()), Ordering::AcqRel);
+                self.busy
+                    .fetch_add(usize::from(task.is_some()), Ordering::AcqRel);
                 task
             };
-            let Some((entry, argument)) = task else { return };
+            let Some((entry, argument)) = task else {
+                return;
+            };
             // SAFETY: an entry point of the image, as `task_add` checked.
             let function: extern "C" fn(u64) -> u64 = unsafe { std::mem::transmute(entry) };
             function(argument);
@@ -51,7 +54,12 @@ impl TaskQueue {
 
 fn find(queue: Handle) -> Result<Arc<TaskQueue>, Refusal> {
     let number = handle::Kind::Tasks.number(queue)?;
-    machine().objects().tasks.get(number).cloned().ok_or_else(|| handle::Kind::Tasks.gone())
+    machine()
+        .objects()
+        .tasks
+        .get(number)
+        .cloned()
+        .ok_or_else(|| handle::Kind::Tasks.gone())
 }
 
 #[repr(C)]
@@ -117,7 +125,9 @@ calls! {
 fn destroy(number: u32) -> Result<(), Refusal> {
     let gone = find(handle::Kind::Tasks.handle(number))?;
     let units = std::mem::take(&mut *lock(&gone.units));
-    units.iter().for_each(|unit| machine().scheduler.retire(unit));
+    units
+        .iter()
+        .for_each(|unit| machine().scheduler.retire(unit));
     machine().objects().tasks.remove(number);
     Ok(())
 }

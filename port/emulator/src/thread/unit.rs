@@ -121,7 +121,9 @@ impl Unit {
     /// From new to running. False if it was not new.
     pub(crate) fn begin(&self) -> bool {
         let order = Ordering::AcqRel;
-        self.state.compare_exchange(state::NEW, state::IDLE, order, Ordering::Acquire).is_ok()
+        self.state
+            .compare_exchange(state::NEW, state::IDLE, order, Ordering::Acquire)
+            .is_ok()
     }
 
     /// An event for this thread. True if it has to be queued now.
@@ -131,7 +133,9 @@ impl Unit {
             state::RUNNING => Some(state::RUNNING_AND_EVENT),
             _ => None,
         };
-        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        let before = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         before == Ok(state::IDLE)
     }
 

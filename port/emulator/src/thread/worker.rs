@@ -94,7 +94,11 @@ unsafe impl Sync for Worker {}
 impl Scheduler {
     pub(crate) fn new() -> Self {
         let apart = std::env::var("DPA_WORKERS").is_ok_and(|text| text == "units");
-        Self { workers: OnceLock::new(), next: AtomicUsize::new(0), apart }
+        Self {
+            workers: OnceLock::new(),
+            next: AtomicUsize::new(0),
+            apart,
+        }
     }
 
     pub(crate) fn start(&self) {
@@ -183,7 +187,9 @@ impl Worker {
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
         let builder = std::thread::Builder::new().name(format!("dpa-{index}"));
-        builder.spawn(move || runs.run()).expect("a host thread for the DPA");
+        builder
+            .spawn(move || runs.run())
+            .expect("a host thread for the DPA");
         worker
     }
 
@@ -230,10 +236,21 @@ impl Worker {
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.mail.load(Ordering::SeqCst) {
             let waits = machine().nic().waits();
-            let nanoseconds = if waits { NAP_US * 1000 } else { microseconds * 1000 };
-            let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+            let nanoseconds = if waits {
+                NAP_US * 1000
+            } else {
+                microseconds * 1000
+            };
+            let time = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: nanoseconds,
+            };
             let fd = self.event.as_raw_fd();
-            let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+            let mut entry = libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            };
             // SAFETY: one entry and a time, which outlive the call.
             unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
             let mut count = [0_u8; 8];
@@ -257,7 +274,9 @@ impl Worker {
                 }
                 Message::Retire(unit, told) => {
                     unit.state.store(state::GONE, Ordering::Release);
-                    self.queue.borrow_mut().retain(|&other| other != Arc::as_ptr(&unit));
+                    self.queue
+                        .borrow_mut()
+                        .retain(|&other| other != Arc::as_ptr(&unit));
                     self.abandon(&unit);
                     crate::model::tell(&unit);
                     self.units.borrow_mut().remove(&Arc::as_ptr(&unit));
@@ -270,7 +289,11 @@ impl Worker {
     /// The next thread: the oldest, or one that the seed chooses.
     fn next<'a>(&self) -> Option<&'a Unit> {
         let mut queue = self.queue.borrow_mut();
-        let at = if self.seed.get() == 0 { 0 } else { self.random() as usize % queue.len().max(1) };
+        let at = if self.seed.get() == 0 {
+            0
+        } else {
+            self.random() as usize % queue.len().max(1)
+        };
         let unit = queue.remove(at)?;
         // SAFETY: `units` holds it until it leaves the queue; only this host thread does either.
         Some(unsafe { &*unit })
@@ -299,7 +322,8 @@ impl Worker {
             unit.state.store(state::RUNNING, Ordering::Release);
         }
         if slot.is_none() {
-            unit.activations.store(unit.activations() + 1, Ordering::Relaxed);
+            unit.activations
+                .store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
             own.time.activation();
             crate::trace::begins(unit);
@@ -308,11 +332,15 @@ impl Worker {
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
-            own.watch.stack.set((stack.limit().get(), stack.base().get()));
+            own.watch
+                .stack
+                .set((stack.limit().get(), stack.base().get()));
             // SAFETY: the worker holds the unit as long as its coroutine.
             *slot = Some(unsafe { activation(unit, stack) });
         }
-        let Some(coroutine) = slot else { return Pause::Vain };
+        let Some(coroutine) = slot else {
+            return Pause::Vain;
+        };
         CURRENT.set(unit);
         let result = coroutine.resume(());
         CURRENT.set(std::ptr::null());
@@ -375,7 +403,8 @@ impl Worker {
     fn rest(&self, unit: &Unit) {
         let order = Ordering::AcqRel;
         let exchange =
-            unit.state.compare_exchange(state::RUNNING, state::IDLE, order, Ordering::Acquire);
+            unit.state
+                .compare_exchange(state::RUNNING, state::IDLE, order, Ordering::Acquire);
         if exchange == Err(state::RUNNING_AND_EVENT) {
             unit.state.store(state::READY, Ordering::Release);
             self.queue.borrow_mut().push_back(unit);
@@ -395,7 +424,9 @@ impl Worker {
             call.end();
             machine().objects().units.remove(unit.id);
             let this: *const Unit = unit;
-            self.over.borrow_mut().extend(self.units.borrow_mut().remove(&this));
+            self.over
+                .borrow_mut()
+                .extend(self.units.borrow_mut().remove(&this));
         }
     }
 
@@ -459,7 +490,9 @@ pub(crate) fn wants_turn() -> bool {
 
 /// Runs a thread to its end, apart from all workers: the error handler of a process.
 pub(crate) fn alone(unit: &Unit) {
-    let Ok(stack) = DefaultStack::new(STACK) else { return };
+    let Ok(stack) = DefaultStack::new(STACK) else {
+        return;
+    };
     // SAFETY: the caller holds the unit during this call.
     let mut coroutine = unsafe { activation(unit, stack) };
     let outer = CURRENT.replace(unit);

@@ -80,7 +80,12 @@ pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
     if context.is_null() {
         return Err("no device context".into());
     }
-    Ok(Box::into_raw(Box::new(Pd { context, handle: 1, regions: AtomicU32::new(0) })).cast())
+    Ok(Box::into_raw(Box::new(Pd {
+        context,
+        handle: 1,
+        regions: AtomicU32::new(0),
+    }))
+    .cast())
 }
 
 #[unsafe(no_mangle)]
@@ -170,7 +175,15 @@ extern "C" fn ibv_reg_mr_iova2(
         domain.regions.fetch_add(1, Relaxed);
         let context = domain.context;
         let (pd, handle, lkey, rkey) = (pd.cast(), key, key, key);
-        Ok(Box::into_raw(Box::new(Mr { context, pd, address, length, handle, lkey, rkey })))
+        Ok(Box::into_raw(Box::new(Mr {
+            context,
+            pd,
+            address,
+            length,
+            handle,
+            lkey,
+            rkey,
+        })))
     })
 }
 
@@ -181,7 +194,9 @@ extern "C" fn ibv_dereg_mr(mr: *mut Mr) -> c_int {
         let gone = unsafe { Box::from_raw(mr) };
         machine().nic().keys.remove(gone.lkey);
         // SAFETY: the domain of a region lives, by the API's contract.
-        unsafe { &*gone.pd.cast::<Pd>() }.regions.fetch_sub(1, Relaxed);
+        unsafe { &*gone.pd.cast::<Pd>() }
+            .regions
+            .fetch_sub(1, Relaxed);
     }
     0
 }

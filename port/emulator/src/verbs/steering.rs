@@ -92,7 +92,9 @@ impl Steering {
         let mut table = None;
         for _ in 0..HOPS {
             let fits = |rule: &&Rule| {
-                let Matcher { table: of, mask, .. } = &rule.matcher;
+                let Matcher {
+                    table: of, mask, ..
+                } = &rule.matcher;
                 of.direction == direction
                     && table.map_or(of.level == 0, |table| of.number == table)
                     && (0..KEY).fold(0, |wrong, at| wrong | (key[at] ^ rule.value[at]) & mask[at])
@@ -108,7 +110,11 @@ impl Steering {
 
     pub(crate) fn receive(&self, frame: &[u8]) -> Option<u32> {
         let action = self.follow(Direction::Receive, frame)?;
-        if let Action::Queue(number) = action { Some(number) } else { None }
+        if let Action::Queue(number) = action {
+            Some(number)
+        } else {
+            None
+        }
     }
 
     /// Number of rules that receive.
@@ -241,11 +247,19 @@ extern "C" fn mlx5dv_dr_rule_destroy(rule: *mut u32) -> c_int {
     // SAFETY: the host gives back what `mlx5dv_dr_rule_create` made.
     let number = *unsafe { Box::from_raw(rule) };
     let mut nic = machine().nic();
-    let Some(at) = nic.steering.rules.iter().position(|rule| rule.number == number) else {
+    let Some(at) = nic
+        .steering
+        .rules
+        .iter()
+        .position(|rule| rule.number == number)
+    else {
         return 22;
     };
     if let Action::Queue(queue) = nic.steering.rules.remove(at).action {
-        nic.wqs.get_mut(queue).into_iter().for_each(|wq| wq.rules -= 1);
+        nic.wqs
+            .get_mut(queue)
+            .into_iter()
+            .for_each(|wq| wq.rules -= 1);
     }
     0
 }

@@ -26,10 +26,16 @@ impl Link {
     /// The first of two programs has its socket at `path`, the second one beside it.
     pub(crate) fn open(path: &str) -> Result<Self, String> {
         let other = format!("{path}.2");
-        let is_there =
-            |path: &str| UnixDatagram::unbound().and_then(|socket| socket.connect(path)).is_ok();
-        let (own, to) =
-            if is_there(path) { (other, path.to_owned()) } else { (path.to_owned(), other) };
+        let is_there = |path: &str| {
+            UnixDatagram::unbound()
+                .and_then(|socket| socket.connect(path))
+                .is_ok()
+        };
+        let (own, to) = if is_there(path) {
+            (other, path.to_owned())
+        } else {
+            (path.to_owned(), other)
+        };
         // A socket to which nobody listens is that of a program that has ended.
         let is_socket =
             std::fs::symlink_metadata(&own).is_ok_and(|file| file.file_type().is_socket());
@@ -40,12 +46,22 @@ impl Link {
         let socket = UnixDatagram::bind(&own).map_err(error)?;
         socket.set_nonblocking(true).map_err(error)?;
         let room = Box::new([0; BYTES]);
-        Ok(Self { socket, to, outgoing: VecDeque::new(), room, rest: 0..0 })
+        Ok(Self {
+            socket,
+            to,
+            outgoing: VecDeque::new(),
+            room,
+            rest: 0..0,
+        })
     }
 
     pub(crate) fn send(&mut self, frame: &[u8]) {
         let bytes = frame.len() + 4;
-        if self.outgoing.back().is_none_or(|last| last.len() + bytes > BYTES) {
+        if self
+            .outgoing
+            .back()
+            .is_none_or(|last| last.len() + bytes > BYTES)
+        {
             if self.outgoing.len() == WAITING || bytes > BYTES {
                 return;
             }
@@ -60,7 +76,10 @@ impl Link {
     /// Moves datagrams without waiting. They wait for a program that is not there or is slow.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
         while let Some(datagram) = self.outgoing.front() {
-            let sent = self.socket.send_to(datagram, &self.to).map_err(|error| error.kind());
+            let sent = self
+                .socket
+                .send_to(datagram, &self.to)
+                .map_err(|error| error.kind());
             if matches!(sent, Err(ErrorKind::WouldBlock | ErrorKind::NotFound)) {
                 break;
             }
@@ -73,8 +92,11 @@ impl Link {
         let length = u32::from_le_bytes(*length) as usize;
         let frame = frames.get(..length).map(<[u8]>::to_vec);
         // A datagram of another kind is dropped.
-        self.rest.start =
-            if frame.is_some() { self.rest.start + 4 + length } else { self.rest.end };
+        self.rest.start = if frame.is_some() {
+            self.rest.start + 4 + length
+        } else {
+            self.rest.end
+        };
         frame
     }
 }

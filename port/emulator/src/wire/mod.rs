@@ -57,13 +57,24 @@ pub(crate) struct Wires {
 
 impl Wires {
     pub(crate) fn new() -> Self {
-        let mut wires = Self { rules: 1, burst: BURST, ..Self::default() };
-        let Ok(text) = std::env::var("DPA_WIRE") else { return wires };
+        let mut wires = Self {
+            rules: 1,
+            burst: BURST,
+            ..Self::default()
+        };
+        let Ok(text) = std::env::var("DPA_WIRE") else {
+            return wires;
+        };
         let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
         match kind {
             "pcap" | "link" | "packet" => {}
             "loop" => wires.back = Some(Back::default()),
-            "reflect" => wires.back = Some(Back { swaps: true, ..Back::default() }),
+            "reflect" => {
+                wires.back = Some(Back {
+                    swaps: true,
+                    ..Back::default()
+                })
+            }
             _ => {
                 crate::check::line(format_args!("DPA_WIRE={text}: an unknown wire"));
                 return wires;
@@ -90,13 +101,18 @@ impl Wires {
             }
         }
         if kind == "link" && wires.link.is_none() {
-            crate::check::line(format_args!("DPA_WIRE={text}: no link, which needs path=FILE"));
+            crate::check::line(format_args!(
+                "DPA_WIRE={text}: no link, which needs path=FILE"
+            ));
         }
         if kind == "packet" && wires.packet.is_none() {
             let why = "no interface, which needs interface=NAME";
             crate::check::line(format_args!("DPA_WIRE={text}: {why}"));
         }
-        wires.input.iter_mut().for_each(|reader| reader.repeats = repeats);
+        wires
+            .input
+            .iter_mut()
+            .for_each(|reader| reader.repeats = repeats);
         wires
     }
 
@@ -107,7 +123,8 @@ impl Wires {
         let next = self.refused.take().or_else(|| self.input.as_mut()?.next());
         let next = next.or_else(|| self.back.as_mut()?.frames.pop_front());
         let next = next.or_else(|| self.link.as_mut()?.next());
-        next.or_else(|| self.packet.as_mut()?.next()).filter(|frame| !frame.is_empty())
+        next.or_else(|| self.packet.as_mut()?.next())
+            .filter(|frame| !frame.is_empty())
     }
 
     /// No queue took the frame: it is the next one again.

@@ -33,7 +33,10 @@ impl Packet {
         let name = std::ffi::CString::new(interface).map_err(|error| error.to_string())?;
         // SAFETY: a name that ends with 0, and an address of zeros, which is a valid one.
         let (index, mut address) = unsafe {
-            (libc::if_nametoindex(name.as_ptr()), std::mem::zeroed::<libc::sockaddr_ll>())
+            (
+                libc::if_nametoindex(name.as_ptr()),
+                std::mem::zeroed::<libc::sockaddr_ll>(),
+            )
         };
         if index == 0 {
             return Err(failed());
@@ -55,7 +58,10 @@ impl Packet {
         if !is_set || unsafe { libc::bind(descriptor, (&raw const address).cast(), length) } < 0 {
             return Err(failed());
         }
-        Ok(Self { socket, room: Box::new([0; FRAME]) })
+        Ok(Self {
+            socket,
+            room: Box::new([0; FRAME]),
+        })
     }
 
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
@@ -68,6 +74,13 @@ impl Packet {
     /// Sends a frame. One that the interface does not take is lost, as on a network.
     pub(crate) fn send(&self, frame: &[u8]) {
         // SAFETY: a frame of that many bytes. The call does not wait.
-        unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        unsafe {
+            libc::send(
+                self.socket.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                0,
+            )
+        };
     }
 }

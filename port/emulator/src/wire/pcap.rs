@@ -23,7 +23,11 @@ impl Reader {
         if bytes.len() < HEADER || bytes[..4] != MAGIC.to_le_bytes() {
             return Err(format!("{path}: no pcap file of this byte order"));
         }
-        Ok(Self { bytes, at: HEADER, repeats: false })
+        Ok(Self {
+            bytes,
+            at: HEADER,
+            repeats: false,
+        })
     }
 
     /// The next frame. None at the end, and where the file is cut.
@@ -34,7 +38,10 @@ impl Reader {
         let length = self.bytes.get(self.at + 8..self.at + 12)?;
         let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
         let begin = self.at + FRAME_HEADER;
-        let frame = self.bytes.get(begin..begin.checked_add(length.min(MOST))?)?.to_vec();
+        let frame = self
+            .bytes
+            .get(begin..begin.checked_add(length.min(MOST))?)?
+            .to_vec();
         self.at = begin + length;
         Some(frame)
     }
@@ -52,7 +59,8 @@ impl Writer {
         header[16..20].copy_from_slice(&(MOST as u32).to_le_bytes());
         header[20] = 1;
         let made = File::create(path).and_then(|mut file| file.write_all(&header).map(|()| file));
-        made.map(|file| Self { file }).map_err(|error| format!("{path}: {error}"))
+        made.map(|file| Self { file })
+            .map_err(|error| format!("{path}: {error}"))
     }
 
     pub(crate) fn write(&mut self, frame: &[u8]) {

@@ -83,14 +83,21 @@ struct Row {
 }
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    let lines = include_str!("instructions.txt").lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| Row::read(line).unwrap_or_else(|| panic!("{line}"))).collect()
+    let lines = include_str!("instructions.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| Row::read(line).unwrap_or_else(|| panic!("{line}")))
+        .collect()
 });
 
 impl Row {
     fn read(line: &str) -> Option<Self> {
         let (name, code) = line.split_once(' ')?;
-        let mut row = Self { op: Op::named(name)?, ..Self::default() };
+        let mut row = Self {
+            op: Op::named(name)?,
+            ..Self::default()
+        };
         let mut at = 0;
         for word in code.split_whitespace().rev() {
             at += if let Some((name, bits)) = word.strip_suffix(']').and_then(|w| w.split_once('['))
@@ -123,7 +130,11 @@ impl Row {
             self.constant.push((at + width, bits, low));
             if signed {
                 let unused = 31 - high;
-                self.unused = if self.unused == 0 { unused } else { self.unused.min(unused) };
+                self.unused = if self.unused == 0 {
+                    unused
+                } else {
+                    self.unused.min(unused)
+                };
             }
             width += bits;
         }
@@ -138,7 +149,15 @@ impl Row {
             } else if let Some(name) = name.strip_suffix('\'') {
                 (name, 3, 8)
             } else {
-                (name, if name.starts_with('r') && name != "rl" { 5 } else { 1 }, 0)
+                (
+                    name,
+                    if name.starts_with('r') && name != "rl" {
+                        5
+                    } else {
+                        1
+                    },
+                    0,
+                )
             };
             let field = FIELDS.iter().position(|field| *field == name)?;
             self.fields.push((field, at, bits, more));
@@ -153,7 +172,10 @@ impl Row {
         for &(field, at, bits, more) in &self.fields {
             fields[field] = more as u8 + if bits == 0 { 0 } else { cut(at, bits) as u8 };
         }
-        let parts = self.constant.iter().map(|&(at, bits, to)| cut(at, bits) << to);
+        let parts = self
+            .constant
+            .iter()
+            .map(|&(at, bits, to)| cut(at, bits) << to);
         let constant = parts.fold(0, |constant, part| constant | part);
         Instruction {
             op: self.op,
@@ -170,7 +192,11 @@ impl Row {
 
 /// Decodes the instruction at the beginning of `word`: 32 bits, or 16 of them.
 pub(crate) fn decode(word: u32) -> Instruction {
-    let illegal = Instruction { op: Op::Illegal, length: 4, ..Instruction::default() };
+    let illegal = Instruction {
+        op: Op::Illegal,
+        length: 4,
+        ..Instruction::default()
+    };
     let row = ROWS.iter().find(|row| word & row.mask == row.fixed);
     row.map_or(illegal, |row| row.instruction(word))
 }

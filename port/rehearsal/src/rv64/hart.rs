@@ -62,7 +62,13 @@ fn word(value: u64) -> u64 {
 impl Hart {
     pub(crate) fn new(number: usize, pc: u64) -> Self {
         let order = HartOrder::new(number);
-        Self { number, pc, order, lowest: u64::MAX, ..Self::default() }
+        Self {
+            number,
+            pc,
+            order,
+            lowest: u64::MAX,
+            ..Self::default()
+        }
     }
 
     fn count(&mut self) -> &mut Count {
@@ -75,7 +81,15 @@ impl Hart {
         shared: &mut Shared,
         instruction: &Instruction,
     ) -> Result<Then, Fault> {
-        let Instruction { op, rd, rs1, rs2, length, immediate, .. } = *instruction;
+        let Instruction {
+            op,
+            rd,
+            rs1,
+            rs2,
+            length,
+            immediate,
+            ..
+        } = *instruction;
         let (rd, first, second) = (rd as usize & 31, rs1 as usize & 31, rs2 as usize & 31);
         let is_store = matches!(op, Op::Sb | Op::Sh | Op::Sw | Op::Sd);
         if WEAK {
@@ -130,7 +144,10 @@ impl Hart {
                     Op::Lw | Op::Lwu => 2,
                     _ => 3,
                 };
-                let place = shared.weak.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let place = shared
+                    .weak
+                    .memory
+                    .place(pc, a.wrapping_add(constant), size_log)?;
                 let widen: fn(u64) -> u64 = match op {
                     Op::Lb => |value| i64::from(value as i8) as u64,
                     Op::Lh => |value| i64::from(value as i16) as u64,
@@ -147,7 +164,10 @@ impl Hart {
             }
             Op::Sb | Op::Sh | Op::Sw | Op::Sd => {
                 let size_log = op as u32 - Op::Sb as u32;
-                let place = shared.weak.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let place = shared
+                    .weak
+                    .memory
+                    .place(pc, a.wrapping_add(constant), size_log)?;
                 self.store::<WEAK>(shared, place, first, second);
                 0
             }
@@ -240,7 +260,9 @@ impl Hart {
         let value = self.x[source];
         if WEAK {
             let view = self.views[base].max(self.views[source]);
-            shared.weak.store(&mut self.order, place, (value, view, self.late[source]));
+            shared
+                .weak
+                .store(&mut self.order, place, (value, view, self.late[source]));
         } else {
             shared.weak.memory.store(self.number, place, value);
         }
@@ -293,14 +315,27 @@ impl Hart {
         shared: &mut Shared,
         instruction: &Instruction,
     ) -> Result<(u64, u64), Fault> {
-        let Instruction { op, rs1, rs2, acquire, release, immediate, .. } = *instruction;
+        let Instruction {
+            op,
+            rs1,
+            rs2,
+            acquire,
+            release,
+            immediate,
+            ..
+        } = *instruction;
         let long = matches!(op, Op::LrD | Op::ScD | Op::AmoD);
         let address = self.x[rs1 as usize & 31];
         let operand = self.x[rs2 as usize & 31];
-        let place = shared.weak.memory.place(self.pc, address, if long { 3 } else { 2 })?;
+        let place = shared
+            .weak
+            .memory
+            .place(self.pc, address, if long { 3 } else { 2 })?;
         let doubleword = place.doubleword;
         if WEAK {
-            shared.weak.before_atomic(&mut self.order, doubleword, release);
+            shared
+                .weak
+                .before_atomic(&mut self.order, doubleword, release);
         }
         let old = place.of(shared.weak.memory.get(doubleword));
         let (new, result) = match op {
@@ -332,7 +367,9 @@ impl Hart {
                 Some(new) => shared.weak.put(self.number, place, new),
                 None => shared.weak.current(self.number, doubleword),
             };
-            shared.weak.after_atomic(&mut self.order, view, acquire, new.is_some());
+            shared
+                .weak
+                .after_atomic(&mut self.order, view, acquire, new.is_some());
         } else if let Some(new) = new {
             shared.weak.memory.store(self.number, place, new);
         }
@@ -412,10 +449,14 @@ fn multiply_divide(op: Op, a: u64, b: u64) -> Option<u64> {
         Op::Mulw => word(a.wrapping_mul(b)),
         Op::Divw if word_b == 0 => u64::MAX,
         Op::Divw => i64::from(word_a.wrapping_div(word_b)) as u64,
-        Op::Divuw => word(u64::from((a as u32).checked_div(b as u32).unwrap_or(u32::MAX))),
+        Op::Divuw => word(u64::from(
+            (a as u32).checked_div(b as u32).unwrap_or(u32::MAX),
+        )),
         Op::Remw if word_b == 0 => word(a),
         Op::Remw => i64::from(word_a.wrapping_rem(word_b)) as u64,
-        Op::Remuw => word(u64::from((a as u32).checked_rem(b as u32).unwrap_or(a as u32))),
+        Op::Remuw => word(u64::from(
+            (a as u32).checked_rem(b as u32).unwrap_or(a as u32),
+        )),
         _ => return None,
     })
 }

@@ -75,7 +75,10 @@ impl Image {
 
     /// The program from a symbol on.
     pub fn starting_at(&self, name: &str) -> Option<Self> {
-        Some(Self { entry: self.address_of(name)?, ..self.clone() })
+        Some(Self {
+            entry: self.address_of(name)?,
+            ..self.clone()
+        })
     }
 
     /// A symbol's address.
@@ -86,8 +89,13 @@ impl Image {
 
 fn instructions(bytes: &[u8]) -> Vec<Instruction> {
     let half = |at: usize| {
-        let pair = bytes.get(at..at + 2).map_or([0; 2], |pair| [pair[0], pair[1]]);
+        let pair = bytes
+            .get(at..at + 2)
+            .map_or([0; 2], |pair| [pair[0], pair[1]]);
         u32::from(u16::from_le_bytes(pair))
     };
-    (0..bytes.len()).step_by(2).map(|at| decode(half(at) | half(at + 2) << 16)).collect()
+    (0..bytes.len())
+        .step_by(2)
+        .map(|at| decode(half(at) | half(at + 2) << 16))
+        .collect()
 }

@@ -133,13 +133,22 @@ impl Caches {
     /// Ends a segment at a mark, after `retired` instructions including it.
     pub(crate) fn mark(&mut self, hart: usize, mark: u16, retired: u64) {
         let open = &mut self.harts[hart];
-        let (missed, code) =
-            (std::mem::take(&mut open.missed), std::mem::take(&mut open.code_missed));
+        let (missed, code) = (
+            std::mem::take(&mut open.missed),
+            std::mem::take(&mut open.code_missed),
+        );
         let since = open.since.replace((mark, retired));
-        let Some((from, before)) = since.filter(|_| self.counting) else { return };
+        let Some((from, before)) = since.filter(|_| self.counting) else {
+            return;
+        };
         let pair = (from, mark);
         let instructions = retired - before - 1;
-        let segment = Count { entered: 1, instructions, code, ..Count::default() };
+        let segment = Count {
+            entered: 1,
+            instructions,
+            code,
+            ..Count::default()
+        };
         self.segments[hart].entry(pair).or_default().add(&segment);
         for line in missed {
             *self.misses.entry((hart, pair, line)).or_default() += 1;
@@ -180,7 +189,11 @@ mod tests {
         caches.mark(0, 2, 8);
         let segment = caches.segments()[0][&(1, 2)];
         assert_eq!((segment.entered, segment.instructions), (1, 6));
-        assert_eq!((segment.own, segment.shared), (4, 0), "0, 1, 2, and 1 once more");
+        assert_eq!(
+            (segment.own, segment.shared),
+            (4, 0),
+            "0, 1, 2, and 1 once more"
+        );
     }
 
     #[test]

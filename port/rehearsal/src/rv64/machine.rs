@@ -118,9 +118,13 @@ impl<'a> Machine<'a> {
                     setup.weak.unwrap_or_default(),
                     setup.harts,
                 ),
-                caches: setup.caches.map(|caches| Caches::new(caches, setup.harts, setup.memory)),
+                caches: setup
+                    .caches
+                    .map(|caches| Caches::new(caches, setup.harts, setup.memory)),
             },
-            harts: (0..setup.harts).map(|number| Hart::new(number, image.entry)).collect(),
+            harts: (0..setup.harts)
+                .map(|number| Hart::new(number, image.entry))
+                .collect(),
             image,
             host: Host::new(setup.arguments.clone(), setup.files.clone()),
             marks,
@@ -260,7 +264,10 @@ impl<'a> Machine<'a> {
         if shared.weak.is_on {
             shared.weak.synchronize(&mut hart.order);
         }
-        match self.host.call(&mut shared.weak.memory, hart.x[10], hart.x[11]) {
+        match self
+            .host
+            .call(&mut shared.weak.memory, hart.x[10], hart.x[11])
+        {
             Ok(answer) => {
                 hart.x[10] = answer;
                 Ok(None)
@@ -270,7 +277,12 @@ impl<'a> Machine<'a> {
     }
 
     fn outcome(self, end: Result<i32, Fault>) -> Outcome {
-        let Weak { delayed, stale, late, .. } = self.shared.weak;
+        let Weak {
+            delayed,
+            stale,
+            late,
+            ..
+        } = self.shared.weak;
         let lowest = |hart: &Hart| (hart.lowest != u64::MAX).then_some(hart.lowest);
         Outcome {
             end,

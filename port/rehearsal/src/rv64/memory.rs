@@ -42,7 +42,10 @@ impl Place {
 
 impl Memory {
     pub(crate) fn new(bytes: usize) -> Self {
-        Self { doublewords: vec![0; bytes.div_ceil(8)], reservations: Vec::new() }
+        Self {
+            doublewords: vec![0; bytes.div_ceil(8)],
+            reservations: Vec::new(),
+        }
     }
 
     #[inline(always)]
@@ -56,7 +59,11 @@ impl Memory {
             return Err(Fault::Unaligned { pc, address });
         }
         let mask = u64::MAX >> (64 - (8 << size_log));
-        Ok(Place { doubleword, shift: (address as u32 & 7) * 8, mask })
+        Ok(Place {
+            doubleword,
+            shift: (address as u32 & 7) * 8,
+            mask,
+        })
     }
 
     #[inline(always)]
@@ -71,7 +78,8 @@ impl Memory {
         let new = place.put(self.doublewords[place.doubleword], value);
         self.doublewords[place.doubleword] = new;
         if !self.reservations.is_empty() {
-            self.reservations.retain(|&(holder, at)| holder == hart || at != place.doubleword);
+            self.reservations
+                .retain(|&(holder, at)| holder == hart || at != place.doubleword);
         }
         new
     }

@@ -21,7 +21,11 @@ const CONSOLE: &str = ":tt";
 
 impl Host {
     pub(crate) fn new(arguments: String, files: BTreeMap<String, Vec<u8>>) -> Self {
-        Self { arguments, files, ..Self::default() }
+        Self {
+            arguments,
+            files,
+            ..Self::default()
+        }
     }
 
     /// Executes a call; `Err(Ok(code))` ends the run.
@@ -54,7 +58,9 @@ impl Host {
             0x05 => {
                 let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
                 let bytes = memory.read(start, length as usize).ok_or(outside(start))?;
-                let Some((name, _)) = self.opened(handle) else { return Ok(length) };
+                let Some((name, _)) = self.opened(handle) else {
+                    return Ok(length);
+                };
                 if name == CONSOLE {
                     self.console += &String::from_utf8_lossy(&bytes);
                 } else {
@@ -64,9 +70,13 @@ impl Host {
             }
             0x06 => {
                 let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
-                let Some((name, at)) = self.opened(handle) else { return Ok(length) };
-                let file =
-                    self.files.get(&name).map_or(&[][..], |file| &file[at.min(file.len())..]);
+                let Some((name, at)) = self.opened(handle) else {
+                    return Ok(length);
+                };
+                let file = self
+                    .files
+                    .get(&name)
+                    .map_or(&[][..], |file| &file[at.min(file.len())..]);
                 let part = &file[..file.len().min(length as usize)];
                 memory.write(start, part).ok_or(outside(start))?;
                 let moved = part.len();
@@ -77,7 +87,10 @@ impl Host {
             0x0c => {
                 let handle = word(0)?;
                 let length = |(name, _): (String, usize)| self.files.get(&name).map(Vec::len);
-                Ok(self.opened(handle).and_then(length).map_or(FAILED, |length| length as u64))
+                Ok(self
+                    .opened(handle)
+                    .and_then(length)
+                    .map_or(FAILED, |length| length as u64))
             }
             // SYS_ERRNO: no such file.
             0x13 => Ok(2),
@@ -91,7 +104,9 @@ impl Host {
                 }
                 memory.write(start, &line).ok_or(outside(start))?;
                 let length = line.len() as u64 - 1;
-                memory.write(block + 8, &length.to_le_bytes()).ok_or(outside(block))?;
+                memory
+                    .write(block + 8, &length.to_le_bytes())
+                    .ok_or(outside(block))?;
                 Ok(0)
             }
             // SYS_EXIT, SYS_EXIT_EXTENDED: reason (0x20026: normal end) and code.

@@ -131,7 +131,10 @@ pub(crate) struct HartOrder {
 
 impl HartOrder {
     pub(crate) fn new(hart: usize) -> Self {
-        Self { hart, ..Self::default() }
+        Self {
+            hart,
+            ..Self::default()
+        }
     }
 
     /// Forgets completed loads, except those for which one of `registers` still waits.
@@ -172,7 +175,9 @@ impl std::hash::Hasher for Spread {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_usize(usize::from(byte)));
+        bytes
+            .iter()
+            .for_each(|&byte| self.write_usize(usize::from(byte)));
     }
 
     fn write_usize(&mut self, number: usize) {
@@ -183,7 +188,13 @@ impl std::hash::Hasher for Spread {
 
 impl Weak {
     pub(crate) fn new(memory: Memory, options: WeakOptions, harts: usize) -> Self {
-        Self { memory, options, random: Random::new(options.seed), harts, ..Self::default() }
+        Self {
+            memory,
+            options,
+            random: Random::new(options.seed),
+            harts,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn turn(&mut self) -> u32 {
@@ -198,7 +209,10 @@ impl Weak {
         let history = self
             .histories
             .entry(place.doubleword)
-            .or_insert_with(|| History { versions: vec![(0, old)], seen: vec![0; harts] });
+            .or_insert_with(|| History {
+                versions: vec![(0, old)],
+                seen: vec![0; harts],
+            });
         if history.versions.len() == VERSIONS {
             history.versions.remove(0);
         }
@@ -224,7 +238,14 @@ impl Weak {
         let from = from.filter(|_| done.is_none());
         order.stores += 1;
         let number = order.stores;
-        order.buffer.push(Pending { number, place, value, epoch: order.epoch, view, from });
+        order.buffer.push(Pending {
+            number,
+            place,
+            value,
+            epoch: order.epoch,
+            view,
+            from,
+        });
     }
 
     /// Defers a load at random; returns its name if so.
@@ -242,7 +263,13 @@ impl Weak {
         self.do_late_at(order, place.doubleword);
         order.late_names = order.late_names.wrapping_add(1);
         let name = order.late_names;
-        order.late.push(Late { name, place, view, widen, done: None });
+        order.late.push(Late {
+            name,
+            place,
+            view,
+            widen,
+            done: None,
+        });
         self.late += 1;
         Some(name)
     }
@@ -264,7 +291,11 @@ impl Weak {
         let (value, view) = self.load_now(order, load.place, load.view);
         let value = (load.widen)(value);
         order.late[index].done = Some((value, view));
-        for pending in order.buffer.iter_mut().filter(|pending| pending.from == Some(name)) {
+        for pending in order
+            .buffer
+            .iter_mut()
+            .filter(|pending| pending.from == Some(name))
+        {
             pending.value = value;
             pending.view = pending.view.max(view);
             pending.from = None;
@@ -299,7 +330,9 @@ impl Weak {
     fn load_now(&mut self, order: &mut HartOrder, place: Place, view: u64) -> (u64, u64) {
         let newest = |order: &HartOrder| {
             let mut pendings = order.buffer.iter().rev();
-            pendings.find(|pending| pending.place.doubleword == place.doubleword).copied()
+            pendings
+                .find(|pending| pending.place.doubleword == place.doubleword)
+                .copied()
         };
         if let Some(name) = newest(order).and_then(|pending| pending.from) {
             self.do_late(order, name);
@@ -320,7 +353,11 @@ impl Weak {
         let bound = floor.max(history.seen[order.hart]);
         let last = history.versions.len() - 1;
         // The oldest version still current at `bound`.
-        let oldest = history.versions.iter().rposition(|&(time, _)| time <= bound).unwrap_or(0);
+        let oldest = history
+            .versions
+            .iter()
+            .rposition(|&(time, _)| time <= bound)
+            .unwrap_or(0);
         let mut chosen = last;
         if oldest < last && self.random.below(self.options.stale_one_in) == 0 {
             chosen = oldest + self.random.below((last - oldest + 1) as u32) as usize;
@@ -354,7 +391,9 @@ impl Weak {
     }
 
     pub(crate) fn current(&mut self, hart: usize, doubleword: usize) -> u64 {
-        let Some(history) = self.histories.get_mut(&doubleword) else { return 0 };
+        let Some(history) = self.histories.get_mut(&doubleword) else {
+            return 0;
+        };
         let time = history.versions.last().map_or(0, |&(time, _)| time);
         history.seen[hart] = time;
         time
@@ -418,11 +457,18 @@ impl Weak {
     /// Releases a random store among those that may go.
     fn drain_some(&mut self, order: &mut HartOrder) {
         let first = order.buffer[0].epoch;
-        let same = order.buffer.iter().take_while(|pending| pending.epoch == first).count();
+        let same = order
+            .buffer
+            .iter()
+            .take_while(|pending| pending.epoch == first)
+            .count();
         let chosen = self.random.below(same as u32) as usize;
         // The oldest one to that doubleword (V2).
         let doubleword = order.buffer[chosen].place.doubleword;
-        let first = order.buffer.iter().find(|pending| pending.place.doubleword == doubleword);
+        let first = order
+            .buffer
+            .iter()
+            .find(|pending| pending.place.doubleword == doubleword);
         let number = first.map_or(0, |pending| pending.number);
         self.drain(order, number);
     }
@@ -440,8 +486,12 @@ impl Weak {
     }
 
     fn drain(&mut self, order: &mut HartOrder, number: u64) {
-        let index =
-            |order: &HartOrder| order.buffer.iter().position(|pending| pending.number == number);
+        let index = |order: &HartOrder| {
+            order
+                .buffer
+                .iter()
+                .position(|pending| pending.number == number)
+        };
         // Its value first (V8), which may release stores before it.
         if let Some(name) = index(order).and_then(|index| order.buffer[index].from) {
             self.do_late(order, name);

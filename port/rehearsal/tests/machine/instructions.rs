@@ -4,13 +4,23 @@ use crate::program;
 use dpamatch_port::rv64::{Fault, Image, MEMORY_BASE, Mark, Setup, run};
 
 fn small() -> Setup {
-    Setup { memory: 1 << 16, limit: 100_000, ..Setup::default() }
+    Setup {
+        memory: 1 << 16,
+        limit: 100_000,
+        ..Setup::default()
+    }
 }
 
 #[test]
 fn instructions_do_what_the_manual_says() {
-    let Some(image) = program("instructions") else { return };
-    assert_eq!(run(&image, &small()).end, Ok(0), "number of the row with another result");
+    let Some(image) = program("instructions") else {
+        return;
+    };
+    assert_eq!(
+        run(&image, &small()).end,
+        Ok(0),
+        "number of the row with another result"
+    );
 }
 
 #[test]
@@ -19,23 +29,43 @@ fn what_the_machine_does_not_have_is_refused() {
     let start = MEMORY_BASE;
     assert_eq!(end(&[0]), Err(Fault::Illegal { pc: start }));
     // A load of a floating-point number behind a `nop`, and a system call.
-    assert_eq!(end(&[0x13, 0x0005_3507]), Err(Fault::Illegal { pc: start + 4 }));
+    assert_eq!(
+        end(&[0x13, 0x0005_3507]),
+        Err(Fault::Illegal { pc: start + 4 })
+    );
     assert_eq!(end(&[0x73]), Err(Fault::Illegal { pc: start }));
     // ld a0, 0(zero)
-    assert_eq!(end(&[0x0000_3503]), Err(Fault::Outside { pc: start, address: 0 }));
+    assert_eq!(
+        end(&[0x0000_3503]),
+        Err(Fault::Outside {
+            pc: start,
+            address: 0
+        })
+    );
     // auipc a1, 0; ld a0, 4(a1)
-    let unaligned = Fault::Unaligned { pc: start + 4, address: start + 4 };
+    let unaligned = Fault::Unaligned {
+        pc: start + 4,
+        address: start + 4,
+    };
     assert_eq!(end(&[0x0000_0597, 0x0045_b503]), Err(unaligned));
     // j .
     assert!(matches!(end(&[0x6f]), Err(Fault::Limit { .. })));
-    let too_small = Setup { memory: 4, ..Setup::default() };
-    assert_eq!(run(&Image::from_code(&[0x13; 4]), &too_small).end, Err(Fault::Size));
+    let too_small = Setup {
+        memory: 4,
+        ..Setup::default()
+    };
+    assert_eq!(
+        run(&Image::from_code(&[0x13; 4]), &too_small).end,
+        Err(Fault::Size)
+    );
 }
 
 /// Marks open phases; a held phase ignores them; marks do not count as instructions.
 #[test]
 fn what_is_done_is_counted_by_phase() {
-    let Some(image) = program("counted") else { return };
+    let Some(image) = program("counted") else {
+        return;
+    };
     let marks = vec![
         Mark::Ignore,
         Mark::CountFrom,
@@ -47,10 +77,24 @@ fn what_is_done_is_counted_by_phase() {
     let outcome = run(&image, &Setup { marks, ..small() });
     let [third, fourth, fifth] = [3, 4, 5].map(|phase| outcome.counts[0][phase]);
     assert_eq!(
-        (third.instructions, third.stores, third.byte_stores, third.loads, third.entered),
+        (
+            third.instructions,
+            third.stores,
+            third.byte_stores,
+            third.loads,
+            third.entered
+        ),
         (3, 1, 1, 1, 1)
     );
-    assert_eq!((fourth.instructions, fourth.fences, fourth.atomics, fourth.entered), (3, 1, 1, 1));
+    assert_eq!(
+        (
+            fourth.instructions,
+            fourth.fences,
+            fourth.atomics,
+            fourth.entered
+        ),
+        (3, 1, 1, 1)
+    );
     assert_eq!((fifth.instructions, fifth.divisions), (1, 1));
     assert_eq!(outcome.counts[0][0].instructions, 0);
 }

@@ -10,7 +10,9 @@ const SEEDS: u64 = 2000;
 
 /// All results that a program on these harts has, a digit for each hart; none without the target.
 fn seen(name: &str, harts: usize) -> BTreeSet<String> {
-    let Some(image) = program(name) else { return BTreeSet::new() };
+    let Some(image) = program(name) else {
+        return BTreeSet::new();
+    };
     let result = |seed| {
         let end = run(&image, &weak(harts + 1, seed)).end;
         let code = end.unwrap_or_else(|fault| panic!("{name}, seed {seed}: {fault}"));
@@ -23,10 +25,16 @@ fn seen(name: &str, harts: usize) -> BTreeSet<String> {
 fn judge(name: &str, harts: usize, allowed: &[&str], forbidden: &[&str]) {
     let results = seen(name, harts);
     let is = |result: &str, pattern: &str| {
-        result.chars().zip(pattern.chars()).all(|(digit, known)| known == '?' || digit == known)
+        result
+            .chars()
+            .zip(pattern.chars())
+            .all(|(digit, known)| known == '?' || digit == known)
     };
     let has = |pattern: &&str| results.iter().any(|result| is(result, pattern));
-    assert!(results.is_empty() || allowed.iter().all(has), "{name}: {results:?}");
+    assert!(
+        results.is_empty() || allowed.iter().all(has),
+        "{name}: {results:?}"
+    );
     assert!(!forbidden.iter().any(has), "{name}: {results:?}");
 }
 
@@ -78,10 +86,18 @@ fn two_readers_agree_on_the_order_of_two_writers() {
 
 #[test]
 fn a_lock_by_swap_excludes() {
-    let Some(_) = program("lock_both") else { return };
+    let Some(_) = program("lock_both") else {
+        return;
+    };
     assert_eq!(seen("lock_both", 2), BTreeSet::from(["66".to_owned()]));
-    assert!(seen("lock_release", 2).len() > 1, "without acquire an old sum is read");
-    assert!(seen("lock_acquire", 2).len() > 1, "without release the sum comes too late");
+    assert!(
+        seen("lock_release", 2).len() > 1,
+        "without acquire an old sum is read"
+    );
+    assert!(
+        seen("lock_acquire", 2).len() > 1,
+        "without release the sum comes too late"
+    );
 }
 
 #[test]

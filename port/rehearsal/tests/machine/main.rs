@@ -20,7 +20,13 @@ static PROGRAMS: LazyLock<Option<Image>> = LazyLock::new(|| {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["--target", TARGET, "--edition", "2024", "-C", "panic=abort"]);
-    rustc.args(["-C", "link-arg=-Ttext=0x80000000", "-C", "link-arg=--nmagic", "-o"]);
+    rustc.args([
+        "-C",
+        "link-arg=-Ttext=0x80000000",
+        "-C",
+        "link-arg=--nmagic",
+        "-o",
+    ]);
     let status = rustc.arg(&out).arg(source).status().expect("a compiler");
     assert!(status.success(), "the programs are assembled");
     let elf = std::fs::read(&out).expect("it was just built");
@@ -31,12 +37,23 @@ static PROGRAMS: LazyLock<Option<Image>> = LazyLock::new(|| {
 /// The program at this symbol; `None` without the target.
 fn program(name: &str) -> Option<Image> {
     let programs = PROGRAMS.as_ref()?;
-    Some(programs.starting_at(name).unwrap_or_else(|| panic!("there is no {name}")))
+    Some(
+        programs
+            .starting_at(name)
+            .unwrap_or_else(|| panic!("there is no {name}")),
+    )
 }
 
 /// Weak memory from mark 1 on.
 fn weak(harts: usize, seed: u64) -> Setup {
     let marks = vec![Mark::Ignore, Mark::CountFrom];
     let weak = Some(WeakOptions::of_seed(seed));
-    Setup { harts, memory: 1 << 16, marks, weak, limit: 1_000_000, ..Setup::default() }
+    Setup {
+        harts,
+        memory: 1 << 16,
+        marks,
+        weak,
+        limit: 1_000_000,
+        ..Setup::default()
+    }
 }

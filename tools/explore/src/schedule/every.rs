@@ -83,7 +83,9 @@ impl Policy for Every {
             while self.path.last().is_some_and(|&(taken, of)| taken + 1 == of) {
                 self.path.pop();
             }
-            let Some((taken, _)) = self.path.last_mut() else { return false };
+            let Some((taken, _)) = self.path.last_mut() else {
+                return false;
+            };
             *taken += 1;
         }
         self.begun = true;
@@ -95,8 +97,12 @@ impl Policy for Every {
 
     fn choose(&mut self, point: Point<'_>) -> usize {
         let busy = (self.busy)();
-        let mut choices: Vec<usize> =
-            point.able.iter().copied().filter(|&worker| busy & bit(worker) != 0).collect();
+        let mut choices: Vec<usize> = point
+            .able
+            .iter()
+            .copied()
+            .filter(|&worker| busy & bit(worker) != 0)
+            .collect();
         let able = choices.iter().fold(0, |set, &worker| set | bit(worker));
         let waiting = point.current.filter(|_| point.yielding);
         if let Some(waiting) = waiting {
@@ -112,8 +118,11 @@ impl Policy for Every {
                 choices.truncate(1);
             }
         }
-        let worker =
-            if choices.is_empty() { point.usual(self.last) } else { self.branch(&choices) };
+        let worker = if choices.is_empty() {
+            point.usual(self.last)
+        } else {
+            self.branch(&choices)
+        };
         self.preemptions += usize::from(current.is_some_and(|current| current != worker));
         self.moves(worker);
         worker
@@ -142,7 +151,11 @@ mod tests {
                     [only] => only,
                     _ => {
                         let current = current.filter(|worker| able.contains(worker));
-                        every.choose(Point { able: &able, current, yielding })
+                        every.choose(Point {
+                            able: &able,
+                            current,
+                            yielding,
+                        })
                     }
                 };
                 assert!(schedule.len() < 100, "a wait without end: {schedule:?}");

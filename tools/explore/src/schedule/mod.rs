@@ -62,7 +62,11 @@ pub(crate) struct Chosen<P> {
 
 impl<P> Chosen<P> {
     pub(crate) fn new(policy: P, after: After<P>) -> Self {
-        Self { policy, turns: Turns::default(), after }
+        Self {
+            policy,
+            turns: Turns::default(),
+            after,
+        }
     }
 }
 
@@ -74,7 +78,11 @@ pub(crate) struct Chooser<P> {
 
 impl<P> Chooser<P> {
     pub(crate) fn new(shared: Arc<Mutex<Chosen<P>>>, workers: usize) -> Self {
-        Self { shared, workers, able: Vec::new() }
+        Self {
+            shared,
+            workers,
+            able: Vec::new(),
+        }
     }
 }
 
@@ -93,7 +101,11 @@ pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<P: Policy> Scheduler for Chooser<P> {
     fn new_execution(&mut self) -> Option<Schedule> {
         let mut chosen = locked(&self.shared);
-        let Chosen { policy, turns, after } = &mut *chosen;
+        let Chosen {
+            policy,
+            turns,
+            after,
+        } = &mut *chosen;
         let goes_on = after(policy, std::mem::take(turns));
         (goes_on && policy.begin()).then(|| Schedule::new(0))
     }
@@ -112,13 +124,21 @@ impl<P: Policy> Scheduler for Chooser<P> {
         }
         let mut able = std::mem::take(&mut self.able);
         able.clear();
-        able.extend(runnable.iter().map(|task| worker_of(task.id(), self.workers)));
+        able.extend(
+            runnable
+                .iter()
+                .map(|task| worker_of(task.id(), self.workers)),
+        );
         let current = current
             .filter(|&id| runnable.iter().any(|task| task.id() == id))
             .map(|id| worker_of(id, self.workers));
         let worker = {
             let mut chosen = locked(&self.shared);
-            let worker = chosen.policy.choose(Point { able: &able, current, yielding });
+            let worker = chosen.policy.choose(Point {
+                able: &able,
+                current,
+                yielding,
+            });
             chosen.turns.push(worker);
             worker
         };

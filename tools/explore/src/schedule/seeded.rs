@@ -12,7 +12,11 @@ pub(crate) struct Seeded {
 
 impl Seeded {
     pub(crate) fn new(first: u64, count: u64) -> Self {
-        Self { next: first, end: first.saturating_add(count), state: 0 }
+        Self {
+            next: first,
+            end: first.saturating_add(count),
+            state: 0,
+        }
     }
 
     pub(crate) fn seed(&self) -> u64 {
@@ -39,12 +43,22 @@ impl Policy for Seeded {
         true
     }
 
-    fn choose(&mut self, Point { able, current, yielding }: Point<'_>) -> usize {
+    fn choose(
+        &mut self,
+        Point {
+            able,
+            current,
+            yielding,
+        }: Point<'_>,
+    ) -> usize {
         // A waiting worker has nothing to do until another has moved.
         let waiting = current.filter(|_| yielding);
         let choices = able.len() - usize::from(waiting.is_some());
         let chosen = (self.random() % choices as u64) as usize;
-        let mut others = able.iter().copied().filter(|&worker| Some(worker) != waiting);
+        let mut others = able
+            .iter()
+            .copied()
+            .filter(|&worker| Some(worker) != waiting);
         others.nth(chosen).unwrap_or(able[0])
     }
 }

@@ -39,7 +39,11 @@ impl Turns {
     /// The schedule without the turns in `range`; adjacent turns of one worker merge.
     pub(crate) fn without(&self, range: std::ops::Range<usize>) -> Self {
         let mut turns: Vec<(usize, u32)> = Vec::with_capacity(self.len());
-        let kept = self.0.iter().enumerate().filter(|(place, _)| !range.contains(place));
+        let kept = self
+            .0
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| !range.contains(place));
         for (_, &(worker, count)) in kept {
             match turns.last_mut() {
                 Some((last, before)) if *last == worker => *before += count,
@@ -65,7 +69,11 @@ pub struct BadTurns(String);
 
 impl fmt::Display for BadTurns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no turn; a turn is WORKERxTIMES, such as 1x12", self.0)
+        write!(
+            f,
+            "`{}` is no turn; a turn is WORKERxTIMES, such as 1x12",
+            self.0
+        )
     }
 }
 
@@ -82,7 +90,10 @@ impl FromStr for Turns {
                 _ => Err(BadTurns(word.to_owned())),
             }
         };
-        text.split_whitespace().map(turn).collect::<Result<_, _>>().map(Self)
+        text.split_whitespace()
+            .map(turn)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -99,7 +110,12 @@ pub(crate) struct Guided {
 
 impl Guided {
     pub(crate) fn new(turns: &Turns) -> Self {
-        Self { turns: turns.0.clone(), at: (0, 0), last: 0, begun: false }
+        Self {
+            turns: turns.0.clone(),
+            at: (0, 0),
+            last: 0,
+            begun: false,
+        }
     }
 }
 

@@ -36,26 +36,41 @@ impl Cast {
     /// The receives and messages of a stream. `request` gives the card's number of a receive's
     /// request, by the receive's name; the story leaves out receives without one.
     pub fn of(operations: &[Operation], request: impl Fn(u64) -> Option<u64>) -> Self {
-        let comms = operations.iter().filter_map(Operation::comm).collect::<Vec<_>>();
+        let comms = operations
+            .iter()
+            .filter_map(Operation::comm)
+            .collect::<Vec<_>>();
         let several = comms.windows(2).any(|pair| pair[0] != pair[1]);
         let mut cast = Self::default();
         for operation in operations {
             match *operation {
-                Operation::Post { recv, comm, selector, .. } => {
+                Operation::Post {
+                    recv,
+                    comm,
+                    selector,
+                    ..
+                } => {
                     if let Some(request) = request(recv.0) {
                         cast.requests.insert(request, cast.receives.len());
                     }
                     cast.selectors.push((comm, selector));
                     let accepts = format!("{}{}", within(comm, several), accepts(selector));
                     let index = index(selector);
-                    cast.receives.push(Receive { name: recv.0, accepts, index });
+                    cast.receives.push(Receive {
+                        name: recv.0,
+                        accepts,
+                        index,
+                    });
                 }
                 Operation::Arrive { msg, envelope, .. } => {
                     cast.envelopes.push(envelope);
                     let Envelope { comm, source, tag } = envelope;
                     let comm = within(comm, several);
                     let carries = format!("{comm}source {}, tag {}", source.get(), tag.get());
-                    cast.messages.push(Message { name: msg.0, carries });
+                    cast.messages.push(Message {
+                        name: msg.0,
+                        carries,
+                    });
                 }
                 _ => {}
             }
@@ -72,11 +87,19 @@ impl Cast {
         let mut domains = Vec::new();
         for &Envelope { comm, source, tag } in &self.envelopes[messages] {
             let here = posted.iter().map(|&place| self.selectors[place]);
-            let here: Vec<Selector> =
-                here.filter(|(of, _)| *of == comm).map(|(_, selector)| selector).collect();
-            let any_source = here.iter().any(|selector| selector.source == SourceSel::Any);
+            let here: Vec<Selector> = here
+                .filter(|(of, _)| *of == comm)
+                .map(|(_, selector)| selector)
+                .collect();
+            let any_source = here
+                .iter()
+                .any(|selector| selector.source == SourceSel::Any);
             let any_tag = here.iter().any(|selector| selector.tag == TagSel::Any);
-            let key = (comm, (!any_source).then_some(source), (!any_tag).then_some(tag));
+            let key = (
+                comm,
+                (!any_source).then_some(source),
+                (!any_tag).then_some(tag),
+            );
             let known = keys.iter().position(|&known| known == key);
             domains.push(known.unwrap_or(keys.len()));
             if known.is_none() {
@@ -88,7 +111,11 @@ impl Cast {
 }
 
 fn within(comm: CommId, several: bool) -> String {
-    if several { format!("communicator {}, ", comm.0) } else { String::new() }
+    if several {
+        format!("communicator {}, ", comm.0)
+    } else {
+        String::new()
+    }
 }
 
 fn accepts(Selector { source, tag }: Selector) -> String {

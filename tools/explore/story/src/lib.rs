@@ -5,7 +5,10 @@
 //! exploration, a failed model, or virtual time. [`Story::new`] is a pure function of them: it
 //! keeps the tables as the card must have them after each step ([`Scene`]). The page only draws.
 #![forbid(unsafe_code)]
-#![allow(missing_docs, reason = "internal: names speak, docs add what names cannot")]
+#![allow(
+    missing_docs,
+    reason = "internal: names speak, docs add what names cannot"
+)]
 
 mod cast;
 mod page;

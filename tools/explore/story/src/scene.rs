@@ -111,7 +111,12 @@ pub struct Scene {
 
 impl Lane {
     fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
-        let Self { walked, candidate, took, .. } = self;
+        let Self {
+            walked,
+            candidate,
+            took,
+            ..
+        } = self;
         walked.iter_mut().chain(candidate).chain(took)
     }
 }
@@ -126,7 +131,10 @@ impl Scene {
     }
 
     pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut usize> {
-        let of_lanes = self.lanes.iter_mut().filter_map(|lane| lane.message.as_mut());
+        let of_lanes = self
+            .lanes
+            .iter_mut()
+            .filter_map(|lane| lane.message.as_mut());
         of_lanes.chain(&mut self.unexpected)
     }
 }

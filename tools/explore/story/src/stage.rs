@@ -62,7 +62,9 @@ impl<'a> Stage<'a> {
 
     /// The boundary's work, if `actor` is in the boundary.
     pub(crate) fn work_of(&self, actor: usize) -> Option<Work> {
-        self.boundary.filter(|&(boundary, _)| boundary == actor).map(|(_, work)| work)
+        self.boundary
+            .filter(|&(boundary, _)| boundary == actor)
+            .map(|(_, work)| work)
     }
 
     pub(crate) fn handler_of(&self, actor: usize) -> Option<usize> {
@@ -74,7 +76,11 @@ impl<'a> Stage<'a> {
     }
 
     fn link(&mut self, receive: Option<usize>) -> Option<&mut Link> {
-        let mut links = self.scene.bins.iter_mut().flat_map(|chain| &mut chain.links);
+        let mut links = self
+            .scene
+            .bins
+            .iter_mut()
+            .flat_map(|chain| &mut chain.links);
         links.find(|link| Some(link.receive) == receive)
     }
 
@@ -84,11 +90,15 @@ impl<'a> Stage<'a> {
     }
 
     fn set_phase(&mut self, handler: usize, phase: Phase) {
-        self.lane(handler).into_iter().for_each(|lane| lane.phase = phase);
+        self.lane(handler)
+            .into_iter()
+            .for_each(|lane| lane.phase = phase);
     }
 
     fn forget_walk(&mut self, handler: usize) {
-        self.lane(handler).into_iter().for_each(|lane| lane.walked.clear());
+        self.lane(handler)
+            .into_iter()
+            .for_each(|lane| lane.walked.clear());
     }
 
     pub(crate) fn apply(&mut self, Told { actor, step, .. }: Told) {
@@ -98,7 +108,11 @@ impl<'a> Stage<'a> {
                 self.boundary = Some((actor, Work::Handler(handler)));
             }
             Step::BoundaryEnds => self.boundary = None,
-            Step::Posted { request, bin, receive } => self.post(request, bin, receive),
+            Step::Posted {
+                request,
+                bin,
+                receive,
+            } => self.post(request, bin, receive),
             Step::Unlinked { receive } => self.unlink(receive),
             Step::Stored { entry } => {
                 if let Some(Work::Handler(handler)) = self.work_of(actor)
@@ -119,9 +133,18 @@ impl<'a> Stage<'a> {
                 self.in_domains = false;
                 let lane = |(handler, domain)| {
                     let message = self.message(handler);
-                    Lane { message, domain, ..Lane::default() }
+                    Lane {
+                        message,
+                        domain,
+                        ..Lane::default()
+                    }
                 };
-                self.scene.lanes = self.domains(count).into_iter().enumerate().map(lane).collect();
+                self.scene.lanes = self
+                    .domains(count)
+                    .into_iter()
+                    .enumerate()
+                    .map(lane)
+                    .collect();
             }
             Step::EntryRead { position } => {
                 let handler = position.saturating_sub(self.first) as usize;
@@ -142,9 +165,13 @@ impl<'a> Stage<'a> {
             Step::Searched { handler, found } => {
                 let found = found.and_then(|found| self.receive(found));
                 self.set_phase(handler, Phase::Booked);
-                self.lane(handler).into_iter().for_each(|lane| lane.candidate = found);
+                self.lane(handler)
+                    .into_iter()
+                    .for_each(|lane| lane.candidate = found);
             }
-            Step::Booked { handler, receive, .. } => {
+            Step::Booked {
+                handler, receive, ..
+            } => {
                 self.forget_walk(handler);
                 if let Some(link) = self.link_mut_of(receive)
                     && let Err(place) = link.booked_by.binary_search(&handler)
@@ -154,7 +181,9 @@ impl<'a> Stage<'a> {
             }
             Step::SliceBooked => {
                 // This actor runs the last handler of its slice now.
-                let Some(last) = self.handler_of(actor) else { return };
+                let Some(last) = self.handler_of(actor) else {
+                    return;
+                };
                 for lane in self.scene.lanes.iter_mut().take(last + 1) {
                     if lane.phase == Phase::Booked {
                         lane.phase = Phase::AtBarrier;
@@ -162,19 +191,29 @@ impl<'a> Stage<'a> {
                     }
                 }
             }
-            Step::BarrierPassed { first, end, conflict } => {
+            Step::BarrierPassed {
+                first,
+                end,
+                conflict,
+            } => {
                 for handler in first..end {
                     self.set_phase(handler, Phase::Past);
                     let known = conflict.filter(|&at| at <= handler);
-                    self.lane(handler).into_iter().for_each(|lane| lane.conflict = known);
+                    self.lane(handler)
+                        .into_iter()
+                        .for_each(|lane| lane.conflict = known);
                 }
                 self.working_for.insert(actor, first);
             }
-            Step::DomainPassed { handler, conflict, .. } => {
+            Step::DomainPassed {
+                handler, conflict, ..
+            } => {
                 self.in_domains = true;
                 self.set_phase(handler, Phase::Past);
                 let known = conflict.then_some(handler);
-                self.lane(handler).into_iter().for_each(|lane| lane.conflict = known);
+                self.lane(handler)
+                    .into_iter()
+                    .for_each(|lane| lane.conflict = known);
                 self.working_for.insert(actor, handler);
             }
             Step::SlowWaits { handler } => {
@@ -185,12 +224,20 @@ impl<'a> Stage<'a> {
             Step::SlowFound { handler, own, .. } => {
                 self.set_phase(handler, Phase::Past);
                 let way = if own { Way::Forced } else { Way::Slow };
-                self.lane(handler).into_iter().for_each(|lane| lane.way = Some(way));
+                self.lane(handler)
+                    .into_iter()
+                    .for_each(|lane| lane.way = Some(way));
             }
-            Step::Taken { handler, receive, path } => {
+            Step::Taken {
+                handler,
+                receive,
+                path,
+            } => {
                 self.working_for.insert(actor, handler);
                 let taken = self.receive(receive);
-                self.link(taken).into_iter().for_each(|link| link.taken_by = Some(handler));
+                self.link(taken)
+                    .into_iter()
+                    .for_each(|link| link.taken_by = Some(handler));
                 self.forget_walk(handler);
                 if let Some(lane) = self.lane(handler) {
                     (lane.took, lane.phase) = (taken, Phase::Done);
@@ -217,30 +264,53 @@ impl<'a> Stage<'a> {
     /// The domains of the handlers of a block that begins.
     fn domains(&self, count: usize) -> Vec<usize> {
         let links = self.scene.bins.iter().flat_map(|chain| &chain.links);
-        let posted: Vec<usize> =
-            links.filter(|link| link.taken_by.is_none()).map(|link| link.receive).collect();
+        let posted: Vec<usize> = links
+            .filter(|link| link.taken_by.is_none())
+            .map(|link| link.receive)
+            .collect();
         let known = self.cast.messages.len();
         let first = (self.first as usize).min(known);
-        let mut domains = self.cast.domains(first..(first + count).min(known), &posted);
+        let mut domains = self
+            .cast
+            .domains(first..(first + count).min(known), &posted);
         domains.resize(count, 0);
         domains
     }
 
     fn post(&mut self, request: u64, bin: u32, descriptor: u32) {
-        let Some(&receive) = self.cast.requests.get(&request) else { return };
+        let Some(&receive) = self.cast.requests.get(&request) else {
+            return;
+        };
         self.descriptors.insert(descriptor, receive);
-        let link = Link { receive, taken_by: None, booked_by: Vec::new() };
+        let link = Link {
+            receive,
+            taken_by: None,
+            booked_by: Vec::new(),
+        };
         let index = self.cast.receives[receive].index;
-        match self.scene.bins.binary_search_by_key(&bin, |chain| chain.bin) {
+        match self
+            .scene
+            .bins
+            .binary_search_by_key(&bin, |chain| chain.bin)
+        {
             Ok(place) => self.scene.bins[place].links.push(link),
             Err(place) => {
-                self.scene.bins.insert(place, Chain { bin, index, links: vec![link] });
+                self.scene.bins.insert(
+                    place,
+                    Chain {
+                        bin,
+                        index,
+                        links: vec![link],
+                    },
+                );
             }
         }
     }
 
     fn unlink(&mut self, descriptor: u32) {
-        let Some(receive) = self.receive(descriptor) else { return };
+        let Some(receive) = self.receive(descriptor) else {
+            return;
+        };
         for chain in &mut self.scene.bins {
             chain.links.retain(|link| link.receive != receive);
         }

@@ -103,7 +103,11 @@ impl Story {
             test: String::new(),
             receives: cast.receives.clone(),
             messages: cast.messages.clone(),
-            handlers: scenes.iter().map(|scene| scene.lanes.len()).max().unwrap_or(0),
+            handlers: scenes
+                .iter()
+                .map(|scene| scene.lanes.len())
+                .max()
+                .unwrap_or(0),
             moments,
             scenes,
         }
@@ -112,7 +116,11 @@ impl Story {
     /// Drops the first `blocks` blocks, and the receives and messages that no state refers to any
     /// more. Keeps the boundary's work before the next block.
     pub fn from_block(mut self, blocks: usize) -> Self {
-        let cuts = self.moments.iter().enumerate().filter(|(_, moment)| moment.kind == Kind::Block);
+        let cuts = self
+            .moments
+            .iter()
+            .enumerate()
+            .filter(|(_, moment)| moment.kind == Kind::Block);
         let of_boundary = |place: &usize| self.moments[*place].kind == Kind::Boundary;
         let from = match cuts.map(|(place, _)| place).nth(blocks) {
             _ if blocks == 0 => 0,
@@ -121,8 +129,16 @@ impl Story {
         };
         self.moments.drain(..from);
         self.scenes.drain(..from);
-        let begin = self.moments.first().and_then(|moment| moment.at).unwrap_or(0);
-        for at in self.moments.iter_mut().filter_map(|moment| moment.at.as_mut()) {
+        let begin = self
+            .moments
+            .first()
+            .and_then(|moment| moment.at)
+            .unwrap_or(0);
+        for at in self
+            .moments
+            .iter_mut()
+            .filter_map(|moment| moment.at.as_mut())
+        {
             *at -= begin;
         }
         self.trimmed()
@@ -143,12 +159,22 @@ impl Story {
         }
         self.receives = picked(&self.receives, &receives);
         self.messages = picked(&self.messages, &messages);
-        self.handlers = self.scenes.iter().map(|scene| scene.lanes.len()).max().unwrap_or(0);
+        self.handlers = self
+            .scenes
+            .iter()
+            .map(|scene| scene.lanes.len())
+            .max()
+            .unwrap_or(0);
         self
     }
 
     pub fn titled(self, title: String, verdict: String, broken: bool) -> Self {
-        Self { title, verdict, broken, ..self }
+        Self {
+            title,
+            verdict,
+            broken,
+            ..self
+        }
     }
 }
 

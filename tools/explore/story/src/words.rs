@@ -27,21 +27,29 @@ pub(crate) fn sentence(facts: &[Fact]) -> String {
     let alike = |a: &Fact, b: &Fact| (a.noun, a.rest) == (b.noun, b.rest);
     let clause = |run: &[Fact]| {
         let Fact { noun, name, rest } = run[0];
-        let in_a_row = run.windows(2).all(|pair| pair[0].name.checked_add(1) == Some(pair[1].name));
+        let in_a_row = run
+            .windows(2)
+            .all(|pair| pair[0].name.checked_add(1) == Some(pair[1].name));
         match run {
             [_] => format!("{noun} {name} {}", rest[0]),
             [_, _, .., last] if in_a_row && run.len() > 2 => {
                 format!("{noun}s {name} to {} {}", last.name, rest[1])
             }
             [.., last] if run.len() <= 6 => {
-                let names: Vec<_> =
-                    run[..run.len() - 1].iter().map(|fact| fact.name.to_string()).collect();
+                let names: Vec<_> = run[..run.len() - 1]
+                    .iter()
+                    .map(|fact| fact.name.to_string())
+                    .collect();
                 format!("{noun}s {} and {} {}", names.join(", "), last.name, rest[1])
             }
             _ => format!("{} {noun}s {}", run.len(), rest[1]),
         }
     };
-    facts.chunk_by(alike).map(clause).collect::<Vec<_>>().join("; ")
+    facts
+        .chunk_by(alike)
+        .map(clause)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Describes a step before it is applied; `None` for a step outside the story.
@@ -57,7 +65,11 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
     };
     let of_receive = |place: usize, rest| {
         let name = stage.cast.receives[place].name;
-        Some(Said::Between(Fact { noun: "receive", name, rest }))
+        Some(Said::Between(Fact {
+            noun: "receive",
+            name,
+            rest,
+        }))
     };
     let of_message = |noun, place: usize, rest| {
         let name = stage.cast.messages[place].name;
@@ -65,11 +77,14 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
     };
     let did = |kind, handler, text: String| Some(Said::Moment(kind, Some(handler), text));
     match step {
-        Step::Posted { request, .. } => {
-            of_receive(*stage.cast.requests.get(&request)?, ["is posted", "are posted"])
-        }
+        Step::Posted { request, .. } => of_receive(
+            *stage.cast.requests.get(&request)?,
+            ["is posted", "are posted"],
+        ),
         Step::Stored { .. } => {
-            let Work::Handler(handler) = stage.work_of(actor)? else { return None };
+            let Work::Handler(handler) = stage.work_of(actor)? else {
+                return None;
+            };
             let rest = ["is stored as unexpected", "are stored as unexpected"];
             of_message("message", stage.message(handler)?, rest)
         }
@@ -99,26 +114,46 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             let text = match count {
                 1 => format!("block: message {}", name(first)),
                 _ => {
-                    format!("block: messages {} to {}", name(first), name(first + count as u64 - 1))
+                    format!(
+                        "block: messages {} to {}",
+                        name(first),
+                        name(first + count as u64 - 1)
+                    )
                 }
             };
             Some(Said::Moment(Kind::Block, None, text))
         }
-        Step::Searched { handler, found: Some(found) } => did(
+        Step::Searched {
+            handler,
+            found: Some(found),
+        } => did(
             Kind::Search,
             handler,
             format!("handler {handler} searches and finds {}", receive(found)),
         ),
-        Step::Searched { handler, found: None } => {
-            did(Kind::Search, handler, format!("handler {handler} searches and finds nothing"))
-        }
-        Step::Booked { handler, receive: booked, .. } => {
-            did(Kind::Book, handler, format!("handler {handler} books {}", receive(booked)))
-        }
+        Step::Searched {
+            handler,
+            found: None,
+        } => did(
+            Kind::Search,
+            handler,
+            format!("handler {handler} searches and finds nothing"),
+        ),
+        Step::Booked {
+            handler,
+            receive: booked,
+            ..
+        } => did(
+            Kind::Book,
+            handler,
+            format!("handler {handler} books {}", receive(booked)),
+        ),
         Step::SliceBooked => {
             let last = stage.handler_of(actor)?;
             let booked = stage.scene.lanes[..last + 1].iter().rev();
-            let count = booked.take_while(|lane| lane.phase == scene::Phase::Booked).count();
+            let count = booked
+                .take_while(|lane| lane.phase == scene::Phase::Booked)
+                .count();
             let first = (last + 1).saturating_sub(count);
             let text = if first >= last {
                 format!("handler {last} is at the barrier")
@@ -127,7 +162,11 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             };
             did(Kind::Arrive, last, text)
         }
-        Step::BarrierPassed { first, end, conflict } => {
+        Step::BarrierPassed {
+            first,
+            end,
+            conflict,
+        } => {
             let handler = match end - first {
                 1 => format!("handler {first} passes"),
                 _ => format!("handlers {first} to {} pass", end - 1),
@@ -143,13 +182,21 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             };
             did(Kind::Pass, first, text)
         }
-        Step::DomainPassed { handler, is_first, conflict } => {
+        Step::DomainPassed {
+            handler,
+            is_first,
+            conflict,
+        } => {
             let of = match is_first {
                 true => "is the first of its domain",
                 false => "has lower handlers in its domain",
             };
             let what = if conflict { "conflict" } else { "no conflict" };
-            did(Kind::Pass, handler, format!("handler {handler} {of}: {what} up to here"))
+            did(
+                Kind::Pass,
+                handler,
+                format!("handler {handler} {of}: {what} up to here"),
+            )
         }
         Step::SlowWaits { handler } => {
             let whom = if stage.in_domains {
@@ -160,7 +207,11 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             let text = format!("handler {handler} takes the slow path and waits for {whom}");
             did(Kind::Wait, handler, text)
         }
-        Step::SlowFound { handler, found, own } => {
+        Step::SlowFound {
+            handler,
+            found,
+            own,
+        } => {
             let text = match found {
                 Some(_) if own => format!("handler {handler} finds its own choice still free"),
                 Some(found) => format!(
@@ -173,7 +224,11 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
             };
             did(Kind::Search, handler, text)
         }
-        Step::Taken { handler, receive: taken, path } => {
+        Step::Taken {
+            handler,
+            receive: taken,
+            path,
+        } => {
             let taken = receive(taken);
             let text = match path {
                 Path::Clean => format!("handler {handler} is clean and takes {taken}"),
@@ -209,7 +264,11 @@ mod tests {
     #[test]
     fn names_in_a_row_are_told_by_their_ends() {
         let facts = |names: &[u64]| -> Vec<Fact> {
-            let fact = |&name| Fact { noun: "receive", name, rest: ["waits", "wait"] };
+            let fact = |&name| Fact {
+                noun: "receive",
+                name,
+                rest: ["waits", "wait"],
+            };
             names.iter().map(fact).collect()
         };
         let cases: [(&[u64], &str); 9] = [
@@ -218,7 +277,10 @@ mod tests {
             (&[4, 5, 6], "receives 4 to 6 wait"),
             (&[4, 5, 7], "receives 4, 5 and 7 wait"),
             (&[6, 5, 4], "receives 6, 5 and 4 wait"),
-            (&[u64::MAX, 0, 1], "receives 18446744073709551615, 0 and 1 wait"),
+            (
+                &[u64::MAX, 0, 1],
+                "receives 18446744073709551615, 0 and 1 wait",
+            ),
             (&[9, 2, 3, 4, 5, 6], "receives 9, 2, 3, 4, 5 and 6 wait"),
             (&[9, 2, 3, 4, 5, 6, 7], "7 receives wait"),
             (&[2, 3, 4, 5, 6, 7, 8], "receives 2 to 8 wait"),

@@ -61,7 +61,11 @@ fn charge(machine: &mut Machine, step: Step) {
         }
         Step::Booked { receive, alone, .. } => {
             machine.enter(Phase::Book);
-            let booking = if alone { Machine::write } else { Machine::post_modify };
+            let booking = if alone {
+                Machine::write
+            } else {
+                Machine::post_modify
+            };
             booking(machine, Place::Descriptor(receive));
             machine.work(work.book);
         }
@@ -80,7 +84,10 @@ fn charge(machine: &mut Machine, step: Step) {
         // More of another's candidate: the message, if unknown, and the receive.
         Step::ClaimRead { message, receive } => {
             let places = [message.map(Place::Entry), receive.map(Place::Descriptor)];
-            places.into_iter().flatten().for_each(|place| machine.read(place));
+            places
+                .into_iter()
+                .flatten()
+                .for_each(|place| machine.read(place));
         }
         Step::BarrierPassed { first, .. } => {
             Place::candidates(first).for_each(|line| machine.read(line));
@@ -105,8 +112,16 @@ fn charge(machine: &mut Machine, step: Step) {
         Step::Unmatched { handler } => machine.unmatched(handler),
         Step::Noted { handler } => machine.write(Place::Taken(handler)),
         // Under the bin's lock, unless the handler is alone.
-        Step::Unlinking { bin, receive, alone } => {
-            let locking = if alone { Machine::read } else { Machine::modify };
+        Step::Unlinking {
+            bin,
+            receive,
+            alone,
+        } => {
+            let locking = if alone {
+                Machine::read
+            } else {
+                Machine::modify
+            };
             locking(machine, Place::Bin(bin));
             machine.read(Place::Descriptor(receive));
             machine.write(Place::Bin(bin));

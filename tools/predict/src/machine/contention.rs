@@ -48,29 +48,51 @@ mod tests {
     use super::*;
 
     fn stretch(working: usize, demand: f64, slots: u32) -> f64 {
-        Issue { demand, poll_demand: 0.0, slots }.stretch(working, 0)
+        Issue {
+            demand,
+            poll_demand: 0.0,
+            slots,
+        }
+        .stretch(working, 0)
     }
 
     #[test]
     fn two_customers_by_hand() {
         // R(1) = s, C(1) = 1, Q(1) = s; R(2) = s (1 + s), C(2) = 1 + s^2.
         assert!((stretch(2, 0.25, 1) - 1.0625).abs() < 1e-12);
-        assert!((stretch(2, 0.5, 2) - 1.0625).abs() < 1e-12, "two slots of half the demand each");
+        assert!(
+            (stretch(2, 0.5, 2) - 1.0625).abs() < 1e-12,
+            "two slots of half the demand each"
+        );
         // One works and one polls: C = 1 + s p.
-        let issue = Issue { demand: 0.25, poll_demand: 0.5, slots: 1 };
+        let issue = Issue {
+            demand: 0.25,
+            poll_demand: 0.5,
+            slots: 1,
+        };
         assert!((issue.stretch(1, 1) - 1.125).abs() < 1e-12);
     }
 
     #[test]
     fn who_polls_as_one_works_counts_as_one_who_works() {
-        let issue = Issue { demand: 0.2, poll_demand: 0.2, slots: 1 };
+        let issue = Issue {
+            demand: 0.2,
+            poll_demand: 0.2,
+            slots: 1,
+        };
         for all in 2..=16 {
             for waiting in 0..all {
                 let got = issue.stretch(all - waiting, waiting);
-                assert!((got - issue.stretch(all, 0)).abs() < 1e-12, "{waiting} of {all}: {got}");
+                assert!(
+                    (got - issue.stretch(all, 0)).abs() < 1e-12,
+                    "{waiting} of {all}: {got}"
+                );
             }
         }
-        let quiet = Issue { poll_demand: 0.0, ..issue };
+        let quiet = Issue {
+            poll_demand: 0.0,
+            ..issue
+        };
         assert_eq!(quiet.stretch(3, 13), issue.stretch(3, 0));
     }
 }

@@ -39,8 +39,9 @@ impl Phase {
     ];
 
     pub fn name(self) -> &'static str {
-        ["poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary"]
-            [self as usize]
+        [
+            "poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary",
+        ][self as usize]
     }
 }
 

@@ -90,7 +90,11 @@ struct First {
 
 impl First {
     fn new(lines: usize) -> Self {
-        Self { lines: vec![u32::MAX; lines], versions: vec![0; lines], next: 0 }
+        Self {
+            lines: vec![u32::MAX; lines],
+            versions: vec![0; lines],
+            next: 0,
+        }
     }
 
     #[inline]
@@ -100,7 +104,8 @@ impl First {
 
     #[inline]
     fn holds(&self, line: usize, version: u32) -> bool {
-        self.place(line).is_some_and(|place| self.versions[place] == version)
+        self.place(line)
+            .is_some_and(|place| self.versions[place] == version)
     }
 
     /// Whether the first level holds the line's present version; inserts it otherwise.
@@ -110,7 +115,11 @@ impl First {
             Some(place) if self.versions[place] == version => return true,
             Some(stale) => stale,
             None => {
-                self.next = if self.next + 1 == self.lines.len() { 0 } else { self.next + 1 };
+                self.next = if self.next + 1 == self.lines.len() {
+                    0
+                } else {
+                    self.next + 1
+                };
                 self.next
             }
         };
@@ -177,7 +186,11 @@ impl Memory {
             bases,
             entries: layout.entries as u64,
             bounce_lines,
-            landing: if ring_bytes <= costs.landing_bytes { Level::L2 } else { Level::Dram },
+            landing: if ring_bytes <= costs.landing_bytes {
+                Level::L2
+            } else {
+                Level::Dram
+            },
         }
     }
 
@@ -258,13 +271,25 @@ impl Memory {
         now: Picos,
     ) -> Modified {
         let index = self.line(place);
-        let Line { modified_by, version, free_at, .. } = self.lines[index];
-        let other = usize::from(modified_by).checked_sub(1).filter(|&other| other != eu);
+        let Line {
+            modified_by,
+            version,
+            free_at,
+            ..
+        } = self.lines[index];
+        let other = usize::from(modified_by)
+            .checked_sub(1)
+            .filter(|&other| other != eu);
         let fresh = other.is_some_and(|other| self.first[other].holds(index, version));
         let level = self.read(costs, eu, place);
         let level = if level == Level::L1 { Level::L2 } else { level };
         let begin = now.max(free_at);
-        let end = begin + if fresh { costs.handover } else { costs.level[level as usize] };
+        let end = begin
+            + if fresh {
+                costs.handover
+            } else {
+                costs.level[level as usize]
+            };
         self.touch(eu, index);
         self.lines[index].modified_by = eu as u16 + 1;
         self.lines[index].free_at = end;
@@ -361,10 +386,18 @@ mod tests {
         let first = memory.modify(&costs, 0, word, 0);
         assert_eq!((first.end, first.fresh), (400 * NS, false));
         let second = memory.modify(&costs, 1, word, 390 * NS);
-        assert_eq!((second.end, second.fresh), (500 * NS, true), "waits 10, then a hand-over");
+        assert_eq!(
+            (second.end, second.fresh),
+            (500 * NS, true),
+            "waits 10, then a hand-over"
+        );
         let third = memory.modify(&costs, 2, word, 390 * NS);
         assert_eq!(third.end, 600 * NS);
         let own = memory.modify(&costs, 2, word, 1000 * NS);
-        assert_eq!((own.end, own.fresh), (1035 * NS, false), "an AMO is done at L2");
+        assert_eq!(
+            (own.end, own.fresh),
+            (1035 * NS, false),
+            "an AMO is done at L2"
+        );
     }
 }

@@ -29,7 +29,11 @@ impl Outside {
         let mut all = 0;
         let message = |(place, &length): (usize, &u64)| {
             let time = times.get(place).map_or(epoch, |time| epoch + time);
-            let eager = if length <= eager_bytes as u64 { length } else { 0 };
+            let eager = if length <= eager_bytes as u64 {
+                length
+            } else {
+                0
+            };
             let transfer = transfer(costs, eager);
             let arrival = earliest.max(time);
             earliest = arrival + costs.arrival.max(transfer);
@@ -46,11 +50,15 @@ impl Outside {
     }
 
     pub(super) fn arrival(&self, place: u64) -> Picos {
-        self.messages.get(place as usize).map_or(0, |message| message.0)
+        self.messages
+            .get(place as usize)
+            .map_or(0, |message| message.0)
     }
 
     pub(super) fn bytes(&self, place: u64) -> u64 {
-        self.messages.get(place as usize).map_or(0, |message| message.1)
+        self.messages
+            .get(place as usize)
+            .map_or(0, |message| message.1)
     }
 
     /// A handler reads a message's data from its sender: the end of that read.

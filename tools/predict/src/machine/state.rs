@@ -112,7 +112,9 @@ impl Machine {
         }
         let most = cores.iter().map(|core| core.0).max().unwrap_or(0);
         let by_waiting = |all: usize| {
-            (0..=all).map(|waiting| costs.issue.stretch(all - waiting, waiting)).collect()
+            (0..=all)
+                .map(|waiting| costs.issue.stretch(all - waiting, waiting))
+                .collect()
         };
         let stretch = (0..=most).map(by_waiting).collect();
         let task = Task {
@@ -154,7 +156,10 @@ impl Machine {
 
     /// Counts the code between steps, and charges what `Costs` says of it.
     pub fn with_steps(self, steps: Steps) -> Self {
-        Self { steps: Some(steps), ..self }
+        Self {
+            steps: Some(steps),
+            ..self
+        }
     }
 
     pub fn record(&mut self, count: usize) {
@@ -165,12 +170,22 @@ impl Machine {
     pub fn outcome(&self) -> Outcome {
         let mut spans = self.spans.clone();
         spans.sort_by_key(|span| (span.begin, span.eu, span.end));
-        Outcome { eus: self.eus.clone(), end: self.end(), spans }
+        Outcome {
+            eus: self.eus.clone(),
+            end: self.end(),
+            spans,
+        }
     }
 
     pub fn end(&self) -> Picos {
         let tasks = self.tasks.iter().map(|task| task.clock);
-        let eus = self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0);
+        let eus = self
+            .eus
+            .iter()
+            .map(|eu| eu.free_at)
+            .chain(tasks)
+            .max()
+            .unwrap_or(0);
         eus.max(self.outside.end())
     }
 
@@ -178,7 +193,11 @@ impl Machine {
     /// `first`, and all counts restart. The wire's least spacing holds whatever the schedule says.
     pub fn begin_window(&mut self, first: u64, schedule: Schedule) -> Picos {
         let now = self.end();
-        let Schedule { bytes, arrivals, commands } = schedule;
+        let Schedule {
+            bytes,
+            arrivals,
+            commands,
+        } = schedule;
         self.outside = Outside::new(&self.costs, now, &arrivals, &bytes, self.eager_bytes);
         (self.due, self.commands) = (commands, 0);
         self.epoch = now;
@@ -187,13 +206,18 @@ impl Machine {
             task.clock = now;
         }
         for eu in &mut self.eus {
-            *eu = Eu { free_at: now, core: eu.core, ..Eu::default() };
+            *eu = Eu {
+                free_at: now,
+                core: eu.core,
+                ..Eu::default()
+            };
         }
         now
     }
 
     fn arrival(&self, message: u64) -> Picos {
-        self.outside.arrival(message.saturating_sub(self.first_message))
+        self.outside
+            .arrival(message.saturating_sub(self.first_message))
     }
 
     #[inline]
@@ -229,7 +253,9 @@ impl Machine {
     }
 
     pub(crate) fn work(&mut self, time: Picos) {
-        let Task { sink, eu, phase, .. } = self.tasks[self.current];
+        let Task {
+            sink, eu, phase, ..
+        } = self.tasks[self.current];
         if sink == Sink::Off || time == 0 {
             return;
         }
@@ -242,7 +268,9 @@ impl Machine {
     /// Charges the instructions since the last step, and lines outside the modelled memory.
     pub(crate) fn step(&mut self, step: usize) {
         let last = self.task().step.replace(step);
-        let (Some(steps), Some(last)) = (&self.steps, last) else { return };
+        let (Some(steps), Some(last)) = (&self.steps, last) else {
+            return;
+        };
         if self.sink_off() {
             return;
         }
@@ -260,7 +288,12 @@ impl Machine {
             return;
         }
         let time = (lines * cost).round() as Picos;
-        let Eu { time: into, accesses, parts, .. } = &mut self.eus[eu];
+        let Eu {
+            time: into,
+            accesses,
+            parts,
+            ..
+        } = &mut self.eus[eu];
         let parts = &mut parts[usize::from(kind == Kind::Code)];
         *parts += lines;
         let accesses = &mut accesses[kind as usize];
@@ -379,9 +412,21 @@ impl Machine {
 
     fn end_span(&mut self) {
         let now = self.now();
-        let Task { eu, phase, phase_begun, message, .. } = self.tasks[self.current];
+        let Task {
+            eu,
+            phase,
+            phase_begun,
+            message,
+            ..
+        } = self.tasks[self.current];
         if self.spans.len() < self.spans_wanted && now > phase_begun {
-            self.spans.push(Span { eu, phase, message, begin: phase_begun, end: now });
+            self.spans.push(Span {
+                eu,
+                phase,
+                message,
+                begin: phase_begun,
+                end: now,
+            });
         }
     }
 
@@ -406,7 +451,11 @@ impl Machine {
         if self.sink_off() {
             return;
         }
-        let (arrival, now, eu) = (self.arrival(position), self.now(), self.tasks[self.current].eu);
+        let (arrival, now, eu) = (
+            self.arrival(position),
+            self.now(),
+            self.tasks[self.current].eu,
+        );
         self.task().message = position;
         if arrival > now {
             // The first poll after the arrival finds it.
@@ -452,7 +501,12 @@ impl Machine {
     pub(crate) fn end_wait(&mut self, time: Picos) {
         let core = self.eus[self.current].core;
         self.cores[core].1 -= 1;
-        let Task { eu, phase, in_slice, .. } = self.tasks[self.current];
+        let Task {
+            eu,
+            phase,
+            in_slice,
+            ..
+        } = self.tasks[self.current];
         if !in_slice {
             return;
         }
@@ -486,7 +540,13 @@ impl Machine {
             return;
         }
         self.end_span();
-        let Task { eu, clock, sink, message, .. } = self.tasks[self.current];
+        let Task {
+            eu,
+            clock,
+            sink,
+            message,
+            ..
+        } = self.tasks[self.current];
         if sink == Sink::Clock {
             self.eus[eu].free_at = clock;
         }
@@ -503,7 +563,9 @@ impl Machine {
             return;
         }
         self.end_span();
-        let Task { eu, clock, sink, .. } = self.tasks[self.current];
+        let Task {
+            eu, clock, sink, ..
+        } = self.tasks[self.current];
         if sink == Sink::Clock {
             self.eus[eu].free_at = clock;
         }

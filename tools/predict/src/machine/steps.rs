@@ -28,7 +28,10 @@ pub struct Steps {
 impl Steps {
     /// A table of `count` steps, without costs between them.
     pub fn new(count: usize) -> Self {
-        Self { count, between: vec![Between::default(); count * count] }
+        Self {
+            count,
+            between: vec![Between::default(); count * count],
+        }
     }
 
     /// Sets the costs between two steps.

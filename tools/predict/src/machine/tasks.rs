@@ -81,7 +81,10 @@ fn give_way(note: impl FnOnce(&mut Machine)) {
         note(&mut stage.machine);
         let running = stage.machine.current;
         let turn = Turn::new(stage.machine.tasks[running].clock, running);
-        let least = stage.ready.peek().is_some_and(|Reverse(least)| *least < turn);
+        let least = stage
+            .ready
+            .peek()
+            .is_some_and(|Reverse(least)| *least < turn);
         least.then(|| {
             stage.ready.push(Reverse(turn));
             stage.yielders[running]
@@ -109,7 +112,12 @@ fn suspend(yielder: *const Yielder<(), ()>) {
 }
 
 /// Called by the card's atomics.
-static HOOKS: Hooks = Hooks { before_load, before_store, stored, pause };
+static HOOKS: Hooks = Hooks {
+    before_load,
+    before_store,
+    stored,
+    pause,
+};
 
 /// Called after the running task has stored to `address`: wakes its sleepers.
 fn stored(address: usize) {
@@ -122,7 +130,12 @@ fn stored(address: usize) {
 
 /// Wakes the sleepers in this bucket whose address `concerns`, in any order.
 fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
-    let Stage { machine, ready, asleep, .. } = stage;
+    let Stage {
+        machine,
+        ready,
+        asleep,
+        ..
+    } = stage;
     let sleepers = &mut asleep[remainder];
     let now = machine.tasks[machine.current].clock;
     let miss = machine.poll_miss();
@@ -218,7 +231,9 @@ pub fn run<A: 'static, B: 'static>(
         *place = Some(stage);
     });
     let first_result = Rc::new(Cell::new(None));
-    let other_results = Rc::new(RefCell::new((1..count).map(|_| None).collect::<Vec<Option<B>>>()));
+    let other_results = Rc::new(RefCell::new(
+        (1..count).map(|_| None).collect::<Vec<Option<B>>>(),
+    ));
     let note_first = first_result.clone();
     let mut coroutines = vec![coroutine(0, move || note_first.set(Some(first())))];
     for (index, other) in others.into_iter().enumerate() {
@@ -289,7 +304,10 @@ mod tests {
             lines: [16, 64, 64],
             poll_miss: 1,
             landing_bytes: 1 << 20,
-            work: Work { hash: 7000, ..Work::default() },
+            work: Work {
+                hash: 7000,
+                ..Work::default()
+            },
             ..Costs::default()
         };
         let layout = Layout {
@@ -319,8 +337,12 @@ mod tests {
             off_clock(|_| (0..100).for_each(|_| hash()));
             with_machine(Machine::end_slice);
         };
-        let (machine, (), _) =
-            run(machine(), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+        let (machine, (), _) = run(
+            machine(),
+            &Stop::default(),
+            first,
+            Vec::<Box<dyn FnOnce()>>::new(),
+        );
         assert_eq!(machine.end(), 7000);
     }
 
@@ -333,6 +355,11 @@ mod tests {
                 pause();
             }
         };
-        run(machine(), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+        run(
+            machine(),
+            &Stop::default(),
+            first,
+            Vec::<Box<dyn FnOnce()>>::new(),
+        );
     }
 }

@@ -23,9 +23,16 @@ impl Said {
         let all = advise(report, &question(OrderChoice::Time).plan);
         for advice in all.iter().filter(|advice| advice.topic == topic) {
             // The card's own structures may change.
-            let card = advice.text.find(" suffice: ").zip(advice.text.find(" of NIC memory"));
+            let card = advice
+                .text
+                .find(" suffice: ")
+                .zip(advice.text.find(" of NIC memory"));
             let text = card.map_or(advice.text.clone(), |(suffice, bytes)| {
-                format!("{} suffice: ..{}", &advice.text[..suffice], &advice.text[bytes..])
+                format!(
+                    "{} suffice: ..{}",
+                    &advice.text[..suffice],
+                    &advice.text[bytes..]
+                )
             });
             _ = writeln!(self.0, "    {text}\n      {}", advice.because);
         }
@@ -44,7 +51,11 @@ fn room(said: &mut Said) {
     for (expected, unexpected) in [(50, 50), (49, 51), (0, 0), (0, 9)] {
         let traffic = &mut report.application.traffic;
         (traffic.expected, traffic.unexpected) = (expected, unexpected);
-        said.on("room", &report, format!("{expected} expected, {unexpected} unexpected"));
+        said.on(
+            "room",
+            &report,
+            format!("{expected} expected, {unexpected} unexpected"),
+        );
     }
     let fallback = Fallback {
         shortage: Shortage::Descriptors,
@@ -57,8 +68,21 @@ fn room(said: &mut Said) {
     let communicators = Shortage::Communicators;
     for (case, fallback) in [
         ("falls back in a call", fallback),
-        ("falls back on a message", Fallback { sender: Some(3), ..fallback }),
-        ("the call is unknown", Fallback { call: None, shortage: communicators, ..fallback }),
+        (
+            "falls back on a message",
+            Fallback {
+                sender: Some(3),
+                ..fallback
+            },
+        ),
+        (
+            "the call is unknown",
+            Fallback {
+                call: None,
+                shortage: communicators,
+                ..fallback
+            },
+        ),
     ] {
         report.application.needs.fallback = Some(fallback);
         said.on("room", &report, case);
@@ -68,8 +92,12 @@ fn room(said: &mut Said) {
 /// Numbers of bins with their steps per 100 searches of each queue, posted and unexpected.
 fn with_bins(steps: &[(u32, u64, u64)], worst: [f64; 2]) -> Report {
     let mut report = counted();
-    let searches =
-        |steps, mean_max| Searches { count: 100, steps, mean_max, ..Searches::default() };
+    let searches = |steps, mean_max| Searches {
+        count: 100,
+        steps,
+        mean_max,
+        ..Searches::default()
+    };
     let stats = steps.iter().map(|&(bins, prq, umq)| BinStats {
         bins,
         prq: searches(prq, worst[0]),
@@ -113,15 +141,29 @@ fn engines(said: &mut Said) {
         name,
         agreement: Agreement::default(),
         differs_at: Vec::new(),
-        counters: counters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+        counters: counters
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value))
+            .collect(),
     };
     let list = engine("list", &[("prq_attempts", 60), ("umq_attempts", 40)]);
     let close = engine(
         "bins",
-        &[("prq_attempts", 60), ("prq_hops", 5), ("umq_attempts", 30), ("umq_hops", 10)],
+        &[
+            ("prq_attempts", 60),
+            ("prq_hops", 5),
+            ("umq_attempts", 30),
+            ("umq_hops", 10),
+        ],
     );
-    let far =
-        engine("4d", &[("prq_attempts", 60), ("umq_attempts", 46), ("memory_bytes_max", 512)]);
+    let far = engine(
+        "4d",
+        &[
+            ("prq_attempts", 60),
+            ("umq_attempts", 46),
+            ("memory_bytes_max", 512),
+        ],
+    );
     let silent = engine("silent", &[]);
     for engines in [
         vec![&list],
@@ -147,8 +189,16 @@ fn needs(said: &mut Said) {
     for [descriptors, unexpected, unexpected_buffers, communicators] in
         [[0, 0, 0, 0], [8, 16, 4, 3], [9, 17, 5, 1], [1, 2, 9, 1]]
     {
-        let needs = Needs { descriptors, unexpected, unexpected_buffers, ..Needs::default() };
-        report.application.needs = Needs { communicators, ..needs };
+        let needs = Needs {
+            descriptors,
+            unexpected,
+            unexpected_buffers,
+            ..Needs::default()
+        };
+        report.application.needs = Needs {
+            communicators,
+            ..needs
+        };
         let case = format!("{descriptors} {unexpected} {unexpected_buffers} {communicators}");
         said.on("tables", &report, case);
     }
@@ -198,10 +248,22 @@ fn hints(said: &mut Said) {
     report.communicators.truncate(2);
     report.communicators[0].stats.traffic.receives = [0; 4];
     report.communicators[1].stats.hints.exact_length.unknown = 3;
-    said.on("hints", &report, "one receives nothing, one does not tell lengths");
+    said.on(
+        "hints",
+        &report,
+        "one receives nothing, one does not tell lengths",
+    );
     let violated = |call| {
-        let first = Some(Violation { rank: 1, call, function: "MPI_Recv" });
-        Hint { count: 2, first, unknown: 0 }
+        let first = Some(Violation {
+            rank: 1,
+            call,
+            function: "MPI_Recv",
+        });
+        Hint {
+            count: 2,
+            first,
+            unknown: 0,
+        }
     };
     report.communicators[0].stats.traffic.receives = [1; 4];
     report.communicators[0].stats.hints.no_any_tag = violated(5);

@@ -64,7 +64,10 @@ pub fn collect(
     collector.program.sites = sites;
     let too_many = |what: &str| {
         let name = format!("rank {}", info.rank.get());
-        TraceError::new(name, TraceErrorKind::Unsupported(format!("has too many {what}")))
+        TraceError::new(
+            name,
+            TraceErrorKind::Unsupported(format!("has too many {what}")),
+        )
     };
     let mut bytes = 0;
     while let Some(call) = reader.next_call()? {
@@ -85,13 +88,23 @@ pub fn collect(
 
 impl<'a> Collector<'a> {
     pub(super) fn new(rank: u32, sizes: &'a DatatypeSizes) -> Self {
-        let predefined = |number, own_rank| LocalComm { number, own_rank, size: None, made: true };
+        let predefined = |number, own_rank| LocalComm {
+            number,
+            own_rank,
+            size: None,
+            made: true,
+        };
         let program = Program {
             rank,
-            comms: vec![predefined(Comm::WORLD.0, Some(rank)), predefined(Comm::SELF.0, Some(0))],
+            comms: vec![
+                predefined(Comm::WORLD.0, Some(rank)),
+                predefined(Comm::SELF.0, Some(0)),
+            ],
             ..Program::default()
         };
-        let comms = [(Comm::WORLD.0, WORLD), (Comm::SELF.0, SELF)].into_iter().collect();
+        let comms = [(Comm::WORLD.0, WORLD), (Comm::SELF.0, SELF)]
+            .into_iter()
+            .collect();
         Self {
             program,
             sizes,
@@ -149,19 +162,42 @@ impl<'a> Collector<'a> {
                 let transfer = self.received(call, recv, false);
                 self.requests.persistent.insert(request.0, transfer);
             }
-            Op::Start(requests) => requests.iter().for_each(|&request| self.start(call, request)),
+            Op::Start(requests) => requests
+                .iter()
+                .for_each(|&request| self.start(call, request)),
             Op::Completion(completion) => self.completion(call, &completion),
             Op::RequestStatus { .. } | Op::Other | Op::GroupFree(_) => {}
-            Op::Probe { source, tag, comm, found, status, .. } if found => {
-                let room = Payload { count: 0, datatype: crate::trace::Datatype(0) };
-                let mut transfer = self.received(call, RecvSpec { source, tag, comm, room }, true);
+            Op::Probe {
+                source,
+                tag,
+                comm,
+                found,
+                status,
+                ..
+            } if found => {
+                let room = Payload {
+                    count: 0,
+                    datatype: crate::trace::Datatype(0),
+                };
+                let mut transfer = self.received(
+                    call,
+                    RecvSpec {
+                        source,
+                        tag,
+                        comm,
+                        room,
+                    },
+                    true,
+                );
                 if transfer.kind == Kind::Recv {
                     transfer.kind = Kind::Probe;
                 }
                 let at = self.begin(call, transfer);
                 self.complete(at, status);
             }
-            Op::Probe { source, tag, comm, .. } => self.empty_poll(call, source, tag, comm),
+            Op::Probe {
+                source, tag, comm, ..
+            } => self.empty_poll(call, source, tag, comm),
             Op::Cancel(request) => self.cancel(call, request),
             Op::RequestFree(request) => self.request_free(request),
             Op::CommNew(new) => self.comm_new(call, new),
@@ -189,13 +225,27 @@ impl<'a> Collector<'a> {
     }
 
     fn time(&mut self, call: &Call<'_>) {
-        let Some(Span { entry_ns, return_ns }) = call.wall else { return };
+        let Some(Span {
+            entry_ns,
+            return_ns,
+        }) = call.wall
+        else {
+            return;
+        };
         let began_ns = *self.program.began_ns.get_or_insert(entry_ns);
         let since = |start: i64| u64::try_from(return_ns.saturating_sub(start)).unwrap_or(0);
         let ns = since(entry_ns);
         self.program.run_ns = self.program.run_ns.max(since(began_ns));
-        let site = self.program.sites.as_ref().and_then(|sites| sites.number_of(call.sequence));
-        let spent = self.program.spent.entry((call.function.number(), site)).or_default();
+        let site = self
+            .program
+            .sites
+            .as_ref()
+            .and_then(|sites| sites.number_of(call.sequence));
+        let spent = self
+            .program
+            .spent
+            .entry((call.function.number(), site))
+            .or_default();
         spent.calls += 1;
         spent.ns += ns;
         spent.ns_max = spent.ns_max.max(ns);
@@ -216,7 +266,12 @@ impl<'a> Collector<'a> {
     fn new_comm(&mut self, number: u32, made: bool) -> LocalId {
         // `collect` refuses an index above the limit.
         let local = self.program.comms.len().min(usize::from(u16::MAX)) as LocalId;
-        self.program.comms.push(LocalComm { number, own_rank: None, size: None, made });
+        self.program.comms.push(LocalComm {
+            number,
+            own_rank: None,
+            size: None,
+            made,
+        });
         self.comms.insert(number, local);
         self.last_comm = (number, local);
         local
@@ -233,9 +288,15 @@ impl<'a> Collector<'a> {
         self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
         self.wall_before = call.wall.map(|wall| wall.entry_ns);
         let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);
-        let at = call.wall.map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
+        let at = call
+            .wall
+            .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
         let gap_ns = gap.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32;
-        self.program.steps.push(Step { at_ns: at, gap_ns, action });
+        self.program.steps.push(Step {
+            at_ns: at,
+            gap_ns,
+            action,
+        });
     }
 
     fn begin(&mut self, call: &Call<'_>, transfer: Transfer) -> u32 {
@@ -269,7 +330,9 @@ impl<'a> Collector<'a> {
     }
 
     fn cancel(&mut self, call: &Call<'_>, request: Request) {
-        let Some(at) = self.requests.front(request) else { return };
+        let Some(at) = self.requests.front(request) else {
+            return;
+        };
         let transfer = &mut self.program.transfers[at as usize];
         if transfer.kind == Kind::Recv {
             transfer.end = End::CancelAsked;
@@ -302,7 +365,11 @@ impl<'a> Collector<'a> {
         self.requests.persistent.remove(&request.0);
         if let Some(at) = self.requests.pop(request) {
             let end = &mut self.program.transfers[at as usize].end;
-            *end = if *end == End::CancelAsked { End::CancelAsked } else { End::Freed };
+            *end = if *end == End::CancelAsked {
+                End::CancelAsked
+            } else {
+                End::Freed
+            };
         }
     }
 
@@ -312,7 +379,14 @@ impl<'a> Collector<'a> {
         let new = (new != Comm::NULL).then(|| self.new_comm(new.0, true));
         self.program.origins.push(Origin::Comm { how, parent, new });
         if let Some(comm) = parent {
-            self.step(call, Action::Collective { comm, sync: Sync::All, root: UNKNOWN });
+            self.step(
+                call,
+                Action::Collective {
+                    comm,
+                    sync: Sync::All,
+                    root: UNKNOWN,
+                },
+            );
         }
     }
 }

@@ -25,7 +25,10 @@ pub(super) struct Requests {
 
 impl Requests {
     pub(super) fn push(&mut self, request: Request, transfer: u32) {
-        let end = Queue { first: transfer, last: transfer };
+        let end = Queue {
+            first: transfer,
+            last: transfer,
+        };
         match self.queues.entry(request.0) {
             std::collections::hash_map::Entry::Vacant(place) => _ = place.insert(end),
             std::collections::hash_map::Entry::Occupied(mut place) => {
@@ -41,11 +44,17 @@ impl Requests {
     }
 
     pub(super) fn front(&self, request: Request) -> Option<u32> {
-        self.queues.get(&request.0).map(|queue| queue.first).filter(|&first| first != NONE)
+        self.queues
+            .get(&request.0)
+            .map(|queue| queue.first)
+            .filter(|&first| first != NONE)
     }
 
     pub(super) fn pop(&mut self, request: Request) -> Option<u32> {
-        let queue = self.queues.get_mut(&request.0).filter(|queue| queue.first != NONE)?;
+        let queue = self
+            .queues
+            .get_mut(&request.0)
+            .filter(|queue| queue.first != NONE)?;
         let first = queue.first;
         queue.first = self.next[first as usize];
         Some(first)

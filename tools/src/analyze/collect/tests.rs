@@ -13,7 +13,15 @@ pub(crate) fn collected(rank: u32, calls: &str) -> Program {
     for (sequence, call) in (0..).zip(calls.lines()) {
         with_op(call, |function, op| {
             let (cpu, wall, op) = (None, None, op.expect("a good call"));
-            collector.call(&Call { sequence, offset: 0, function, thread: None, cpu, wall, op });
+            collector.call(&Call {
+                sequence,
+                offset: 0,
+                function,
+                thread: None,
+                cpu,
+                wall,
+                op,
+            });
         });
     }
     collector.finish()
@@ -37,9 +45,20 @@ fn programs_are_those_of_the_text() {
                 it.kind
             );
         }
-        for EmptyPolls { comm, any_source, any_tag, count, call, .. } in &program.empty_polls {
+        for EmptyPolls {
+            comm,
+            any_source,
+            any_tag,
+            count,
+            call,
+            ..
+        } in &program.empty_polls
+        {
             let wild = format!("any source {any_source}, any tag {any_tag}");
-            _ = writeln!(told, "empty polls {count} on {comm}, {wild}, first call {call}");
+            _ = writeln!(
+                told,
+                "empty polls {count} on {comm}, {wild}, first call {call}"
+            );
         }
         _ = writeln!(told, "{:?}\n", program.oddities);
     }

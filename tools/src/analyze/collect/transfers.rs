@@ -8,7 +8,9 @@ use crate::trace::{
 
 impl Collector<'_> {
     fn bytes(&self, payload: Payload) -> u32 {
-        self.sizes.bytes(payload).map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
+        self.sizes
+            .bytes(payload)
+            .map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
     }
 
     fn blank(&mut self, call: &Call<'_>, comm: Comm, payload: Payload) -> Transfer {
@@ -34,7 +36,12 @@ impl Collector<'_> {
         let blank = self.blank(call, send.comm, send.payload);
         let tag = send.tag.get() as i32;
         match send.dest {
-            Dest::Null => Transfer { peer: NOBODY, tag, blocking, ..blank },
+            Dest::Null => Transfer {
+                peer: NOBODY,
+                tag,
+                blocking,
+                ..blank
+            },
             Dest::Rank(rank) => Transfer {
                 peer: rank.get() as i32,
                 tag,
@@ -52,10 +59,24 @@ impl Collector<'_> {
         let peer = match recv.source {
             Source::Rank(rank) => rank.get() as i32,
             Source::Any | Source::AnyOrNull => ANY,
-            Source::Null => return Transfer { peer: NOBODY, tag, blocking, ..blank },
+            Source::Null => {
+                return Transfer {
+                    peer: NOBODY,
+                    tag,
+                    blocking,
+                    ..blank
+                };
+            }
         };
         let unsure_null = recv.source == Source::AnyOrNull;
-        Transfer { peer, tag, kind: Kind::Recv, blocking, unsure_null, ..blank }
+        Transfer {
+            peer,
+            tag,
+            kind: Kind::Recv,
+            blocking,
+            unsure_null,
+            ..blank
+        }
     }
 
     pub(super) fn send(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> u32 {
@@ -74,7 +95,13 @@ impl Collector<'_> {
             return;
         };
         let call_number = call.sequence.min(u64::from(UNKNOWN)) as u32;
-        let at = self.begin(call, Transfer { call: call_number, ..transfer });
+        let at = self.begin(
+            call,
+            Transfer {
+                call: call_number,
+                ..transfer
+            },
+        );
         self.requests.push(request, at);
     }
 
@@ -86,7 +113,11 @@ impl Collector<'_> {
         }
         let Some(status) = status else {
             let asked = transfer.end == End::CancelAsked;
-            transfer.end = if asked { End::CancelAsked } else { End::Ignored };
+            transfer.end = if asked {
+                End::CancelAsked
+            } else {
+                End::Ignored
+            };
             return;
         };
         if status.cancelled {
@@ -95,7 +126,11 @@ impl Collector<'_> {
         }
         transfer.end = End::Known;
         // A status from before version 0.6.3 has no tag: the posted tag counts.
-        let tag = if status.tag < 0 && status.source >= 0 { transfer.tag } else { status.tag };
+        let tag = if status.tag < 0 && status.source >= 0 {
+            transfer.tag
+        } else {
+            status.tag
+        };
         (transfer.got_source, transfer.got_tag) = (status.source, tag);
         transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
         let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);

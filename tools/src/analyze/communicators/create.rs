@@ -15,9 +15,14 @@ impl Resolver<'_> {
         let mut programs = self.waiting.remove(&creation).unwrap_or_default();
         let parent = creation.0;
         programs.sort_by_cached_key(|&program| {
-            (self.all[parent as usize].rank_of(self.programs[program].rank), program)
+            (
+                self.all[parent as usize].rank_of(self.programs[program].rank),
+                program,
+            )
         });
-        let Some(&first) = programs.first() else { return };
+        let Some(&first) = programs.first() else {
+            return;
+        };
         let made = match self.call(first).0 {
             How::Intercomm { .. } => return self.close_half(parent, programs),
             How::Dup => self.one(
@@ -80,9 +85,13 @@ impl Resolver<'_> {
         parent: u32,
         whole: bool,
     ) -> Vec<(Option<u32>, u32)> {
-        let receivers: Vec<_> =
-            programs.iter().filter_map(|&program| Some((program, self.call(program).1?))).collect();
-        let Some(&(first, local)) = receivers.first() else { return Vec::new() };
+        let receivers: Vec<_> = programs
+            .iter()
+            .filter_map(|&program| Some((program, self.call(program).1?)))
+            .collect();
+        let Some(&(first, local)) = receivers.first() else {
+            return Vec::new();
+        };
         let number = self.programs[first].comms[usize::from(local)].number;
         let members = self.corrected(&receivers, members);
         let sure = whole && self.all[parent as usize].translation == Translation::Exact;
@@ -90,10 +99,23 @@ impl Resolver<'_> {
             let said = self.programs[program].comms[usize::from(local)].own_rank;
             said.is_none_or(|rank| members.get(rank as usize) == Some(&self.programs[program].rank))
         });
-        let translation = if sure && agrees { Translation::Exact } else { Translation::Assumed };
-        let remote =
-            if how == "duplicate" { self.all[parent as usize].remote.clone() } else { None };
-        let global = self.push(self.name_of(how, parent), members, remote, translation, number);
+        let translation = if sure && agrees {
+            Translation::Exact
+        } else {
+            Translation::Assumed
+        };
+        let remote = if how == "duplicate" {
+            self.all[parent as usize].remote.clone()
+        } else {
+            None
+        };
+        let global = self.push(
+            self.name_of(how, parent),
+            members,
+            remote,
+            translation,
+            number,
+        );
         for (program, local) in receivers {
             self.of_local[program][usize::from(local)] = global;
         }
@@ -144,18 +166,21 @@ impl Resolver<'_> {
                 continue;
             }
             let (part, key) = match how {
-                How::Split { color: Some(color), key } => {
-                    ((u64::from(*color), Vec::new()), i64::from(*key))
-                }
+                How::Split {
+                    color: Some(color),
+                    key,
+                } => ((u64::from(*color), Vec::new()), i64::from(*key)),
                 How::Create { group } => {
                     let members = self.groups[program].get(group).cloned().unwrap_or_default();
-                    let at =
-                        members.iter().position(|&member| member == self.programs[program].rank);
+                    let at = members
+                        .iter()
+                        .position(|&member| member == self.programs[program].rank);
                     ((0, members.to_vec()), at.map_or(i64::MAX, |at| at as i64))
                 }
                 How::CartSub { remain } => {
-                    let rank =
-                        self.all[parent as usize].rank_of(self.programs[program].rank).unwrap_or(0);
+                    let rank = self.all[parent as usize]
+                        .rank_of(self.programs[program].rank)
+                        .unwrap_or(0);
                     let dims = dims.as_deref().unwrap_or_default();
                     let stays: Vec<_> = remain.iter().map(|&stays| stays != 0).collect();
                     let (dropped, kept) = sub_grid(dims, &stays, rank);
@@ -172,7 +197,10 @@ impl Resolver<'_> {
         for ((color, _), mut part) in parts {
             part.sort_unstable();
             let programs: Vec<_> = part.iter().map(|&(_, place)| programs[place]).collect();
-            let members = programs.iter().map(|&program| self.programs[program].rank).collect();
+            let members = programs
+                .iter()
+                .map(|&program| self.programs[program].rank)
+                .collect();
             for (_, global) in self.one(&programs, members, "part", parent, whole) {
                 self.all[global as usize].dims = grid.clone();
                 made.push((Some(color as u32), global));
@@ -183,7 +211,10 @@ impl Resolver<'_> {
 
     fn merge(&mut self, programs: &[usize], parent: u32) -> Vec<(Option<u32>, u32)> {
         let comm = &self.all[parent as usize];
-        let (mine, theirs) = (comm.members.clone(), comm.remote.clone().unwrap_or_default());
+        let (mine, theirs) = (
+            comm.members.clone(),
+            comm.remote.clone().unwrap_or_default(),
+        );
         let high = |group: &[u32]| {
             programs.iter().any(|&program| {
                 group.contains(&self.programs[program].rank)
@@ -196,7 +227,11 @@ impl Resolver<'_> {
             // The standard leaves this order open.
             _ => mine.first() < theirs.first(),
         };
-        let (first, second) = if mine_first { (mine, theirs) } else { (theirs, mine) };
+        let (first, second) = if mine_first {
+            (mine, theirs)
+        } else {
+            (theirs, mine)
+        };
         let members = first.iter().chain(second.iter()).copied().collect();
         self.one(programs, members, "merger", parent, true)
     }
@@ -205,7 +240,12 @@ impl Resolver<'_> {
     fn close_half(&mut self, parent: u32, programs: Vec<usize>) {
         let group = self.all[parent as usize].members.clone();
         let handshake = programs.iter().find_map(|&program| {
-            let How::Intercomm { local_leader, peer, remote_leader, tag } = *self.call(program).0
+            let How::Intercomm {
+                local_leader,
+                peer,
+                remote_leader,
+                tag,
+            } = *self.call(program).0
             else {
                 return None;
             };
@@ -218,15 +258,19 @@ impl Resolver<'_> {
                 self.all[bridge as usize].peer(leader, u32::try_from(remote_leader).ok()?)?;
             Some((leader.min(other), leader.max(other), tag))
         });
-        let Some(handshake) = handshake else { return self.go_on(&programs) };
+        let Some(handshake) = handshake else {
+            return self.go_on(&programs);
+        };
         let Some((other, others)) = self.halves.remove(&handshake) else {
             self.halves.insert(handshake, (group, programs));
             return;
         };
         let mut all = others;
         all.extend(&programs);
-        let receivers: Vec<_> =
-            all.iter().filter_map(|&program| Some((program, self.call(program).1?))).collect();
+        let receivers: Vec<_> = all
+            .iter()
+            .filter_map(|&program| Some((program, self.call(program).1?)))
+            .collect();
         if let Some(&(first, local)) = receivers.first() {
             let number = self.programs[first].comms[usize::from(local)].number;
             let global = self.push(

@@ -15,8 +15,14 @@ impl<'a> Resolver<'a> {
                     let members = self.group(program, how);
                     self.groups[program].insert(*new, members);
                 }
-                Origin::Comm { parent: None, new, .. } => self.name_unknown(program, *new),
-                Origin::Comm { parent: Some(parent), how, new } => {
+                Origin::Comm {
+                    parent: None, new, ..
+                } => self.name_unknown(program, *new),
+                Origin::Comm {
+                    parent: Some(parent),
+                    how,
+                    new,
+                } => {
                     let global = self.global(program, *parent);
                     let count = self.creations.entry((program, global)).or_insert(0);
                     let creation = (global, *count);
@@ -39,7 +45,10 @@ impl<'a> Resolver<'a> {
         let here = waiting.len();
         let comm = &self.all[creation.0 as usize];
         // A member without a trace never arrives, so the creation does not wait for it.
-        let expected = comm.everyone().filter(|world| self.index.contains_key(world)).count();
+        let expected = comm
+            .everyone()
+            .filter(|world| self.index.contains_key(world))
+            .count();
         if here >= expected {
             let whole = expected == comm.everyone().count();
             self.close(creation, whole);
@@ -71,7 +80,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn name_unknown(&mut self, program: usize, local: Option<LocalId>) {
-        let Some(local) = local.map(usize::from) else { return };
+        let Some(local) = local.map(usize::from) else {
+            return;
+        };
         let number = self.programs[program].comms[local].number;
         let global = match self.unknown.get(&number) {
             Some(&known) => known,
@@ -96,13 +107,19 @@ impl<'a> Resolver<'a> {
     fn reported_members(&self, number: u32) -> Option<Arc<[u32]>> {
         let mut members = BTreeMap::new();
         for program in self.programs {
-            let here = program.comms.iter().find(|comm| comm.number == number && !comm.made);
+            let here = program
+                .comms
+                .iter()
+                .find(|comm| comm.number == number && !comm.made);
             let Some(comm) = here else { continue };
             if members.insert(comm.own_rank?, program.rank).is_some() {
                 return None;
             }
         }
-        let dense = members.keys().enumerate().all(|(at, &rank)| at as u32 == rank);
+        let dense = members
+            .keys()
+            .enumerate()
+            .all(|(at, &rank)| at as u32 == rank);
         dense.then(|| members.into_values().collect())
     }
 

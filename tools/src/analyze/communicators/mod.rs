@@ -57,7 +57,11 @@ impl GlobalComm {
     /// A tag as the library has it. Open MPI's collective operations have negative ones, of which
     /// order logs have the low 31 bits.
     pub fn tag(&self, tag: i32) -> i32 {
-        if self.collectives && tag >= 1 << 30 { tag - i32::MAX - 1 } else { tag }
+        if self.collectives && tag >= 1 << 30 {
+            tag - i32::MAX - 1
+        } else {
+            tag
+        }
     }
 
     /// The world rank of a peer, as a member sees it.
@@ -79,7 +83,10 @@ impl GlobalComm {
     }
 
     fn everyone(&self) -> impl Iterator<Item = u32> + '_ {
-        self.members.iter().chain(self.remote.iter().flat_map(|remote| remote.iter())).copied()
+        self.members
+            .iter()
+            .chain(self.remote.iter().flat_map(|remote| remote.iter()))
+            .copied()
     }
 }
 
@@ -127,7 +134,12 @@ impl Communicators {
         };
         let own_rank = of_local.iter().map(|comms| vec![0; comms.len()]).collect();
         let all = names.into_iter().enumerate().map(comm).collect();
-        Self { all, of_local, own_rank, incomplete: 0 }
+        Self {
+            all,
+            of_local,
+            own_rank,
+            incomplete: 0,
+        }
     }
 
     /// Adds a context for the collective operations of each communicator in `of`, and gives it to
@@ -142,13 +154,20 @@ impl Communicators {
         for &comm in of {
             let comm = &self.all[comm as usize];
             let name = format!("collectives of {}", comm.name);
-            self.all.push(GlobalComm { name, collectives: true, dims: None, ..comm.clone() });
+            self.all.push(GlobalComm {
+                name,
+                collectives: true,
+                dims: None,
+                ..comm.clone()
+            });
         }
         let contexts = programs.iter_mut().enumerate().map(|(at, program)| {
             let mut contexts = HashMap::new();
             for local in 0..program.comms.len() {
                 let comm = self.of_local[at][local];
-                let Ok(place) = of.binary_search(&comm) else { continue };
+                let Ok(place) = of.binary_search(&comm) else {
+                    continue;
+                };
                 let context = program.comms.len();
                 if contexts.contains_key(&comm) || context >= usize::from(LocalId::MAX) {
                     continue;
@@ -246,7 +265,9 @@ impl<'a> Resolver<'a> {
             }
             // Every program waits for a rank that recorded less or has no trace: the first creation
             // proceeds without it.
-            let Some((&creation, _)) = self.waiting.first_key_value() else { break };
+            let Some((&creation, _)) = self.waiting.first_key_value() else {
+                break;
+            };
             self.incomplete += 1;
             self.close(creation, false);
         }
@@ -255,13 +276,17 @@ impl<'a> Resolver<'a> {
                 self.global(program, local as LocalId);
             }
         }
-        let own_rank = self.of_local.iter().zip(self.programs).map(|(locals, program)| {
-            let known = |(&global, local): (&u32, &LocalComm)| {
-                let there = self.all[global as usize].rank_of(program.rank);
-                there.or(local.own_rank).unwrap_or(program.rank)
-            };
-            locals.iter().zip(&program.comms).map(known).collect()
-        });
+        let own_rank = self
+            .of_local
+            .iter()
+            .zip(self.programs)
+            .map(|(locals, program)| {
+                let known = |(&global, local): (&u32, &LocalComm)| {
+                    let there = self.all[global as usize].rank_of(program.rank);
+                    there.or(local.own_rank).unwrap_or(program.rank)
+                };
+                locals.iter().zip(&program.comms).map(known).collect()
+            });
         let own_rank = own_rank.collect();
         Communicators {
             all: self.all,

@@ -34,7 +34,10 @@ fn communicators_are_those_of_the_text() {
         // The communicator that has this number at a rank.
         let at = |rank: &str, name: &str| {
             let (rank, name) = (number(rank) as usize, number(name));
-            let made = programs[rank].comms.iter().rposition(|comm| comm.number == name);
+            let made = programs[rank]
+                .comms
+                .iter()
+                .rposition(|comm| comm.number == name);
             (rank, made.expect("a number of the rank") as LocalId)
         };
         let global = |rank, name| {

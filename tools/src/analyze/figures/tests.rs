@@ -8,15 +8,26 @@ use crate::analyze::{OrderChoice, Run};
 
 fn numbers(all: &[(&'static str, Figure)], names: &[&str]) -> String {
     let named = all.iter().filter(|(name, _)| names.contains(name));
-    named.map(|(name, figure)| format!("{name}\n{}\n", figure.csv())).collect()
+    named
+        .map(|(name, figure)| format!("{name}\n{}\n", figure.csv()))
+        .collect()
 }
 
 /// Ten messages in blocks of four; two never had a candidate.
 #[test]
 fn paths_are_shares_of_the_messages() {
     let mut report = counted();
-    let counts = BlockStats { handlers: 4, messages: 10, clean: 5, ..BlockStats::default() };
-    report.application.blocks = vec![BlockStats { fast: 2, slow: 1, ..counts }];
+    let counts = BlockStats {
+        handlers: 4,
+        messages: 10,
+        clean: 5,
+        ..BlockStats::default()
+    };
+    report.application.blocks = vec![BlockStats {
+        fast: 2,
+        slow: 1,
+        ..counts
+    }];
     let shown = numbers(&of_application(&report), &["figure-paths"]);
     expect_file!["paths.txt"].assert_eq(&shown);
 }
@@ -54,12 +65,25 @@ fn many_ranks_share_rows() {
         let report = Report::make(&run, &question, |_| ()).expect("a report");
         let all = of_application(&report);
         let lines = numbers(&all, &["figure-ranks"]);
-        let lines: Vec<&str> = lines.lines().skip(2).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = lines
+            .lines()
+            .skip(2)
+            .filter(|line| !line.is_empty())
+            .collect();
         let last = lines.iter().filter(|line| {
             line.starts_with("Posted") && line.contains(",100,") && !line.ends_with(",0")
         });
-        (lines.len(), last.map(|line| (*line).to_owned()).collect::<Vec<_>>())
+        (
+            lines.len(),
+            last.map(|line| (*line).to_owned()).collect::<Vec<_>>(),
+        )
     };
-    assert_eq!(heat(64), (2 * 25 * 64, vec!["Posted receives,3,100,3".to_owned()]));
-    assert_eq!(heat(65), (2 * 25 * 33, vec!["Posted receives,2-3,100,3".to_owned()]));
+    assert_eq!(
+        heat(64),
+        (2 * 25 * 64, vec!["Posted receives,3,100,3".to_owned()])
+    );
+    assert_eq!(
+        heat(65),
+        (2 * 25 * 33, vec!["Posted receives,2-3,100,3".to_owned()])
+    );
 }

@@ -62,8 +62,10 @@ impl Collector<'_> {
         protocol: u64,
         comms: &mut Comms,
     ) -> Result<(), LogError> {
-        let bad =
-            |what: &str| LogError::Content { path: piece.path.clone(), what: what.to_owned() };
+        let bad = |what: &str| LogError::Content {
+            path: piece.path.clone(),
+            what: what.to_owned(),
+        };
         let numbers: Vec<u32> = piece
             .comms
             .iter()
@@ -71,7 +73,12 @@ impl Collector<'_> {
             .collect();
         let begin = piece.begin_unix_ns.saturating_sub(self.begin_unix_ns);
         // Times that fall would be waits below zero.
-        let last = |order: &Order| order.len().checked_sub(1).and_then(|last| order.time_ns(last));
+        let last = |order: &Order| {
+            order
+                .len()
+                .checked_sub(1)
+                .and_then(|last| order.time_ns(last))
+        };
         for &(event, told) in &piece.events {
             let told = told.map_or(0, |told| told.saturating_add(begin).min(i64::MAX as u64));
             let time = last(&self.order).unwrap_or(0).max(told);
@@ -87,7 +94,9 @@ impl Collector<'_> {
                 Some(&number) => number,
                 None => comms.number(u64::from(comm), ""),
             };
-            let local = self.local(comm).ok_or_else(|| bad("too many communicators"))?;
+            let local = self
+                .local(comm)
+                .ok_or_else(|| bad("too many communicators"))?;
             if self.program.transfers.len().max(self.inbound.len()) >= EVENTS_MAX {
                 return Err(bad("too many events"));
             }
@@ -100,17 +109,28 @@ impl Collector<'_> {
         if let Some(&local) = self.local.get(&comm) {
             return Some(local);
         }
-        let local =
-            u16::try_from(self.of_local.len()).ok().filter(|&at| usize::from(at) < COMMS_MAX)?;
+        let local = u16::try_from(self.of_local.len())
+            .ok()
+            .filter(|&at| usize::from(at) < COMMS_MAX)?;
         self.local.insert(comm, local);
         self.of_local.push(comm);
-        self.program.comms.push(LocalComm { number: comm, own_rank: None, size: None, made: true });
+        self.program.comms.push(LocalComm {
+            number: comm,
+            own_rank: None,
+            size: None,
+            made: true,
+        });
         Some(local)
     }
 
     fn event(&mut self, event: Event, time: u64, comm: u32, local: u16, piece: &Piece) {
         let happening = match event {
-            Event::Post { recv, selector, size, .. } => {
+            Event::Post {
+                recv,
+                selector,
+                size,
+                ..
+            } => {
                 if self.receives.contains_key(&recv.0) {
                     // The next piece repeats it.
                     return;
@@ -125,12 +145,19 @@ impl Collector<'_> {
                 }
                 Happening::Post(at)
             }
-            Event::Arrive { msg, envelope, bytes, .. } => {
+            Event::Arrive {
+                msg,
+                envelope,
+                bytes,
+                ..
+            } => {
                 if self.messages.contains_key(&msg.0) {
                     return;
                 }
                 let sender = piece.peers.get(envelope.source.get() as usize);
-                let sender = sender.and_then(|identity| self.ranks.get(identity)).copied();
+                let sender = sender
+                    .and_then(|identity| self.ranks.get(identity))
+                    .copied();
                 let source = sender.unwrap_or(self.strangers + envelope.source.get());
                 let message = self.inbound.len() as u32;
                 self.messages.insert(msg.0, message);
@@ -144,7 +171,10 @@ impl Collector<'_> {
                     receive: UNKNOWN,
                 });
                 self.order.push_at(Happening::Arrive(message), time);
-                let receive = piece.taken.get(&msg.0).and_then(|recv| self.receives.get(recv));
+                let receive = piece
+                    .taken
+                    .get(&msg.0)
+                    .and_then(|recv| self.receives.get(recv));
                 if let Some(&receive) = receive {
                     self.pair(receive, message, time);
                 }
@@ -163,10 +193,15 @@ impl Collector<'_> {
             Event::Probe { selector, .. } => {
                 Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
             }
-            Event::Mprobe { probe, selector, .. } => {
+            Event::Mprobe {
+                probe, selector, ..
+            } => {
                 // A matched probe that takes a message counts as a receive posted for it.
                 let found = piece.probed.get(&probe.0);
-                match found.and_then(|message| self.messages.get(message)).copied() {
+                match found
+                    .and_then(|message| self.messages.get(message))
+                    .copied()
+                {
                     Some(message) => {
                         let at = self.transfer(Kind::Recv, selector, local, None, piece);
                         self.step(time, Action::Begin(at));
@@ -194,7 +229,9 @@ impl Collector<'_> {
             SourceSel::Any => ANY,
             SourceSel::Rank(peer) => {
                 let identity = piece.peers.get(peer.get() as usize);
-                let rank = identity.and_then(|identity| self.ranks.get(identity)).copied();
+                let rank = identity
+                    .and_then(|identity| self.ranks.get(identity))
+                    .copied();
                 rank.unwrap_or(self.strangers + peer.get()) as i32
             }
         };
@@ -218,7 +255,11 @@ impl Collector<'_> {
     }
 
     fn step(&mut self, time: u64, action: Action) {
-        self.program.steps.push(Step { at_ns: time as i64, gap_ns: 0, action });
+        self.program.steps.push(Step {
+            at_ns: time as i64,
+            gap_ns: 0,
+            action,
+        });
     }
 }
 
@@ -249,5 +290,7 @@ pub(super) fn transfer(
 }
 
 fn short(bytes: Option<u64>) -> u32 {
-    bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(UNKNOWN)
+    bytes
+        .and_then(|bytes| u32::try_from(bytes).ok())
+        .unwrap_or(UNKNOWN)
 }

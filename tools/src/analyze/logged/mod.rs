@@ -40,28 +40,49 @@ pub enum LogError {
 
 pub fn is_log(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| {
-        entries.flatten().any(|entry| entry.path().extension().is_some_and(|ext| ext == "events"))
+        entries
+            .flatten()
+            .any(|entry| entry.path().extension().is_some_and(|ext| ext == "events"))
     })
 }
 
 /// Adds each process's sends as the receivers' logs show them: peers and bytes, but no times.
 fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
-    let index: HashMap<u32, usize> =
-        run.programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
+    let index: HashMap<u32, usize> = run
+        .programs
+        .iter()
+        .enumerate()
+        .map(|(at, program)| (program.rank, at))
+        .collect();
     for (receiver, inbound) in run.inbound.iter().enumerate() {
         let to = run.programs[receiver].rank;
         for message in inbound {
-            let Some(&at) = index.get(&message.sender) else { continue };
+            let Some(&at) = index.get(&message.sender) else {
+                continue;
+            };
             let (program, comms) = (&mut run.programs[at], &mut of_local[at]);
-            let local = comms.iter().position(|&comm| comm == message.comm).unwrap_or_else(|| {
-                let (number, made) = (message.comm, true);
-                program.comms.push(LocalComm { number, own_rank: None, size: None, made });
-                comms.push(message.comm);
-                comms.len() - 1
-            });
+            let local = comms
+                .iter()
+                .position(|&comm| comm == message.comm)
+                .unwrap_or_else(|| {
+                    let (number, made) = (message.comm, true);
+                    program.comms.push(LocalComm {
+                        number,
+                        own_rank: None,
+                        size: None,
+                        made,
+                    });
+                    comms.push(message.comm);
+                    comms.len() - 1
+                });
             // A process with that many communicators has no further logged receives, either.
-            let Ok(comm) = u16::try_from(local) else { continue };
-            let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+            let Ok(comm) = u16::try_from(local) else {
+                continue;
+            };
+            let selector = Selector {
+                source: SourceSel::Any,
+                tag: TagSel::Any,
+            };
             let send = transfer(Kind::Send, selector, comm, UNKNOWN, message.bytes);
             program.transfers.push(Transfer {
                 peer: to as i32,
@@ -82,14 +103,26 @@ impl Run {
         let processes = processes(folder)?;
         if processes.is_empty() {
             let what = "no order log with an event".to_owned();
-            return Err(LogError::Content { path: folder.to_owned(), what });
+            return Err(LogError::Content {
+                path: folder.to_owned(),
+                what,
+            });
         }
-        let ranks: HashMap<String, u32> =
-            processes.iter().map(|process| (process.identity.clone(), process.rank)).collect();
-        let count = processes.iter().map(|process| process.rank + 1).max().unwrap_or(0);
+        let ranks: HashMap<String, u32> = processes
+            .iter()
+            .map(|process| (process.identity.clone(), process.rank))
+            .collect();
+        let count = processes
+            .iter()
+            .map(|process| process.rank + 1)
+            .max()
+            .unwrap_or(0);
         let pieces = || processes.iter().flat_map(|process| &process.pieces);
-        let begin_unix_ns =
-            pieces().map(|piece| piece.begin_unix_ns).filter(|&begin| begin > 0).min().unwrap_or(0);
+        let begin_unix_ns = pieces()
+            .map(|piece| piece.begin_unix_ns)
+            .filter(|&begin| begin > 0)
+            .min()
+            .unwrap_or(0);
         let mut comms = Comms::default();
         let mut run = Self {
             processes: count,
@@ -107,7 +140,10 @@ impl Run {
             let mut collector = Collector {
                 ranks: &ranks,
                 strangers: count,
-                program: Program { rank: process.rank, ..Program::default() },
+                program: Program {
+                    rank: process.rank,
+                    ..Program::default()
+                },
                 inbound: Vec::new(),
                 order: Order::default(),
                 truth: Truth::default(),
@@ -117,7 +153,12 @@ impl Run {
                 messages: HashMap::new(),
                 begin_unix_ns,
             };
-            let protocol = process.pieces.iter().map(|piece| piece.protocol).max().unwrap_or(0);
+            let protocol = process
+                .pieces
+                .iter()
+                .map(|piece| piece.protocol)
+                .max()
+                .unwrap_or(0);
             if !process.pieces.iter().all(|piece| piece.whole) {
                 let why = "its order log was not closed, so the end may be missing";
                 collector.program.salvaged = Some(why.to_owned());
@@ -125,7 +166,10 @@ impl Run {
             for piece in &process.pieces {
                 collector.piece(piece, protocol, &mut comms)?;
             }
-            let left = collector.inbound.iter().filter(|message| message.receive == UNKNOWN);
+            let left = collector
+                .inbound
+                .iter()
+                .filter(|message| message.receive == UNKNOWN);
             collector.truth.left = left.count() as u64;
             run.programs.push(collector.program);
             run.inbound.push(collector.inbound);
@@ -164,7 +208,10 @@ impl Run {
                     _ => {}
                 }
             }
-            let last = order.len().checked_sub(1).and_then(|last| order.time_ns(last));
+            let last = order
+                .len()
+                .checked_sub(1)
+                .and_then(|last| order.time_ns(last));
             let span = last.unwrap_or(0) - order.time_ns(0).unwrap_or(0);
             let receive_ns = load.receive_ns.get(at).copied().unwrap_or(0);
             span + receives * receive_ns + waits * load.delay_ns

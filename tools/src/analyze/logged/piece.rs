@@ -38,7 +38,10 @@ fn name_and_number(path: &Path) -> Option<(String, u32)> {
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LogError + '_ {
-    |error| LogError::Io { path: path.to_owned(), error }
+    |error| LogError::Io {
+        path: path.to_owned(),
+        error,
+    }
 }
 
 /// The text without a last line that was cut.
@@ -48,7 +51,10 @@ fn whole_lines(text: &str) -> &str {
 
 impl Piece {
     fn read(path: PathBuf) -> Result<Self, LogError> {
-        let bad = |what: String| LogError::Content { path: path.clone(), what };
+        let bad = |what: String| LogError::Content {
+            path: path.clone(),
+            what,
+        };
         let text = fs::read_to_string(&path).map_err(io_error(&path))?;
         let text = whole_lines(&text);
         let mut piece = Self {
@@ -64,17 +70,21 @@ impl Piece {
             peers: Vec::new(),
             whole: false,
         };
-        let mut lines = text.lines().filter(|line| match line.trim_start().strip_prefix('#') {
-            Some(comment) => {
-                piece.comment(comment.trim());
-                false
-            }
-            None => !line.trim().is_empty(),
-        });
+        let mut lines = text
+            .lines()
+            .filter(|line| match line.trim_start().strip_prefix('#') {
+                Some(comment) => {
+                    piece.comment(comment.trim());
+                    false
+                }
+                None => !line.trim().is_empty(),
+            });
         let mut events = Vec::new();
         for event in Reader::new(text.as_bytes()) {
             let event = event.map_err(|error| bad(error.to_string()))?;
-            let time = lines.next().and_then(|line| line.rsplit_once(",t=")?.1.parse().ok());
+            let time = lines
+                .next()
+                .and_then(|line| line.rsplit_once(",t=")?.1.parse().ok());
             events.push((event, time));
         }
         lines.for_each(drop);
@@ -96,9 +106,11 @@ impl Piece {
             .and_then(|comment| comment.split_once(": high bits "))
         {
             let (bits, what) = rest.split_once(", ").unwrap_or((rest, ""));
-            self.comms.push((number(bits).unwrap_or(0), what.to_owned()));
-        } else if let Some((_, identity)) =
-            comment.strip_prefix("peer ").and_then(|comment| comment.split_once(": "))
+            self.comms
+                .push((number(bits).unwrap_or(0), what.to_owned()));
+        } else if let Some((_, identity)) = comment
+            .strip_prefix("peer ")
+            .and_then(|comment| comment.split_once(": "))
         {
             self.peers.push(identity.to_owned());
         }
@@ -152,17 +164,29 @@ pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
     }
     let mut all = Vec::new();
     for (name, pieces) in files {
-        let told = name.strip_prefix("rank-").and_then(|rest| rest.split('-').next()?.parse().ok());
+        let told = name
+            .strip_prefix("rank-")
+            .and_then(|rest| rest.split('-').next()?.parse().ok());
         if told.is_some_and(|rank: u32| rank > RANK_MAX) {
             let what = format!("the rank is above {RANK_MAX}");
-            return Err(LogError::Content { path: folder.join(name), what });
+            return Err(LogError::Content {
+                path: folder.join(name),
+                what,
+            });
         }
         let identity = name.rsplit('-').next().unwrap_or(&name).to_owned();
         let pieces: Result<Vec<_>, _> = pieces.into_values().map(Piece::read).collect();
         let pieces = pieces?;
         // An endpoint that was never used.
         if pieces.iter().any(|piece| !piece.events.is_empty()) {
-            all.push((told, Process { rank: 0, identity, pieces }));
+            all.push((
+                told,
+                Process {
+                    rank: 0,
+                    identity,
+                    pieces,
+                },
+            ));
         }
     }
     all.sort_by(|(a, one), (b, other)| {

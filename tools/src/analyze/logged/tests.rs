@@ -29,8 +29,14 @@ const PIECES: &[(&str, &str)] = &[
          # communicator 0: high bits 000000009, user 4\n\
          # communicator 1: high bits 000000006, user 3\n# peer 0: aa\n# end\n",
     ),
-    ("rank-1-bb.1.results", "mprobed,0,none\nmatched,1,1\nmprobed,1,2\ncancelled,9\n"),
-    ("rank-0-aa.0.events", "post,0,0,0,1,t=5\n# begin 900\n# peer 0: bb\n# end\n"),
+    (
+        "rank-1-bb.1.results",
+        "mprobed,0,none\nmatched,1,1\nmprobed,1,2\ncancelled,9\n",
+    ),
+    (
+        "rank-0-aa.0.events",
+        "post,0,0,0,1,t=5\n# begin 900\n# peer 0: bb\n# end\n",
+    ),
     ("rank-0-aa.0.results", "posted,0\n"),
 ];
 
@@ -56,14 +62,27 @@ fn pieces_become_one_order() {
     ];
     assert_eq!(order.iter().collect::<Vec<_>>(), expected);
     assert_eq!((order.time_ns(0), order.time_ns(8)), (Some(110), Some(160)));
-    let receives = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
+    let receives = run
+        .view(1)
+        .run(&mut Oracle::new(), order)
+        .expect("an engine");
     assert_eq!(receives, [0, 1, 3]);
-    let recorded: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    let recorded: Vec<u32> = run.inbound[1]
+        .iter()
+        .map(|message| message.receive)
+        .collect();
     assert_eq!(recorded, receives);
     assert_eq!(run.programs[1].transfers[4].end, End::Cancelled);
     // The peer is rank 0, so it sent three messages.
-    assert!(run.inbound[1].iter().all(|message| (message.sender, message.source) == (0, 0)));
-    let sends = run.programs[0].transfers.iter().filter(|it| it.kind == Kind::Send);
+    assert!(
+        run.inbound[1]
+            .iter()
+            .all(|message| (message.sender, message.source) == (0, 0))
+    );
+    let sends = run.programs[0]
+        .transfers
+        .iter()
+        .filter(|it| it.kind == Kind::Send);
     assert_eq!(sends.count(), 3);
     // The bits identify the communicator, whatever its number in the piece.
     let comms: Vec<u32> = run.inbound[1].iter().map(|message| message.comm).collect();
@@ -76,7 +95,12 @@ fn pieces_become_one_order() {
 #[test]
 fn a_cut_log_is_read_and_told() {
     let whole = Run::of_logs(folder(PIECES).path()).expect("a run");
-    assert!(whole.programs.iter().all(|program| program.salvaged.is_none()));
+    assert!(
+        whole
+            .programs
+            .iter()
+            .all(|program| program.salvaged.is_none())
+    );
     let mut files = PIECES.to_vec();
     for (at, cut_at) in [(2, "t=50"), (3, ",1\nmprobed,1")] {
         let text = files[at].1;
@@ -84,9 +108,18 @@ fn a_cut_log_is_read_and_told() {
     }
     let run = Run::of_logs(folder(&files).path()).expect("a run");
     let lost = |rank: usize| run.programs[rank].salvaged.as_deref().unwrap_or("");
-    assert_eq!((lost(0), lost(1)), ("", "its order log was not closed, so the end may be missing"));
+    assert_eq!(
+        (lost(0), lost(1)),
+        (
+            "",
+            "its order log was not closed, so the end may be missing"
+        )
+    );
     // Message 2 and the result of message 1 were in the cut lines.
-    let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    let receives: Vec<u32> = run.inbound[1]
+        .iter()
+        .map(|message| message.receive)
+        .collect();
     assert_eq!((receives, run.truth[1].left), (vec![0, UNKNOWN], 1));
 }
 
@@ -99,25 +132,49 @@ fn a_wait_is_one_for_all_that_came_to_posted_receives() {
           arrive,1,0,1,1,t=20\narrive,2,0,1,2,t=30\npost,2,0,1,2,t=40\npost,3,0,1,3,t=50\n\
           arrive,3,0,1,3,t=100\n# begin 1\n",
         ),
-        ("rank-0-a.0.results", "matched,0,0\nmatched,1,1\nmatched,2,2\nmatched,3,3\n"),
+        (
+            "rank-0-a.0.results",
+            "matched,0,0\nmatched,1,1\nmatched,2,2\nmatched,3,3\n",
+        ),
     ];
     let run = Run::of_logs(folder(&log).path()).expect("a run");
-    let load = Load { receive_ns: vec![1000], delay_ns: 10_000, comm: None };
-    assert_eq!(run.ends(super::super::order::Network::default(), load), [100 + 4000 + 20_000]);
+    let load = Load {
+        receive_ns: vec![1000],
+        delay_ns: 10_000,
+        comm: None,
+    };
+    assert_eq!(
+        run.ends(super::super::order::Network::default(), load),
+        [100 + 4000 + 20_000]
+    );
 }
 
 #[test]
 fn what_is_wrong_is_named() {
-    let (events, results) = (("rank-0-a.0.events", "post,0,0,1,1\n"), "rank-0-a.0.results");
+    let (events, results) = (
+        ("rank-0-a.0.events", "post,0,0,1,1\n"),
+        "rank-0-a.0.results",
+    );
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[events], "rank-0-a.0.results: No such file"),
         (&[events, (results, "matched,0\n")], "no result: matched,0"),
-        (&[("rank-16777216-a.0.events", "")], "rank-16777216-a: the rank is above 16777215"),
-        (&[("rank-0-a.0.events", "post,0\n"), (results, "")], "line 1"),
-        (&[("rank-0-a.0.events", ""), (results, "")], "no order log with an event"),
+        (
+            &[("rank-16777216-a.0.events", "")],
+            "rank-16777216-a: the rank is above 16777215",
+        ),
+        (
+            &[("rank-0-a.0.events", "post,0\n"), (results, "")],
+            "line 1",
+        ),
+        (
+            &[("rank-0-a.0.events", ""), (results, "")],
+            "no order log with an event",
+        ),
     ];
     for (files, words) in cases {
-        let error = Run::of_logs(folder(files).path()).expect_err(words).to_string();
+        let error = Run::of_logs(folder(files).path())
+            .expect_err(words)
+            .to_string();
         assert!(error.contains(words), "{error}");
     }
 }
@@ -140,7 +197,10 @@ fn changed_logs_are_read_or_refused() {
                 _ => text.splice(at..at, [b'8'; 19]).for_each(drop),
             }
         }
-        let texts: Vec<_> = texts.iter().map(|text| String::from_utf8_lossy(text)).collect();
+        let texts: Vec<_> = texts
+            .iter()
+            .map(|text| String::from_utf8_lossy(text))
+            .collect();
         let names = PIECES.iter().map(|(name, _)| *name);
         let files: Vec<_> = names.zip(texts.iter().map(AsRef::as_ref)).collect();
         let Ok(run) = Run::of_logs(folder(&files).path()) else {
@@ -152,8 +212,16 @@ fn changed_logs_are_read_or_refused() {
             let times: Vec<_> = (0..order.len()).map(|at| order.time_ns(at)).collect();
             assert!(times.is_sorted() && !times.contains(&None), "{times:?}");
         }
-        let load = Load { receive_ns: vec![3, 5], delay_ns: 7, comm: None };
-        assert_eq!(run.ends(super::super::order::Network::default(), load).len(), 2);
+        let load = Load {
+            receive_ns: vec![3, 5],
+            delay_ns: 7,
+            comm: None,
+        };
+        assert_eq!(
+            run.ends(super::super::order::Network::default(), load)
+                .len(),
+            2
+        );
     }
     assert!(read > 50 && refused > 50, "{read} read, {refused} refused");
 }

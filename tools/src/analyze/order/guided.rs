@@ -50,7 +50,9 @@ impl Guided<'_> {
         // The remaining length of the current run, of arrivals (true) or posts.
         let mut run = (false, 0_u64);
         while posted < events.len() || arrived < arrivals.len() {
-            let due = arrivals.get(arrived).is_some_and(|arrival| arrival.after as usize <= posted);
+            let due = arrivals
+                .get(arrived)
+                .is_some_and(|arrival| arrival.after as usize <= posted);
             let arrive = match choice {
                 _ if !due => false,
                 _ if posted == events.len() => true,
@@ -115,19 +117,36 @@ impl Guided<'_> {
         let mut until: HashMap<(u32, i32, i32), u32, Fast> = HashMap::default();
         let mut after = 0;
         let arrival = |message: u32| {
-            let &Inbound { receive, comm, source, tag, .. } = &self.inbound[message as usize];
+            let &Inbound {
+                receive,
+                comm,
+                source,
+                tag,
+                ..
+            } = &self.inbound[message as usize];
             while let Some((cancelled, place)) =
                 cancels.next_if(|&(cancelled, _)| cancelled < receive)
             {
-                let &Transfer { peer, tag, comm, .. } = &self.program.transfers[cancelled as usize];
-                let last = until.entry((self.comms.global(self.at, comm), peer, tag)).or_default();
+                let &Transfer {
+                    peer, tag, comm, ..
+                } = &self.program.transfers[cancelled as usize];
+                let last = until
+                    .entry((self.comms.global(self.at, comm), peer, tag))
+                    .or_default();
                 *last = place.max(*last);
             }
             if !until.is_empty() {
-                for (source, tag) in
-                    [(source as i32, tag as i32), (-1, tag as i32), (source as i32, -1), (-1, -1)]
-                {
-                    after = until.get(&(comm, source, tag)).copied().unwrap_or(0).max(after);
+                for (source, tag) in [
+                    (source as i32, tag as i32),
+                    (-1, tag as i32),
+                    (source as i32, -1),
+                    (-1, -1),
+                ] {
+                    after = until
+                        .get(&(comm, source, tag))
+                        .copied()
+                        .unwrap_or(0)
+                        .max(after);
                 }
             }
             Arrival { message, after }

@@ -19,11 +19,17 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
         return None;
     }
     let begins: Vec<Vec<i64>> = programs.iter().map(begins).collect();
-    let start =
-        programs.iter().filter_map(|program| program.steps.first()).map(|step| step.at_ns).min();
+    let start = programs
+        .iter()
+        .filter_map(|program| program.steps.first())
+        .map(|step| step.at_ns)
+        .min();
     let start = start.unwrap_or(0);
-    let index: std::collections::HashMap<u32, usize> =
-        programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
+    let index: std::collections::HashMap<u32, usize> = programs
+        .iter()
+        .enumerate()
+        .map(|(at, program)| (program.rank, at))
+        .collect();
     let order = |(program, messages): (&Program, &Vec<Inbound>)| {
         let ends = ends(program);
         // At equal times posts come first, then messages in the order of their lists.
@@ -45,14 +51,21 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
                 Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
             };
             // A stable sort: program order among equals.
-            let class = if matches!(happening, Happening::Probe(_)) { 2 } else { 0 };
+            let class = if matches!(happening, Happening::Probe(_)) {
+                2
+            } else {
+                0
+            };
             events.push((latest, class, happening));
         }
         for (at, message) in messages.iter().enumerate() {
             let sent = index.get(&message.sender).filter(|_| message.op != UNKNOWN);
             let time = match sent {
                 Some(&sender) => begins[sender][message.op as usize],
-                None => ends.get(message.receive as usize).copied().unwrap_or(latest),
+                None => ends
+                    .get(message.receive as usize)
+                    .copied()
+                    .unwrap_or(latest),
             };
             events.push((time, 1, Happening::Arrive(at as u32)));
         }
@@ -107,12 +120,23 @@ mod tests {
 
     #[test]
     fn messages_that_nobody_is_known_to_have_sent_come_with_their_receives_end() {
-        let mut receiver = program(1, &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)]);
+        let mut receiver = program(
+            1,
+            &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)],
+        );
         receiver.finished = vec![1, 0];
-        receiver.steps.iter_mut().zip([100, 110]).for_each(|(step, at_ns)| step.at_ns = at_ns);
+        receiver
+            .steps
+            .iter_mut()
+            .zip([100, 110])
+            .for_each(|(step, at_ns)| step.at_ns = at_ns);
         for (first, at_ns) in [(0, 130), (1, 170)] {
             let action = Action::Finish { first, count: 1 };
-            receiver.steps.push(Step { at_ns, gap_ns: 0, action });
+            receiver.steps.push(Step {
+                at_ns,
+                gap_ns: 0,
+                action,
+            });
         }
         let message = |receive| Inbound {
             sender: 0,
@@ -126,7 +150,12 @@ mod tests {
         let orders = merged(&[receiver], &[vec![message(0), message(1)]]).expect("wall times");
         let happened: Vec<_> = orders[0].iter().zip(&orders[0].times_ns).collect();
         let [post, arrive] = [Happening::Post, Happening::Arrive];
-        let expected = [(post(0), &0), (post(1), &10), (arrive(1), &30), (arrive(0), &70)];
+        let expected = [
+            (post(0), &0),
+            (post(1), &10),
+            (arrive(1), &30),
+            (arrive(0), &70),
+        ];
         assert_eq!(happened, expected);
     }
 }

@@ -83,7 +83,10 @@ pub struct Order {
 
 impl Order {
     fn with_capacity(events: usize) -> Self {
-        Self { codes: Vec::with_capacity(events), times_ns: Vec::new() }
+        Self {
+            codes: Vec::with_capacity(events),
+            times_ns: Vec::new(),
+        }
     }
 
     fn push(&mut self, happening: Happening) {

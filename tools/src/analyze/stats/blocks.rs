@@ -96,7 +96,11 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
     while feed.round() {}
     let counts = feed.nic.leader.monitor().counts();
     let (done, boundary) = (counts.handlers, counts.boundary);
-    debug_assert_eq!(boundary.posts_forwarded + boundary.arrivals_forwarded, 0, "all has room");
+    debug_assert_eq!(
+        boundary.posts_forwarded + boundary.arrivals_forwarded,
+        0,
+        "all has room"
+    );
     BlockStats {
         handlers: handlers as u32,
         blocks: boundary.blocks,
@@ -135,7 +139,10 @@ impl Feed {
         let number = CommId(self.comms.len() as u32);
         self.comms.insert(comm, number);
         let stamp = self.arrivals;
-        self.command(|host| host.create(number, BINS as u32, Hints::default(), stamp).ok());
+        self.command(|host| {
+            host.create(number, BINS as u32, Hints::default(), stamp)
+                .ok()
+        });
         number
     }
 

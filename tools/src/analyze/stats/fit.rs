@@ -90,7 +90,14 @@ pub(crate) struct Fit {
 
 impl Fit {
     pub(crate) fn new(config: NicConfig) -> Self {
-        Self { config, needs: Needs::default(), posted: 0, unexpected: 0, bytes: 0, buffers: 0 }
+        Self {
+            config,
+            needs: Needs::default(),
+            posted: 0,
+            unexpected: 0,
+            bytes: 0,
+            buffers: 0,
+        }
     }
 
     fn size(&self, bytes: u32) -> (u64, u64) {

@@ -14,11 +14,19 @@ pub struct Violation {
 
 impl Violation {
     pub(crate) fn at(rank: u32, transfer: &Transfer) -> Self {
-        Self { rank, call: transfer.call, function: transfer.function_name() }
+        Self {
+            rank,
+            call: transfer.call,
+            function: transfer.function_name(),
+        }
     }
 
     pub(crate) fn of_call(rank: u32, call: u32, function: u16) -> Self {
-        Self { rank, call, function: Function::from_number(function).map_or("?", Function::name) }
+        Self {
+            rank,
+            call,
+            function: Function::from_number(function).map_or("?", Function::name),
+        }
     }
 }
 
@@ -42,7 +50,11 @@ impl Hint {
     /// Counts violations by calls outside the replay; the first may precede the recorded first.
     fn violated_in_vain(&mut self, count: u64, call: Violation) {
         self.count += count;
-        self.first = Some(self.first.filter(|first| first.call < call.call).unwrap_or(call));
+        self.first = Some(
+            self.first
+                .filter(|first| first.call < call.call)
+                .unwrap_or(call),
+        );
     }
 
     fn add(&mut self, other: &Self) {
@@ -79,12 +91,17 @@ impl Hints {
     pub(crate) fn asked(&mut self, program: &Program, at: u32) {
         let transfer = &program.transfers[at as usize];
         if transfer.peer < 0 {
-            self.no_any_source.violated(|| Violation::at(program.rank, transfer));
+            self.no_any_source
+                .violated(|| Violation::at(program.rank, transfer));
         }
         if transfer.tag < 0 {
-            self.no_any_tag.violated(|| Violation::at(program.rank, transfer));
+            self.no_any_tag
+                .violated(|| Violation::at(program.rank, transfer));
         }
-        debug_assert!(matches!(transfer.kind, Kind::Recv | Kind::Probe), "only these ask");
+        debug_assert!(
+            matches!(transfer.kind, Kind::Recv | Kind::Probe),
+            "only these ask"
+        );
     }
 
     /// Counts failed probes, or receives from `MPI_PROC_NULL`, with these wildcards (source, tag).
@@ -105,7 +122,8 @@ impl Hints {
         if is_made_up || message.bytes == UNKNOWN || transfer.bytes == UNKNOWN {
             self.exact_length.unknown += 1;
         } else if message.bytes != transfer.bytes {
-            self.exact_length.violated(|| Violation::at(program.rank, transfer));
+            self.exact_length
+                .violated(|| Violation::at(program.rank, transfer));
         }
     }
 
@@ -114,7 +132,8 @@ impl Hints {
     pub(crate) fn chosen(&mut self, program: &Program, at: u32, others: bool) {
         let transfer = &program.transfers[at as usize];
         if others || transfer.peer < 0 || transfer.tag < 0 {
-            self.allow_overtaking.violated(|| Violation::at(program.rank, transfer));
+            self.allow_overtaking
+                .violated(|| Violation::at(program.rank, transfer));
         }
     }
 }

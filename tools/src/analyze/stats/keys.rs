@@ -39,15 +39,18 @@ impl Keys {
     /// Removes a waiting entry; returns whether others with this key wait.
     #[inline]
     pub(crate) fn leaves(&mut self, key: Key) -> bool {
-        let Some(uses) = self.uses.get_mut(&key) else { return false };
+        let Some(uses) = self.uses.get_mut(&key) else {
+            return false;
+        };
         uses.live = uses.live.saturating_sub(1);
         uses.live > 0
     }
 
     pub(crate) fn stats(&self, comms: &[GlobalComm]) -> (KeyStats, Vec<i32>) {
         let with_tag = self.uses.keys().filter(|(_, _, tag)| *tag >= 0);
-        let mut tags: Vec<i32> =
-            with_tag.map(|&(comm, _, tag)| comms[comm as usize].tag(tag)).collect();
+        let mut tags: Vec<i32> = with_tag
+            .map(|&(comm, _, tag)| comms[comm as usize].tag(tag))
+            .collect();
         tags.sort_unstable();
         tags.dedup();
         let used = self.uses.values().filter(|uses| uses.count > 0);
@@ -56,7 +59,11 @@ impl Keys {
             unique: used.clone().count() as u64,
             most_used: used.map(|uses| u64::from(uses.count)).max().unwrap_or(0),
             chain_max: self.live_max,
-            chain_max_sum: self.uses.values().map(|uses| u64::from(uses.live_max)).sum(),
+            chain_max_sum: self
+                .uses
+                .values()
+                .map(|uses| u64::from(uses.live_max))
+                .sum(),
         };
         (stats, tags)
     }

@@ -23,7 +23,13 @@ const LOOKED_AT: usize = 10_000;
 
 fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
     let comm = &view.comms.all[comm as usize];
-    let field = |it: i32, told: i32| if it < 0 { "*".to_owned() } else { told.to_string() };
+    let field = |it: i32, told: i32| {
+        if it < 0 {
+            "*".to_owned()
+        } else {
+            told.to_string()
+        }
+    };
     let (source, tag) = (field(source, source), field(tag, comm.tag(tag)));
     format!("communicator {}, source {source}, tag {tag}", comm.number)
 }
@@ -39,8 +45,11 @@ fn distance(view: RankView<'_>, receive: u32, message: &Inbound) -> u32 {
 
 fn difference(distance: u32) -> String {
     let names = [(4, "communicator"), (2, "source"), (1, "tag")];
-    let fields: Vec<_> =
-        names.into_iter().filter(|(bit, _)| distance & bit != 0).map(|(_, name)| name).collect();
+    let fields: Vec<_> = names
+        .into_iter()
+        .filter(|(bit, _)| distance & bit != 0)
+        .map(|(_, name)| name)
+        .collect();
     match fields.as_slice() {
         [] => "nothing".to_owned(),
         [field] => (*field).to_owned(),
@@ -69,7 +78,10 @@ pub(crate) fn explain(
     let mut all = Vec::new();
     for &receive in posted.iter().take(TOLD) {
         let transfer = &transfers[receive as usize];
-        let nearest = unexpected.iter().take(LOOKED_AT).map(|&at| &view.inbound[at as usize]);
+        let nearest = unexpected
+            .iter()
+            .take(LOOKED_AT)
+            .map(|&at| &view.inbound[at as usize]);
         let nearest = nearest
             .map(|message| (distance(view, receive, message), message))
             .min_by_key(|near| near.0);
@@ -82,7 +94,12 @@ pub(crate) fn explain(
             Some((distance, message)) => format!(
                 "{ended}; the nearest unmatched message is from {} ({}) and differs in {}",
                 sender_of(message),
-                pattern(view, message.comm, message.source as i32, message.tag as i32),
+                pattern(
+                    view,
+                    message.comm,
+                    message.source as i32,
+                    message.tag as i32
+                ),
                 difference(distance)
             ),
             None => format!("{ended}; this rank has no unmatched message"),
@@ -102,7 +119,9 @@ pub(crate) fn explain(
             .filter(|&&receive| receive != UNKNOWN && distance(view, receive, message) == 0);
         let count = accepting.count();
         let nearest = posted.iter().take(LOOKED_AT).copied();
-        let nearest = nearest.map(|receive| (distance(view, receive, message), receive)).min();
+        let nearest = nearest
+            .map(|receive| (distance(view, receive, message), receive))
+            .min();
         let reason = match nearest {
             _ if count > 0 => {
                 format!(
@@ -130,7 +149,12 @@ pub(crate) fn explain(
             envelope: format!(
                 "from {}: {}",
                 sender_of(message),
-                pattern(view, message.comm, message.source as i32, message.tag as i32)
+                pattern(
+                    view,
+                    message.comm,
+                    message.source as i32,
+                    message.tag as i32
+                )
             ),
             reason,
         });

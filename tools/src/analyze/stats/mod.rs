@@ -120,7 +120,10 @@ impl Traffic {
             sum sends bytes_sent probes to_null cancelled expected unexpected receives_left
                 messages_left;
         }
-        self.receives.iter_mut().zip(other.receives).for_each(|(mine, theirs)| *mine += theirs);
+        self.receives
+            .iter_mut()
+            .zip(other.receives)
+            .for_each(|(mine, theirs)| *mine += theirs);
     }
 }
 
@@ -225,7 +228,13 @@ pub struct Totals {
 impl Totals {
     /// Wall time in communication calls.
     pub fn communicating_ns(&self) -> u64 {
-        let Shares { p2p, collective, one_sided, progress, .. } = self.time_ns;
+        let Shares {
+            p2p,
+            collective,
+            one_sided,
+            progress,
+            ..
+        } = self.time_ns;
         p2p + collective + one_sided + progress
     }
 
@@ -234,14 +243,19 @@ impl Totals {
             if mine.is_empty() {
                 mine.extend_from_slice(theirs);
             } else {
-                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| add(mine, theirs));
+                mine.iter_mut()
+                    .zip(theirs)
+                    .for_each(|(mine, theirs)| add(mine, theirs));
             }
         }
         self.shares.add(&other.shares);
         self.traffic.add(&other.traffic);
         self.time_ns.add(&other.time_ns);
         self.run_ns += other.run_ns;
-        other.sizes.iter().for_each(|class| sizes::add(&mut self.sizes, class));
+        other
+            .sizes
+            .iter()
+            .for_each(|class| sizes::add(&mut self.sizes, class));
         each(&mut self.bins, &other.bins, BinStats::add);
         self.receive_keys.add(&other.receive_keys);
         self.message_keys.add(&other.message_keys);
@@ -254,7 +268,11 @@ impl Totals {
         self.hints.add(&other.hints);
         let higher = |mine: &mut u32, theirs: &u32| *mine = (*mine).max(*theirs);
         each(&mut self.depths.posted, &other.depths.posted, higher);
-        each(&mut self.depths.unexpected, &other.depths.unexpected, higher);
+        each(
+            &mut self.depths.unexpected,
+            &other.depths.unexpected,
+            higher,
+        );
         self.agreement.add(&other.agreement);
     }
 }

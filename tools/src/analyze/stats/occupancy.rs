@@ -74,7 +74,13 @@ pub(crate) struct Occupancy {
 impl Occupancy {
     pub(crate) fn new(bins: u32) -> Self {
         let table = || Table::new(bins);
-        Self { bins, tables: [table(), table(), table()], samples: 0, depth_sum: 0, depth_max: 0 }
+        Self {
+            bins,
+            tables: [table(), table(), table()],
+            samples: 0,
+            depth_sum: 0,
+            depth_max: 0,
+        }
     }
 
     #[inline]
@@ -135,7 +141,11 @@ impl Occupancy {
             samples: self.samples,
             depth_sum: self.depth_sum,
             depth_max: self.depth_max,
-            tables: [table(&self.tables[0]), table(&self.tables[1]), table(&self.tables[2])],
+            tables: [
+                table(&self.tables[0]),
+                table(&self.tables[1]),
+                table(&self.tables[2]),
+            ],
         }
     }
 }

@@ -48,7 +48,10 @@ impl Sources {
         if source < 0 {
             return;
         }
-        let place = *self.places.entry((comm, source)).or_insert(self.messages.len());
+        let place = *self
+            .places
+            .entry((comm, source))
+            .or_insert(self.messages.len());
         if place == self.messages.len() {
             self.messages.push((comm, source, 0));
         }
@@ -57,7 +60,8 @@ impl Sources {
 
     pub(crate) fn of(&self, comm: u32) -> Vec<(i32, u64)> {
         let own = self.messages.iter().filter(|of| of.0 == comm);
-        own.map(|&(_, source, messages)| (source, messages)).collect()
+        own.map(|&(_, source, messages)| (source, messages))
+            .collect()
     }
 }
 
@@ -71,7 +75,10 @@ pub(crate) struct CommMessages {
 
 /// Assigns the messages of these communicators to shards as `dpamatch::endpoint::Shards` does.
 pub(crate) fn spread(comms: &[CommMessages]) -> Vec<ShardStats> {
-    SHARDS.iter().map(|&shards| spread_over(comms, shards)).collect()
+    SHARDS
+        .iter()
+        .map(|&shards| spread_over(comms, shards))
+        .collect()
 }
 
 fn spread_over(comms: &[CommMessages], shards: usize) -> ShardStats {
@@ -83,13 +90,21 @@ fn spread_over(comms: &[CommMessages], shards: usize) -> ShardStats {
         let mut dealt = 0;
         for &(source, messages) in &comm.by_source {
             let number = source.max(0) as usize;
-            let shard = if number < SOURCES_DEALT { dealt } else { number };
+            let shard = if number < SOURCES_DEALT {
+                dealt
+            } else {
+                number
+            };
             dealt += usize::from(number < SOURCES_DEALT);
             loads[home.unwrap_or(shard % shards)] += messages;
         }
     }
     let busiest = loads.iter().copied().max().unwrap_or(0);
-    ShardStats { shards, messages: loads.iter().sum(), busiest }
+    ShardStats {
+        shards,
+        messages: loads.iter().sum(),
+        busiest,
+    }
 }
 
 #[cfg(test)]
@@ -97,12 +112,20 @@ mod tests {
     use super::*;
 
     fn comm(any_source: bool, by_source: &[(i32, u64)]) -> CommMessages {
-        CommMessages { by_source: by_source.to_vec(), any_source }
+        CommMessages {
+            by_source: by_source.to_vec(),
+            any_source,
+        }
     }
 
     fn busiest(comms: &[CommMessages]) -> [u64; 3] {
         let stats = spread(comms);
-        assert!(stats.iter().zip(SHARDS).all(|(stats, shards)| stats.shards == shards));
+        assert!(
+            stats
+                .iter()
+                .zip(SHARDS)
+                .all(|(stats, shards)| stats.shards == shards)
+        );
         [0, 1, 2].map(|at| stats[at].busiest)
     }
 
@@ -113,11 +136,23 @@ mod tests {
         for at in stats {
             assert_eq!((at.messages, at.efficiency()), (160, 1.0), "{at:?}");
         }
-        assert_eq!(busiest(&[comm(false, &[(4, 5), (2, 7), (0, 1)])]), [7, 7, 7]);
-        assert_eq!(busiest(&[comm(false, &[(4, 5), (0, 1), (2, 7)])]), [12, 7, 7]);
+        assert_eq!(
+            busiest(&[comm(false, &[(4, 5), (2, 7), (0, 1)])]),
+            [7, 7, 7]
+        );
+        assert_eq!(
+            busiest(&[comm(false, &[(4, 5), (0, 1), (2, 7)])]),
+            [12, 7, 7]
+        );
         let far = SOURCES_DEALT as i32;
-        assert_eq!(busiest(&[comm(false, &[(far, 5), (far + 2, 6), (9, 2)])]), [13, 7, 7]);
-        assert_eq!(busiest(&[comm(false, &[(1, 5)]), comm(false, &[(1, 6)])]), [11; 3]);
+        assert_eq!(
+            busiest(&[comm(false, &[(far, 5), (far + 2, 6), (9, 2)])]),
+            [13, 7, 7]
+        );
+        assert_eq!(
+            busiest(&[comm(false, &[(1, 5)]), comm(false, &[(1, 6)])]),
+            [11; 3]
+        );
         assert_eq!(busiest(&[]), [0; 3]);
     }
 
@@ -126,18 +161,36 @@ mod tests {
         let sources = [(0, 4), (1, 4), (2, 4), (3, 4)];
         assert_eq!(busiest(&[comm(true, &sources)]), [16; 3]);
         // The next communicator with any source goes to the next shard.
-        assert_eq!(busiest(&[comm(true, &sources), comm(true, &sources)]), [16; 3]);
-        let three = [comm(true, &sources), comm(true, &sources), comm(true, &sources)];
+        assert_eq!(
+            busiest(&[comm(true, &sources), comm(true, &sources)]),
+            [16; 3]
+        );
+        let three = [
+            comm(true, &sources),
+            comm(true, &sources),
+            comm(true, &sources),
+        ];
         assert_eq!(busiest(&three), [32, 16, 16]);
         // A spread communicator in between does not count.
-        let mixed = [comm(true, &sources), comm(false, &[(7, 1)]), comm(true, &sources)];
+        let mixed = [
+            comm(true, &sources),
+            comm(false, &[(7, 1)]),
+            comm(true, &sources),
+        ];
         assert_eq!(busiest(&mixed), [17, 17, 17]);
     }
 
     #[test]
     fn sources_come_in_the_order_in_which_they_are_named() {
         let mut sources = Sources::default();
-        let named = [(0, 5, 0), (0, -1, 0), (0, 3, 1), (7, 3, 1), (0, 5, 1), (0, 5, 1)];
+        let named = [
+            (0, 5, 0),
+            (0, -1, 0),
+            (0, 3, 1),
+            (7, 3, 1),
+            (0, 5, 1),
+            (0, 5, 1),
+        ];
         for (comm, source, messages) in named {
             sources.named(comm, source, messages);
         }

@@ -18,10 +18,22 @@ pub(super) fn classes(sizes: impl Iterator<Item = u32>, eager_limit: usize) -> V
     let mut all = Vec::new();
     for size in sizes {
         let (bytes, known) = (u64::from(size), size != UNKNOWN);
-        let up_to = known.then_some(if size == 0 { 0 } else { bytes.next_power_of_two() });
+        let up_to = known.then_some(if size == 0 {
+            0
+        } else {
+            bytes.next_power_of_two()
+        });
         let rendezvous = known && bytes > eager_limit as u64;
         let bytes = if known { bytes } else { 0 };
-        add(&mut all, &SizeClass { up_to, rendezvous, messages: 1, bytes });
+        add(
+            &mut all,
+            &SizeClass {
+                up_to,
+                rendezvous,
+                messages: 1,
+                bytes,
+            },
+        );
     }
     all
 }
@@ -45,7 +57,9 @@ mod tests {
     fn powers_of_two_and_the_eager_limit_part_classes() {
         let sizes = [5000, 0, 1, 2, 3, 4, 4096, UNKNOWN, 4097, 5, 6000];
         let mut all = classes(sizes.into_iter(), 5000);
-        classes([8, 9].into_iter(), 5000).iter().for_each(|more| add(&mut all, more));
+        classes([8, 9].into_iter(), 5000)
+            .iter()
+            .for_each(|more| add(&mut all, more));
         let row = |it: &SizeClass| (it.up_to, it.rendezvous, it.messages, it.bytes);
         let expected = [
             (Some(0), false, 1, 0),

@@ -48,17 +48,28 @@ pub(crate) fn walk(
     calls: impl Fn(&Inbound) -> Option<u32>,
 ) -> (RankStats, Vec<u32>) {
     // One engine drives the walk even without a requested number of bins.
-    let numbers = if plan.bins.is_empty() { vec![BinCount::default()] } else { plan.bins.clone() };
+    let numbers = if plan.bins.is_empty() {
+        vec![BinCount::default()]
+    } else {
+        plan.bins.clone()
+    };
     let mut walk = Walk {
         view,
         engines: numbers.iter().map(|&bins| BinEngine::new(bins)).collect(),
-        tables: plan.bins.iter().map(|bins| Occupancy::new(bins.get())).collect(),
+        tables: plan
+            .bins
+            .iter()
+            .map(|bins| Occupancy::new(bins.get()))
+            .collect(),
         fit: Fit::new(plan.nic),
         receive_keys: Keys::default(),
         message_keys: Keys::default(),
         sources: Sources::default(),
         comms: HashMap::default(),
-        depths: Depths { posted: vec![0; COLUMNS], unexpected: vec![0; COLUMNS] },
+        depths: Depths {
+            posted: vec![0; COLUMNS],
+            unexpected: vec![0; COLUMNS],
+        },
         receives: vec![UNKNOWN; view.inbound.len()],
         posted: 0,
         unexpected: 0,
@@ -180,7 +191,9 @@ impl Walk<'_> {
         stats.posted_max = stats.posted_max.max(stats.posted);
         self.posted += 1;
         let hash = selector_hash(comm, selector);
-        self.tables.iter_mut().for_each(|tables| tables.insert(selector.class(), hash));
+        self.tables
+            .iter_mut()
+            .for_each(|tables| tables.insert(selector.class(), hash));
         self.receive_keys.waits(key);
         if let Some(shortage) = self.fit.posted() {
             self.fell_back(shortage, at, Happening::Post(receive), order);
@@ -195,7 +208,9 @@ impl Walk<'_> {
         self.fit.fetched(inbound.bytes);
         let key = (comm, inbound.source as i32, inbound.tag as i32);
         let others = self.message_keys.leaves(key);
-        let Some(stats) = self.comms.get_mut(&comm) else { return };
+        let Some(stats) = self.comms.get_mut(&comm) else {
+            return;
+        };
         stats.waiting -= 1;
         stats.hints.matched(program, receive, inbound);
         stats.hints.chosen(program, receive, others);
@@ -206,19 +221,28 @@ impl Walk<'_> {
         let transfer = &self.view.program.transfers[receive as usize];
         let class = transfer.selector().class();
         let hash = selector_hash(comm, transfer.selector());
-        self.tables.iter_mut().for_each(|tables| tables.remove(class, hash));
+        self.tables
+            .iter_mut()
+            .for_each(|tables| tables.remove(class, hash));
         self.posted -= 1;
         self.fit.taken();
         if let Some(stats) = self.comms.get_mut(&comm) {
             stats.posted -= 1;
         }
-        self.receive_keys.leaves((comm, transfer.peer, transfer.tag))
+        self.receive_keys
+            .leaves((comm, transfer.peer, transfer.tag))
     }
 
     fn arrive(&mut self, message: u32, at: usize, order: &Order) {
         let program = self.view.program;
         let inbound = &self.view.inbound[message as usize];
-        let &Inbound { comm, source, tag, bytes, .. } = inbound;
+        let &Inbound {
+            comm,
+            source,
+            tag,
+            bytes,
+            ..
+        } = inbound;
         let envelope = self.view.envelope(message);
         let before = self.steps().0;
         let mut got = None;
@@ -271,16 +295,25 @@ impl Walk<'_> {
                 Kind::Send => {
                     let traffic = &mut self.comms.entry(comm).or_default().traffic;
                     traffic.sends += 1;
-                    traffic.bytes_sent +=
-                        if transfer.bytes == UNKNOWN { 0 } else { u64::from(transfer.bytes) };
+                    traffic.bytes_sent += if transfer.bytes == UNKNOWN {
+                        0
+                    } else {
+                        u64::from(transfer.bytes)
+                    };
                 }
                 Kind::Null => {
                     to_null += 1;
-                    let is_wild =
-                        (transfer.peer == ANY && !transfer.unsure_null, transfer.tag == ANY);
+                    let is_wild = (
+                        transfer.peer == ANY && !transfer.unsure_null,
+                        transfer.tag == ANY,
+                    );
                     if is_wild != (false, false) {
                         let call = Violation::at(program.rank, transfer);
-                        self.comms.entry(comm).or_default().hints.asked_in_vain(is_wild, 1, call);
+                        self.comms
+                            .entry(comm)
+                            .or_default()
+                            .hints
+                            .asked_in_vain(is_wild, 1, call);
                     }
                 }
                 Kind::Recv | Kind::Probe => {}
@@ -303,11 +336,23 @@ impl Walk<'_> {
     ) -> (RankStats, Vec<u32>) {
         let view = self.view;
         let (posted, unexpected) =
-            self.engines.first().map_or((Vec::new(), Vec::new()), |engine| {
-                let posted =
-                    engine.posted().into_iter().map(|receive| receive.0 as u32).collect::<Vec<_>>();
-                (posted, engine.unexpected().into_iter().map(|message| message.0 as u32).collect())
-            });
+            self.engines
+                .first()
+                .map_or((Vec::new(), Vec::new()), |engine| {
+                    let posted = engine
+                        .posted()
+                        .into_iter()
+                        .map(|receive| receive.0 as u32)
+                        .collect::<Vec<_>>();
+                    (
+                        posted,
+                        engine
+                            .unexpected()
+                            .into_iter()
+                            .map(|message| message.0 as u32)
+                            .collect(),
+                    )
+                });
         for &receive in &posted {
             let comm = view.comm(receive);
             if let Some(stats) = self.comms.get_mut(&comm) {
@@ -320,7 +365,10 @@ impl Walk<'_> {
             }
         }
         let to_null = self.count_the_rest();
-        let mut traffic = Traffic { to_null, ..Traffic::default() };
+        let mut traffic = Traffic {
+            to_null,
+            ..Traffic::default()
+        };
         let mut sequences = Sequences::default();
         let mut hints = Hints::default();
         let mut comms: BTreeMap<u32, CommStats> = self.comms.into_iter().collect();
@@ -334,7 +382,12 @@ impl Walk<'_> {
         }
         for (engine, tables) in self.engines.iter().zip(&self.tables) {
             // Both counts must agree.
-            let collisions: u64 = tables.stats().tables.iter().map(|table| table.collisions).sum();
+            let collisions: u64 = tables
+                .stats()
+                .tables
+                .iter()
+                .map(|table| table.collisions)
+                .sum();
             debug_assert_eq!(
                 engine.stats().prq.collisions,
                 collisions,
@@ -407,7 +460,11 @@ impl Walk<'_> {
             totals,
             comms,
             unmatched: left::explain(view, &posted, &unexpected, &self.receives, calls),
-            end_ns: order.len().checked_sub(1).and_then(|last| order.time_ns(last)).unwrap_or(0),
+            end_ns: order
+                .len()
+                .checked_sub(1)
+                .and_then(|last| order.time_ns(last))
+                .unwrap_or(0),
         };
         (stats, self.receives)
     }

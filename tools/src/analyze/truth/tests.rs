@@ -9,7 +9,10 @@ use crate::analyze::program::{End, Transfer, UNKNOWN};
 use dpamatch::engine::Oracle;
 
 fn sent(bytes: u32) -> Transfer {
-    Transfer { bytes, ..send(1, 5) }
+    Transfer {
+        bytes,
+        ..send(1, 5)
+    }
 }
 
 fn got_from(source: i32, bytes: u32) -> Transfer {
@@ -28,14 +31,24 @@ fn got(bytes: u32) -> Transfer {
 
 /// A receive of 100 bytes with a cancel and an ignored status.
 fn asked(peer: i32, tag: i32) -> Transfer {
-    Transfer { bytes: 100, ..receive(peer, tag, End::CancelAsked) }
+    Transfer {
+        bytes: 100,
+        ..receive(peer, tag, End::CancelAsked)
+    }
 }
 
 /// The receives of rank 1's messages, and what was found out of them.
 fn told(text: &mut String, what: &str, run: &Run, receives: &[u32]) {
     let bytes: Vec<u32> = run.inbound[1].iter().map(|message| message.bytes).collect();
-    let ends: Vec<End> = run.programs[1].transfers.iter().map(|receive| receive.end).collect();
-    _ = writeln!(text, "{what}\n  {receives:?} with {bytes:?} bytes\n  {ends:?}");
+    let ends: Vec<End> = run.programs[1]
+        .transfers
+        .iter()
+        .map(|receive| receive.end)
+        .collect();
+    _ = writeln!(
+        text,
+        "{what}\n  {receives:?} with {bytes:?} bytes\n  {ends:?}"
+    );
     _ = writeln!(text, "  {:?}\n", run.truth[1]);
 }
 
@@ -50,39 +63,104 @@ fn receives_without_a_status_get_what_is_left() {
         case(
             &format!("Bytes tell that of three cancels, of {peer} and {tag}, the second failed"),
             &[sent(1), sent(2), sent(3), sent(4)],
-            &[asked(peer, tag), got(1), asked(peer, tag), got(3), got(4), asked(peer, tag)],
+            &[
+                asked(peer, tag),
+                got(1),
+                asked(peer, tag),
+                got(3),
+                got(4),
+                asked(peer, tag),
+            ],
         );
     }
     let equal = [got(1), asked(0, 5), got(1), asked(0, 5)];
-    case("Sizes are equal: the cancel posted first failed", &[sent(1); 3], &equal);
+    case(
+        "Sizes are equal: the cancel posted first failed",
+        &[sent(1); 3],
+        &equal,
+    );
     let nothing = [asked(0, 5), got(1), asked(-1, -1), got(2)];
-    case("Nothing is left for the cancelled receives", &[sent(1), sent(2)], &nothing);
-    let small = Transfer { bytes: 8, ..asked(0, 5) };
+    case(
+        "Nothing is left for the cancelled receives",
+        &[sent(1), sent(2)],
+        &nothing,
+    );
+    let small = Transfer {
+        bytes: 8,
+        ..asked(0, 5)
+    };
     let sends = [sent(9), sent(8)];
-    case("A buffer of 8 bytes got nothing longer", &sends, &[small, asked(0, 5), small]);
-    let complete = Transfer { bytes: 8, ..receive(0, 5, End::Ignored) };
+    case(
+        "A buffer of 8 bytes got nothing longer",
+        &sends,
+        &[small, asked(0, 5), small],
+    );
+    let complete = Transfer {
+        bytes: 8,
+        ..receive(0, 5, End::Ignored)
+    };
     case("Nor did a complete one", &sends, &[asked(0, 5), complete]);
-    let other = Transfer { bytes: 7, ..send(1, 4) };
-    let first = Transfer { got_tag: 4, got_bytes: 7, bytes: 7, tag: 4, ..got(7) };
+    let other = Transfer {
+        bytes: 7,
+        ..send(1, 4)
+    };
+    let first = Transfer {
+        got_tag: 4,
+        got_bytes: 7,
+        bytes: 7,
+        tag: 4,
+        ..got(7)
+    };
     case(
         "A receive is given where bytes ask for it",
         &[other, other, sent(1), sent(2), sent(3)],
         &[first, got(1), asked(-1, -1), got(3)],
     );
-    let complete = Transfer { bytes: 100, ..receive(-1, -1, End::Ignored) };
+    let complete = Transfer {
+        bytes: 100,
+        ..receive(-1, -1, End::Ignored)
+    };
     let both = [asked(-1, -1), got(1), complete];
-    case("Complete receives come before cancelled ones", &[sent(1), sent(1)], &both);
-    case("A complete receive without a message", &[sent(1)], &[got(1), complete]);
+    case(
+        "Complete receives come before cancelled ones",
+        &[sent(1), sent(1)],
+        &both,
+    );
+    case(
+        "A complete receive without a message",
+        &[sent(1)],
+        &[got(1), complete],
+    );
     let five = [got(1), got(2), got(3), got(4), got(5)];
-    case("Two sends are in no trace: bytes tell which", &[sent(1), sent(3), sent(5)], &five);
+    case(
+        "Two sends are in no trace: bytes tell which",
+        &[sent(1), sent(3), sent(5)],
+        &five,
+    );
     let unknown = [sent(UNKNOWN); 3];
-    case("Unknown sizes fit everywhere", &unknown, &[got(1), asked(0, 5), got(2)]);
-    let anything = Transfer { bytes: UNKNOWN, ..asked(0, 5) };
-    case("An unknown buffer takes every size", &[sent(1), sent(1000)], &[got(1), anything]);
+    case(
+        "Unknown sizes fit everywhere",
+        &unknown,
+        &[got(1), asked(0, 5), got(2)],
+    );
+    let anything = Transfer {
+        bytes: UNKNOWN,
+        ..asked(0, 5)
+    };
+    case(
+        "An unknown buffer takes every size",
+        &[sent(1), sent(1000)],
+        &[got(1), anything],
+    );
 
     let nobody = [asked(-1, -1); 20];
     let mut receivers = nobody.to_vec();
-    receivers.extend([got_from(0, 1), got_from(2, 11), asked(2, 5), got_from(2, 13)]);
+    receivers.extend([
+        got_from(0, 1),
+        got_from(2, 11),
+        asked(2, 5),
+        got_from(2, 13),
+    ]);
     receivers.extend([asked(-1, 5), got_from(0, 3), got_from(0, 4)]);
     receivers.extend(nobody);
     let to = |bytes: &[u32]| bytes.iter().map(|&bytes| sent(bytes)).collect::<Vec<_>>();
@@ -92,12 +170,25 @@ fn receives_without_a_status_get_what_is_left() {
         program(2, &to(&[11, 12, 13])),
     ];
     let chains = Run::new(programs, Some(3));
-    told(&mut text, "Each sender has its chain", &chains, &paired(&chains));
+    told(
+        &mut text,
+        "Each sender has its chain",
+        &chains,
+        &paired(&chains),
+    );
 
     let wrong = run(&[sent(1), sent(2), sent(3)], &[got(1), got(9), got(3)]);
     // No order gives these pairs.
-    let receives: Vec<u32> = wrong.inbound[1].iter().map(|message| message.receive).collect();
-    told(&mut text, "Wrong size of one: it moves nothing", &wrong, &receives);
+    let receives: Vec<u32> = wrong.inbound[1]
+        .iter()
+        .map(|message| message.receive)
+        .collect();
+    told(
+        &mut text,
+        "Wrong size of one: it moves nothing",
+        &wrong,
+        &receives,
+    );
     expect_file!["tests.txt"].assert_eq(&text);
 }
 
@@ -107,14 +198,21 @@ fn a_cancel_that_failed_does_not_happen() {
     let mut run = run(&[sent(1), sent(2)], &[asked(0, 5), got(2), asked(0, 5)]);
     run.programs[0].steps[1].gap_ns = 1_000_000;
     for program in &mut run.programs {
-        (1..).zip(&mut program.steps).for_each(|(at, step)| step.at_ns = at);
+        (1..)
+            .zip(&mut program.steps)
+            .for_each(|(at, step)| step.at_ns = at);
     }
     let causal = run.causal(Network::default()).0;
     for order in [&causal[1], &run.merged().expect("times")[1]] {
-        let cancels: Vec<_> =
-            order.iter().filter(|happening| matches!(happening, Happening::Cancel(_))).collect();
+        let cancels: Vec<_> = order
+            .iter()
+            .filter(|happening| matches!(happening, Happening::Cancel(_)))
+            .collect();
         assert_eq!(cancels, [Happening::Cancel(2)]);
-        let replayed = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
+        let replayed = run
+            .view(1)
+            .run(&mut Oracle::new(), order)
+            .expect("an engine");
         assert_eq!(replayed, [0, 1]);
     }
 }
@@ -139,14 +237,22 @@ fn no_receive_of_a_whole_trace_contradicts_its_status() {
             let is_asked = dice.below(3) == 0;
             receives.push(match is_asked {
                 true => asked(peer, tag),
-                false => Transfer { peer, tag, ..got_from(rank, bytes) },
+                false => Transfer {
+                    peer,
+                    tag,
+                    ..got_from(rank, bytes)
+                },
             });
             if !is_asked || dice.below(2) == 0 {
                 sends[source].push(sent(bytes));
             }
         }
         let [first, second] = sends;
-        let programs = vec![program(0, &first), program(1, &receives), program(2, &second)];
+        let programs = vec![
+            program(0, &first),
+            program(1, &receives),
+            program(2, &second),
+        ];
         let run = Run::new(programs, Some(3));
         let truth = run.truth[1];
         assert_eq!(truth.bytes_differ, 0, "seed {seed}");

@@ -4,7 +4,10 @@ use super::super::scenario::Scenario;
 use super::*;
 
 pub(in crate::bench) fn settings(threads: bool) -> Settings {
-    let nic = EngineOptions { threads, ..EngineOptions::default() };
+    let nic = EngineOptions {
+        threads,
+        ..EngineOptions::default()
+    };
     Settings {
         nic,
         grow: Grow::ALL,
@@ -19,14 +22,25 @@ pub(in crate::bench) fn settings(threads: bool) -> Settings {
 }
 
 fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
-    Point { peer, scenario: scenario.parse().expect("a scenario"), window, size }
+    Point {
+        peer,
+        scenario: scenario.parse().expect("a scenario"),
+        window,
+        size,
+    }
 }
 
 #[test]
 fn every_scenario_is_matched_right_by_every_peer() {
     for scenario in Scenario::all() {
         let nic = Peer::Nic { handlers: 8 };
-        for peer in [nic, Peer::Endpoint, Peer::Bins, Peer::List, Peer::NoMatching] {
+        for peer in [
+            nic,
+            Peer::Endpoint,
+            Peer::Bins,
+            Peer::List,
+            Peer::NoMatching,
+        ] {
             if !peer.takes(&scenario) || scenario.standing > 1024 {
                 continue;
             }
@@ -41,8 +55,10 @@ fn every_scenario_is_matched_right_by_every_peer() {
 #[test]
 fn every_size_takes_its_protocol() {
     let nic = Peer::Nic { handlers: 32 };
-    let plain: [(&str, &[Peer]); 2] =
-        [("NC", &[nic, Peer::Endpoint, Peer::NoMatching, Peer::Bins]), ("UNEXP", &[nic])];
+    let plain: [(&str, &[Peer]); 2] = [
+        ("NC", &[nic, Peer::Endpoint, Peer::NoMatching, Peer::Bins]),
+        ("UNEXP", &[nic]),
+    ];
     let shared = ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"];
     for size in [0, 1, 8, 24, 25, 4096, 4097, 70_000] {
         let both: &[Peer] = &[nic, Peer::Bins];
@@ -89,11 +105,20 @@ fn tables_grow_with_the_window() {
     measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
     let bins = |bins, name| {
         let grow = Grow { bins, ..Grow::ALL };
-        Settings { grow, ..settings(false) }.config(&point(nic, name, 100, 8)).bins
+        Settings {
+            grow,
+            ..settings(false)
+        }
+        .config(&point(nic, name, 100, 8))
+        .bins
     };
     let least = settings(false).nic.nic.bins;
     assert_eq!(
-        [bins(true, "DEPTH-8192"), bins(false, "DEPTH-8192"), bins(true, "NC")],
+        [
+            bins(true, "DEPTH-8192"),
+            bins(false, "DEPTH-8192"),
+            bins(true, "NC")
+        ],
         [16_384, least, least]
     );
     let too_many = measure(&point(nic, "NC", WINDOW_MAX + 1, 8), &settings(false));
@@ -111,23 +136,47 @@ fn a_nic_has_room_for_every_message_of_a_window() {
     let plain = config(5, "NC", 10, 8);
     assert_eq!(plain.handlers, 5);
     assert_eq!(
-        NicConfig { handlers: least.handlers, ..plain },
-        NicConfig { bins: plain.bins, ..least }
+        NicConfig {
+            handlers: least.handlers,
+            ..plain
+        },
+        NicConfig {
+            bins: plain.bins,
+            ..least
+        }
     );
     let window = 9_000;
     assert_eq!(config(5, "DEPTH-1000", window, 8).receives, 10_001);
     let rooms = |scenario, size| {
         let config = config(5, scenario, window, size);
-        [config.receives, config.unexpected, config.unexpected_buffers, config.regions]
+        [
+            config.receives,
+            config.unexpected,
+            config.unexpected_buffers,
+            config.regions,
+        ]
     };
     let [receives, unexpected, buffers] = [window + 1, least.unexpected, least.unexpected_buffers];
     let small = |unexpected, buffers| [receives, unexpected, buffers, window];
     assert_eq!(rooms("NC", 100), small(unexpected, buffers));
     for scenario in ["UNEXP", "MIX-0-0-1"] {
-        assert_eq!(rooms(scenario, INLINE_BYTES), small(window + 1, buffers), "{scenario}");
-        assert_eq!(rooms(scenario, INLINE_BYTES + 1), small(window + 1, window + 1));
-        assert_eq!(rooms(scenario, least.eager_limit), small(window + 1, window + 1));
-        assert_eq!(rooms(scenario, least.eager_limit + 1), small(window + 1, buffers));
+        assert_eq!(
+            rooms(scenario, INLINE_BYTES),
+            small(window + 1, buffers),
+            "{scenario}"
+        );
+        assert_eq!(
+            rooms(scenario, INLINE_BYTES + 1),
+            small(window + 1, window + 1)
+        );
+        assert_eq!(
+            rooms(scenario, least.eager_limit),
+            small(window + 1, window + 1)
+        );
+        assert_eq!(
+            rooms(scenario, least.eager_limit + 1),
+            small(window + 1, buffers)
+        );
     }
 }
 
@@ -140,7 +189,11 @@ fn what_does_not_fit_goes_to_software_in_every_window() {
         let sample = measure(&point(peer, scenario, 40, size), settings);
         let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
         let paths = sample.paths.expect("a NIC");
-        (paths.software, paths.software_posts, sample.sizes.expect("a NIC"))
+        (
+            paths.software,
+            paths.software_posts,
+            sample.sizes.expect("a NIC"),
+        )
     };
     for threads in [false, true] {
         for (peer, size) in [(nic, 8), (nic, 100), (nic, 5000), (Peer::Endpoint, 8)] {
@@ -148,7 +201,10 @@ fn what_does_not_fit_goes_to_software_in_every_window() {
             let (share, posts, sizes) = software(peer, "FULL-25", &settings, size);
             assert_eq!(sizes.receives, 30, "{peer}");
             let expected = if threads { 0.001..0.5 } else { 0.2..0.26 };
-            assert!(expected.contains(&posts), "{peer} {size} {threads}: {posts}");
+            assert!(
+                expected.contains(&posts),
+                "{peer} {size} {threads}: {posts}"
+            );
             assert!(share <= posts, "{peer} {size} {threads}: {share} {posts}");
             let (share, _, sizes) = software(peer, "UNEXP-FULL-75", &settings, size);
             assert_eq!(sizes.unexpected, 10, "{peer}");
@@ -178,13 +234,27 @@ fn threads_of_the_nic_give_the_same_matches() {
         let usual = settings.nic.nic;
         let plan = match like_card {
             true => (handlers, 1, Barrier::Bitmap, Domains::Paper),
-            false => (workers, usual.slice_min, usual.options.barrier, Domains::Keyed),
+            false => (
+                workers,
+                usual.slice_min,
+                usual.options.barrier,
+                Domains::Keyed,
+            ),
         };
-        let dpa_model::Options { barrier, domains, .. } = config.options;
+        let dpa_model::Options {
+            barrier, domains, ..
+        } = config.options;
         assert_eq!((config.workers, config.slice_min, barrier, domains), plan);
-        for scenario in
-            ["NC-RND", "WC", "WC-SP", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30", "COMMS-5"]
-        {
+        for scenario in [
+            "NC-RND",
+            "WC",
+            "WC-SP",
+            "UNEXP-REV",
+            "MANY-3",
+            "HOT-50",
+            "MIX-30-30-30",
+            "COMMS-5",
+        ] {
             let sample = measure(&point(Peer::Nic { handlers }, scenario, 100, 8), &settings);
             let sizes = sample.expect("a sample").sizes.expect("a NIC");
             assert_eq!(sizes.workers, if like_card { handlers } else { workers });
@@ -200,7 +270,10 @@ fn the_forced_paths_are_taken() {
         let config = settings.config(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8));
         config.options.fast_path
     };
-    assert_eq!([paths("WC"), paths("WC-FP")], [FastPath::Literal, FastPath::Literal]);
+    assert_eq!(
+        [paths("WC"), paths("WC-FP")],
+        [FastPath::Literal, FastPath::Literal]
+    );
     assert_eq!(paths("WC-SP"), FastPath::Off);
     let mut settings = settings(false);
     settings.nic.nic.options.fast_path = FastPath::Off;
@@ -219,7 +292,12 @@ fn a_sample_is_made_of_both_ends_times() {
     };
     let made = sample(&[5.0, 1.0, 3.0], &received, &window, true).expect("a sample");
     let expected = Sample {
-        time_ns: Summary { median: 3.0, min: 1.0, max: 5.0, count: 3 },
+        time_ns: Summary {
+            median: 3.0,
+            min: 1.0,
+            max: 5.0,
+            count: 3,
+        },
         // Four receives: 60 / 4 and 8 / 4.
         post_ns: 17.0,
         admit_ns: 2.0,
@@ -230,7 +308,10 @@ fn a_sample_is_made_of_both_ends_times() {
         ..Sample::default()
     };
     assert_eq!(made, expected);
-    assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
+    assert!(matches!(
+        sample(&[], &received, &window, true),
+        Err(BenchError::Nothing)
+    ));
 }
 
 /// Also if the refused receive follows the messages, whose buffers remain unread.
@@ -240,11 +321,16 @@ fn excluded_wildcards_are_reported() {
         let mut settings = settings(threads);
         settings.nic.hints.no_any_source = true;
         for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint] {
-            for (scenario, size) in
-                [("ANYSRC", 8), ("UNEXP-ANYSRC-REV", 8), ("UNEXP-ANYSRC-REV", 70_000)]
-            {
+            for (scenario, size) in [
+                ("ANYSRC", 8),
+                ("UNEXP-ANYSRC-REV", 8),
+                ("UNEXP-ANYSRC-REV", 70_000),
+            ] {
                 let refused = measure(&point(peer, scenario, 10, size), &settings);
-                assert!(matches!(refused, Err(BenchError::Hint)), "{peer} {scenario} {size}");
+                assert!(
+                    matches!(refused, Err(BenchError::Hint)),
+                    "{peer} {scenario} {size}"
+                );
             }
         }
     }

@@ -26,7 +26,11 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        Self { zero: Instant::now(), time: Cell::new(0), log: RefCell::default() }
+        Self {
+            zero: Instant::now(),
+            time: Cell::new(0),
+            log: RefCell::default(),
+        }
     }
 
     fn act(&self, what: impl Display, takes: u64) {
@@ -36,8 +40,17 @@ impl Scene {
 
     /// Words whose waits succeed up to window `last`.
     fn signals(&self, last: u64) -> Signals<Line<'_>> {
-        let line = |name, takes| Line { scene: self, name, takes, last };
-        Signals { go: line("go", 0), ready: line("ready", READY), ack: line("ack", ACK) }
+        let line = |name, takes| Line {
+            scene: self,
+            name,
+            takes,
+            last,
+        };
+        Signals {
+            go: line("go", 0),
+            ready: line("ready", READY),
+            ack: line("ack", ACK),
+        }
     }
 
     fn taken_log(&self) -> Vec<String> {
@@ -65,8 +78,13 @@ impl Word for Line<'_> {
     }
 
     fn wait_with(&self, value: u64, _: Spin) -> Result<(), Gone> {
-        self.scene.act(format_args!("await {} {value}", self.name), self.takes);
-        if value <= self.last { Ok(()) } else { Err(Gone) }
+        self.scene
+            .act(format_args!("await {} {value}", self.name), self.takes);
+        if value <= self.last {
+            Ok(())
+        } else {
+            Err(Gone)
+        }
     }
 
     fn leave(&self) {
@@ -114,8 +132,14 @@ impl<'a> Script<'a> {
     }
 
     fn deliver(&mut self, slot: usize) {
-        let Some(&message) = self.expected.get(slot) else { return };
-        let wrong = if self.now == self.when { self.wrong } else { Wrong::Nothing };
+        let Some(&message) = self.expected.get(slot) else {
+            return;
+        };
+        let wrong = if self.now == self.when {
+            self.wrong
+        } else {
+            Wrong::Nothing
+        };
         let bytes = &mut self.buffers[slot];
         match wrong {
             Wrong::Lost(lost) if lost == slot => {}
@@ -183,7 +207,13 @@ fn received(
 ) -> (Vec<String>, Result<ReceiverTimes, BenchError>) {
     let (scene, window) = (Scene::new(), window(scenario, count));
     let mut script = Script::new(&scene, &window, wrong, when);
-    let times = receive(&mut script, &window, 5, &scene.signals(windows as u64), &&scene);
+    let times = receive(
+        &mut script,
+        &window,
+        5,
+        &scene.signals(windows as u64),
+        &&scene,
+    );
     (scene.taken_log(), times)
 }
 
@@ -214,7 +244,10 @@ fn every_receive_of_every_warm_up_window_is_checked() {
         }
     }
     let (_, times) = received("NC", 5, WARM_UP + 1, Wrong::Lost(0), WARM_UP + 1);
-    assert_eq!(times.expect("measured windows are not checked").checked, 5 * WARM_UP as u64);
+    assert_eq!(
+        times.expect("measured windows are not checked").checked,
+        5 * WARM_UP as u64
+    );
 }
 
 struct Sending<'a>(&'a Scene);
@@ -239,7 +272,13 @@ impl Outgoing for Sending<'_> {
 /// The sender's calls and times while the receiver answers `answers` windows.
 fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, Vec<f64>) {
     let (scene, window) = (Scene::new(), window(scenario, 4));
-    let times = send(Sending(&scene), &window, limits, &scene.signals(answers), &&scene);
+    let times = send(
+        Sending(&scene),
+        &window,
+        limits,
+        &scene.signals(answers),
+        &&scene,
+    );
     (scene.taken_log(), times)
 }
 
@@ -260,7 +299,14 @@ fn repetitions_and_budget_decide_how_many_windows_are_measured() {
         (50, budget(14), 15),
         (50, budget(15) - Duration::from_nanos(1), 15),
     ] {
-        let (log, times) = sent("NC", 100, Limits { repetitions, budget });
+        let (log, times) = sent(
+            "NC",
+            100,
+            Limits {
+                repetitions,
+                budget,
+            },
+        );
         assert_eq!(times.len(), made, "{repetitions} {budget:?}");
         let windows = log.iter().filter(|act| *act == "send").count();
         assert_eq!(windows, WARM_UP + made);
@@ -286,19 +332,51 @@ fn tell(text: &mut String, what: &str, log: &[String], result: impl Debug) {
 fn both_ends_act_in_this_order() {
     let mut text = String::new();
     for (what, scenario, count, windows, wrong, when) in [
-        ("All receives stand before ready", "DEPTH-2", 3, WARM_UP + 2, Wrong::Nothing, 0),
-        ("Late receives follow the last message", "MIX-0-0-50", 4, WARM_UP + 1, Wrong::Nothing, 0),
-        ("The receiver has no room in window 3", "NC", 2, 50, Wrong::Full, 3),
+        (
+            "All receives stand before ready",
+            "DEPTH-2",
+            3,
+            WARM_UP + 2,
+            Wrong::Nothing,
+            0,
+        ),
+        (
+            "Late receives follow the last message",
+            "MIX-0-0-50",
+            4,
+            WARM_UP + 1,
+            Wrong::Nothing,
+            0,
+        ),
+        (
+            "The receiver has no room in window 3",
+            "NC",
+            2,
+            50,
+            Wrong::Full,
+            3,
+        ),
     ] {
         let (log, times) = received(scenario, count, windows, wrong, when);
         tell(&mut text, what, &log, times);
     }
-    let two = Limits { repetitions: 2, budget: FOR_EVER };
+    let two = Limits {
+        repetitions: 2,
+        budget: FOR_EVER,
+    };
     for (what, scenario, answers) in [
         ("From the first message to the acknowledgement", "NC", 100),
-        ("From the first message of which the last one waits", "UNEXP", 100),
+        (
+            "From the first message of which the last one waits",
+            "UNEXP",
+            100,
+        ),
         ("The receiver has gone", "NC", 0),
-        ("It goes before the last warm-up window", "NC", WARM_UP as u64 - 1),
+        (
+            "It goes before the last warm-up window",
+            "NC",
+            WARM_UP as u64 - 1,
+        ),
         ("It goes after a measured window", "NC", WARM_UP as u64 + 1),
     ] {
         let (log, times) = sent(scenario, answers, two);
@@ -306,6 +384,11 @@ fn both_ends_act_in_this_order() {
     }
     let (scene, window) = (Scene::new(), window("MANY-2", 4));
     send_along(Sending(&scene), &window, &scene.signals(2));
-    tell(&mut text, "Other senders keep no time", &scene.taken_log(), ());
+    tell(
+        &mut text,
+        "Other senders keep no time",
+        &scene.taken_log(),
+        (),
+    );
     expect_file!["tests.txt"].assert_eq(&text);
 }

@@ -37,12 +37,20 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
         second.name += " (2)";
     }
     let found = side_by_side(&first, &second)?;
-    let pair = Pair { reports: [first, second], verdicts: [one, two], found };
+    let pair = Pair {
+        reports: [first, second],
+        verdicts: [one, two],
+        found,
+    };
     let whole = || pair.document();
     args.save.write(whole)?;
     let title = format!("Compared with {}", pair.reports[1].name);
     let tables = [pair.table(false)];
-    let more = super::More { title: &title, prefix: "", tables: &tables };
+    let more = super::More {
+        title: &title,
+        prefix: "",
+        tables: &tables,
+    };
     super::write_files(args, (&run, &pair.reports[0]), Some(more), interrupt)?;
     let mut out = output::stdout();
     match args.format {
@@ -56,7 +64,11 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
 /// The figures of both runs, as if they belonged to one application.
 fn side_by_side(first: &Report, second: &Report) -> Result<Comparison, BadInput> {
     let document = |report: &Report| {
-        let report = Report { name: String::new(), pairs: Vec::new(), ..report.clone() };
+        let report = Report {
+            name: String::new(),
+            pairs: Vec::new(),
+            ..report.clone()
+        };
         let tables = tables(&[&report]);
         Document {
             command: "analyze".to_owned(),
@@ -66,11 +78,17 @@ fn side_by_side(first: &Report, second: &Report) -> Result<Comparison, BadInput>
             commit: None,
             machine: serde_json::Map::new(),
             tables: tables.iter().map(Table::descriptor).collect(),
-            results: tables.iter().map(|table| (table.name.clone(), table.rows_json())).collect(),
+            results: tables
+                .iter()
+                .map(|table| (table.name.clone(), table.rows_json()))
+                .collect(),
         }
     };
     // Both runs are exact counts: every difference is real, and neither run is better.
-    let rule = Rule { confidence: 0.95, threshold: 0.0 };
+    let rule = Rule {
+        confidence: 0.95,
+        threshold: 0.0,
+    };
     compare(&document(first), &document(second), &rule)
         .map_err(|mismatch| BadInput(mismatch.to_string()))
 }
@@ -94,11 +112,22 @@ impl Pair {
         let (one, two) = (first.name.as_str(), second.name.as_str());
         let columns = ["figure", one, two, "change %", "of"];
         let differs = |change: &&Change| all || change.verdict != Verdict::NoChange;
-        let same = self.found.changes.iter().filter(|it| it.verdict == Verdict::NoChange).count();
+        let same = self
+            .found
+            .changes
+            .iter()
+            .filter(|it| it.verdict == Verdict::NoChange)
+            .count();
         let title = match self.found.changes.len() - same {
-            0 => format!("{one} and {two} do not differ: {} compared", counted(same, "figure")),
+            0 => format!(
+                "{one} and {two} do not differ: {} compared",
+                counted(same, "figure")
+            ),
             count => {
-                format!("{one} and {two} differ in {count} of {}", counted(count + same, "figure"))
+                format!(
+                    "{one} and {two} differ in {count} of {}",
+                    counted(count + same, "figure")
+                )
             }
         };
         let mut table = Table::new("differences", title, columns);
@@ -115,9 +144,13 @@ impl Pair {
                 of(change).into(),
             ]);
         }
-        table = rows_alone(self.found.alone, [one, two]).into_iter().fold(table, Table::note);
+        table = rows_alone(self.found.alone, [one, two])
+            .into_iter()
+            .fold(table, Table::note);
         let offload = self.reports.iter().zip(&self.verdicts);
-        offload.fold(table, |table, (report, advice)| table.note(advice.sentence(&report.name)))
+        offload.fold(table, |table, (report, advice)| {
+            table.note(advice.sentence(&report.name))
+        })
     }
 
     fn document(&self) -> Value {
@@ -158,8 +191,17 @@ mod tests {
     fn rows_of_one_run_only_are_told() {
         let told = |alone| rows_alone(alone, ["a", "b"]);
         assert_eq!(told([0, 0]), None);
-        assert_eq!(told([1, 1]).as_deref(), Some("rows of one run only: 1 of a, 1 of b"));
-        assert_eq!(told([2, 0]).as_deref(), Some("rows of one run only: 2 of a, 0 of b"));
-        assert_eq!(told([0, 3]).as_deref(), Some("rows of one run only: 0 of a, 3 of b"));
+        assert_eq!(
+            told([1, 1]).as_deref(),
+            Some("rows of one run only: 1 of a, 1 of b")
+        );
+        assert_eq!(
+            told([2, 0]).as_deref(),
+            Some("rows of one run only: 2 of a, 0 of b")
+        );
+        assert_eq!(
+            told([0, 3]).as_deref(),
+            Some("rows of one run only: 0 of a, 3 of b")
+        );
     }
 }

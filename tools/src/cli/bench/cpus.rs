@@ -11,7 +11,10 @@ pub(super) fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
     let allowed = processors::allowed();
     if let Some(other) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
-        let what = format!("--cpus: {other} may not be used; allowed: {}", allowed.join(", "));
+        let what = format!(
+            "--cpus: {other} may not be used; allowed: {}",
+            allowed.join(", ")
+        );
         return Err(BadInput(what).into());
     }
     if cpus.len() < 2 {
@@ -25,7 +28,11 @@ pub(super) fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
 /// Whether each handler of each point can have a processor of its own, beside the sender and the
 /// host.
 pub(super) fn enough_processors(points: &[Point], processors: usize) -> Result<(), BadInput> {
-    let most = points.iter().filter_map(|point| point.peer.handlers()).max().unwrap_or(0);
+    let most = points
+        .iter()
+        .filter_map(|point| point.peer.handlers())
+        .max()
+        .unwrap_or(0);
     if most + 2 <= processors {
         return Ok(());
     }
@@ -44,9 +51,21 @@ mod tests {
     /// The widest point decides; other receivers have no handlers.
     #[test]
     fn two_processors_more_than_handlers_are_enough() {
-        let point = |peer| Point { peer, scenario: "NC".parse().expect("NC"), window: 8, size: 8 };
-        let points = [Peer::Nic { handlers: 2 }, Peer::Bins, Peer::Nic { handlers: 3 }].map(point);
-        let said = enough_processors(&points, 4).expect_err("five are needed").to_string();
+        let point = |peer| Point {
+            peer,
+            scenario: "NC".parse().expect("NC"),
+            window: 8,
+            size: 8,
+        };
+        let points = [
+            Peer::Nic { handlers: 2 },
+            Peer::Bins,
+            Peer::Nic { handlers: 3 },
+        ]
+        .map(point);
+        let said = enough_processors(&points, 4)
+            .expect_err("five are needed")
+            .to_string();
         assert_eq!(
             said,
             "--like card: 3 handlers, the sender and the host need 5 processors, and 4 may be \

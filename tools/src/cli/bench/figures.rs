@@ -20,7 +20,10 @@ pub(super) fn all(report: &Report, nic: Peer) -> Vec<(&'static str, Figure)> {
         ("handlers", handlers(report)),
         ("depth", depth(report, nic)),
     ];
-    figures.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+    figures
+        .into_iter()
+        .filter_map(|(name, figure)| Some((name, figure?)))
+        .collect()
 }
 
 fn mega(row: Option<&Row>) -> Option<f64> {
@@ -30,12 +33,21 @@ fn mega(row: Option<&Row>) -> Option<f64> {
 /// A point at `x`: the median of the rounds, and the slowest and the fastest of them.
 fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
     let rate = row?.rate()?;
-    Some((x as f64, rate.median / 1e6, (rate.min / 1e6, rate.max / 1e6)))
+    Some((
+        x as f64,
+        rate.median / 1e6,
+        (rate.min / 1e6, rate.max / 1e6),
+    ))
 }
 
 fn sweep(report: &Report) -> Vec<usize> {
-    let handlers =
-        |row: &Row| if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };
+    let handlers = |row: &Row| {
+        if let Peer::Nic { handlers } = row.point.peer {
+            Some(handlers)
+        } else {
+            None
+        }
+    };
     let mut all: Vec<usize> = report.rows.iter().filter_map(handlers).collect();
     all.sort_unstable();
     all.dedup();
@@ -54,7 +66,10 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
         let is_nic = matches!(row.point.peer, Peer::Nic { .. });
         if is_nic && !series.iter().any(|series| series.name == name) {
             let value = |&handlers: &usize| {
-                let point = Point { peer: Peer::Nic { handlers }, ..row.point.clone() };
+                let point = Point {
+                    peer: Peer::Nic { handlers },
+                    ..row.point.clone()
+                };
                 measured(handlers, report.find(&point, calibrated))
             };
             series.push(Series::measured(name, sweep.iter().filter_map(value)));
@@ -64,10 +79,16 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     series.retain(|series| series.points.len() > 1);
     let limits = [(Peer::NoMatching, "no-matching"), (Peer::Bins, "bins")];
     for (peer, name) in limits {
-        let limit = report.rows.iter().filter(of_window).find(|row| row.point.peer == peer);
+        let limit = report
+            .rows
+            .iter()
+            .filter(of_window)
+            .find(|row| row.point.peer == peer);
         if let (Some(limit), false) = (mega(limit), series.is_empty()) {
-            series
-                .push(Series::limit(name, sweep.iter().map(|&handlers| (handlers as f64, limit))));
+            series.push(Series::limit(
+                name,
+                sweep.iter().map(|&handlers| (handlers as f64, limit)),
+            ));
         }
     }
     series
@@ -84,52 +105,91 @@ fn figure8(report: &Report) -> Option<Figure> {
         Series::line(workload.name(), threads().zip(figure8::rates(workload)))
     };
     let limit = |name: &str, rate| Series::limit(name, threads().map(|threads| (threads, rate)));
-    let paper =
-        Lines::new("the paper: BlueField-3 DPA", Axis::powers("DPA threads"), Axis::linear(RATE))
-            .with(column(PaperWorkload::NoConflict))
-            .with(column(PaperWorkload::FastPath))
-            .with(column(PaperWorkload::SlowPath))
-            .with(limit("RDMA alone", PAPER_NO_MATCHING))
-            .with(limit("MPI on the CPU", PAPER_MPI));
+    let paper = Lines::new(
+        "the paper: BlueField-3 DPA",
+        Axis::powers("DPA threads"),
+        Axis::linear(RATE),
+    )
+    .with(column(PaperWorkload::NoConflict))
+    .with(column(PaperWorkload::FastPath))
+    .with(column(PaperWorkload::SlowPath))
+    .with(limit("RDMA alone", PAPER_NO_MATCHING))
+    .with(limit("MPI on the CPU", PAPER_MPI));
     let here = panel("dpamatch: emulated on this machine".to_owned(), ours);
-    Some(Figure::new("Calibrated message rate").with(paper).with(here))
+    Some(
+        Figure::new("Calibrated message rate")
+            .with(paper)
+            .with(here),
+    )
 }
 
 fn panel(title: String, series: Vec<Series>) -> Lines {
-    Lines { series, ..Lines::new(title, Axis::powers("emulated handlers"), Axis::linear(RATE)) }
+    Lines {
+        series,
+        ..Lines::new(title, Axis::powers("emulated handlers"), Axis::linear(RATE))
+    }
 }
 
 fn handlers(report: &Report) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
-    let mut windows: Vec<(usize, bool)> =
-        report.rows.iter().map(|row| (row.point.window, row.calibrated)).collect();
+    let mut windows: Vec<(usize, bool)> = report
+        .rows
+        .iter()
+        .map(|row| (row.point.window, row.calibrated))
+        .collect();
     windows.sort_unstable();
     windows.dedup();
     let title = |window, calibrated| {
-        if calibrated { "calibrated".to_owned() } else { format!("window {window}") }
+        if calibrated {
+            "calibrated".to_owned()
+        } else {
+            format!("window {window}")
+        }
     };
     let figure = Figure::new(format!("{size}-byte messages over the handlers"));
-    Some(windows.into_iter().fold(figure, |figure, (window, calibrated)| {
-        figure
-            .with(panel(title(window, calibrated), over_handlers(report, window, calibrated, size)))
-    }))
+    Some(
+        windows
+            .into_iter()
+            .fold(figure, |figure, (window, calibrated)| {
+                figure.with(panel(
+                    title(window, calibrated),
+                    over_handlers(report, window, calibrated, size),
+                ))
+            }),
+    )
 }
 
 /// Rates behind receives that never match.
 fn depth(report: &Report, nic: Peer) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
     let lines = |kind: &str, title: &str| {
-        let peers = [(nic, "optimistic"), (Peer::Bins, "bins"), (Peer::List, "list")];
+        let peers = [
+            (nic, "optimistic"),
+            (Peer::Bins, "bins"),
+            (Peer::List, "list"),
+        ];
         // The logarithmic axis cannot show depth 0; the CSV does.
         let panel = Lines::new(title, Axis::powers("receives in front"), Axis::log(RATE));
         peers.into_iter().fold(panel, |panel, (peer, name)| {
             let value = |&depth: &usize| {
                 let scenario = format!("{kind}-{depth}").parse().ok()?;
-                let row = report.find(&Point { peer, scenario, window: DEPTH_WINDOW, size }, false);
+                let row = report.find(
+                    &Point {
+                        peer,
+                        scenario,
+                        window: DEPTH_WINDOW,
+                        size,
+                    },
+                    false,
+                );
                 measured(depth, row)
             };
             let series = Series::measured(name, DEPTHS.iter().filter_map(value));
-            if series.points.len() > 1 { panel.with(series) } else { panel }
+            if series.points.len() > 1 {
+                panel.with(series)
+            } else {
+                panel
+            }
         })
     };
     let figure = Figure::new("Message rate behind receives that never match")

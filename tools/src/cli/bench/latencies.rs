@@ -7,7 +7,10 @@ use dpamatch_tools::table::{Cell, Table};
 pub(super) fn table(report: &Report) -> Option<Table> {
     let columns = ["engine", "handlers", "scenario", "bytes", "messages"].map(str::to_owned);
     let percentiles = PERCENTILES.iter().map(|(percent, _)| format!("p{percent}"));
-    let columns = columns.into_iter().chain(percentiles).chain(["max".to_owned()]);
+    let columns = columns
+        .into_iter()
+        .chain(percentiles)
+        .chain(["max".to_owned()]);
     let title = "Latency of single messages until acknowledged, in nanoseconds";
     let mut table = Table::new("latencies", title, columns)
         .note("percentiles without a message beyond them are omitted");

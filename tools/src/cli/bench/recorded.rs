@@ -25,7 +25,10 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     let run =
         Run::load(source.as_ref(), |_| progress.inc(1)).map_err(|error| bad_input(error, false))?;
     progress.finish_and_clear();
-    let (orders, _, _) = run.causal(Network { seed: args.seed, ..Network::default() });
+    let (orders, _, _) = run.causal(Network {
+        seed: args.seed,
+        ..Network::default()
+    });
     let at = match args.rank {
         Some(rank) => run.programs.iter().position(|program| program.rank == rank),
         None => (0..run.programs.len()).max_by_key(|&at| run.inbound[at].len()),
@@ -40,19 +43,30 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         return Err(BadInput(format!("{}: rank {rank} gets no messages", path.display())).into());
     }
     let options = args.nic.options(args.bins());
-    options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    options
+        .nic
+        .validate()
+        .map_err(|error| BadInput(error.to_string()))?;
     if size > options.nic.eager_limit.max(dpa_model::INLINE_BYTES) {
         return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
     }
     let mut entries = vec![engines::one("optimistic")?];
-    let baselines = args.baseline.iter().filter(|name| !WIRES.contains(&name.as_str()));
+    let baselines = args
+        .baseline
+        .iter()
+        .filter(|name| !WIRES.contains(&name.as_str()));
     entries.extend(baselines.filter_map(|name| engines::one(name).ok()));
     let budget = Duration::from_millis(args.budget);
     let progress = spinner("rounds");
     let rows = recorded.measure(&options, &entries, args.rounds as usize, budget);
     progress.finish_and_clear();
     let rows = rows?;
-    let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };
+    let load = Load {
+        rank,
+        recorded: &recorded,
+        size,
+        rounds: args.rounds,
+    };
     let whole = || document::of_tables(&[&table(&load, &rows)], conditions(&load));
     args.save.write(whole)?;
     let mut out = output::stdout();
@@ -75,7 +89,12 @@ pub(super) struct Load<'a> {
 }
 
 pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
-    let Load { rank, recorded, size, rounds } = load;
+    let Load {
+        rank,
+        recorded,
+        size,
+        rounds,
+    } = load;
     let title = format!(
         "rank {rank}: {} of {} in {}, {}",
         counted(recorded.messages(), "message"),
@@ -83,7 +102,11 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
         counted(recorded.events(), "event"),
         counted(rounds, "round"),
     );
-    let measured = ["rate_msgs_per_s", "rate_min_msgs_per_s", "rate_max_msgs_per_s"];
+    let measured = [
+        "rate_msgs_per_s",
+        "rate_min_msgs_per_s",
+        "rate_max_msgs_per_s",
+    ];
     let mut table = Table::open("rates", title)
         .keyed(5)
         .extra(["bytes", "events", "messages", "rank", "per block"])
@@ -110,7 +133,10 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> Table {
             ("from", row.rate.min.into()),
             ("to", row.rate.max.into()),
             ("pairs", row.matched.into()),
-            ("per block", paths.as_ref().map(|paths| paths.per_block).into()),
+            (
+                "per block",
+                paths.as_ref().map(|paths| paths.per_block).into(),
+            ),
             ("clean %", percent(|paths| paths.clean)),
             ("fast %", percent(|paths| paths.fast)),
             ("slow %", percent(|paths| paths.slow)),

@@ -18,7 +18,12 @@ pub(super) fn rates(parts: &[Part], ucx_version: Option<&str>) -> Table {
     let mut table = Table::open("rates", "Message rates, in messages per second")
         .note("rate: median of the rounds; to_x: ratio to x in the same rounds")
         .keyed(7)
-        .measured(["rate_msgs_per_s", "post_ns", "receive_ns", "latency_messages"])
+        .measured([
+            "rate_msgs_per_s",
+            "post_ns",
+            "receive_ns",
+            "latency_messages",
+        ])
         .measured(PERCENTILES.map(|(_, name)| name))
         .measured(BESIDE.split(' '));
     for part in parts {
@@ -36,10 +41,15 @@ fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
         let other = part.report.beside(row, peer);
         Cell::from(other.and_then(|other| row.ratio_to(other)))
     };
-    let version = ucx_version.filter(|_| row.point.peer == Peer::Ucx).unwrap_or(NUMBER);
+    let version = ucx_version
+        .filter(|_| row.point.peer == Peer::Ucx)
+        .unwrap_or(NUMBER);
     let sizes = row.samples.first().and_then(|sample| sample.sizes);
-    let [post, receive] = [|sample: &Sample| sample.post_ns, |sample: &Sample| sample.receive_ns]
-        .map(|time| measured(row, time));
+    let [post, receive] = [
+        |sample: &Sample| sample.post_ns,
+        |sample: &Sample| sample.receive_ns,
+    ]
+    .map(|time| measured(row, time));
     let mut cells: Vec<(&str, Cell)> = vec![
         ("placement", part.short_name().into()),
         ("engine", row.point.peer.name().into()),
@@ -63,19 +73,40 @@ fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
         ("to_ucx", to(Peer::Ucx)),
         ("nic_receives", sizes.map(|sizes| sizes.receives).into()),
         ("software", of_paths(row, |paths| paths.software).into()),
-        ("software_posts", of_paths(row, |paths| paths.software_posts).into()),
+        (
+            "software_posts",
+            of_paths(row, |paths| paths.software_posts).into(),
+        ),
     ];
     for (percent, name) in PERCENTILES {
-        cells.push((name, latencies.as_ref().and_then(|all| all.percentile_ns(percent)).into()));
+        cells.push((
+            name,
+            latencies
+                .as_ref()
+                .and_then(|all| all.percentile_ns(percent))
+                .into(),
+        ));
     }
-    cells.push(("latency_max_ns", latencies.as_ref().map(|all| all.max_ns()).into()));
-    cells.push(("latency_messages", latencies.as_ref().map(|all| all.count()).into()));
+    cells.push((
+        "latency_max_ns",
+        latencies.as_ref().map(|all| all.max_ns()).into(),
+    ));
+    cells.push((
+        "latency_messages",
+        latencies.as_ref().map(|all| all.count()).into(),
+    ));
     table.row(cells);
-    table.rounds("rate_msgs_per_s", &row.rates.iter().flatten().copied().collect::<Vec<_>>());
+    table.rounds(
+        "rate_msgs_per_s",
+        &row.rates.iter().flatten().copied().collect::<Vec<_>>(),
+    );
     table.rounds("post_ns", &post.1);
     table.rounds("receive_ns", &receive.1);
     for (percent, name) in PERCENTILES {
-        let rounds = row.samples.iter().filter_map(|sample| sample.latencies.as_ref());
+        let rounds = row
+            .samples
+            .iter()
+            .filter_map(|sample| sample.latencies.as_ref());
         let rounds = rounds.filter_map(|round| round.percentile_ns(percent));
         table.rounds(name, &rounds.map(|ns| ns as f64).collect::<Vec<_>>());
     }
@@ -83,7 +114,12 @@ fn add(table: &mut Table, part: &Part, row: &Row, ucx_version: Option<&str>) {
 
 /// A time's median, and the time in each round. A time of 0 means that it was not measured.
 fn measured(row: &Row, time: fn(&Sample) -> f64) -> (Option<f64>, Vec<f64>) {
-    let rounds: Vec<f64> = row.samples.iter().map(time).filter(|&time| time > 0.0).collect();
+    let rounds: Vec<f64> = row
+        .samples
+        .iter()
+        .map(time)
+        .filter(|&time| time > 0.0)
+        .collect();
     ((!rounds.is_empty()).then(|| row.median(time)), rounds)
 }
 
@@ -97,7 +133,10 @@ pub(super) fn of_paths(row: &Row, share: fn(&Paths) -> f64) -> Option<f64> {
 pub(super) fn document(report: &Report, parts: &[Part], header: &Header) -> Value {
     let table = rates(parts, header.ucx_version());
     let mut whole = document::of_tables(&[&table], conditions(report, parts, header));
-    let objects = whole["results"]["rates"].as_array_mut().into_iter().flatten();
+    let objects = whole["results"]["rates"]
+        .as_array_mut()
+        .into_iter()
+        .flatten();
     for (object, row) in objects.zip(parts.iter().flat_map(|part| &part.report.rows)) {
         object["nic"] = json!(row.samples.first().and_then(|sample| sample.sizes));
         object["samples"] = json!(row.samples);

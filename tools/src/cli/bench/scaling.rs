@@ -18,11 +18,15 @@ const WINDOW: usize = 1024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let nic = args.nic.options(args.bins()).nic;
-    nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    nic.validate()
+        .map_err(|error| BadInput(error.to_string()))?;
     let scaling = Scaling {
         nic,
         processors: processors::allowed(),
-        window: args.windows.first().map_or(WINDOW, |&window| window as usize),
+        window: args
+            .windows
+            .first()
+            .map_or(WINDOW, |&window| window as usize),
         windows: args.reps.unwrap_or(REPETITIONS) as usize,
         rounds: args.rounds as usize,
     };
@@ -36,7 +40,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     progress.finish_and_clear();
     let Scaled { rows, shares } = measured?;
     let tables = [table(&scaling, &rows), shared(&scaling, &shares)];
-    args.save.write(|| document::of_tables(&[&tables[0], &tables[1]], Map::new()))?;
+    args.save
+        .write(|| document::of_tables(&[&tables[0], &tables[1]], Map::new()))?;
     let mut out = output::stdout();
     if args.format == Format::Table {
         let about = format!("dpamatch {VERSION} on {}", Machine::this());
@@ -53,8 +58,15 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
         scaling.windows,
         counted(scaling.rounds, "round")
     );
-    let columns =
-        ["shards", "processors", "M messages/s", "min", "max", "per processor", "efficiency"];
+    let columns = [
+        "shards",
+        "processors",
+        "M messages/s",
+        "min",
+        "max",
+        "per processor",
+        "efficiency",
+    ];
     let mut table = Table::new("scaling", title, columns)
         .keyed(2)
         .named(&[
@@ -96,7 +108,16 @@ fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
         "Model: one program's window of {}, in equal shares for the shards.",
         counted(scaling.window, "message")
     );
-    let columns = ["shards", "share", "us", "min", "max", "M messages/s", "speed-up", "efficiency"];
+    let columns = [
+        "shards",
+        "share",
+        "us",
+        "min",
+        "max",
+        "M messages/s",
+        "speed-up",
+        "efficiency",
+    ];
     let mut table = Table::new("shares", title, columns)
         .keyed(2)
         .named(&[
@@ -142,18 +163,41 @@ mod tests {
 
     fn scaling() -> Scaling {
         let nic = dpa_model::NicConfig::default();
-        Scaling { nic, processors: vec![0, 1], window: 1000, windows: 1, rounds: 1 }
+        Scaling {
+            nic,
+            processors: vec![0, 1],
+            window: 1000,
+            windows: 1,
+            rounds: 1,
+        }
     }
 
     #[test]
     fn rates_and_shares_in_numbers() {
         let rate = Summary::of(&[6e6, 8e6, 18e6]).expect("three values");
         let rounds = vec![6e6, 8e6, 18e6];
-        let row = ScalingRow { shards: 1, processors: 2, rate, rounds, efficiency: Some(0.5) };
-        let alone = ScalingRow { shards: 4, processors: 4, efficiency: None, ..row.clone() };
+        let row = ScalingRow {
+            shards: 1,
+            processors: 2,
+            rate,
+            rounds,
+            efficiency: Some(0.5),
+        };
+        let alone = ScalingRow {
+            shards: 4,
+            processors: 4,
+            efficiency: None,
+            ..row.clone()
+        };
         let rates = table(&scaling(), &[row, alone]);
         let time_ns = Summary::of(&[4_000.0, 5_000.0, 8_000.0]).expect("three values");
-        let row = ShareRow { shards: 4, share: 250, time_ns, rounds: vec![5_000.0], speed_up: 3.0 };
+        let row = ShareRow {
+            shards: 4,
+            share: 250,
+            time_ns,
+            rounds: vec![5_000.0],
+            speed_up: 3.0,
+        };
         let shares = shared(&scaling(), &[row]);
         let shown =
             [rates, shares].map(|table| format!("{}{:#}\n", table.csv(), table.rows_json()));

@@ -13,39 +13,65 @@ fn mega(row: Option<&Row>) -> Cell {
 }
 
 fn ratio(own: Option<&Row>, other: Option<&Row>) -> Cell {
-    own.zip(other).and_then(|(own, other)| own.ratio_to(other)).into()
+    own.zip(other)
+        .and_then(|(own, other)| own.ratio_to(other))
+        .into()
 }
 
 /// NC, WC-FP and WC-SP over the handlers, beside the paper's values.
 pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Table {
     let row = |peer, scenario: &str| {
         let scenario = scenario.parse().ok()?;
-        report.find(&Point { peer, scenario, window: CALIBRATION[1], size: size? }, true)
+        report.find(
+            &Point {
+                peer,
+                scenario,
+                window: CALIBRATION[1],
+                size: size?,
+            },
+            true,
+        )
     };
     let base = row(Peer::NoMatching, "NC");
     let half = ["NC", "WC-FP", "WC-SP", "NC/none", "FP/NC", "SP/NC"];
-    let columns = ["handlers"].into_iter().chain(half).chain(["|"]).chain(half);
+    let columns = ["handlers"]
+        .into_iter()
+        .chain(half)
+        .chain(["|"])
+        .chain(half);
     let title = "Calibrated rate, million messages/s; the right half is the paper's measurement on \
                  a BlueField-3.";
     let mut table = Table::new("paper", title, columns);
     for &handlers in sweep {
         let [nc, fast, slow] =
             ["NC", "WC-FP", "WC-SP"].map(|scenario| row(Peer::Nic { handlers }, scenario));
-        let ours =
-            [mega(nc), mega(fast), mega(slow), ratio(nc, base), ratio(fast, nc), ratio(slow, nc)];
-        let place = figure8::THREADS.iter().position(|&threads| threads == handlers);
+        let ours = [
+            mega(nc),
+            mega(fast),
+            mega(slow),
+            ratio(nc, base),
+            ratio(fast, nc),
+            ratio(slow, nc),
+        ];
+        let place = figure8::THREADS
+            .iter()
+            .position(|&threads| threads == handlers);
         let published = place.map_or([const { Cell::None }; 6], |place| {
             use PaperWorkload::{FastPath, NoConflict, SlowPath};
             let [nc, fast, slow] =
                 [NoConflict, FastPath, SlowPath].map(|workload| figure8::rates(workload)[place]);
             [nc, fast, slow, nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(Cell::from)
         });
-        let cells = [handlers.into()].into_iter().chain(ours).chain(["|".into()]);
+        let cells = [handlers.into()]
+            .into_iter()
+            .chain(ours)
+            .chain(["|".into()]);
         table.push(cells.chain(published));
     }
-    for (peer, name) in
-        [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
-    {
+    for (peer, name) in [
+        (Peer::NoMatching, "no matching on this wire"),
+        (Peer::Bins, "sequential bins, NC"),
+    ] {
         if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
             table = table.note(format!("{name}: {:.2}", rate.median / 1e6));
         }
@@ -63,7 +89,15 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
 }
 
 /// Columns that a narrow table omits, in this order; `bytes` only if all sizes are equal.
-const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "/memcpy", "memcpy", "bytes"];
+const EXTRA: [&str; 7] = [
+    "per block",
+    "slow",
+    "fast",
+    "post ns",
+    "/memcpy",
+    "memcpy",
+    "bytes",
+];
 
 /// All scenarios for one number of handlers, or for all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
@@ -72,8 +106,14 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
     };
     // Only where something found no room, so that the columns are noticed.
     let any_software = report.rows.iter().filter(shown).any(|row| {
-        let paths = row.samples.iter().filter_map(|sample| sample.paths.as_ref());
-        paths.map(|paths| paths.software + paths.software_posts).sum::<f64>() > 0.0
+        let paths = row
+            .samples
+            .iter()
+            .filter_map(|sample| sample.paths.as_ref());
+        paths
+            .map(|paths| paths.software + paths.software_posts)
+            .sum::<f64>()
+            > 0.0
     });
     let mut others: Vec<Peer> = Vec::new();
     for row in &report.rows {
@@ -103,7 +143,14 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
         let mut cells: Vec<(String, Cell)> = [
             ("scenario", row.point.scenario.name().into()),
             ("handlers", row.point.peer.handlers().into()),
-            ("window", if row.calibrated { "cal".into() } else { row.point.window.into() }),
+            (
+                "window",
+                if row.calibrated {
+                    "cal".into()
+                } else {
+                    row.point.window.into()
+                },
+            ),
             ("bytes", row.point.size.into()),
             ("rate", mega(Some(row))),
             ("min", rate.map(|rate| rate.min / 1e6).into()),
@@ -113,7 +160,12 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
             ("bins", mega(bins)),
             ("/none", ratio(Some(row), none)),
             ("/bins", ratio(Some(row), bins)),
-            ("post ns", (!row.calibrated).then(|| row.median(|sample| sample.post_ns)).into()),
+            (
+                "post ns",
+                (!row.calibrated)
+                    .then(|| row.median(|sample| sample.post_ns))
+                    .into(),
+            ),
             ("per block", of_paths(row, |paths| paths.per_block).into()),
             ("fast", of_paths(row, |paths| paths.fast).into()),
             ("slow", of_paths(row, |paths| paths.slow).into()),

@@ -11,7 +11,12 @@ const NIC: Peer = Peer::Nic { handlers: 32 };
 /// A row with these rates in million messages per second, by round.
 fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
     let sample = |round: usize| Sample {
-        time_ns: Summary { median: 7.0, min: 6.0, max: 9.0, count: 11 },
+        time_ns: Summary {
+            median: 7.0,
+            min: 6.0,
+            max: 9.0,
+            count: 11,
+        },
         post_ns: [3.0, 1.0, 2.25][round],
         admit_ns: 0.5,
         receive_ns: [9.0, 7.5, 6.0][round],
@@ -29,7 +34,12 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
         ..Sample::default()
     };
     Row {
-        point: Point { peer, scenario: scenario.parse().expect("a scenario"), window, size: 8 },
+        point: Point {
+            peer,
+            scenario: scenario.parse().expect("a scenario"),
+            window,
+            size: 8,
+        },
         calibrated: false,
         rates: mega.iter().map(|mega| Some(mega * 1e6)).collect(),
         samples: (0..mega.len()).map(sample).collect(),
@@ -37,12 +47,21 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
     }
 }
 
-const NEAR: Placement = Placement { distance: Distance::Near, slowed: false };
-const FAR: Placement = Placement { distance: Distance::Far, slowed: true };
+const NEAR: Placement = Placement {
+    distance: Distance::Near,
+    slowed: false,
+};
+const FAR: Placement = Placement {
+    distance: Distance::Far,
+    slowed: true,
+};
 
 /// The calibrated row; a rate of 0 stands for a round without result.
 fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
-    let rates = mega.iter().map(|&mega| (mega > 0.0).then_some(mega * 1e6)).collect();
+    let rates = mega
+        .iter()
+        .map(|&mega| (mega > 0.0).then_some(mega * 1e6))
+        .collect();
     let placements = vec![Some(NEAR); mega.len()];
     Row {
         calibrated: true,
@@ -54,7 +73,10 @@ fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
 }
 
 fn report(rows: Vec<Row>) -> Report {
-    Report { rows, hand_over_ns: vec![80.0, 100.0, 97.0] }
+    Report {
+        rows,
+        hand_over_ns: vec![80.0, 100.0, 97.0],
+    }
 }
 
 /// The NIC and all other receivers. Ratios by round: to no-matching 0.5, 0.25, 0.5; to bins 2, 4,
@@ -75,7 +97,10 @@ fn everything() -> Report {
 }
 
 fn header(threads: bool) -> Header {
-    let nic = EngineOptions { threads, ..EngineOptions::default() };
+    let nic = EngineOptions {
+        threads,
+        ..EngineOptions::default()
+    };
     let machine = Machine {
         cpu: "Abacus".to_owned(),
         processors: 3,
@@ -133,8 +158,9 @@ fn sweep() -> Report {
 fn single() -> Report {
     let mut nic = row(NIC, "NC", 1, &[2.0, 2.5, 3.0]);
     for (round, sample) in nic.samples.iter_mut().enumerate() {
-        let times: Vec<f64> =
-            (1..=1000).map(|time| f64::from(time) + 100.0 * round as f64).collect();
+        let times: Vec<f64> = (1..=1000)
+            .map(|time| f64::from(time) + 100.0 * round as f64)
+            .collect();
         sample.latencies = Some(dpamatch_tools::bench::Latencies::of(&times));
     }
     report(vec![nic])
@@ -184,7 +210,9 @@ fn check(report: &Report, parts: &[Part], expected: &ExpectFile) {
     let document = results::document(report, parts, &header);
     for (name, result) in document["results"].as_object().expect("results") {
         match result.as_array() {
-            Some(rows) => rows.iter().for_each(|row| shown += &format!("{name}: {row}\n")),
+            Some(rows) => rows
+                .iter()
+                .for_each(|row| shown += &format!("{name}: {row}\n")),
             None => shown += &format!("{name}: {result}\n"),
         }
     }
@@ -207,13 +235,22 @@ fn a_report_stands_in_every_form() {
 #[test]
 fn without_placements_there_is_one_part() {
     let mut report = moved();
-    report.rows.iter_mut().for_each(|row| row.placements = vec![None; 3]);
+    report
+        .rows
+        .iter_mut()
+        .for_each(|row| row.placements = vec![None; 3]);
     let parts = Part::of(&report);
     assert_eq!(parts.len(), 1);
-    assert_eq!(parts[0].heading(&report), "Placement moving: 6 of 6 measurements");
+    assert_eq!(
+        parts[0].heading(&report),
+        "Placement moving: 6 of 6 measurements"
+    );
     assert_eq!(parts[0].report, report);
     let whole = Part::whole(&moved());
-    assert_eq!(whole.heading(&moved()), "Placement any: 6 of 6 measurements");
+    assert_eq!(
+        whole.heading(&moved()),
+        "Placement any: 6 of 6 measurements"
+    );
     assert_eq!(whole.report, moved());
 }
 
@@ -222,7 +259,10 @@ fn processors_must_be_two_that_may_be_used() {
     let refused = |given: &[usize]| cpus::stay_on(given).expect_err("refused").to_string();
     assert!(refused(&[100_000, 0]).starts_with("--cpus: 100000 may not be used; allowed: "));
     let first = processors::allowed()[0];
-    assert_eq!(refused(&[first]), "--cpus: sender and receiver need two processors");
+    assert_eq!(
+        refused(&[first]),
+        "--cpus: sender and receiver need two processors"
+    );
 }
 
 #[test]
@@ -231,8 +271,18 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
     let events = dpamatch::stream::Reader::new(events.as_bytes());
     let recorded =
         dpamatch_tools::bench::Recorded::new(events.map(|event| event.expect("a good line")), 24);
-    let load = recorded::Load { rank: 5, recorded: &recorded, size: 24, rounds: 7 };
-    let rate = Summary { median: 2e6, min: 1e6, max: 4e6, count: 7 };
+    let load = recorded::Load {
+        rank: 5,
+        recorded: &recorded,
+        size: 24,
+        rounds: 7,
+    };
+    let rate = Summary {
+        median: 2e6,
+        min: 1e6,
+        max: 4e6,
+        count: 7,
+    };
     let mut counts = dpa_model::Counts::default();
     counts.handlers.messages = 80;
     counts.boundary.blocks = 32;

@@ -35,7 +35,11 @@ pub(super) fn warnings(
         ));
     }
     let stayed = |part: &&Placed| part.placement.is_some();
-    let stayed: usize = placed.iter().filter(stayed).map(|part| part.measurements).sum();
+    let stayed: usize = placed
+        .iter()
+        .filter(stayed)
+        .map(|part| part.measurements)
+        .sum();
     let moved = all.saturating_sub(stayed);
     if looked && moved == all && all > 0 {
         warnings
@@ -47,7 +51,11 @@ pub(super) fn warnings(
         ));
     }
     let slowed = |part: &&Placed| part.placement.is_some_and(|placement| placement.slowed);
-    let slowed: usize = placed.iter().filter(slowed).map(|part| part.measurements).sum();
+    let slowed: usize = placed
+        .iter()
+        .filter(slowed)
+        .map(|part| part.measurements)
+        .sum();
     if 2 * slowed > all {
         warnings.push(format!(
             "other programs used the processors during {slowed} of {}",
@@ -74,8 +82,15 @@ mod tests {
     }
 
     fn placed(slowed: Option<bool>, measurements: usize) -> Placed {
-        let placement = slowed.map(|slowed| Placement { distance: Distance::Near, slowed });
-        Placed { placement, measurements, report: Report::default() }
+        let placement = slowed.map(|slowed| Placement {
+            distance: Distance::Near,
+            slowed,
+        });
+        Placed {
+            placement,
+            measurements,
+            report: Report::default(),
+        }
     }
 
     #[test]
@@ -88,7 +103,10 @@ mod tests {
         assert!(said(&machine(1, "0.00"), &[], true).starts_with("one processor"));
         let busy = said(&machine(2, "1.00"), &[placed(Some(false), 100)], true);
         assert!(busy.starts_with("the machine was busy at the start, load 1.00 on 2 processors"));
-        assert_eq!(said(&machine(2, "unknown"), &[placed(Some(false), 100)], true), "");
+        assert_eq!(
+            said(&machine(2, "unknown"), &[placed(Some(false), 100)], true),
+            ""
+        );
         let moved = [placed(Some(false), 90), placed(None, 10)];
         assert_eq!(
             said(&quiet, &moved, true),
@@ -96,7 +114,11 @@ mod tests {
         );
         assert_eq!(said(&quiet, &moved, false), "", "nobody looked");
         assert!(said(&quiet, &[], true).contains("during every measurement"));
-        assert_eq!(warnings(&quiet, &[], 0, true), Vec::<String>::new(), "nothing was measured");
+        assert_eq!(
+            warnings(&quiet, &[], 0, true),
+            Vec::<String>::new(),
+            "nothing was measured"
+        );
         let slowed = [placed(Some(true), 51), placed(Some(false), 49)];
         let all = "other programs used the processors during 51 of 100 measurements";
         assert_eq!(said(&quiet, &slowed, true), all);

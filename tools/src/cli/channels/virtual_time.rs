@@ -38,24 +38,37 @@ pub(super) fn overhead(costs: &PollCosts, results: &mut Results) {
     let rows = NODES.map(|nodes| PollCosts { nodes, ..*costs });
     type Column = (&'static str, fn(&PollCosts) -> u64);
     let columns: [Column; 5] = [
-        ("rdma_ns", |it| it.poll_ns(Channel::Network) - it.completion_queue_ns),
+        ("rdma_ns", |it| {
+            it.poll_ns(Channel::Network) - it.completion_queue_ns
+        }),
         ("completion_queue_ns", |it| it.completion_queue_ns),
         ("network_ns", |it| it.poll_ns(Channel::Network)),
         ("shared_ns", |it| it.poll_ns(Channel::SharedMemory)),
         ("kernel_ns", |it| it.kernel_ns),
     ];
     let mut table = Table::open("overhead", title);
-    let mut panel = Lines::new("An empty poll", Axis::powers("nodes"), Axis::log("nanoseconds"));
+    let mut panel = Lines::new(
+        "An empty poll",
+        Axis::powers("nodes"),
+        Axis::log("nanoseconds"),
+    );
     for row in rows {
-        let cells = columns.iter().map(|(name, of)| (*name, Cell::from(of(&row))));
+        let cells = columns
+            .iter()
+            .map(|(name, of)| (*name, Cell::from(of(&row))));
         table.row([("nodes", row.nodes.into())].into_iter().chain(cells));
     }
     for (name, of) in columns {
         let points = rows.iter().map(|row| (row.nodes as f64, of(row) as f64));
-        panel = panel.with(Series::line(name.trim_end_matches("_ns").replace('_', " "), points));
+        panel = panel.with(Series::line(
+            name.trim_end_matches("_ns").replace('_', " "),
+            points,
+        ));
     }
     results.tables.push(table);
-    results.figures.push(("poll-overhead", Figure::new("Polling overhead").with(panel)));
+    results
+        .figures
+        .push(("poll-overhead", Figure::new("Polling overhead").with(panel)));
 }
 
 pub(super) fn latency(
@@ -64,11 +77,21 @@ pub(super) fn latency(
     results: &mut Results,
 ) -> Result<(), Interrupted> {
     let at = |spec: PolicySpec, channel, bytes| {
-        latency_ns(&mut *spec.build(costs), costs, channel, bytes, ROUNDS, args.seed)
+        latency_ns(
+            &mut *spec.build(costs),
+            costs,
+            channel,
+            bytes,
+            ROUNDS,
+            args.seed,
+        )
     };
     // Latency between nodes is often measured with one process on each: there is no local peer to
     // poll.
-    let alone_costs = PollCosts { processes_per_node: 1, ..*costs };
+    let alone_costs = PollCosts {
+        processes_per_node: 1,
+        ..*costs
+    };
     let alone = |spec: PolicySpec, bytes| {
         latency_ns(
             &mut *spec.build(&alone_costs),
@@ -87,10 +110,15 @@ pub(super) fn latency(
         alone_costs.poll_ns(Channel::Network),
         alone_costs.poll_ns(Channel::SharedMemory)
     );
-    let mut table =
-        Table::open("latency", title).keyed(2).extra(["alone_change", "network_alone_ns"]);
+    let mut table = Table::open("latency", title)
+        .keyed(2)
+        .extra(["alone_change", "network_alone_ns"]);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
-    specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
+    specs.extend(
+        args.policy
+            .iter()
+            .filter(|spec| !matches!(spec, PolicySpec::Static(_))),
+    );
     let mut figure =
         Figure::new("Latency against the polling ratio of shared memory (virtual time)");
     for bytes in BYTES {
@@ -161,11 +189,18 @@ pub(super) fn latency(
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 
-const PUBLISHED_POLICIES: [PolicySpec; 3] =
-    [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
+const PUBLISHED_POLICIES: [PolicySpec; 3] = [
+    PolicySpec::RoundRobin,
+    PolicySpec::Static(50),
+    PolicySpec::Dynamic(10),
+];
 
 fn bench(args: &Args) -> Discovery {
-    let gap = if args.random_gap { Gap::Random(args.gap) } else { Gap::Constant(args.gap) };
+    let gap = if args.random_gap {
+        Gap::Random(args.gap)
+    } else {
+        Gap::Constant(args.gap)
+    };
     Discovery {
         pairs: args.pairs,
         gap,
@@ -185,7 +220,11 @@ pub(super) fn discovery(
         discover(
             &mut *spec.build(costs),
             costs,
-            &Discovery { shared: bursts, network: bursts, ..bench },
+            &Discovery {
+                shared: bursts,
+                network: bursts,
+                ..bench
+            },
         )
     };
     let title = format!(
@@ -194,7 +233,9 @@ pub(super) fn discovery(
         if args.random_gap { "on average " } else { "" },
         args.gap
     );
-    let mut table = Table::open("discovery", title).keyed(3).extra(["empty_per_message"]);
+    let mut table = Table::open("discovery", title)
+        .keyed(3)
+        .extra(["empty_per_message"]);
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
     for &kind in &args.kind {
@@ -203,7 +244,10 @@ pub(super) fn discovery(
             let of = |spec| mean(spec, kind.bursts(length)).mean_ns;
             let (round_robin, best) = (
                 of(PolicySpec::RoundRobin),
-                PUBLISHED_POLICIES.map(of).into_iter().fold(f64::INFINITY, f64::min),
+                PUBLISHED_POLICIES
+                    .map(of)
+                    .into_iter()
+                    .fold(f64::INFINITY, f64::min),
             );
             for (&spec, points) in args.policy.iter().zip(&mut series) {
                 let found = mean(spec, kind.bursts(length));
@@ -237,11 +281,16 @@ pub(super) fn discovery(
     }
     let title = "Discovery time of the dynamic scheme against its update rate: worst where burst and history are \
                  equally long. Published: up to -0.45 at bursts of 200.";
-    let mut updates =
-        Table::new("update_rate", title, ["burst", "history", "mean_ns", "change_to_round_robin"])
-            .keyed(2);
-    let axes =
-        (Axis::log("messages between updates"), Axis::linear("discovery time to round-robin"));
+    let mut updates = Table::new(
+        "update_rate",
+        title,
+        ["burst", "history", "mean_ns", "change_to_round_robin"],
+    )
+    .keyed(2);
+    let axes = (
+        Axis::log("messages between updates"),
+        Axis::linear("discovery time to round-robin"),
+    );
     let mut panel = Lines::new("update rate of the dynamic scheme", axes.0, axes.1);
     for burst in HISTORY_BURSTS {
         let round_robin = mean(PolicySpec::RoundRobin, Bursts::Constant(burst)).mean_ns;
@@ -260,7 +309,9 @@ pub(super) fn discovery(
         panel = panel.with(Series::line(format!("bursts of {burst}"), points));
     }
     results.tables.extend([table, updates]);
-    results.figures.push(("message-discovery", figure.with(panel)));
+    results
+        .figures
+        .push(("message-discovery", figure.with(panel)));
     Ok(())
 }
 
@@ -282,7 +333,12 @@ pub(super) fn never_worse(
             let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
             for &length in &args.bursts {
                 let bursts = kind.bursts(length);
-                let bench = Discovery { shared: bursts, network: bursts, gap, ..bench(args) };
+                let bench = Discovery {
+                    shared: bursts,
+                    network: bursts,
+                    gap,
+                    ..bench(args)
+                };
                 let mean =
                     |spec: PolicySpec| discover(&mut *spec.build(costs), costs, &bench).mean_ns;
                 let published = PUBLISHED_POLICIES.map(mean);
@@ -368,7 +424,10 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     let mut overlap_over_time = Table::open("overlap", title).keyed(2);
     let mut panels = Vec::new();
     for bytes in OVERLAP_BYTES {
-        let (x, y) = (Axis::log("microseconds of computation"), Axis::log("total / computation"));
+        let (x, y) = (
+            Axis::log("microseconds of computation"),
+            Axis::log("total / computation"),
+        );
         let mut panel = Lines::new(format!("overlap of {bytes} bytes"), x, y);
         let at = |way, us: u64| overlap(costs, way, bytes, EAGER_MAX, us * 1000);
         for &us in &args.compute {
@@ -401,7 +460,10 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         let of = |way| overlap(costs, way, *bytes, EAGER_MAX, compute_ns);
         of(Way::Network) <= of(Way::SharedMemory)
     };
-    let place = sizes.iter().rposition(|bytes| !better(bytes)).map_or(0, |last| last + 1);
+    let place = sizes
+        .iter()
+        .rposition(|bytes| !better(bytes))
+        .map_or(0, |last| last + 1);
     let by_overlap = sizes.get(place).copied();
     chosen.push([
         "overlap".into(),
@@ -411,8 +473,9 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         Cell::None,
     ]);
     results.tables.extend([table, overlap_over_time, chosen]);
-    let mut figure =
-        Figure::new("Paths within a node (virtual time)").with(latencies).with(overlaps);
+    let mut figure = Figure::new("Paths within a node (virtual time)")
+        .with(latencies)
+        .with(overlaps);
     figure = panels.into_iter().fold(figure, Figure::with);
     figure.columns = 2;
     results.figures.push(("ways-by-length", figure));

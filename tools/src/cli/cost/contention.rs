@@ -63,20 +63,31 @@ pub(super) fn run(
         counted(layout.nodes_per_router, "node"),
         profile.name
     );
-    let mut table =
-        Table::open("line", title).keyed(2).extra(["cube_contention_us", "cube_link_bytes"]);
+    let mut table = Table::open("line", title)
+        .keyed(2)
+        .extra(["cube_contention_us", "cube_link_bytes"]);
     let mut figure = {
         let routers = counted(args.routers, "router");
-        Figure::new(format!("Contention on a line of {routers}, {}", profile.name))
+        Figure::new(format!(
+            "Contention on a line of {routers}, {}",
+            profile.name
+        ))
     };
-    let mut all_senders: Vec<u32> =
-        args.senders.iter().map(|&p| p.min(layout.processes_per_node)).collect();
+    let mut all_senders: Vec<u32> = args
+        .senders
+        .iter()
+        .map(|&p| p.min(layout.processes_per_node))
+        .collect();
     all_senders.dedup();
     for senders in all_senders {
         let (mut moving, mut total) = (Vec::new(), Vec::new());
         for &bytes in &args.sizes {
             let messages = line_test(args.routers, senders, bytes, layout);
-            let load = torus.loads(layout, &messages).into_values().max().unwrap_or(0);
+            let load = torus
+                .loads(layout, &messages)
+                .into_values()
+                .max()
+                .unwrap_or(0);
             let hops = f64::from(args.routers / 2);
             let cube = link_bytes(hops, bytes as f64, senders);
             let alone_s = node_aware_s(profile, Place::Network, bytes, senders);
@@ -90,16 +101,25 @@ pub(super) fn run(
                 ("busiest_link_bytes", load.into()),
                 ("contention_us", us(waiting_s).into()),
                 ("total_us", us(alone_s + waiting_s).into()),
-                ("contention_share", (waiting_s / (alone_s + waiting_s)).into()),
+                (
+                    "contention_share",
+                    (waiting_s / (alone_s + waiting_s)).into(),
+                ),
                 ("cube_link_bytes", cube.into()),
                 ("cube_contention_us", us(contention_s(delta, cube)).into()),
             ]);
         }
-        let axes = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
-        let panel =
-            Lines::new(format!("{} on each node", counted(senders, "sender")), axes.0, axes.1)
-                .with(Series::line("moving and contention", total))
-                .with(Series::limit("moving alone", moving));
+        let axes = (
+            Axis::powers("bytes of a message"),
+            Axis::log("microseconds"),
+        );
+        let panel = Lines::new(
+            format!("{} on each node", counted(senders, "sender")),
+            axes.0,
+            axes.1,
+        )
+        .with(Series::line("moving and contention", total))
+        .with(Series::limit("moving alone", moving));
         figure = figure.with(panel);
     }
     if let Some(path) = out {

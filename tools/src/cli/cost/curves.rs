@@ -38,22 +38,35 @@ pub(super) fn run(
     profile: &Profile,
     out: Option<&Path>,
 ) -> anyhow::Result<Vec<Table>> {
-    let mut moving =
-        Table::open("moving", format!("One message of each sender, {}.", profile.name)).keyed(2);
+    let mut moving = Table::open(
+        "moving",
+        format!("One message of each sender, {}.", profile.name),
+    )
+    .keyed(2);
     let mut figure = Figure::new(format!("Model of {}", profile.name));
     let most = profile.layout.processes_per_node;
     let mut counts: Vec<_> = args.senders.iter().map(|&it| it.min(most)).collect();
     counts.dedup();
     for senders in counts {
-        let (x, y) = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
+        let (x, y) = (
+            Axis::powers("bytes of a message"),
+            Axis::log("microseconds"),
+        );
         let mut panel = Lines::new(format!("{} a node", counted(senders, "sender")), x, y);
         let at = |place, bytes| us(node_aware_s(profile, place, bytes, senders));
         let sizes = || POWERS.map(|power| 1_u64 << power);
         for bytes in sizes() {
             let places = Place::ALL.map(|place| (format!("{}_us", place.name()), at(place, bytes)));
             let places = places.into_iter().map(|(name, it)| (name, Cell::Real(it)));
-            let keys = [("senders_per_node", senders.into()), ("bytes", bytes.into())];
-            moving.row(keys.map(|(name, it)| (name.to_owned(), it)).into_iter().chain(places));
+            let keys = [
+                ("senders_per_node", senders.into()),
+                ("bytes", bytes.into()),
+            ];
+            moving.row(
+                keys.map(|(name, it)| (name.to_owned(), it))
+                    .into_iter()
+                    .chain(places),
+            );
         }
         for place in Place::ALL {
             let points = sizes().map(|bytes| (bytes as f64, at(place, bytes)));
@@ -70,7 +83,11 @@ pub(super) fn run(
     let mut terms = Table::open("terms", title);
     let load = line_test(ROUTERS, most, args.bytes, &profile.layout);
     let torus = Torus::line(ROUTERS, &profile.layout);
-    let load = torus.loads(&profile.layout, &load).into_values().max().unwrap_or(0);
+    let load = torus
+        .loads(&profile.layout, &load)
+        .into_values()
+        .max()
+        .unwrap_or(0);
     let contention = contention_s(profile.contention.delta_s_per_byte, load as f64);
     let mut lines: [(&str, Vec<(f64, f64)>); 4] =
         ["moving_us", "searching_us", "contention_us", "total_us"].map(|name| (name, Vec::new()));
@@ -78,17 +95,37 @@ pub(super) fn run(
         let bytes = args.bytes.div_ceil(n);
         let moving = n as f64 * node_aware_s(profile, Place::Network, bytes, most);
         let searching = bound_s(profile.queue.gamma_s, n);
-        let values = [moving, searching, contention, moving + searching + contention].map(us);
+        let values = [
+            moving,
+            searching,
+            contention,
+            moving + searching + contention,
+        ]
+        .map(us);
         let names = lines.each_ref().map(|(name, _)| *name);
         let cells = names.into_iter().zip(values.map(Cell::Real));
-        terms.row([("messages", n.into()), ("bytes", bytes.into())].into_iter().chain(cells));
-        lines.iter_mut().zip(values).for_each(|((_, line), it)| line.push((n as f64, it)));
+        terms.row(
+            [("messages", n.into()), ("bytes", bytes.into())]
+                .into_iter()
+                .chain(cells),
+        );
+        lines
+            .iter_mut()
+            .zip(values)
+            .for_each(|((_, line), it)| line.push((n as f64, it)));
     }
-    let axes = (Axis::log("messages of a process"), Axis::log("microseconds"));
-    let panel =
-        Lines::new(format!("{} in n messages", counted(args.bytes, "byte")), axes.0, axes.1);
-    let series =
-        lines.into_iter().map(|(name, line)| Series::line(name.trim_end_matches("_us"), line));
+    let axes = (
+        Axis::log("messages of a process"),
+        Axis::log("microseconds"),
+    );
+    let panel = Lines::new(
+        format!("{} in n messages", counted(args.bytes, "byte")),
+        axes.0,
+        axes.1,
+    );
+    let series = lines
+        .into_iter()
+        .map(|(name, line)| Series::line(name.trim_end_matches("_us"), line));
     figure = figure.with(series.fold(panel, Lines::with));
     figure.columns = 2;
     if let Some(path) = out {

@@ -36,16 +36,45 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         fit.freedom,
         fit.relative_error
     );
-    let columns = ["place", "protocol", "runs", "parameter", "value", "low", "high", "from_ppn"];
+    let columns = [
+        "place",
+        "protocol",
+        "runs",
+        "parameter",
+        "value",
+        "low",
+        "high",
+        "from_ppn",
+    ];
     let mut table = Table::new("parameters", title, columns).keyed(4);
     let mut row = |head: [Cell; 3], name: &str, estimate: Option<Estimate>, from: Cell| {
-        let ends = [estimate.map(|e| e.value), estimate.map(|e| e.low), estimate.map(|e| e.high)];
-        table.push(head.into_iter().chain([name.into()]).chain(ends.map(Cell::from)).chain([from]));
+        let ends = [
+            estimate.map(|e| e.value),
+            estimate.map(|e| e.low),
+            estimate.map(|e| e.high),
+        ];
+        table.push(
+            head.into_iter()
+                .chain([name.into()])
+                .chain(ends.map(Cell::from))
+                .chain([from]),
+        );
     };
     for link in &fit.links {
-        let head = || [link.place.name().into(), link.protocol.name().into(), link.runs.into()];
+        let head = || {
+            [
+                link.place.name().into(),
+                link.protocol.name().into(),
+                link.runs.into(),
+            ]
+        };
         row(head(), "alpha_s", link.alpha_s, Cell::None);
-        row(head(), "rate_bytes_per_s", link.rate_bytes_per_s, Cell::None);
+        row(
+            head(),
+            "rate_bytes_per_s",
+            link.rate_bytes_per_s,
+            Cell::None,
+        );
         if link.limited_from.is_some() {
             row(
                 head(),
@@ -55,8 +84,17 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
             );
         }
     }
-    let gamma = if search == Search::Steps { "gamma_step_s" } else { "gamma_s" };
-    row(["all".into(), "all".into(), fit.runs.into()], gamma, fit.gamma_s, Cell::None);
+    let gamma = if search == Search::Steps {
+        "gamma_step_s"
+    } else {
+        "gamma_s"
+    };
+    row(
+        ["all".into(), "all".into(), fit.runs.into()],
+        gamma,
+        fit.gamma_s,
+        Cell::None,
+    );
     if fit.delta_s_per_byte.is_some() {
         let head = ["network".into(), "all".into(), fit.runs.into()];
         row(head, "delta_s_per_byte", fit.delta_s_per_byte, Cell::None);
@@ -64,8 +102,9 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     if let Some(file) = &args.write {
         let mut fitted = profile.clone();
         fit.apply(&mut fitted);
-        fitted.name =
-            file.file_stem().map_or("fitted".into(), |stem| stem.to_string_lossy().into_owned());
+        fitted.name = file
+            .file_stem()
+            .map_or("fitted".into(), |stem| stem.to_string_lossy().into_owned());
         fs::write(file, fitted.to_toml())
             .with_context(|| format!("cannot write {}", file.display()))?;
     }

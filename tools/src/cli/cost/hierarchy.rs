@@ -34,8 +34,11 @@ pub(super) fn run(
     let bar = bar(levels.len() * spread.product.len(), "products");
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
-    let heading =
-        format!("Cost of products on {}^3 cells, {}", args.edge, counted(spread.ranks, "process"));
+    let heading = format!(
+        "Cost of products on {}^3 cells, {}",
+        args.edge,
+        counted(spread.ranks, "process")
+    );
     let mut figure = Figure::new(heading);
     for &product in &spread.product {
         let mut costs = Vec::new();
@@ -57,9 +60,15 @@ pub(super) fn run(
             profile.layout.processes_per_node,
             profile.name
         );
-        tables.push(costs_table(&format!("hierarchy_{}", product.name()), title, &costs));
+        tables.push(costs_table(
+            &format!("hierarchy_{}", product.name()),
+            title,
+            &costs,
+        ));
         let of = format!("matrix times {}", product.name());
-        figure = panels(&costs, &of, "level").into_iter().fold(figure, Figure::with);
+        figure = panels(&costs, &of, "level")
+            .into_iter()
+            .fold(figure, Figure::with);
     }
     bar.finish_and_clear();
     if let Some(path) = out {

@@ -77,7 +77,10 @@ impl Args {
         let found = from_trace::read(&*trace, self.collectives.collectives);
         let found = found.map_err(|error| bad_input(error, false))?;
         let notes = [
-            (found.left_out.unknown_bytes, "messages of unknown size are left out"),
+            (
+                found.left_out.unknown_bytes,
+                "messages of unknown size are left out",
+            ),
             (
                 found.left_out.to_no_rank,
                 "messages to ranks outside their communicator are left out",
@@ -101,8 +104,11 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let entry = engines::one(&args.engine)?;
     let (name, list) = args.list()?;
     let options = args.nic.options(args.bins);
-    let posting =
-        args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
+    let posting = args.posting.unwrap_or(if args.trace {
+        PostingArg::Given
+    } else {
+        PostingArg::Random
+    });
     let posting = posting.with_seed(args.seed);
     let title = format!(
         "{name} on {}: {}, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
@@ -124,7 +130,13 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     for phase in &list.phases {
         let steps =
             steps_by_rank(entry, &options, &phase.messages, posting).map_err(not_counted)?;
-        let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
+        let cost = PhaseCost::of(
+            profile,
+            list.ranks,
+            &phase.messages,
+            args.hops,
+            Some(&steps),
+        );
         let total = match args.total {
             TotalArg::Slowest => cost.split(args.queue),
             TotalArg::Sum => cost.sum(args.queue),
@@ -144,12 +156,23 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
             }
         }
     }
-    let columns = ["phases", "messages", "moving_us", "searching_us", "contention_us", "total_us"];
+    let columns = [
+        "phases",
+        "messages",
+        "moving_us",
+        "searching_us",
+        "contention_us",
+        "total_us",
+    ];
     let mut application =
         Table::new("application", "All phases, one after the other.", columns).keyed(0);
     let parts =
         [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
-    application.push([list.phases.len().into(), all.into()].into_iter().chain(parts));
+    application.push(
+        [list.phases.len().into(), all.into()]
+            .into_iter()
+            .chain(parts),
+    );
     let mut tables = vec![phases_table(title, &phases), places];
     tables.extend(args.per_rank.then(|| ranks_table(&phases)));
     tables.push(application);
@@ -157,8 +180,15 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
 }
 
 /// Columns of phases that a narrow table omits, in this order.
-const PHASE_EXTRA: [&str; 7] =
-    ["link_bytes", "hops", "third_us", "bound_us", "slowest", "max_rate_us", "postal_us"];
+const PHASE_EXTRA: [&str; 7] = [
+    "link_bytes",
+    "hops",
+    "third_us",
+    "bound_us",
+    "slowest",
+    "max_rate_us",
+    "postal_us",
+];
 
 /// A phase: name, messages, cost, and the parts of its total.
 type PhaseRow = (String, usize, PhaseCost, Split);
@@ -172,7 +202,11 @@ fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
         ("ranks", |it| it.2.ranks.len().into()),
         ("messages", |it| it.1.into()),
         ("bytes", |it| {
-            it.2.ranks.iter().map(|rank| rank.sent_bytes).fold(0, u64::saturating_add).into()
+            it.2.ranks
+                .iter()
+                .map(|rank| rank.sent_bytes)
+                .fold(0, u64::saturating_add)
+                .into()
         }),
         ("n_max", |it| it.2.received_max().into()),
         ("postal_us", |it| most(&it.2, |rank| rank.postal_s)),
@@ -180,7 +214,9 @@ fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
         ("node_aware_us", |it| most(&it.2, |rank| rank.transfer_s)),
         ("bound_us", |it| most(&it.2, |rank| rank.queue_bound_s)),
         ("third_us", |it| most(&it.2, |rank| rank.queue_third_s)),
-        ("steps_us", |it| most(&it.2, |rank| rank.queue_steps_s.unwrap_or(0.0))),
+        ("steps_us", |it| {
+            most(&it.2, |rank| rank.queue_steps_s.unwrap_or(0.0))
+        }),
         ("hops", |it| it.2.hops.into()),
         ("link_bytes", |it| it.2.link_bytes.into()),
         ("contention_us", |it| us(it.2.contention_s).into()),
@@ -191,7 +227,9 @@ fn phases_table(title: String, phases: &[PhaseRow]) -> Table {
 }
 
 fn ranks_table(phases: &[PhaseRow]) -> Table {
-    let ranks = phases.iter().flat_map(|it| it.2.ranks.iter().map(move |rank| (&it.0, rank)));
+    let ranks = phases
+        .iter()
+        .flat_map(|it| it.2.ranks.iter().map(move |rank| (&it.0, rank)));
     let table = Table::of("ranks", "Every rank; microseconds.", ranks).columns(&[
         ("phase", |(phase, _)| phase.as_str().into()),
         ("rank", |(_, it)| it.rank.into()),

@@ -48,7 +48,12 @@ enum What {
 #[derive(Debug, clap::Args)]
 struct Common {
     /// Machine: the name of a built-in profile (blue-waters) or a TOML file
-    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "blue-waters")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME|FILE",
+        default_value = "blue-waters"
+    )]
     profile: String,
     /// Sets a parameter of the machine; repeatable
     #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
@@ -174,10 +179,17 @@ impl Common {
 /// Sets `table.key=value` in a file of parameters.
 fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     let (path, value) = text.split_once('=').ok_or("must be TABLE.KEY=VALUE")?;
-    let parse =
-        |value: &str| format!("v = {}", value.trim()).parse::<toml::Table>().ok()?.remove("v");
+    let parse = |value: &str| {
+        format!("v = {}", value.trim())
+            .parse::<toml::Table>()
+            .ok()?
+            .remove("v")
+    };
     let value = parse(value).ok_or_else(|| format!("{value:?} is not a number"))?;
-    let (tables, key) = path.trim().rsplit_once('.').ok_or("must be TABLE.KEY=VALUE")?;
+    let (tables, key) = path
+        .trim()
+        .rsplit_once('.')
+        .ok_or("must be TABLE.KEY=VALUE")?;
     let mut table = document;
     for name in tables.split('.') {
         table = match table.get_mut(name) {

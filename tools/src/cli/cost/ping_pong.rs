@@ -48,8 +48,11 @@ const MESSAGES_MAX: i64 = 1_000_000;
 const BYTES_MAX: u64 = 1 << 28;
 
 pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
-    let (endpoints, names): (Vec<_>, Vec<_>) =
-        args.engine.iter().cloned().partition(|name| name == "endpoint");
+    let (endpoints, names): (Vec<_>, Vec<_>) = args
+        .engine
+        .iter()
+        .cloned()
+        .partition(|name| name == "endpoint");
     let engines = engines::chosen(&names);
     let settings = Settings {
         sizes: args.messages.clone(),
@@ -77,7 +80,10 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
         folder(path)?;
         figure(&predictions).write(path, "ping-pong")?;
     }
-    Ok(vec![fitted_table(&predictions), predicted_table(&predictions)])
+    Ok(vec![
+        fitted_table(&predictions),
+        predicted_table(&predictions),
+    ])
 }
 
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
@@ -99,8 +105,12 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
     Table::of("ping_pong_fit", title, predictions)
         .columns(&[
             ("engine", |it| it.engine.into()),
-            ("message_ns", |it| it.message_s.map(|e| 1e9 * e.value).into()),
-            ("gamma_step_ns", |it| it.gamma_step_s.map(|e| 1e9 * e.value).into()),
+            ("message_ns", |it| {
+                it.message_s.map(|e| 1e9 * e.value).into()
+            }),
+            ("gamma_step_ns", |it| {
+                it.gamma_step_s.map(|e| 1e9 * e.value).into()
+            }),
             ("low", |it| it.gamma_step_s.map(|e| 1e9 * e.low).into()),
             ("high", |it| it.gamma_step_s.map(|e| 1e9 * e.high).into()),
             ("gamma_ns", |it| it.gamma_s.map(|e| 1e9 * e.value).into()),
@@ -139,10 +149,16 @@ fn figure(predictions: &[EnginePrediction]) -> Figure {
     let mut figure =
         Figure::new("HighVolumePingPong: measured, and predicted by steps (random order unseen)");
     for prediction in predictions {
-        let (x, y) = (Axis::powers("messages each way"), Axis::log("microseconds, both ways"));
+        let (x, y) = (
+            Axis::powers("messages each way"),
+            Axis::log("microseconds, both ways"),
+        );
         let mut panel = Lines::new(prediction.engine, x, y);
         let points = |order, time: fn(&Predicted) -> f64| {
-            let tests = prediction.tests.iter().filter(move |test| test.measured.order == order);
+            let tests = prediction
+                .tests
+                .iter()
+                .filter(move |test| test.measured.order == order);
             tests.map(move |test| (f64::from(test.measured.messages), us(time(test))))
         };
         for order in ["worst", "random", "best"] {
@@ -172,9 +188,19 @@ mod tests {
     #[test]
     fn runs_are_of_one_way() {
         let (engine, order) = ("list", "worst");
-        let run = Measured { engine, order, messages: 10, steps: 55, seconds: 4e-6 };
+        let run = Measured {
+            engine,
+            order,
+            messages: 10,
+            steps: 55,
+            seconds: 4e-6,
+        };
         let csv = runs_table(&[run], 800).csv();
-        assert_eq!(csv.lines().last(), Some("list,worst,10,800,55,2e-6"), "{csv}");
+        assert_eq!(
+            csv.lines().last(),
+            Some("list,worst,10,800,55,2e-6"),
+            "{csv}"
+        );
     }
 
     #[test]
@@ -183,15 +209,27 @@ mod tests {
         let gamma_step_s = Some(Estimate { value, low, high });
         let prediction = EnginePrediction {
             engine: "list",
-            message_s: Some(Estimate { value: 8e-9, low, high }),
+            message_s: Some(Estimate {
+                value: 8e-9,
+                low,
+                high,
+            }),
             gamma_step_s,
-            gamma_s: Some(Estimate { value: 5e-10, low, high }),
+            gamma_s: Some(Estimate {
+                value: 5e-10,
+                low,
+                high,
+            }),
             error_steps: 0.25,
             error_bound: 0.5,
             error_third: 0.75,
             tests: Vec::new(),
         };
         let csv = fitted_table(&[prediction]).csv();
-        assert_eq!(csv.lines().last(), Some("list,8,2,1,4,0.5,0.25,0.5,0.75"), "{csv}");
+        assert_eq!(
+            csv.lines().last(),
+            Some("list,8,2,1,4,0.5,0.25,0.5,0.75"),
+            "{csv}"
+        );
     }
 }

@@ -75,7 +75,11 @@ impl Spread {
         product: Product,
     ) -> anyhow::Result<ProductCost> {
         let messages = messages(pattern, partition, product);
-        let options = EngineOptions { bins: self.bins, threads: false, ..EngineOptions::default() };
+        let options = EngineOptions {
+            bins: self.bins,
+            threads: false,
+            ..EngineOptions::default()
+        };
         let bound = PhaseCost::of(profile, partition.processes(), &messages, None, None);
         let mut splits = vec![
             ("bound".to_owned(), bound.split(QueueTerm::Bound)),
@@ -83,10 +87,20 @@ impl Spread {
         ];
         let mut shares = Vec::new();
         for entry in engines::chosen(&self.engine) {
-            let steps =
-                steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))
-                    .map_err(not_counted)?;
-            let cost = PhaseCost::of(profile, partition.processes(), &messages, None, Some(&steps));
+            let steps = steps_by_rank(
+                entry,
+                &options,
+                &messages,
+                self.posting.with_seed(self.seed),
+            )
+            .map_err(not_counted)?;
+            let cost = PhaseCost::of(
+                profile,
+                partition.processes(),
+                &messages,
+                None,
+                Some(&steps),
+            );
             splits.push((entry.name.to_owned(), cost.split(QueueTerm::Steps)));
             let most = steps.values().copied().max().unwrap_or(0) as f64;
             shares.push(most / (cost.received_max() as f64).powi(2).max(1.0));
@@ -105,7 +119,11 @@ impl Spread {
 
 pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> Table {
     let engines: Vec<&str> = costs.first().map_or(Vec::new(), |cost| {
-        cost.splits.iter().skip(2).map(|(name, _)| name.as_str()).collect()
+        cost.splits
+            .iter()
+            .skip(2)
+            .map(|(name, _)| name.as_str())
+            .collect()
     });
     let columns = "label rows entries_per_row messages n_max moving_us contention_us bound_us \
         third_us"
@@ -114,7 +132,10 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
     columns.extend(engines.iter().map(|name| format!("{name}_us")));
     columns.extend(engines.iter().map(|name| format!("{name}_steps/n2")));
     columns.extend(["total_bound_us".to_owned(), "queue_share".to_owned()]);
-    let shares: Vec<String> = engines.iter().map(|name| format!("{name}_steps/n2")).collect();
+    let shares: Vec<String> = engines
+        .iter()
+        .map(|name| format!("{name}_steps/n2"))
+        .collect();
     let extra = shares.iter().rev().map(String::as_str);
     let extra = extra.chain(["entries_per_row", "third_us", "bound_us", "rows"]);
     let mut table = Table::new(name, title, columns).extra(extra);
@@ -129,7 +150,11 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
             us(bound.transfer_s).into(),
             us(bound.contention_s).into(),
         ];
-        row.extend(cost.splits.iter().map(|(_, split)| Cell::from(us(split.queue_s))));
+        row.extend(
+            cost.splits
+                .iter()
+                .map(|(_, split)| Cell::from(us(split.queue_s))),
+        );
         row.extend(cost.shares.iter().map(|&share| Cell::from(share)));
         row.push(us(bound.total_s()).into());
         row.push((bound.queue_s / bound.total_s().max(f64::MIN_POSITIVE)).into());
@@ -141,9 +166,9 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
 /// Stacked costs of the slowest process: a panel for each way of counting except a third of the
 /// bound.
 pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars> {
-    let ways: Vec<&str> = costs
-        .first()
-        .map_or(Vec::new(), |cost| cost.splits.iter().map(|(name, _)| name.as_str()).collect());
+    let ways: Vec<&str> = costs.first().map_or(Vec::new(), |cost| {
+        cost.splits.iter().map(|(name, _)| name.as_str()).collect()
+    });
     let panel = |(way, name): (usize, &&str)| {
         let title = match *name {
             "bound" => format!("{of}: queue search by gamma n^2"),
@@ -151,7 +176,10 @@ pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars
         };
         let labels = costs.iter().map(|cost| cost.label.as_str());
         let parts = |part: fn(&Split) -> f64| {
-            costs.iter().map(move |cost| us(part(&cost.splits[way].1))).collect::<Vec<_>>()
+            costs
+                .iter()
+                .map(move |cost| us(part(&cost.splits[way].1)))
+                .collect::<Vec<_>>()
         };
         Bars::new(title, x_title, Axis::linear("microseconds"), labels)
             .stacked()
@@ -159,7 +187,11 @@ pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars
             .with("queue search", parts(|split| split.queue_s))
             .with("contention", parts(|split| split.contention_s))
     };
-    ways.iter().enumerate().filter(|(_, name)| **name != "third").map(panel).collect()
+    ways.iter()
+        .enumerate()
+        .filter(|(_, name)| **name != "third")
+        .map(panel)
+        .collect()
 }
 
 pub(super) fn run(
@@ -181,7 +213,11 @@ pub(super) fn run(
     let partition = Partition::even(pattern.rows, spread.ranks);
     let cost =
         |&product: &Product| spread.cost(profile, product.name(), &pattern, &partition, product);
-    let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
+    let costs = spread
+        .product
+        .iter()
+        .map(cost)
+        .collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = out {
         folder(path)?;
         let figure = panels(&costs, "product with", "what")

@@ -14,16 +14,33 @@ const MESSAGES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 
 pub(super) fn run(profile: &Profile) -> Vec<Table> {
     let ppn = profile.layout.processes_per_node;
-    let columns =
-        ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
-    let title = format!("One message on {}, {} a node.", profile.name, counted(ppn, "process"));
+    let columns = [
+        "bytes",
+        "protocol",
+        "socket_us",
+        "node_us",
+        "network_us",
+        "network_full_node_us",
+    ];
+    let title = format!(
+        "One message on {}, {} a node.",
+        profile.name,
+        counted(ppn, "process")
+    );
     let mut one = Table::new("one_message", title, columns).keyed(2);
     for bytes in LENGTHS {
         let protocol = profile.protocol(bytes);
         let postal = |place| Cell::from(us(postal_s(profile.link(place, protocol), bytes)));
         let full = max_rate_s(profile.link(Place::Network, protocol), bytes, ppn);
         let [socket, node, network] = Place::ALL.map(postal);
-        one.push([bytes.into(), protocol.name().into(), socket, node, network, us(full).into()]);
+        one.push([
+            bytes.into(),
+            protocol.name().into(),
+            socket,
+            node,
+            network,
+            us(full).into(),
+        ]);
     }
     let columns = ["messages", "bound_us", "third_us"];
     let mut queue = Table::new("queue_search", "Queue search.", columns);

@@ -80,7 +80,10 @@ impl Example {
         let value = self.to_possible_value().expect("every example has a name");
         let of_this = |line: &'static str| line.strip_prefix(value.get_name())?.strip_prefix(' ');
         let events = include_str!("examples.txt").lines().find_map(of_this);
-        (value.get_name().to_owned(), events.expect("its line").replace(' ', "\n"))
+        (
+            value.get_name().to_owned(),
+            events.expect("its line").replace(' ', "\n"),
+        )
     }
 }
 
@@ -106,30 +109,44 @@ impl InputArgs {
             return Err(BadInput(format!("{name}: the stream is empty")).into());
         }
         let operations = events.iter().map(operation).collect::<Result<_, _>>()?;
-        Ok(Input { name, operations, skip: 0 })
+        Ok(Input {
+            name,
+            operations,
+            skip: 0,
+        })
     }
 
     fn block_of(&self, path: &Path, handlers: usize) -> anyhow::Result<Input> {
         let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
         let rank = self.rank.map(Rank::new).transpose();
         let rank = rank.map_err(|error| BadInput(format!("--rank: {error}")))?;
-        let options = OpenOptions { salvage: self.salvage, rank };
+        let options = OpenOptions {
+            salvage: self.salvage,
+            rank,
+        };
         let source = open(path, options)?;
         let run = Run::load(source.as_ref(), |_| {});
         let run = run.map_err(|error| bad_input(error, !self.salvage))?;
         let places = 0..run.programs.len();
         let at = match self.rank {
-            Some(rank) => places.into_iter().find(|&place| run.programs[place].rank == rank),
+            Some(rank) => places
+                .into_iter()
+                .find(|&place| run.programs[place].rank == rank),
             None => places.max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at)),
         };
         let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
-        let (orders, ..) =
-            run.orders(self.order.choice(1), Network::default()).ok_or_else(|| {
+        let (orders, ..) = run
+            .orders(self.order.choice(1), Network::default())
+            .ok_or_else(|| {
                 bad("--order time: some ranks of the trace have no wall times".to_owned())
             })?;
         let events: Vec<Event> = run.view(at).events(&orders[at]).collect();
         let blocks = blocks(&events, handlers);
-        let most = || (0..blocks.len()).rev().max_by_key(|&at| equal(&events[blocks[at].clone()]));
+        let most = || {
+            (0..blocks.len())
+                .rev()
+                .max_by_key(|&at| equal(&events[blocks[at].clone()]))
+        };
         let Some(number) = self.block.or_else(most) else {
             return Err(bad("no messages arrive".to_owned()).into());
         };
@@ -138,8 +155,11 @@ impl InputArgs {
             return Err(BadInput(format!("--block {number}: the last block is {last}")).into());
         };
         let rank = run.programs[at].rank;
-        let name =
-            format!("block {number} of {} of rank {rank} of {}", blocks.len(), name_of(path));
+        let name = format!(
+            "block {number} of {} of rank {rank} of {}",
+            blocks.len(),
+            name_of(path)
+        );
         Ok(Input::of_block(name, &events, block.clone(), handlers)?)
     }
 }
@@ -162,7 +182,11 @@ fn blocks(events: &[Event], handlers: usize) -> Vec<std::ops::Range<usize>> {
     for run in events.chunk_by(|a, b| arrives(a) && arrives(b)) {
         let end = from + run.len();
         if arrives(&run[0]) {
-            blocks.extend((from..end).step_by(handlers).map(|at| at..(at + handlers).min(end)));
+            blocks.extend(
+                (from..end)
+                    .step_by(handlers)
+                    .map(|at| at..(at + handlers).min(end)),
+            );
         }
         from = end;
     }
@@ -193,8 +217,10 @@ impl Input {
             _ => false,
         };
         // No waiting receive accepts a waiting message, so all messages may come first.
-        let (messages, receives): (Vec<&Event>, Vec<&Event>) =
-            before.iter().filter(is_held).partition(|event| matches!(event, Event::Arrive { .. }));
+        let (messages, receives): (Vec<&Event>, Vec<&Event>) = before
+            .iter()
+            .filter(is_held)
+            .partition(|event| matches!(event, Event::Arrive { .. }));
         let skip = messages.len().div_ceil(handlers);
         let all = messages.into_iter().chain(receives).chain(&events[block]);
         let mut operations = all.map(operation).collect::<Result<Vec<_>, _>>()?;
@@ -208,7 +234,11 @@ impl Input {
             let next = CommId(numbers.len() as u32);
             *comm = *numbers.entry(*comm).or_insert(next);
         }
-        Ok(Self { name, operations, skip })
+        Ok(Self {
+            name,
+            operations,
+            skip,
+        })
     }
 
     /// The oracle's result for the stream.
@@ -260,12 +290,24 @@ fn operation(event: &Event) -> Result<Operation, BadInput> {
 /// Converts an operation for the oracle.
 fn event(operation: &Operation) -> Option<Event> {
     Some(match *operation {
-        Operation::Post { recv, comm, selector, .. } => {
-            Event::Post { recv, comm, selector, size: None, coll: None }
-        }
-        Operation::Arrive { msg, envelope, .. } => {
-            Event::Arrive { msg, envelope, bytes: None, coll: None }
-        }
+        Operation::Post {
+            recv,
+            comm,
+            selector,
+            ..
+        } => Event::Post {
+            recv,
+            comm,
+            selector,
+            size: None,
+            coll: None,
+        },
+        Operation::Arrive { msg, envelope, .. } => Event::Arrive {
+            msg,
+            envelope,
+            bytes: None,
+            coll: None,
+        },
         Operation::Cancel { recv } => Event::Cancel { recv },
         _ => return None,
     })

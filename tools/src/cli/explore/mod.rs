@@ -101,7 +101,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let turns = args.turns.as_deref().map(str::parse::<Turns>).transpose();
     let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
     let input = args.input.load(args.handlers as usize)?;
-    let asked = Asked { args, expected: input.expected()?, setup: args.setup(&input), input };
+    let asked = Asked {
+        args,
+        expected: input.expected()?,
+        setup: args.setup(&input),
+        input,
+    };
     let early = Early::catch()?;
     stop_by(early.flag());
     let begun = Instant::now();
@@ -119,13 +124,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         out.flush()?;
         return ended.and_then(|()| early.end());
     }
-    asked.tell(report, seconds, &early, &mut *out).and_then(|()| early.end())
+    asked
+        .tell(report, seconds, &early, &mut *out)
+        .and_then(|()| early.end())
 }
 
 /// The result of the schedules, for programs.
 fn results(report: &Report) -> Map<String, Value> {
-    let paths =
-        report.paths.iter().map(|(path, count)| json!({ "path": path, "schedules": count }));
+    let paths = report
+        .paths
+        .iter()
+        .map(|(path, count)| json!({ "path": path, "schedules": count }));
     let violation = report.violation.as_ref().map(|violation| {
         let turns = violation.run.turns.to_string();
         json!({ "seed": violation.seed, "turns": turns, "what": violation.what })
@@ -164,15 +173,27 @@ impl Args {
 
 impl Asked<'_> {
     fn report(&self, turns: Option<Turns>) -> Report {
-        let Self { args, setup, expected, .. } = self;
+        let Self {
+            args,
+            setup,
+            expected,
+            ..
+        } = self;
         if let Some(turns) = turns {
             let run = replay(setup, &turns);
-            let mut report = Report { schedules: 1, ..Report::default() };
+            let mut report = Report {
+                schedules: 1,
+                ..Report::default()
+            };
             match fault(&run, expected) {
                 None => report.last = Some(run),
                 Some(what) => {
                     report.violations = 1;
-                    report.violation = Some(Violation { run, seed: None, what });
+                    report.violation = Some(Violation {
+                        run,
+                        seed: None,
+                        what,
+                    });
                 }
             }
             return report;
@@ -230,7 +251,11 @@ impl Asked<'_> {
                 _ => writeln!(out, "every schedule gave the oracle's result")?,
             }
             if let Some(run) = &report.last {
-                self.show(vec![self.right("One schedule".to_owned(), run)], &run.turns, out)?;
+                self.show(
+                    vec![self.right("One schedule".to_owned(), run)],
+                    &run.turns,
+                    out,
+                )?;
             }
             return Ok(out.flush()?);
         };
@@ -251,7 +276,11 @@ impl Asked<'_> {
             "{} of {} broke the rules; the shortest, turns {}:",
             report.violations,
             counted(report.schedules, "schedule"),
-            if turns.is_empty() { "none".to_owned() } else { turns.to_string() }
+            if turns.is_empty() {
+                "none".to_owned()
+            } else {
+                turns.to_string()
+            }
         )?;
         write!(out, "{}", tell(&self.story(&short.run)))?;
         writeln!(out, "{}", short.what)?;
@@ -272,13 +301,17 @@ impl Asked<'_> {
     fn broken(&self, violation: &Violation) -> Story {
         let title = match &self.args.fault {
             Some(rule) => {
-                let about = faults().find(|(name, _)| name == rule).map_or("", |(_, about)| about);
+                let about = faults()
+                    .find(|(name, _)| name == rule)
+                    .map_or("", |(_, about)| about);
                 format!("Without the rule: {rule}. {about}")
             }
             None => "A schedule that breaks a rule".to_owned(),
         };
         let turns = violation.run.turns.to_string();
-        let mut story = self.story(&violation.run).titled(title, violation.what.clone(), true);
+        let mut story = self
+            .story(&violation.run)
+            .titled(title, violation.what.clone(), true);
         story.turns = turns;
         story
     }
@@ -298,11 +331,18 @@ impl Asked<'_> {
         turns: &Turns,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let text = test_text(&self.setup, &self.expected, turns, self.args.fault.as_deref());
+        let text = test_text(
+            &self.setup,
+            &self.expected,
+            turns,
+            self.args.fault.as_deref(),
+        );
         if self.args.test {
             writeln!(out, "\n{text}")?;
         }
-        let Some(path) = &self.args.html else { return Ok(()) };
+        let Some(path) = &self.args.html else {
+            return Ok(());
+        };
         if let Some(first) = stories.first_mut() {
             first.test = text;
         }
@@ -335,8 +375,16 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
     writeln!(out, "{schedules} in {seconds:.1} s ({rate:.0} per second)")?;
     for (bound, count) in report.bounds.iter().enumerate() {
         let ended = bound + 1 == report.bounds.len();
-        let what = if ended && report.cut_short { "more were left out" } else { "all there are" };
-        writeln!(out, "{count:>10}  with at most {}: {what}", counted(bound, "preemption"))?;
+        let what = if ended && report.cut_short {
+            "more were left out"
+        } else {
+            "all there are"
+        };
+        writeln!(
+            out,
+            "{count:>10}  with at most {}: {what}",
+            counted(bound, "preemption")
+        )?;
     }
     writeln!(out, "paths, handler by handler; blocks are separated by |")?;
     let mut paths: Vec<_> = report.paths.iter().collect();

@@ -16,8 +16,16 @@ type Optimisation = (&'static str, fn(&mut Setup, bool));
 const OPTIMISATIONS: [Optimisation; 6] = [
     ("inline hashes", |setup, on| setup.inline_hashes = on),
     ("early check", |setup, on| setup.early_check = on),
-    ("removal", |setup, on| setup.removal = if on { Removal::Lazy } else { Removal::Deferred }),
-    ("form", |setup, on| setup.fast_path = if on { FastPath::Sequence } else { FastPath::Off }),
+    ("removal", |setup, on| {
+        setup.removal = if on { Removal::Lazy } else { Removal::Deferred }
+    }),
+    ("form", |setup, on| {
+        setup.fast_path = if on {
+            FastPath::Sequence
+        } else {
+            FastPath::Off
+        }
+    }),
     ("barrier", |setup, on| {
         setup.profile.nic.barrier = if on { Barrier::Lanes } else { Barrier::Bitmap };
     }),
@@ -55,13 +63,17 @@ impl Chosen {
     fn name(self) -> String {
         let names = |bits: u8| {
             let all = OPTIMISATIONS.iter().enumerate();
-            all.filter(move |(which, _)| bits >> which & 1 == 1).map(|(_, (name, _))| *name)
+            all.filter(move |(which, _)| bits >> which & 1 == 1)
+                .map(|(_, (name, _))| *name)
         };
         match (self.0.count_ones(), (Self::USUAL.0 & !self.0).count_ones()) {
             (0, _) => "none".to_owned(),
             (6, _) => "all".to_owned(),
             (_, 0) => "usual".to_owned(),
-            (4, 1) => format!("usual but {}", names(Self::USUAL.0 & !self.0).collect::<String>()),
+            (4, 1) => format!(
+                "usual but {}",
+                names(Self::USUAL.0 & !self.0).collect::<String>()
+            ),
             _ => names(self.0).collect::<Vec<_>>().join(" + "),
         }
     }
@@ -70,7 +82,9 @@ impl Chosen {
 /// None, each alone, each pair, the usual ones, these but each, all.
 fn choices() -> Vec<Chosen> {
     let which = 0..OPTIMISATIONS.len();
-    let pairs = which.clone().flat_map(|a| (a + 1..OPTIMISATIONS.len()).map(move |b| (a, b)));
+    let pairs = which
+        .clone()
+        .flat_map(|a| (a + 1..OPTIMISATIONS.len()).map(move |b| (a, b)));
     let pairs = pairs.map(|(a, b)| Chosen(Chosen::alone(a).0 | Chosen::alone(b).0));
     let mut choices = vec![Chosen::NONE];
     choices.extend(which.clone().map(Chosen::alone));
@@ -111,7 +125,10 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
         Some(recorded) => vec![recorded],
         None => {
             let parse = |percent| Workload::parse(&format!("mixed:{percent}"), common.seed, 8);
-            args.equal.iter().map(parse).collect::<Result<Vec<_>, _>>()?
+            args.equal
+                .iter()
+                .map(parse)
+                .collect::<Result<Vec<_>, _>>()?
         }
     };
     let choices = choices();
@@ -125,7 +142,10 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
                 let setup = chosen.apply(workload.setup(common, Like::Prototype, handlers)?);
                 Ok(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate)
             };
-            rows.push((chosen, workloads.iter().map(rate).collect::<anyhow::Result<_>>()?));
+            rows.push((
+                chosen,
+                workloads.iter().map(rate).collect::<anyhow::Result<_>>()?,
+            ));
             bar.inc(1);
         }
         results.push(Rates { handlers, rows });
@@ -148,16 +168,25 @@ pub(super) fn run(args: &AblationArgs, common: &Common) -> anyhow::Result<()> {
 }
 
 fn table(title: String, results: &[Rates], workloads: &[Workload]) -> Table {
-    let names = workloads.iter().map(|workload| match workload.name.strip_prefix("mixed:") {
-        Some(percent) => format!("{percent} % equal"),
-        None => workload.name.clone(),
-    });
-    let columns = ["handlers", "with"].map(str::to_owned).into_iter().chain(names);
+    let names = workloads
+        .iter()
+        .map(|workload| match workload.name.strip_prefix("mixed:") {
+            Some(percent) => format!("{percent} % equal"),
+            None => workload.name.clone(),
+        });
+    let columns = ["handlers", "with"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(names);
     let mut table = Table::new("ablation", title, columns).keyed(2);
     for Rates { handlers, rows } in results {
         for (chosen, rates) in rows {
             let cells = [Cell::from(*handlers), chosen.name().into()];
-            table.push(cells.into_iter().chain(rates.iter().map(|&rate| rate.into())));
+            table.push(
+                cells
+                    .into_iter()
+                    .chain(rates.iter().map(|&rate| rate.into())),
+            );
         }
     }
     table
@@ -170,7 +199,11 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
     figure.columns = 2;
     for rates in results {
         let Rates { handlers, .. } = rates;
-        let lines = [Chosen::NONE, Chosen::alone(DOMAINS), Chosen::USUAL.without(DOMAINS)];
+        let lines = [
+            Chosen::NONE,
+            Chosen::alone(DOMAINS),
+            Chosen::USUAL.without(DOMAINS),
+        ];
         let axis = Axis::linear("equal messages, per cent");
         let panel = Lines::new(
             format!("{}: rate", counted(handlers, "handler")),
@@ -181,8 +214,13 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
             let points = equal.iter().map(|&percent| f64::from(percent));
             Series::line(chosen.name(), points.zip(rates.of(chosen).iter().copied()))
         };
-        figure = figure
-            .with(lines.into_iter().chain([Chosen::USUAL]).map(line).fold(panel, Lines::with));
+        figure = figure.with(
+            lines
+                .into_iter()
+                .chain([Chosen::USUAL])
+                .map(line)
+                .fold(panel, Lines::with),
+        );
         let mut heat = Heat::new(
             counted(handlers, "handler"),
             "equal messages, per cent",
@@ -191,7 +229,11 @@ fn figure(results: &[Rates], equal: &[u32]) -> Figure {
         )
         .with_columns(equal.iter().map(u32::to_string));
         for (which, (name, _)) in OPTIMISATIONS.iter().enumerate() {
-            let with = if which == EARLY { Chosen::ALL } else { Chosen::USUAL };
+            let with = if which == EARLY {
+                Chosen::ALL
+            } else {
+                Chosen::USUAL
+            };
             let without = rates.of(with.without(which));
             let factor = |(all, without): (&f64, &f64)| all / without;
             heat = heat.with_row(*name, rates.of(with).iter().zip(without).map(factor));
@@ -212,7 +254,10 @@ mod tests {
         let unique: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len());
         assert_eq!((&*names[0], &*names[28]), ("none", "all"));
-        assert_eq!((&*names[6], &*names[7]), ("domains", "inline hashes + early check"));
+        assert_eq!(
+            (&*names[6], &*names[7]),
+            ("domains", "inline hashes + early check")
+        );
         assert_eq!([&names[26], &names[27]], ["usual but domains", "usual"]);
     }
 }

@@ -40,8 +40,13 @@ fn judge(base: &Setup) -> anyhow::Result<Vec<Judged>> {
     let bar = bar(points().count(), "predictions");
     let mut judged = Vec::new();
     for point in points() {
-        let (setup, offer) =
-            series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
+        let (setup, offer) = series(
+            &Setup {
+                handlers: point.threads,
+                ..base.clone()
+            },
+            point.series,
+        );
         let predicted = predict(&setup, &offer, 0).map_err(wrong)?.rate;
         let band = band(&setup, &offer, predicted).map_err(wrong)?;
         let takes = |&(_, series, threads): &_| (series, threads) == (point.series, point.threads);
@@ -50,7 +55,12 @@ fn judge(base: &Setup) -> anyhow::Result<Vec<Judged>> {
             _ if fitted.iter().any(takes) => "fitted",
             _ => "held out",
         };
-        judged.push(Judged { point, predicted, band, use_of });
+        judged.push(Judged {
+            point,
+            predicted,
+            band,
+            use_of,
+        });
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -63,15 +73,29 @@ fn points_table(base: &Setup, judged: &[Judged]) -> Table {
          prediction when single costs change by 1 %.",
         options(base)
     );
-    let columns =
-        ["series", "threads", "measured", "predicted", "least", "most", "error %", "point"];
+    let columns = [
+        "series",
+        "threads",
+        "measured",
+        "predicted",
+        "least",
+        "most",
+        "error %",
+        "point",
+    ];
     let mut table = Table::new("accuracy", title, columns).keyed(2).named(&[
         ("measured", "measured_msgs_per_us"),
         ("predicted", "predicted_msgs_per_us"),
         ("least", "least_msgs_per_us"),
         ("most", "most_msgs_per_us"),
     ]);
-    for Judged { point, predicted, band, use_of } in judged {
+    for Judged {
+        point,
+        predicted,
+        band,
+        use_of,
+    } in judged
+    {
         table.push([
             point.series.name().into(),
             point.threads.into(),
@@ -97,15 +121,23 @@ fn shape(judged: &[Judged]) -> Table {
     // Alone, a thread meets no conflict.
     for threads in THREADS.into_iter().filter(|&threads| threads > 1) {
         let of = |series| {
-            let point = judged.iter().map(|judged| (&judged.point, judged.predicted));
+            let point = judged
+                .iter()
+                .map(|judged| (&judged.point, judged.predicted));
             let mut at = point.filter(|(point, _)| point.series == series);
             let found = at.find(|(point, _)| point.threads == threads);
             found.map_or([0.0; 2], |(point, predicted)| [point.rate, predicted])
         };
-        let [nc, fp, sp] =
-            [PaperWorkload::NoConflict, PaperWorkload::FastPath, PaperWorkload::SlowPath].map(of);
+        let [nc, fp, sp] = [
+            PaperWorkload::NoConflict,
+            PaperWorkload::FastPath,
+            PaperWorkload::SlowPath,
+        ]
+        .map(of);
         let ratios = [(fp, nc), (sp, nc), (fp, sp)];
-        let ratios = ratios.into_iter().flat_map(|(a, b)| [a[0] / b[0], a[1] / b[1]]);
+        let ratios = ratios
+            .into_iter()
+            .flat_map(|(a, b)| [a[0] / b[0], a[1] / b[1]]);
         let kept = (0..2).all(|which| nc[which] > fp[which] && fp[which] > sp[which]);
         let order = if kept { "kept" } else { "broken" };
         let cells = ratios.map(Cell::from).chain([order.into()]);
@@ -130,11 +162,29 @@ fn summary(judged: &[Judged]) -> Table {
         "Mean absolute error over points held out, in per cent.",
         ["points", "MAPE %", "required", "aimed at"],
     )
-    .named(&[("required", "required_percent"), ("aimed at", "aimed_at_percent")]);
+    .named(&[
+        ("required", "required_percent"),
+        ("aimed at", "aimed_at_percent"),
+    ]);
     let rows: [(&str, f64, Cell, Cell); 5] = [
-        ("NC, 4 to 32", clean(Some(PaperWorkload::NoConflict)), 5.0.into(), 2.5.into()),
-        ("WC-SP, 4 to 32", clean(Some(PaperWorkload::SlowPath)), 12.0.into(), 5.0.into()),
-        ("WC-FP, 4", clean(Some(PaperWorkload::FastPath)), Cell::None, Cell::None),
+        (
+            "NC, 4 to 32",
+            clean(Some(PaperWorkload::NoConflict)),
+            5.0.into(),
+            2.5.into(),
+        ),
+        (
+            "WC-SP, 4 to 32",
+            clean(Some(PaperWorkload::SlowPath)),
+            12.0.into(),
+            5.0.into(),
+        ),
+        (
+            "WC-FP, 4",
+            clean(Some(PaperWorkload::FastPath)),
+            Cell::None,
+            Cell::None,
+        ),
         ("all nine", clean(None), 10.0.into(), 5.0.into()),
         (
             "with the other session",
@@ -160,9 +210,17 @@ fn rests_on(base: &Setup, judged: &[Judged]) -> Table {
         table.push([what.into(), count.into(), which.into()]);
     };
     row("numbers fitted", fitted.len(), names.join(", "));
-    row("choices made in view of the points", CHOICES.len(), CHOICES.join(", "));
+    row(
+        "choices made in view of the points",
+        CHOICES.len(),
+        CHOICES.join(", "),
+    );
     row("points fitted", fitted.len(), "1 and 2 threads".to_owned());
-    row("points held out", held_out.count(), "first session".to_owned());
+    row(
+        "points held out",
+        held_out.count(),
+        "first session".to_owned(),
+    );
     table
 }
 
@@ -170,13 +228,19 @@ fn blind(base: &Setup) -> Table {
     let title = "Blind test: SDR's receive loop on the same card, in M messages/s. Nothing is \
                  fitted to it; its first point is the unit.";
     let columns = ["threads", "measured", "predicted", "error %"];
-    let mut table = Table::new("sdr", title, columns)
-        .keyed(1)
-        .named(&[("measured", "measured_msgs_per_us"), ("predicted", "predicted_msgs_per_us")]);
+    let mut table = Table::new("sdr", title, columns).keyed(1).named(&[
+        ("measured", "measured_msgs_per_us"),
+        ("predicted", "predicted_msgs_per_us"),
+    ]);
     for (threads, measured) in sdr::MEASURED {
         let predicted = sdr::predicted(&base.profile, threads);
         let error = (predicted / measured - 1.0) * 100.0;
-        table.push([threads.into(), measured.into(), predicted.into(), error.into()]);
+        table.push([
+            threads.into(),
+            measured.into(),
+            predicted.into(),
+            error.into(),
+        ]);
     }
     table
 }
@@ -185,13 +249,27 @@ fn figure(judged: &[Judged]) -> Figure {
     let mut figure = Figure::new("Figure 8: predicted and measured");
     for &series in PaperWorkload::ALL {
         let of = |pick: fn(&Judged) -> f64| {
-            let here = judged.iter().filter(move |judged| judged.point.series == series);
-            here.map(move |judged| (judged.point.threads as f64, pick(judged))).collect::<Vec<_>>()
+            let here = judged
+                .iter()
+                .filter(move |judged| judged.point.series == series);
+            here.map(move |judged| (judged.point.threads as f64, pick(judged)))
+                .collect::<Vec<_>>()
         };
-        let panel =
-            Lines::new(series.name(), Axis::powers("threads"), Axis::linear("M messages/s"))
-                .with(Series::new("measured", Style::Line, of(|judged| judged.point.rate)))
-                .with(Series::new("predicted", Style::Limit, of(|judged| judged.predicted)));
+        let panel = Lines::new(
+            series.name(),
+            Axis::powers("threads"),
+            Axis::linear("M messages/s"),
+        )
+        .with(Series::new(
+            "measured",
+            Style::Line,
+            of(|judged| judged.point.rate),
+        ))
+        .with(Series::new(
+            "predicted",
+            Style::Limit,
+            of(|judged| judged.predicted),
+        ));
         figure = figure.with(panel);
     }
     figure

@@ -78,7 +78,10 @@ pub(super) fn run(args: &DomainsArgs, common: &Common) -> anyhow::Result<()> {
              wire brings the messages. Waits are nanoseconds a message for other handlers of its \
              block, rates are M messages/s of virtual time.",
             counted(args.handlers, "handler"),
-            options(&Setup { domains: Domains::Paper, ..setup })
+            options(&Setup {
+                domains: Domains::Paper,
+                ..setup
+            })
         );
         let bar = bar(workloads.len(), "ranks");
         let mut sums = [Sum::default(), Sum::default()];
@@ -120,7 +123,10 @@ fn both(
 ) -> anyhow::Result<[f64; 2]> {
     let mut rates = [0.0; 2];
     for (which, domains) in [Domains::Paper, Domains::Keyed].into_iter().enumerate() {
-        let setup = Setup { domains, ..workload.setup(common, Like::Nic, handlers)? };
+        let setup = Setup {
+            domains,
+            ..workload.setup(common, Like::Nic, handlers)?
+        };
         let prediction = predict(&setup, &workload.offer, 0).map_err(wrong)?;
         rates[which] = prediction.rate;
         sums[which].add(&prediction.part);

@@ -54,14 +54,22 @@ pub(super) struct SpanArgs {
 
 impl SpanArgs {
     fn wanted(&self) -> usize {
-        if self.timeline.is_some() { self.spans as usize } else { 0 }
+        if self.timeline.is_some() {
+            self.spans as usize
+        } else {
+            0
+        }
     }
 
     fn write(&self, part: &Part) -> anyhow::Result<()> {
-        let Some(path) = &self.timeline else { return Ok(()) };
+        let Some(path) = &self.timeline else {
+            return Ok(());
+        };
         let name = || path.display().to_string();
         let mut file = BufWriter::new(File::create(path).with_context(name)?);
-        write_chrome(part, &mut file).and_then(|()| file.flush()).with_context(name)
+        write_chrome(part, &mut file)
+            .and_then(|()| file.flush())
+            .with_context(name)
     }
 }
 
@@ -93,7 +101,10 @@ fn page(
     if story.moments.is_empty() {
         return Err(BadInput(format!("--block {}: there are fewer blocks", args.block)).into());
     }
-    let title = format!("Block {} in virtual time; the clock is the predicted card's", args.block);
+    let title = format!(
+        "Block {} in virtual time; the clock is the predicted card's",
+        args.block
+    );
     let story = story.titled(title, String::new(), false);
     let page = Page {
         title: format!("A block, step by step: {}", workload.name),
@@ -147,7 +158,10 @@ fn came_to(name: &str, part: &Part) -> Table {
         .keyed(0)
         .named(&[("us", "time_us"), ("M messages/s", "rate_msgs_per_us")]);
     let boundary = |name: &str| {
-        part.boundary.iter().find(|(counter, _)| *counter == name).map_or(0, |&(_, value)| value)
+        part.boundary
+            .iter()
+            .find(|(counter, _)| *counter == name)
+            .map_or(0, |&(_, value)| value)
     };
     let (mean, longest) = part.latency_us();
     table.push([
@@ -209,19 +223,38 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
 }
 
 fn times(part: &Part) -> Table {
-    let mut table = Table::new("times", "Time of all EUs, by activity.", ["what", "us", "%"])
-        .named(&[("us", "time_us")]);
+    let mut table = Table::new(
+        "times",
+        "Time of all EUs, by activity.",
+        ["what", "us", "%"],
+    )
+    .named(&[("us", "time_us")]);
     let sum = |pick: &dyn Fn(&dpamatch_predict::Time) -> u64| {
-        part.outcome.eus.iter().map(|eu| pick(&eu.time)).sum::<u64>()
+        part.outcome
+            .eus
+            .iter()
+            .map(|eu| pick(&eu.time))
+            .sum::<u64>()
     };
     let mut rows: Vec<(String, u64)> = Phase::ALL
         .iter()
-        .map(|&phase| (format!("work: {}", phase.name()), sum(&|time| time.work[phase as usize])))
+        .map(|&phase| {
+            (
+                format!("work: {}", phase.name()),
+                sum(&|time| time.work[phase as usize]),
+            )
+        })
         .collect();
     for level in Level::ALL {
-        rows.push((format!("memory: {}", level.name()), sum(&|time| time.memory[level as usize])));
+        rows.push((
+            format!("memory: {}", level.name()),
+            sum(&|time| time.memory[level as usize]),
+        ));
     }
-    rows.push(("host memory, completions, doorbells".to_owned(), sum(&|time| time.host)));
+    rows.push((
+        "host memory, completions, doorbells".to_owned(),
+        sum(&|time| time.host),
+    ));
     rows.push(("contended words".to_owned(), sum(&|time| time.handover)));
     rows.push(("wait: arrival".to_owned(), sum(&|time| time.arrival)));
     rows.push(("wait: block before".to_owned(), sum(&|time| time.fence)));
@@ -229,21 +262,42 @@ fn times(part: &Part) -> Table {
     rows.push(("wait: slow-path chain".to_owned(), sum(&|time| time.chain)));
     let all = part.time.max(1) as f64 * part.outcome.eus.len() as f64;
     for (name, time) in rows {
-        table.push([name.into(), (time as f64 / 1e6).into(), (100.0 * time as f64 / all).into()]);
+        table.push([
+            name.into(),
+            (time as f64 / 1e6).into(),
+            (100.0 * time as f64 / all).into(),
+        ]);
     }
     table
 }
 
 fn accesses(part: &Part) -> Table {
-    let columns =
-        ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
+    let columns = [
+        "accesses",
+        "L1",
+        "L2",
+        "L3",
+        "DRAM",
+        "handed over",
+        "outside",
+        "us",
+        "per message",
+    ];
     let title = "What all EUs touched, and how often it was found where.";
     let mut table = Table::new("accesses", title, columns).named(&[("us", "time_us")]);
     for (kind, name) in Kind::NAMED {
         let mut sum = Accesses::default();
         for eu in &part.outcome.eus {
-            let Accesses { found, handed_over, outside, time } = eu.accesses[kind as usize];
-            sum.found.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
+            let Accesses {
+                found,
+                handed_over,
+                outside,
+                time,
+            } = eu.accesses[kind as usize];
+            sum.found
+                .iter_mut()
+                .zip(found)
+                .for_each(|(sum, found)| *sum += found);
             sum.handed_over += handed_over;
             sum.outside += outside;
             sum.time += time;
@@ -251,7 +305,11 @@ fn accesses(part: &Part) -> Table {
         let count = sum.found.iter().sum::<u64>() + sum.handed_over + sum.outside;
         let mut row: Vec<Cell> = vec![name.into()];
         row.extend(sum.found.map(Cell::from));
-        row.extend([sum.handed_over.into(), sum.outside.into(), (sum.time as f64 / 1e6).into()]);
+        row.extend([
+            sum.handed_over.into(),
+            sum.outside.into(),
+            (sum.time as f64 / 1e6).into(),
+        ]);
         row.push((count as f64 / part.messages.max(1) as f64).into());
         table.push(row);
     }
@@ -263,14 +321,21 @@ fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
     let first = gains.first().filter(|gain| gain.gain > 0.005);
     let title = match first {
         Some(first) => {
-            format!("What limits: {}. M messages/s without each limit.", first.limit.name())
+            format!(
+                "What limits: {}. M messages/s without each limit.",
+                first.limit.name()
+            )
         }
         None => "What limits: none of these alone. M messages/s without each limit.".to_owned(),
     };
     let mut table = Table::new("limits", title, ["without", "rate", "gain %"]).named(&[RATE]);
     for gain in gains {
         let rate = prediction.rate * (1.0 + gain.gain);
-        table.push([gain.limit.name().into(), rate.into(), (gain.gain * 100.0).into()]);
+        table.push([
+            gain.limit.name().into(),
+            rate.into(),
+            (gain.gain * 100.0).into(),
+        ]);
     }
     table
 }

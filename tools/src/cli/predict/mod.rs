@@ -64,7 +64,12 @@ enum Study {
 #[command(next_help_heading = "Card, NIC and report")]
 pub(super) struct Common {
     /// Card: a built-in profile (bluefield3, bluefield3-instructions, generic) or a TOML file
-    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "bluefield3")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME|FILE",
+        default_value = "bluefield3"
+    )]
     profile: String,
     /// Sets a parameter of the card; repeatable
     #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
@@ -145,7 +150,9 @@ impl Workload {
         let pattern = match paper {
             Some(workload) => workload.into(),
             None => {
-                let percent = name.strip_prefix("mixed:").and_then(|percent| percent.parse().ok());
+                let percent = name
+                    .strip_prefix("mixed:")
+                    .and_then(|percent| percent.parse().ok());
                 let equal = percent.filter(|&percent| percent <= 100).ok_or_else(|| {
                     BadInput(format!(
                         "unknown scenario {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
@@ -155,7 +162,12 @@ impl Workload {
             }
         };
         let offer = Offer::Pattern { pattern, bytes };
-        Ok(Self { name, offer, paper, charge_commands: false })
+        Ok(Self {
+            name,
+            offer,
+            paper,
+            charge_commands: false,
+        })
     }
 
     /// The set-up for this workload, with this number of handlers and these defaults.
@@ -170,11 +182,15 @@ impl Workload {
             Offer::Sequence(_) => (8192, 512),
         };
         Ok(Setup {
-            receives: common.receives.map_or(receives, |receives| receives as usize),
-            eager_limit: common.eager_limit.map_or(eager_limit, |limit| limit as usize),
-            fast_path: self
-                .paper
-                .map_or(setup.fast_path, |workload| workload.fast_path(setup.fast_path)),
+            receives: common
+                .receives
+                .map_or(receives, |receives| receives as usize),
+            eager_limit: common
+                .eager_limit
+                .map_or(eager_limit, |limit| limit as usize),
+            fast_path: self.paper.map_or(setup.fast_path, |workload| {
+                workload.fast_path(setup.fast_path)
+            }),
             charge_commands: self.charge_commands,
             ..setup
         })
@@ -194,7 +210,10 @@ impl FromStr for Counts {
     fn from_str(text: &str) -> Result<Self, String> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let number = |text: &str| {
-            text.trim().parse().ok().filter(|number| (1..=HANDLERS_MAX).contains(number))
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|number| (1..=HANDLERS_MAX).contains(number))
         };
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
@@ -204,7 +223,9 @@ impl FromStr for Counts {
 }
 
 fn numbers(handlers: &[Counts]) -> impl Iterator<Item = usize> {
-    handlers.iter().flat_map(|counts| counts.first..=counts.last)
+    handlers
+        .iter()
+        .flat_map(|counts| counts.first..=counts.last)
 }
 
 impl Common {
@@ -224,8 +245,14 @@ impl Common {
     /// What the set-ups of these workloads have in common, for a table's title.
     fn common_setup(&self, like: Like, workloads: &[Workload]) -> anyhow::Result<Setup> {
         let setup = self.setup_like(like, 1)?;
-        let first = workloads.first().map(|first| first.setup(self, like, 1)).transpose()?;
-        Ok(Setup { receives: first.map_or(setup.receives, |first| first.receives), ..setup })
+        let first = workloads
+            .first()
+            .map(|first| first.setup(self, like, 1))
+            .transpose()?;
+        Ok(Setup {
+            receives: first.map_or(setup.receives, |first| first.receives),
+            ..setup
+        })
     }
 
     pub(super) fn overrides(&self) -> &[String] {
@@ -281,7 +308,15 @@ pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
 
 /// A short description of the card and the options.
 fn options(setup: &Setup) -> String {
-    let Setup { profile, fast_path, removal, domains, receives, bins, .. } = setup;
+    let Setup {
+        profile,
+        fast_path,
+        removal,
+        domains,
+        receives,
+        bins,
+        ..
+    } = setup;
     let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
     if *domains == Domains::Keyed {
         words += ", domains keyed";

@@ -53,29 +53,48 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         Some(recorded) => vec![recorded.clone()],
         None => {
             let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
-            args.scenario.iter().map(parse).collect::<Result<_, BadInput>>()?
+            args.scenario
+                .iter()
+                .map(parse)
+                .collect::<Result<_, BadInput>>()?
         }
     };
     let setup = change(common.common_setup(Like::Nic, &workloads)?);
     let what = match &recorded {
-        Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
+        Some(Workload {
+            name,
+            offer: Offer::Sequence(sequence),
+            ..
+        }) => {
             format!("{name}: {}", describe(sequence))
         }
         _ if setup.profile.driver.window == 0 => {
-            format!("an endless stream, messages of {}", counted(args.bytes, "byte"))
+            format!(
+                "an endless stream, messages of {}",
+                counted(args.bytes, "byte")
+            )
         }
         _ => {
             let (window, bytes) = (setup.profile.driver.window, counted(args.bytes, "byte"));
             format!("windows of {window}, messages of {bytes}")
         }
     };
-    let title =
-        format!("Predicted rates on {}, {what}, in M messages/s of virtual time.", options(&setup));
+    let title = format!(
+        "Predicted rates on {}, {what}, in M messages/s of virtual time.",
+        options(&setup)
+    );
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
-    let mut table = Table::new("rates", title, COLUMNS.split(", ").chain(latency.iter().copied()))
-        .keyed(2)
-        .named(&[("scenario", "workload"), RATE]);
-    let bar = bar(workloads.len() * numbers(&args.handlers).count(), "predictions");
+    let mut table = Table::new(
+        "rates",
+        title,
+        COLUMNS.split(", ").chain(latency.iter().copied()),
+    )
+    .keyed(2)
+    .named(&[("scenario", "workload"), RATE]);
+    let bar = bar(
+        workloads.len() * numbers(&args.handlers).count(),
+        "predictions",
+    );
     let early = Early::catch()?;
     let mut lines = Vec::new();
     for workload in &workloads {

@@ -68,13 +68,20 @@ const COMMUNICATORS_MAX: u32 = 256;
 impl PostArgs {
     pub(super) fn workload(self, name: String, sequence: Sequence) -> Result<Workload, BadInput> {
         if sequence.comms() > COMMUNICATORS_MAX {
-            return Err(BadInput(format!("{name}: more than {COMMUNICATORS_MAX} communicators")));
+            return Err(BadInput(format!(
+                "{name}: more than {COMMUNICATORS_MAX} communicators"
+            )));
         }
         if sequence.messages() == 0 {
             return Err(BadInput(format!("{name}: no messages arrive")));
         }
         let offer = Offer::Sequence(sequence);
-        Ok(Workload { name, offer, paper: None, charge_commands: !self.free_posts })
+        Ok(Workload {
+            name,
+            offer,
+            paper: None,
+            charge_commands: !self.free_posts,
+        })
     }
 }
 
@@ -85,7 +92,9 @@ impl RecordedArgs {
 
     /// Loads the sequence of `--rank` or of the rank with the most messages, if a trace is given.
     pub(super) fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
-        let Some(path) = &self.trace else { return Ok(None) };
+        let Some(path) = &self.trace else {
+            return Ok(None);
+        };
         let one = self.sequences(path, common, |run| match self.rank {
             Some(rank) => run.programs.iter().position(|program| program.rank == rank),
             None => {
@@ -109,29 +118,37 @@ impl RecordedArgs {
             .map(Rank::new)
             .transpose()
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
-        let options = OpenOptions { salvage: self.salvage, rank };
+        let options = OpenOptions {
+            salvage: self.salvage,
+            rank,
+        };
         let run = load(path, options, self.collectives, "ranks read")?;
-        let network = Network { seed: common.seed, ..Network::default() };
-        let (orders, ..) =
-            run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
+        let network = Network {
+            seed: common.seed,
+            ..Network::default()
+        };
+        let (orders, ..) = run
+            .orders(self.order.choice(common.seed), network)
+            .ok_or_else(|| {
                 bad("--order time: some ranks of the trace have no wall times".to_owned())
             })?;
-        let sequence = |at: usize| {
-            let order = &orders[at];
-            let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
-            let mut events = sequence(run.view(at).events(order));
-            if self.times == Times::Recorded {
-                let times: Option<Vec<u64>> =
-                    (0..order.len()).map(|place| order.time_ns(place)).collect();
-                let times = times.ok_or_else(|| {
+        let sequence =
+            |at: usize| {
+                let order = &orders[at];
+                let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
+                let mut events = sequence(run.view(at).events(order));
+                if self.times == Times::Recorded {
+                    let times: Option<Vec<u64>> =
+                        (0..order.len()).map(|place| order.time_ns(place)).collect();
+                    let times = times.ok_or_else(|| {
                     bad("--times recorded goes with --order causal or time: other orders have no \
                          times"
                         .to_owned())
                 })?;
-                events = events.at(times);
-            }
-            Ok(self.posts.workload(name, events)?)
-        };
+                    events = events.at(times);
+                }
+                Ok(self.posts.workload(name, events)?)
+            };
         choose(&run).into_iter().map(sequence).collect()
     }
 }
@@ -152,7 +169,11 @@ pub(super) fn all_ranks(
         posts,
     };
     let some = |run: &Run| {
-        let ranks = run.inbound.iter().enumerate().filter(|(_, inbound)| !inbound.is_empty());
+        let ranks = run
+            .inbound
+            .iter()
+            .enumerate()
+            .filter(|(_, inbound)| !inbound.is_empty());
         ranks.map(|(at, _)| at).collect::<Vec<_>>()
     };
     Ok((name_of(path), args.sequences(path, common, some)?))
@@ -168,8 +189,11 @@ pub(super) fn describe(sequence: &Sequence) -> String {
             _ => 3,
         }] += 1;
     }
-    let when =
-        if sequence.is_timed() { "at their times" } else { "as fast as the wire brings them" };
+    let when = if sequence.is_timed() {
+        "at their times"
+    } else {
+        "as fast as the wire brings them"
+    };
     let nouns = ["message", "post", "probe", "cancel"];
     let [messages, posts, probes, cancels] = array::from_fn(|at| counted(counts[at], nouns[at]));
     format!("{messages} {when}, {posts}, {probes}, {cancels}")

@@ -17,10 +17,16 @@ pub(super) struct SensitivityArgs {
 pub(super) fn run(args: &SensitivityArgs, common: &Common) -> anyhow::Result<()> {
     let (text, setup) = common.text_and_setup(Like::Prototype)?;
     let bar = bar(1, "numbers");
-    let result = sensitivity(&text, common.overrides(), &setup, &args.names, |done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    });
+    let result = sensitivity(
+        &text,
+        common.overrides(),
+        &setup,
+        &args.names,
+        |done, all| {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+        },
+    );
     bar.finish_and_clear();
     let (base, trials) = result.map_err(|error| BadInput(error.to_string()))?;
     let title = format!(
@@ -28,8 +34,16 @@ pub(super) fn run(args: &SensitivityArgs, common: &Common) -> anyhow::Result<()>
          the points held out, in per cent.",
         options(&setup)
     );
-    let columns =
-        ["parameter", "value", "half: NC", "WC-SP", "all nine", "twice: NC", "WC-SP", "all nine"];
+    let columns = [
+        "parameter",
+        "value",
+        "half: NC",
+        "WC-SP",
+        "all nine",
+        "twice: NC",
+        "WC-SP",
+        "all nine",
+    ];
     let mut table = Table::new("sensitivity", title, columns);
     let cells = |errors: Option<Errors>| -> [Cell; 3] {
         errors.map_or([Cell::None, Cell::None, Cell::None], |errors| {
@@ -37,7 +51,11 @@ pub(super) fn run(args: &SensitivityArgs, common: &Common) -> anyhow::Result<()>
         })
     };
     let mut row = |name: &str, value: Cell, errors: [Option<Errors>; 2]| {
-        table.push([name.into(), value].into_iter().chain(errors.into_iter().flat_map(cells)));
+        table.push(
+            [name.into(), value]
+                .into_iter()
+                .chain(errors.into_iter().flat_map(cells)),
+        );
     };
     row("as given", Cell::None, [Some(base); 2]);
     for trial in &trials {

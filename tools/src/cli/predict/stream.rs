@@ -26,5 +26,10 @@ pub(super) fn run(args: &StreamArgs, common: &Common) -> anyhow::Result<()> {
     let (name, input) = file_or_stdin(&args.file)?;
     let events: Result<Vec<_>, _> = Reader::new(input).collect();
     let events = events.map_err(|error| unreadable(&name, error))?;
-    detail(&args.posts.workload(name, sequence(events))?, args.handlers, &args.spans, common)
+    detail(
+        &args.posts.workload(name, sequence(events))?,
+        args.handlers,
+        &args.spans,
+        common,
+    )
 }

@@ -13,7 +13,9 @@ type Assumption = (&'static str, fn(&mut Setup));
 
 const ASSUMPTIONS: &[Assumption] = &[
     ("as given", |_| {}),
-    ("the leader's EU ends a block", |setup| setup.profile.rules.block_end = BlockEnd::Leader),
+    ("the leader's EU ends a block", |setup| {
+        setup.profile.rules.block_end = BlockEnd::Leader
+    }),
     ("the leader's EU begins a block", |setup| {
         setup.profile.rules.block_begin = BlockBegin::Leader;
     }),
@@ -21,11 +23,21 @@ const ASSUMPTIONS: &[Assumption] = &[
         setup.profile.rules.block_begin = BlockBegin::Leader;
         setup.profile.rules.block_end = BlockEnd::Leader;
     }),
-    ("all handlers overlap", |setup| setup.profile.rules.overlap = Overlap::Always),
-    ("no handler overlaps", |setup| setup.profile.rules.overlap = Overlap::Never),
-    ("handlers fill core after core", |setup| setup.profile.rules.placement = Placement::Packed),
-    ("a load brings two receives", |setup| setup.profile.rules.walk_line = 2),
-    ("a waiting EU's demand is 0.4", |setup| setup.profile.word.poll_demand = 0.4),
+    ("all handlers overlap", |setup| {
+        setup.profile.rules.overlap = Overlap::Always
+    }),
+    ("no handler overlaps", |setup| {
+        setup.profile.rules.overlap = Overlap::Never
+    }),
+    ("handlers fill core after core", |setup| {
+        setup.profile.rules.placement = Placement::Packed
+    }),
+    ("a load brings two receives", |setup| {
+        setup.profile.rules.walk_line = 2
+    }),
+    ("a waiting EU's demand is 0.4", |setup| {
+        setup.profile.word.poll_demand = 0.4
+    }),
 ];
 
 #[derive(Debug, clap::Args)]
@@ -49,7 +61,10 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         }
     };
     let base = common.common_setup(Like::Nic, &workloads)?;
-    let given = options(&Setup { domains: Domains::Paper, ..base });
+    let given = options(&Setup {
+        domains: Domains::Paper,
+        ..base
+    });
     let title = format!(
         "Assumptions about the card, one by one: {given}, with the paper's rule and with domains, \
          in M messages/s of virtual time."
@@ -59,7 +74,10 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         columns.extend([format!("{name} paper"), format!("{name} keyed")]);
     }
     let mut table = Table::new("what_if", title, columns).keyed(2);
-    let bar = bar(ASSUMPTIONS.len() * numbers(&args.handlers).count(), "predictions");
+    let bar = bar(
+        ASSUMPTIONS.len() * numbers(&args.handlers).count(),
+        "predictions",
+    );
     let early = Early::catch()?;
     // By number of handlers and workload: the rates with the paper's rule and with domains.
     let mut all = Vec::new();

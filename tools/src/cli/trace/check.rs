@@ -42,17 +42,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match ranks.into_iter().find_map(|(_, result)| result.err()) {
         // The first error becomes the command's message; the others have been printed.
         Some(error) => Err(bad_input(error, !args.trace.salvage)),
-        None if wrong > 0 => {
-            Err(BadInput(format!("calls contradict the footers at {}", counted(wrong, "rank")))
-                .into())
-        }
+        None if wrong > 0 => Err(BadInput(format!(
+            "calls contradict the footers at {}",
+            counted(wrong, "rank")
+        ))
+        .into()),
         None => Ok(()),
     }
 }
 
 fn is_good(result: &Result<Tally, TraceError>) -> bool {
     // The footer of a truncated rank may promise more.
-    result.as_ref().is_ok_and(|tally| tally.differences.is_empty() || tally.salvage.is_some())
+    result
+        .as_ref()
+        .is_ok_and(|tally| tally.differences.is_empty() || tally.salvage.is_some())
 }
 
 fn verdict(result: &Result<Tally, TraceError>) -> String {
@@ -69,7 +72,10 @@ fn verdict(result: &Result<Tally, TraceError>) -> String {
         (Some(_), differences) => differences
             .iter()
             .map(|(function, promised, records)| {
-                format!("{function}: {}, footer {promised}", counted(records, "record"))
+                format!(
+                    "{function}: {}, footer {promised}",
+                    counted(records, "record")
+                )
             })
             .collect::<Vec<_>>()
             .join("; "),

@@ -43,8 +43,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let keeps_arguments = reader.arguments().is_some();
     while left > 0 {
         left -= 1;
-        let Some(Call { sequence, offset, function, thread, cpu, wall, op }) =
-            reader.next_call().map_err(bad)?
+        let Some(Call {
+            sequence,
+            offset,
+            function,
+            thread,
+            cpu,
+            wall,
+            op,
+        }) = reader.next_call().map_err(bad)?
         else {
             break;
         };
@@ -88,11 +95,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.format == Lines::Json {
         let results = json!({ "rank": rank.get(), "calls": calls });
-        document::write(&mut *out, &document::document(&[], document::members(results)))?;
+        document::write(
+            &mut *out,
+            &document::document(&[], document::members(results)),
+        )?;
     }
     out.flush()?;
     if let Some(salvage) = reader.salvage() {
-        eprintln!("note: salvaged {}: {}", counted(salvage.calls, "call"), salvage.error);
+        eprintln!(
+            "note: salvaged {}: {}",
+            counted(salvage.calls, "call"),
+            salvage.error
+        );
     }
     Ok(())
 }
@@ -102,11 +116,21 @@ struct Duration(Span);
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Span { entry_ns, return_ns } = self.0;
-        let (seconds, ns) =
-            (entry_ns.div_euclid(1_000_000_000), entry_ns.rem_euclid(1_000_000_000));
+        let Span {
+            entry_ns,
+            return_ns,
+        } = self.0;
+        let (seconds, ns) = (
+            entry_ns.div_euclid(1_000_000_000),
+            entry_ns.rem_euclid(1_000_000_000),
+        );
         let length_ns = return_ns.saturating_sub(entry_ns);
-        write!(f, "{seconds}.{ns:09} +{}.{:03} us", length_ns / 1000, (length_ns % 1000).abs())
+        write!(
+            f,
+            "{seconds}.{ns:09} +{}.{:03} us",
+            length_ns / 1000,
+            (length_ns % 1000).abs()
+        )
     }
 }
 
@@ -119,10 +143,18 @@ fn json_of(argument: Argument<'_>) -> Value {
         Argument::Requests(requests) => requests.iter().map(|request| request.0).collect(),
         Argument::Statuses(statuses) => statuses
             .iter()
-            .map(|&Status { bytes, source, tag, cancelled, error }| {
-                json!({ "bytes": bytes, "source": source, "tag": tag, "cancelled": cancelled,
+            .map(
+                |&Status {
+                     bytes,
+                     source,
+                     tag,
+                     cancelled,
+                     error,
+                 }| {
+                    json!({ "bytes": bytes, "source": source, "tag": tag, "cancelled": cancelled,
                         "error": error })
-            })
+                },
+            )
             .collect(),
         Argument::Texts(texts) => texts.iter().map(String::from_utf8_lossy).collect(),
     }
@@ -132,11 +164,21 @@ fn json_of(argument: Argument<'_>) -> Value {
 fn shown(value: &Value) -> String {
     match value {
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(","))
+            format!(
+                "[{}]",
+                items.iter().map(shown).collect::<Vec<_>>().join(",")
+            )
         }
         Value::Object(status) => {
-            let cancelled = if status["cancelled"] == true { " cancelled" } else { "" };
-            format!("{{{} {} {}{cancelled}}}", status["source"], status["tag"], status["bytes"])
+            let cancelled = if status["cancelled"] == true {
+                " cancelled"
+            } else {
+                ""
+            };
+            format!(
+                "{{{} {} {}{cancelled}}}",
+                status["source"], status["tag"], status["bytes"]
+            )
         }
         Value::String(text) => format!("{text:?}"),
         other => other.to_string(),

@@ -61,13 +61,19 @@ fn sum(ranks: Vec<(Rank, Result<Tally, TraceError>)>) -> Result<Sum, TraceError>
             sum.called.merge(&footer.called);
             sum.ignored.merge(&footer.ignored);
         }
-        sum.salvaged.extend(tally.salvage.map(|salvage| (rank, salvage.message)));
+        sum.salvaged
+            .extend(tally.salvage.map(|salvage| (rank, salvage.message)));
     }
     Ok(sum)
 }
 
 fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Result<()> {
-    let RunInfo { processes, hostname, start_s, .. } = trace.run();
+    let RunInfo {
+        processes,
+        hostname,
+        start_s,
+        ..
+    } = trace.run();
     let ranks = trace.ranks();
     match (processes, ranks) {
         (_, []) => writeln!(out, "no ranks")?,
@@ -112,7 +118,12 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
 }
 
 fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
-    let RunInfo { processes, hostname, start_s, notices } = trace.run();
+    let RunInfo {
+        processes,
+        hostname,
+        start_s,
+        notices,
+    } = trace.run();
     let counts = |counts: &Counts| -> serde_json::Value {
         let each = counts.iter();
         each.map(|(function, times)| json!({ "function": function.name(), "calls": times }))
@@ -152,7 +163,11 @@ fn date(seconds: u64) -> String {
     // Of five months from March or August on each has 30.6 days.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
     let [hour, minute, second] = [second / 3600, second / 60 % 60, second % 60];
     let year = 400 * era + year + next;
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")

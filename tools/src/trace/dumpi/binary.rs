@@ -163,14 +163,23 @@ impl BinaryReader {
 }
 
 fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
-    let Some(Index { sizes, header, body, footer, body_end }) = sections::index(file)? else {
+    let Some(Index {
+        sizes,
+        header,
+        body,
+        footer,
+        body_end,
+    }) = sections::index(file)?
+    else {
         let what =
             "there is no index at the end, so the recording program was killed or the file was cut";
         let kind = TraceErrorKind::Truncated(what.to_owned());
         return Err(TraceError::new(file.name(), kind).at_byte(file.length()));
     };
     let present = |offset: u64| (offset != 0).then_some(offset);
-    let header = present(header).map(|at| sections::header(file, at)).transpose()?;
+    let header = present(header)
+        .map(|at| sections::header(file, at))
+        .transpose()?;
     let info = RankInfo {
         rank,
         format: FORMAT,
@@ -178,18 +187,37 @@ fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
         start_s: header.as_ref().map(|header| header.start_s),
         hostname: header.as_ref().map(|header| header.hostname.clone()),
         bytes: Some(file.length()),
-        sizes: present(sizes).map(|at| sections::sizes(file, at)).transpose()?.unwrap_or_default(),
-        footer: present(footer).map(|at| sections::footer(file, at)).transpose()?,
+        sizes: present(sizes)
+            .map(|at| sections::sizes(file, at))
+            .transpose()?
+            .unwrap_or_default(),
+        footer: present(footer)
+            .map(|at| sections::footer(file, at))
+            .transpose()?,
     };
-    let dialect =
-        header.map_or_else(Dialect::default, |header| Dialect::of_version(header.version));
-    Ok(Frame { info, dialect, body, end: body_end })
+    let dialect = header.map_or_else(Dialect::default, |header| {
+        Dialect::of_version(header.version)
+    });
+    Ok(Frame {
+        info,
+        dialect,
+        body,
+        end: body_end,
+    })
 }
 
 /// The defaults for missing sections: a current version, with calls up to the end of the file.
 fn bare_frame(file: &Region, rank: Rank) -> Frame {
-    let info = RankInfo { bytes: Some(file.length()), ..RankInfo::new(rank, FORMAT) };
-    Frame { info, dialect: Dialect::default(), body: BODY, end: file.length() }
+    let info = RankInfo {
+        bytes: Some(file.length()),
+        ..RankInfo::new(rank, FORMAT)
+    };
+    Frame {
+        info,
+        dialect: Dialect::default(),
+        body: BODY,
+        end: file.length(),
+    }
 }
 
 impl RankReader for BinaryReader {
@@ -202,17 +230,29 @@ impl RankReader for BinaryReader {
             return Ok(None);
         }
         let record = self.record();
-        let Some((offset, function, head)) = self.ending.seen(record)? else { return Ok(None) };
+        let Some((offset, function, head)) = self.ending.seen(record)? else {
+            return Ok(None);
+        };
         let file = self.window.file().name();
         let op = interpret(function, &mut self.args);
         let op = op.map_err(|what| damaged(file, function, &what).at_byte(offset));
         let sequence = self.ending.calls();
-        let Some(op) = self.ending.seen(op.map(Some))? else { return Ok(None) };
+        let Some(op) = self.ending.seen(op.map(Some))? else {
+            return Ok(None);
+        };
         self.ending.count();
         self.finalized |= function.number() == FINALIZE;
         let cpu = head.cpu.map(|times| span(&mut self.cpu, times));
         let wall = head.wall.map(|times| span(&mut self.wall, times));
-        Ok(Some(Call { sequence, offset, function, thread: head.thread, cpu, wall, op }))
+        Ok(Some(Call {
+            sequence,
+            offset,
+            function,
+            thread: head.thread,
+            cpu,
+            wall,
+            op,
+        }))
     }
 
     fn arguments(&self) -> Option<&Arguments> {
@@ -227,5 +267,8 @@ impl RankReader for BinaryReader {
 #[inline]
 fn span(clock: &mut Clock, times: Times) -> Span {
     let ((entry_s, entry_ns), (return_s, return_ns)) = times;
-    clock.span((i64::from(entry_s), entry_ns), (i64::from(return_s), return_ns))
+    clock.span(
+        (i64::from(entry_s), entry_ns),
+        (i64::from(return_s), return_ns),
+    )
 }

@@ -16,7 +16,10 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(base_s: i32) -> Self {
-        Self { base_s: i64::from(base_s), last_s: 0 }
+        Self {
+            base_s: i64::from(base_s),
+            last_s: 0,
+        }
     }
 
     /// The span between two recorded times, each (seconds, nanoseconds). The seconds are relative
@@ -28,9 +31,14 @@ impl Clock {
         // A call may be entered in an earlier period than it returns.
         let entry_s = entry.0 + periods(ret_s - entry.0);
         let ns = |seconds: i64, ns: u32| {
-            (self.base_s + seconds).saturating_mul(1_000_000_000).saturating_add(i64::from(ns))
+            (self.base_s + seconds)
+                .saturating_mul(1_000_000_000)
+                .saturating_add(i64::from(ns))
         };
-        Span { entry_ns: ns(entry_s, entry.1), return_ns: ns(ret_s, ret.1) }
+        Span {
+            entry_ns: ns(entry_s, entry.1),
+            return_ns: ns(ret_s, ret.1),
+        }
     }
 }
 
@@ -47,13 +55,21 @@ mod tests {
     #[test]
     fn seconds_go_on_after_their_16_bits() {
         let mut clock = Clock::new(100);
-        let seconds = |span: Span| (span.entry_ns / 1_000_000_000, span.return_ns / 1_000_000_000);
+        let seconds = |span: Span| {
+            (
+                span.entry_ns / 1_000_000_000,
+                span.return_ns / 1_000_000_000,
+            )
+        };
         assert_eq!(
             seconds(clock.span((0, 5), (40_000, 0))),
             (100, 40_100),
             "one long call, entered long before"
         );
-        assert_eq!(seconds(clock.span((65_535, 0), (65_535, 0))), (65_635, 65_635));
+        assert_eq!(
+            seconds(clock.span((65_535, 0), (65_535, 0))),
+            (65_635, 65_635)
+        );
         assert_eq!(seconds(clock.span((65_535, 0), (3, 0))), (65_635, 65_639));
         assert_eq!(
             seconds(clock.span((2, 0), (2, 0))),

@@ -43,14 +43,20 @@ pub(super) struct Dialect {
 
 impl Dialect {
     pub(super) fn of_version(version: [u8; 3]) -> Self {
-        Self { status_has_tag: version >= [0, 6, 3], init_counts_twice: version < [0, 6, 2] }
+        Self {
+            status_has_tag: version >= [0, 6, 3],
+            init_counts_twice: version < [0, 6, 2],
+        }
     }
 }
 
 impl Default for Dialect {
     /// The dialect of all files since 2011.
     fn default() -> Self {
-        Self { status_has_tag: true, init_counts_twice: false }
+        Self {
+            status_has_tag: true,
+            init_counts_twice: false,
+        }
     }
 }
 
@@ -61,7 +67,9 @@ pub(super) fn read(
     args: &mut Arguments,
 ) -> Result<Record, Stop> {
     let number = cursor.u16()?;
-    let Some(function) = Function::from_number(number) else { return other(number, cursor) };
+    let Some(function) = Function::from_number(number) else {
+        return other(number, cursor);
+    };
     let (mask, head) = head(cursor)?;
     args.begin(function);
     for (position, field) in function.fields().iter().enumerate() {
@@ -73,9 +81,21 @@ pub(super) fn read(
 #[inline]
 fn head(cursor: &mut Cursor<'_>) -> Result<(u8, Head), Stop> {
     let mask = cursor.u8()?;
-    let thread = if mask & THREAD != 0 { Some(cursor.u16()?) } else { None };
-    let cpu = if mask & CPU_TIME != 0 { Some(times(cursor)?) } else { None };
-    let wall = if mask & WALL_TIME != 0 { Some(times(cursor)?) } else { None };
+    let thread = if mask & THREAD != 0 {
+        Some(cursor.u16()?)
+    } else {
+        None
+    };
+    let cpu = if mask & CPU_TIME != 0 {
+        Some(times(cursor)?)
+    } else {
+        None
+    };
+    let wall = if mask & WALL_TIME != 0 {
+        Some(times(cursor)?)
+    } else {
+        None
+    };
     if mask & PERF_COUNTERS != 0 {
         let counters = cursor.u8()?;
         cursor.take(usize::from(counters) * 16)?;
@@ -131,7 +151,11 @@ fn field(
 
 #[inline]
 fn words(bytes: &[u8]) -> impl Iterator<Item = i32> {
-    bytes.as_chunks::<4>().0.iter().map(|word| i32::from_be_bytes(*word))
+    bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| i32::from_be_bytes(*word))
 }
 
 #[inline]
@@ -183,14 +207,17 @@ fn list(
     args: &mut Arguments,
 ) -> Result<(), Stop> {
     match field {
-        Field::U8s(_) => {
-            args.set_numbers(position, cursor.list(1)?.iter().map(|&byte| i32::from(byte)))
-        }
+        Field::U8s(_) => args.set_numbers(
+            position,
+            cursor.list(1)?.iter().map(|&byte| i32::from(byte)),
+        ),
         Field::U16s(_) => {
             let handles = cursor.list(2)?.as_chunks::<2>().0;
             args.set_numbers(
                 position,
-                handles.iter().map(|bytes| i32::from(u16::from_be_bytes(*bytes))),
+                handles
+                    .iter()
+                    .map(|bytes| i32::from(u16::from_be_bytes(*bytes))),
             );
         }
         Field::I32s(_) => args.set_numbers(position, words(cursor.list(4)?)),

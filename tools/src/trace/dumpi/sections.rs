@@ -53,15 +53,23 @@ fn stopped(file: &Region, offset: u64, section: &str, stop: Stop) -> TraceError 
 /// its first word, the magic, may be at one of four offsets.
 pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
     for words in [8, 7, 6, 5_u64] {
-        let Some(at) = file.length().checked_sub(words * 8).filter(|&at| at >= BODY) else {
+        let Some(at) = file
+            .length()
+            .checked_sub(words * 8)
+            .filter(|&at| at >= BODY)
+        else {
             continue;
         };
         let bytes = file.bytes_at(at, words * 8)?;
         if !bytes.starts_with(&MAGIC) {
             continue;
         }
-        let mut offsets =
-            bytes[8..].as_chunks::<8>().0.iter().map(|word| u64::from_be_bytes(*word)).rev();
+        let mut offsets = bytes[8..]
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|word| u64::from_be_bytes(*word))
+            .rev();
         let mut next = || offsets.next().unwrap_or(0);
         let (keyval, footer, body, header) = (next(), next(), next(), next());
         let (labels, addresses, sizes) = (next(), next(), next());
@@ -80,8 +88,18 @@ pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
                 format!("the index says that the calls begin at byte {body}"),
             ));
         }
-        let body_end = sections.into_iter().filter(|&section| section > body).min().unwrap_or(at);
-        return Ok(Some(Index { sizes, header, body, footer, body_end }));
+        let body_end = sections
+            .into_iter()
+            .filter(|&section| section > body)
+            .min()
+            .unwrap_or(at);
+        return Ok(Some(Index {
+            sizes,
+            header,
+            body,
+            footer,
+            body_end,
+        }));
     }
     Ok(None)
 }
@@ -95,7 +113,11 @@ pub(super) fn header(file: &Region, offset: u64) -> Result<Header, TraceError> {
         let hostname = String::from_utf8_lossy(cursor.short_text()?).into_owned();
         // The user name and the mesh follow; matching does not need them.
         cursor.short_text()?;
-        Ok(Header { version, start_s, hostname })
+        Ok(Header {
+            version,
+            start_s,
+            hostname,
+        })
     };
     read().map_err(|stop| stopped(file, offset, "header", stop))
 }
@@ -122,9 +144,15 @@ pub(super) fn footer(file: &Region, offset: u64) -> Result<Footer, TraceError> {
 
 pub(super) fn sizes(file: &Region, offset: u64) -> Result<DatatypeSizes, TraceError> {
     let short = |stop| stopped(file, offset, "table of datatype sizes", stop);
-    let count = Cursor::new(&file.bytes_at(offset, 4)?).count().map_err(short)?;
+    let count = Cursor::new(&file.bytes_at(offset, 4)?)
+        .count()
+        .map_err(short)?;
     let bytes = file.bytes_at(offset, 4 + 4 * count as u64)?;
-    let entries = Cursor::new(&bytes).list(4).map_err(short)?.as_chunks::<4>().0;
+    let entries = Cursor::new(&bytes)
+        .list(4)
+        .map_err(short)?
+        .as_chunks::<4>()
+        .0;
     // A negative size is invalid and counts as unknown.
     let size = |entry: &[u8; 4]| u32::try_from(i32::from_be_bytes(*entry)).unwrap_or(0);
     Ok(DatatypeSizes::new(entries.iter().map(size).collect()))

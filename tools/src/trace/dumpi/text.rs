@@ -55,8 +55,9 @@ struct ByName(Vec<(&'static [u8], Function)>);
 
 impl ByName {
     fn new() -> Self {
-        let mut functions: Vec<_> =
-            Function::all().map(|function| (function.name().as_bytes(), function)).collect();
+        let mut functions: Vec<_> = Function::all()
+            .map(|function| (function.name().as_bytes(), function))
+            .collect();
         functions.sort_unstable();
         Self(functions)
     }
@@ -103,7 +104,9 @@ impl TextReader {
     }
 
     fn call(&mut self) -> Result<Option<Seen>, TraceError> {
-        let Some((entry, offset)) = self.entry()? else { return Ok(None) };
+        let Some((entry, offset)) = self.entry()? else {
+            return Ok(None);
+        };
         let function = entry.function;
         self.args.begin(function);
         let mut next = 0;
@@ -124,9 +127,10 @@ impl TextReader {
                         finish(&mut self.args, function).map_err(|fault| self.error(fault))?;
                         return Ok(Some(Seen { entry, ret, offset }));
                     }
-                    Ok(ret) => {
-                        Err(Fault::Damaged(format!("{} returns within {function}", ret.function)))
-                    }
+                    Ok(ret) => Err(Fault::Damaged(format!(
+                        "{} returns within {function}",
+                        ret.function
+                    ))),
                     Err(fault) => Err(fault),
                 }
             } else if edge(line, b" entering at ", &self.functions).is_some() {
@@ -149,7 +153,10 @@ impl TextReader {
                         && self.info.footer.is_none() =>
                 {
                     let what = "neither a DUMPI binary file nor text of dumpi2ascii".to_owned();
-                    return Err(TraceError::new(&self.file, TraceErrorKind::Unsupported(what)));
+                    return Err(TraceError::new(
+                        &self.file,
+                        TraceErrorKind::Unsupported(what),
+                    ));
                 }
                 Ok(None) => return Ok(None),
                 Err(error) => return Err(self.io_error(error)),
@@ -175,7 +182,9 @@ impl TextReader {
             Fault::Truncated(what) => TraceErrorKind::Truncated(what),
             Fault::Damaged(what) => TraceErrorKind::Damaged(what),
         };
-        TraceError::new(&self.file, kind).at_line(self.lines.number()).at_byte(self.lines.offset())
+        TraceError::new(&self.file, kind)
+            .at_line(self.lines.number())
+            .at_byte(self.lines.offset())
     }
 
     #[cold]
@@ -188,7 +197,9 @@ impl TextReader {
             }
             _ => error.into(),
         };
-        TraceError::new(&self.file, kind).at_line(self.lines.number()).at_byte(self.lines.offset())
+        TraceError::new(&self.file, kind)
+            .at_line(self.lines.number())
+            .at_byte(self.lines.offset())
     }
 }
 
@@ -216,7 +227,12 @@ fn edge_of(name: &[u8], rest: &[u8], functions: &ByName) -> Option<Edge> {
     let (cpu, rest) = time(rest.strip_prefix(b", cputime ")?)?;
     let (thread, rest) = number(rest.strip_prefix(b" seconds in thread ")?)?;
     let thread = u16::try_from(thread).ok().filter(|_| rest == b".")?;
-    Some(Edge { function, wall, cpu, thread })
+    Some(Edge {
+        function,
+        wall,
+        cpu,
+        thread,
+    })
 }
 
 /// A line between the first and the last: usually an argument, mostly in the order of the binary
@@ -241,11 +257,18 @@ fn argument(
         None => line,
     };
     // Skips lines without an argument: counters, or the rest of a text with a line feed.
-    let Some(equals) = memchr::memchr(b'=', line) else { return Ok(()) };
+    let Some(equals) = memchr::memchr(b'=', line) else {
+        return Ok(());
+    };
     let (left, value) = (&line[..equals], &line[equals + 1..]);
-    let Some(space) = memchr::memchr(b' ', left) else { return Ok(()) };
+    let Some(space) = memchr::memchr(b' ', left) else {
+        return Ok(());
+    };
     let name = &left[space + 1..];
-    let name = name.iter().position(|&byte| byte == b'[').map_or(name, |bracket| &name[..bracket]);
+    let name = name
+        .iter()
+        .position(|&byte| byte == b'[')
+        .map_or(name, |bracket| &name[..bracket]);
     let fields = function.fields();
     let is_it = |field: &Field| field.name().as_bytes() == name;
     let position = if fields.get(*next).is_some_and(is_it) {
@@ -253,7 +276,9 @@ fn argument(
     } else {
         fields.iter().position(is_it)
     };
-    let Some(position) = position else { return Ok(()) };
+    let Some(position) = position else {
+        return Ok(());
+    };
     *next = position + 1;
     let field = match &fields[position] {
         Field::AtRoot(field) => field,
@@ -276,17 +301,23 @@ fn argument(
             fits
         }
         Field::Requests(_) => {
-            let mut numbers = Numbers { rest: list(value).ok_or_else(bad)? };
+            let mut numbers = Numbers {
+                rest: list(value).ok_or_else(bad)?,
+            };
             args.set_requests(position, numbers.by_ref());
             numbers.rest.is_empty()
         }
         Field::U8s(_) | Field::U16s(_) | Field::I32s(_) => {
-            let mut numbers = Numbers { rest: list(value).ok_or_else(bad)? };
+            let mut numbers = Numbers {
+                rest: list(value).ok_or_else(bad)?,
+            };
             args.set_numbers(position, numbers.by_ref());
             numbers.rest.is_empty()
         }
         Field::Statuses(_) => {
-            let mut statuses = Statuses { rest: list(value).ok_or_else(bad)? };
+            let mut statuses = Statuses {
+                rest: list(value).ok_or_else(bad)?,
+            };
             args.set_statuses(position, statuses.by_ref());
             statuses.rest.is_empty()
         }
@@ -331,10 +362,19 @@ fn rows_go_on<'a>(
             String::from_utf8_lossy(&line[..line.len().min(80)])
         ))
     };
-    let row = line.strip_prefix(b"[[").or_else(|| line.strip_prefix(b", [")).ok_or_else(bad)?;
-    let mut numbers = Numbers { rest: row.strip_suffix(b"]").ok_or_else(bad)? };
+    let row = line
+        .strip_prefix(b"[[")
+        .or_else(|| line.strip_prefix(b", ["))
+        .ok_or_else(bad)?;
+    let mut numbers = Numbers {
+        rest: row.strip_suffix(b"]").ok_or_else(bad)?,
+    };
     args.extend_numbers(position, numbers.by_ref());
-    if numbers.rest.is_empty() { Ok(None) } else { Err(bad()) }
+    if numbers.rest.is_empty() {
+        Ok(None)
+    } else {
+        Err(bad())
+    }
 }
 
 /// Checks that all arguments came, and drops those that only the root has.
@@ -346,7 +386,10 @@ fn finish(args: &mut Arguments, function: Function) -> Result<(), Fault> {
             // There is no line without arguments.
             Field::Args if !is_there => args.begin_texts(position),
             field if !is_there => {
-                return Err(Fault::Damaged(format!("{function} without {}", field.name())));
+                return Err(Fault::Damaged(format!(
+                    "{function} without {}",
+                    field.name()
+                )));
             }
             _ => {}
         }
@@ -357,9 +400,11 @@ fn finish(args: &mut Arguments, function: Function) -> Result<(), Fault> {
 /// A line outside of calls: version, node, footer or sizes, if requested.
 fn about_the_rank(line: &[u8], functions: &ByName, info: &mut RankInfo) {
     if let Some(version) = line.strip_prefix(b"version=") {
-        let mut parts = version
-            .split(|&byte| byte == b'.')
-            .map(|part| std::str::from_utf8(part).ok().and_then(|part| part.parse::<u8>().ok()));
+        let mut parts = version.split(|&byte| byte == b'.').map(|part| {
+            std::str::from_utf8(part)
+                .ok()
+                .and_then(|part| part.parse::<u8>().ok())
+        });
         if let (Some(Some(major)), Some(Some(minor)), Some(Some(patch))) =
             (parts.next(), parts.next(), parts.next())
         {
@@ -383,7 +428,11 @@ fn counts(line: &[u8], functions: &ByName) -> Option<(Function, u64, u64)> {
     let (called, rest) = number(rest.strip_prefix(b" called ")?)?;
     let (ignored, rest) = number(rest.strip_prefix(b" times and ignored ")?)?;
     let counts = (u32::try_from(called).ok()?, u32::try_from(ignored).ok()?);
-    (rest == b" times").then_some((functions.find(name)?, u64::from(counts.0), u64::from(counts.1)))
+    (rest == b" times").then_some((
+        functions.find(name)?,
+        u64::from(counts.0),
+        u64::from(counts.1),
+    ))
 }
 
 /// `Datatype 14 (MPI_DOUBLE) has size 8`.
@@ -391,7 +440,9 @@ fn datatype_size(line: &[u8]) -> Option<(usize, u32)> {
     let (datatype, rest) = number(line.strip_prefix(b"Datatype ")?)?;
     let at = memchr::memmem::find(rest, b" has size ")?;
     let (bytes, _) = number(&rest[at + 10..])?;
-    let datatype = usize::try_from(datatype).ok().filter(|&datatype| datatype < DATATYPES_MAX)?;
+    let datatype = usize::try_from(datatype)
+        .ok()
+        .filter(|&datatype| datatype < DATATYPES_MAX)?;
     Some((datatype, u32::try_from(bytes).ok()?))
 }
 
@@ -405,18 +456,30 @@ impl RankReader for TextReader {
             return Ok(None);
         }
         let seen = self.call();
-        let Some(Seen { entry, ret, offset }) = self.ending.seen(seen)? else { return Ok(None) };
+        let Some(Seen { entry, ret, offset }) = self.ending.seen(seen)? else {
+            return Ok(None);
+        };
         let function = entry.function;
         let (line, byte) = (self.lines.number(), self.lines.offset());
         let at = |error: TraceError| error.at_line(line).at_byte(byte);
         let op = interpret(function, &mut self.args);
         let op = op.map_err(|what| at(damaged(&self.file, function, &what)));
         let sequence = self.ending.calls();
-        let Some(op) = self.ending.seen(op.map(Some))? else { return Ok(None) };
+        let Some(op) = self.ending.seen(op.map(Some))? else {
+            return Ok(None);
+        };
         self.ending.count();
         let cpu = span(&mut self.cpu, entry.cpu, ret.cpu);
         let wall = span(&mut self.wall, entry.wall, ret.wall);
-        Ok(Some(Call { sequence, offset, function, thread: Some(entry.thread), cpu, wall, op }))
+        Ok(Some(Call {
+            sequence,
+            offset,
+            function,
+            thread: Some(entry.thread),
+            cpu,
+            wall,
+            op,
+        }))
     }
 
     fn arguments(&self) -> Option<&Arguments> {
@@ -447,13 +510,19 @@ mod tests {
         args.begin(function);
         args.set_numbers(place, [].into_iter());
         for line in ["[[0, 4, 2]", ", [1, 5, 2]"] {
-            assert!(matches!(rows_go_on(line.as_bytes(), place, &mut args), Ok(None)), "{line}");
+            assert!(
+                matches!(rows_go_on(line.as_bytes(), place, &mut args), Ok(None)),
+                "{line}"
+            );
         }
         let end = rows_go_on(b"]MPI_Group newgroup=3", place, &mut args);
         assert!(matches!(end, Ok(Some(b"MPI_Group newgroup=3"))));
         assert_eq!(args.numbers(place), [0, 4, 2, 1, 5, 2]);
         for wrong in ["0, 4", ", [1, x]", ", [1, 2"] {
-            assert!(rows_go_on(wrong.as_bytes(), place, &mut args).is_err(), "{wrong}");
+            assert!(
+                rows_go_on(wrong.as_bytes(), place, &mut args).is_err(),
+                "{wrong}"
+            );
         }
     }
 }

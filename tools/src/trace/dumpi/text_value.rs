@@ -12,12 +12,16 @@ pub(super) fn number(text: &[u8]) -> Option<(i64, &[u8])> {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
-    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let length = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     if length == 0 || length > 18 {
         return None;
     }
-    let value =
-        digits[..length].iter().fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+    let value = digits[..length]
+        .iter()
+        .fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
     Some((if negative { -value } else { value }, &digits[length..]))
 }
 
@@ -98,7 +102,16 @@ fn status(text: &[u8]) -> Option<(Status, &[u8])> {
     let (error, text) = field(text, b", error=")?;
     let text = text.strip_prefix(b"}")?;
     // The file has one byte of the error, which some versions print with a sign.
-    Some((Status { bytes, source, tag, cancelled: cancelled != 0, error: error as u8 }, text))
+    Some((
+        Status {
+            bytes,
+            source,
+            tag,
+            cancelled: cancelled != 0,
+            error: error as u8,
+        },
+        text,
+    ))
 }
 
 /// The texts of a list such as `["a", "b"]`. Nothing is escaped, so a text that contains `", "`
@@ -143,7 +156,15 @@ mod tests {
         assert_eq!(single(b"9 (MPI_INT)"), Some(9));
         assert_eq!(single(b"[-5]"), Some(-5));
         assert_eq!(single(b"-32766"), Some(-32766));
-        for bad in ["", "-", "[]", "5x", "9(MPI_INT)", "1234567890123456789", "[5"] {
+        for bad in [
+            "",
+            "-",
+            "[]",
+            "5x",
+            "9(MPI_INT)",
+            "1234567890123456789",
+            "[5",
+        ] {
             assert_eq!(single(bad.as_bytes()), None, "{bad}");
         }
     }
@@ -151,7 +172,9 @@ mod tests {
     #[test]
     fn lists_end_where_they_are_wrong() {
         let all = |text: &[u8]| {
-            let mut numbers = Numbers { rest: list(text).expect("a list") };
+            let mut numbers = Numbers {
+                rest: list(text).expect("a list"),
+            };
             let values: Vec<i32> = numbers.by_ref().collect();
             (values, numbers.rest.is_empty())
         };
@@ -170,7 +193,13 @@ mod tests {
         let text = b"{bytes=4, cancelled=1, source=-2, tag=7, error=200}, \
             {bytes=0, cancelled=0, source=1, tag=2, error=-3}";
         let mut statuses = Statuses { rest: text };
-        let first = Status { bytes: 4, source: -2, tag: 7, cancelled: true, error: 200 };
+        let first = Status {
+            bytes: 4,
+            source: -2,
+            tag: 7,
+            cancelled: true,
+            error: 200,
+        };
         assert_eq!(statuses.next(), Some(first));
         assert_eq!(statuses.next().map(|status| status.error), Some(253));
         assert!(statuses.next().is_none() && statuses.rest.is_empty());
@@ -181,7 +210,10 @@ mod tests {
         let words: Vec<_> = texts(b"\"./a b\", \"\", \"c\"").collect();
         assert_eq!(words, [&b"./a b"[..], b"", b"c"]);
         assert_eq!(texts(b"").count(), 0);
-        assert_eq!(time(b"1407.008891278, cpu"), Some(((1407, 8_891_278), &b", cpu"[..])));
+        assert_eq!(
+            time(b"1407.008891278, cpu"),
+            Some(((1407, 8_891_278), &b", cpu"[..]))
+        );
         assert_eq!(time(b"14.5"), None);
         assert_eq!(time(b"14.-12345678"), None);
     }

@@ -21,7 +21,14 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(file: Region, start: u64, end: u64) -> Self {
-        Self { file, end, buffer: Vec::new(), from: 0, to: 0, position: start }
+        Self {
+            file,
+            end,
+            buffer: Vec::new(),
+            from: 0,
+            to: 0,
+            position: start,
+        }
     }
 
     pub(super) fn file(&self) -> &Region {
@@ -62,7 +69,8 @@ impl Window {
             self.buffer.len()
         };
         let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
-        self.buffer.resize(grown.max(WINDOW_BYTES).min(left).max(self.buffer.len()), 0);
+        self.buffer
+            .resize(grown.max(WINDOW_BYTES).min(left).max(self.buffer.len()), 0);
         let offset = self.position + self.to as u64;
         let room = self.buffer.len().min(left) - self.to;
         let count = self
@@ -87,7 +95,10 @@ mod tests {
         assert_eq!(window.bytes(), &bytes[10..10 + WINDOW_BYTES]);
         window.advance(65_000);
         window.fill(1_000).expect("readable");
-        assert_eq!((window.position(), window.bytes().len()), (65_010, WINDOW_BYTES));
+        assert_eq!(
+            (window.position(), window.bytes().len()),
+            (65_010, WINDOW_BYTES)
+        );
         assert_eq!(window.bytes(), &bytes[65_010..65_010 + WINDOW_BYTES]);
         window.fill(100_000).expect("readable");
         assert_eq!(window.bytes(), &bytes[65_010..65_010 + 2 * WINDOW_BYTES]);

@@ -106,10 +106,16 @@ mod tests {
         }
         assert_eq!(Function::from_number(290), None);
         // Spot checks of the numbering, to detect a lost row.
-        for (number, name) in
-            [(0, "MPI_Send"), (33, "MPI_Sendrecv"), (125, "MPI_Finalize"), (289, "MPIO_Testsome")]
-        {
-            assert_eq!(Function::from_number(number).map(Function::name), Some(name));
+        for (number, name) in [
+            (0, "MPI_Send"),
+            (33, "MPI_Sendrecv"),
+            (125, "MPI_Finalize"),
+            (289, "MPIO_Testsome"),
+        ] {
+            assert_eq!(
+                Function::from_number(number).map(Function::name),
+                Some(name)
+            );
         }
     }
 

@@ -39,40 +39,71 @@ pub(super) fn interpret(function: Function, args: &mut Arguments) -> Result<Op<'
         Recipe::Send(mode) => Op::Send(send(args, mode)?),
         Recipe::Recv => {
             let status = one_status(args)?;
-            Op::Recv { recv: recv(args, status)?, status }
+            Op::Recv {
+                recv: recv(args, status)?,
+                status,
+            }
         }
-        Recipe::Isend(mode) => Op::Isend { send: send(args, mode)?, request: request(args, 5) },
-        Recipe::Irecv => Op::Irecv { recv: recv(args, None)?, request: request(args, 5) },
+        Recipe::Isend(mode) => Op::Isend {
+            send: send(args, mode)?,
+            request: request(args, 5),
+        },
+        Recipe::Irecv => Op::Irecv {
+            recv: recv(args, None)?,
+            request: request(args, 5),
+        },
         Recipe::Sendrecv => {
             let status = one_status(args)?;
             let comm = comm(args, 8);
             let send = send_spec(SendMode::Standard, args, [0, 1, 2, 3], comm)?;
-            Op::Sendrecv { send, recv: recv_spec(args, [4, 5, 6, 7], comm, status)?, status }
+            Op::Sendrecv {
+                send,
+                recv: recv_spec(args, [4, 5, 6, 7], comm, status)?,
+                status,
+            }
         }
         Recipe::SendrecvReplace => {
             let status = one_status(args)?;
             let comm = comm(args, 6);
             let send = send_spec(SendMode::Standard, args, [0, 1, 2, 3], comm)?;
-            Op::Sendrecv { send, recv: recv_spec(args, [0, 1, 4, 5], comm, status)?, status }
+            Op::Sendrecv {
+                send,
+                recv: recv_spec(args, [0, 1, 4, 5], comm, status)?,
+                status,
+            }
         }
-        Recipe::SendInit(mode) => {
-            Op::SendInit { send: send(args, mode)?, request: request(args, 5) }
-        }
-        Recipe::RecvInit => Op::RecvInit { recv: recv(args, None)?, request: request(args, 5) },
+        Recipe::SendInit(mode) => Op::SendInit {
+            send: send(args, mode)?,
+            request: request(args, 5),
+        },
+        Recipe::RecvInit => Op::RecvInit {
+            recv: recv(args, None)?,
+            request: request(args, 5),
+        },
         Recipe::Start | Recipe::Startall => Op::Start(args.requests()),
         Recipe::Complete(kind) => Op::Completion(completion(args, kind)?),
         Recipe::RequestStatus => {
             let complete = args.number(1) != 0;
             let status = one_status(args)?.filter(|_| complete);
-            Op::RequestStatus { request: request(args, 0), complete, status }
+            Op::RequestStatus {
+                request: request(args, 0),
+                complete,
+                status,
+            }
         }
         Recipe::Probe => probe(args, true)?,
         Recipe::Iprobe => probe(args, false)?,
         Recipe::Cancel => Op::Cancel(request(args, 0)),
         Recipe::RequestFree => Op::RequestFree(request(args, 0)),
         Recipe::CommFree => Op::CommFree(comm(args, 0)),
-        Recipe::CommSize => Op::CommSize { comm: comm(args, 0), size: int(args, 1) },
-        Recipe::CommRank => Op::CommRank { comm: comm(args, 0), rank: int(args, 1) },
+        Recipe::CommSize => Op::CommSize {
+            comm: comm(args, 0),
+            size: int(args, 1),
+        },
+        Recipe::CommRank => Op::CommRank {
+            comm: comm(args, 0),
+            rank: int(args, 1),
+        },
         Recipe::GroupFree => Op::GroupFree(group(args, 0)),
         Recipe::Collective(kind) => Op::Collective(collective(args, kind)?),
         Recipe::Other => Op::Other,
@@ -141,7 +172,13 @@ fn send_spec(
         None if goes_somewhere => return Err(format!("a message with tag {tag}")),
         None => Tag::default(),
     };
-    Ok(SendSpec { mode, dest, tag, comm, payload: payload(count, datatype, goes_somewhere)? })
+    Ok(SendSpec {
+        mode,
+        dest,
+        tag,
+        comm,
+        payload: payload(count, datatype, goes_somewhere)?,
+    })
 }
 
 #[inline]
@@ -154,7 +191,12 @@ fn recv_spec(
     let [count, datatype, from, tag] = at.map(|position| args.number(position));
     let source = source(from, status);
     let room = payload(count, datatype, source != Source::Null)?;
-    Ok(RecvSpec { source, tag: tag_sel(tag, source)?, comm, room })
+    Ok(RecvSpec {
+        source,
+        tag: tag_sel(tag, source)?,
+        comm,
+        room,
+    })
 }
 
 /// The sources of a receive or probe; `status` if the call completed with one.
@@ -163,7 +205,10 @@ fn recv_spec(
 /// latter.
 #[inline]
 fn source(recorded: i64, status: Option<Status>) -> Source {
-    match u32::try_from(recorded).ok().and_then(|rank| Rank::new(rank).ok()) {
+    match u32::try_from(recorded)
+        .ok()
+        .and_then(|rank| Rank::new(rank).ok())
+    {
         Some(rank) => Source::Rank(rank),
         None if recorded != -1 => Source::Null,
         None => match status {
@@ -176,7 +221,10 @@ fn source(recorded: i64, status: Option<Status>) -> Source {
 
 #[inline]
 fn tag_sel(recorded: i64, source: Source) -> Result<TagSel, Fault> {
-    match u32::try_from(recorded).ok().and_then(|tag| Tag::new(tag).ok()) {
+    match u32::try_from(recorded)
+        .ok()
+        .and_then(|tag| Tag::new(tag).ok())
+    {
         Some(tag) => Ok(TagSel::Tag(tag)),
         None if recorded == -1 || source == Source::Null => Ok(TagSel::Any),
         None => Err(format!("a receive for tag {recorded}")),
@@ -191,7 +239,10 @@ fn payload(count: i64, datatype: i64, matters: bool) -> Result<Payload, Fault> {
         Err(_) if matters => return Err(format!("a message of {}", counted(count, "element"))),
         Err(_) => 0,
     };
-    Ok(Payload { count, datatype: Datatype(datatype as u32) })
+    Ok(Payload {
+        count,
+        datatype: Datatype(datatype as u32),
+    })
 }
 
 fn probe<'a>(args: &Arguments, blocks: bool) -> Result<Op<'a>, Fault> {
@@ -203,7 +254,14 @@ fn probe<'a>(args: &Arguments, blocks: bool) -> Result<Op<'a>, Fault> {
         source => source,
     };
     let tag = tag_sel(args.number(1), source)?;
-    Ok(Op::Probe { source, tag, comm: comm(args, 2), blocks, found, status })
+    Ok(Op::Probe {
+        source,
+        tag,
+        comm: comm(args, 2),
+        blocks,
+        found,
+        status,
+    })
 }
 
 #[inline]
@@ -242,7 +300,12 @@ fn completion(args: &Arguments, kind: CompletionKind) -> Result<Completion<'_>, 
             ));
         }
     };
-    Ok(Completion { kind, requests, done, statuses })
+    Ok(Completion {
+        kind,
+        requests,
+        done,
+        statuses,
+    })
 }
 
 fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
@@ -268,31 +331,48 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
 fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fault> {
     let (how, parent, new) = match recipe {
         Recipe::CommDup => (CommHow::Dup, comm(args, 0), comm(args, 1)),
-        Recipe::CommCreate => {
-            (CommHow::Create { group: group(args, 1) }, comm(args, 0), comm(args, 2))
-        }
+        Recipe::CommCreate => (
+            CommHow::Create {
+                group: group(args, 1),
+            },
+            comm(args, 0),
+            comm(args, 2),
+        ),
         Recipe::CommSplit => {
             // MPI_UNDEFINED is negative; colours are not.
-            let how =
-                CommHow::Split { color: u32::try_from(args.number(1)).ok(), key: int(args, 2) };
+            let how = CommHow::Split {
+                color: u32::try_from(args.number(1)).ok(),
+                key: int(args, 2),
+            };
             (how, comm(args, 0), comm(args, 3))
         }
         Recipe::CartCreate => {
             let (dims, periods) = (args.numbers(2), args.numbers(3));
             (
-                CommHow::CartCreate { dims, periods, reorder: args.number(4) != 0 },
+                CommHow::CartCreate {
+                    dims,
+                    periods,
+                    reorder: args.number(4) != 0,
+                },
                 comm(args, 0),
                 comm(args, 5),
             )
         }
-        Recipe::CartSub => {
-            (CommHow::CartSub { remain: args.numbers(2) }, comm(args, 1), comm(args, 3))
-        }
+        Recipe::CartSub => (
+            CommHow::CartSub {
+                remain: args.numbers(2),
+            },
+            comm(args, 1),
+            comm(args, 3),
+        ),
         Recipe::GraphCreate => {
             let nodes = args.number(2);
             let nodes = u32::try_from(nodes).map_err(|_| format!("a graph of {nodes} nodes"))?;
             (
-                CommHow::GraphCreate { nodes, reorder: args.number(5) != 0 },
+                CommHow::GraphCreate {
+                    nodes,
+                    reorder: args.number(5) != 0,
+                },
                 comm(args, 1),
                 comm(args, 6),
             )
@@ -306,9 +386,13 @@ fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fau
             };
             (how, comm(args, 0), comm(args, 5))
         }
-        Recipe::Merge => {
-            (CommHow::Merge { high: args.number(1) != 0 }, comm(args, 0), comm(args, 2))
-        }
+        Recipe::Merge => (
+            CommHow::Merge {
+                high: args.number(1) != 0,
+            },
+            comm(args, 0),
+            comm(args, 2),
+        ),
         Recipe::Accept => (CommHow::Dynamic, comm(args, 3), comm(args, 4)),
         Recipe::GetParent => (CommHow::Dynamic, Comm::NULL, comm(args, 0)),
         Recipe::Join => (CommHow::Dynamic, Comm::NULL, comm(args, 1)),
@@ -359,7 +443,9 @@ fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective<'_>, 
         ReduceScatter => (4, None, Some((1, 2)), None),
     };
     let side = |at: Option<(usize, usize)>| -> Result<Option<Payload>, Fault> {
-        let Some((at_count, at_datatype)) = at else { return Ok(None) };
+        let Some((at_count, at_datatype)) = at else {
+            return Ok(None);
+        };
         let count = match args.at(at_count) {
             super::arguments::Argument::Number(count) => count,
             super::arguments::Argument::Numbers(counts) => {

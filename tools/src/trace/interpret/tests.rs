@@ -1,7 +1,9 @@
 use super::*;
 
 fn numbers(list: &str) -> impl Iterator<Item = i32> {
-    list.split(',').filter(|item| !item.is_empty()).map(|item| item.parse().expect("a number"))
+    list.split(',')
+        .filter(|item| !item.is_empty())
+        .map(|item| item.parse().expect("a number"))
 }
 
 fn set(args: &mut Arguments, place: usize, value: &str) {
@@ -15,7 +17,13 @@ fn set(args: &mut Arguments, place: usize, value: &str) {
                 let fields: Vec<i32> = item.trim_end_matches('!').split(':').map(number).collect();
                 let (source, tag, bytes) =
                     (fields[0], fields[1], fields.get(2).map_or(4, |it| *it));
-                Status { bytes, source, tag, cancelled: item.ends_with('!'), error: 0 }
+                Status {
+                    bytes,
+                    source,
+                    tag,
+                    cancelled: item.ends_with('!'),
+                    error: 0,
+                }
             };
             let items = inner.split(',').filter(|item| !item.is_empty());
             args.set_statuses(place, items.map(status));
@@ -26,11 +34,17 @@ fn set(args: &mut Arguments, place: usize, value: &str) {
 
 pub(crate) fn with_op<T>(call: &str, take: impl FnOnce(Function, Result<Op<'_>, Fault>) -> T) -> T {
     let mut words = call.split(' ');
-    let function = words.next().and_then(Function::from_name).expect("a function");
+    let function = words
+        .next()
+        .and_then(Function::from_name)
+        .expect("a function");
     let mut args = Arguments::default();
     args.begin(function);
     for (name, value) in words.map(|word| word.split_once('=').expect("NAME=VALUE")) {
-        let place = function.fields().iter().position(|field| field.name() == name);
+        let place = function
+            .fields()
+            .iter()
+            .position(|field| field.name() == name);
         set(&mut args, place.expect("an argument"), value);
     }
     take(function, interpret(function, &mut args))
@@ -42,7 +56,9 @@ fn arguments_make_operations() {
     let calls = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in calls {
         let (call, expected) = line.split_once(" => ").expect("a call and its operation");
-        let told = with_op(call, |_, op| op.map_or_else(|fault| fault, |op| format!("{op:?}")));
+        let told = with_op(call, |_, op| {
+            op.map_or_else(|fault| fault, |op| format!("{op:?}"))
+        });
         assert_eq!(told, expected, "{call}");
     }
 }

@@ -65,9 +65,12 @@ fn read_members(
                 long_name = path.map(|path| path.value_bytes().to_vec()).or(long_name);
             }
             EntryType::Regular | EntryType::Continuous => {
-                let name =
-                    long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
-                let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
+                let name = long_name
+                    .take()
+                    .unwrap_or_else(|| entry.header().path_bytes().into_owned());
+                let name = String::from_utf8_lossy(&name)
+                    .trim_end_matches('\0')
+                    .to_owned();
                 if !is_wanted(&name) {
                     continue;
                 }

@@ -49,8 +49,16 @@ pub(super) fn reader(file: &Region, compression: Compression) -> Box<dyn Read + 
         }
         Compression::Zstd => Box::new(Zstd::new(input)),
     };
-    let left = file.length().saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_BYTES);
-    Box::new(Bounded { inner, allowed: left, left, has_failed: false })
+    let left = file
+        .length()
+        .saturating_mul(UNPACKED_PER_BYTE)
+        .saturating_add(UNPACKED_BYTES);
+    Box::new(Bounded {
+        inner,
+        allowed: left,
+        left,
+        has_failed: false,
+    })
 }
 
 /// Fails when the output exceeds the bounds. After an error it reads nothing more, since some
@@ -69,7 +77,10 @@ impl<R: Read> Read for Bounded<R> {
         }
         let result = self.inner.read(buffer).and_then(|count| {
             self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
-                damaged(&format!("the compressed file expands to more than {} bytes", self.allowed))
+                damaged(&format!(
+                    "the compressed file expands to more than {} bytes",
+                    self.allowed
+                ))
             })?;
             Ok(count)
         });
@@ -102,7 +113,11 @@ impl<R: BufRead> Zstd<R> {
     fn new(input: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW_BYTES_MAX);
-        Self { input, decoder, is_in_frame: false }
+        Self {
+            input,
+            decoder,
+            is_in_frame: false,
+        }
     }
 
     fn next_frame(&mut self) -> io::Result<bool> {
@@ -116,8 +131,10 @@ impl<R: BufRead> Zstd<R> {
                     length,
                     ..
                 })) => {
-                    let skipped =
-                        io::copy(&mut (&mut self.input).take(u64::from(length)), &mut io::sink())?;
+                    let skipped = io::copy(
+                        &mut (&mut self.input).take(u64::from(length)),
+                        &mut io::sink(),
+                    )?;
                     if skipped < u64::from(length) {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
@@ -175,7 +192,9 @@ mod tests {
     fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut unpacked = Vec::new();
         let file = Region::memory("packed", packed);
-        reader(&file, Compression::of(packed)).read_to_end(&mut unpacked).map(|_| unpacked)
+        reader(&file, Compression::of(packed))
+            .read_to_end(&mut unpacked)
+            .map(|_| unpacked)
     }
 
     fn packed_in_all_ways(text: &[u8]) -> [Vec<u8>; 3] {
@@ -186,14 +205,23 @@ mod tests {
         xz.write_all(text).expect("room");
         let zstd =
             ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest);
-        [gzip.finish().expect("room"), xz.finish().expect("room"), zstd]
+        [
+            gzip.finish().expect("room"),
+            xz.finish().expect("room"),
+            zstd,
+        ]
     }
 
     #[test]
     fn all_ways_come_back_also_in_several_pieces() {
-        let text: Vec<u8> = (0..100_000_u32).flat_map(|k| (k / 7).to_be_bytes()).collect();
+        let text: Vec<u8> = (0..100_000_u32)
+            .flat_map(|k| (k / 7).to_be_bytes())
+            .collect();
         let (first, second) = text.split_at(123_456);
-        for (first, second) in packed_in_all_ways(first).iter().zip(&packed_in_all_ways(second)) {
+        for (first, second) in packed_in_all_ways(first)
+            .iter()
+            .zip(&packed_in_all_ways(second))
+        {
             assert!(first.len() < 123_456);
             assert_eq!(unpack(&[&first[..], second].concat()).expect("whole"), text);
         }
@@ -218,7 +246,12 @@ mod tests {
                 }
             }
         }
-        let mut input = Bounded { inner: Answers(0), allowed: 9, left: 9, has_failed: false };
+        let mut input = Bounded {
+            inner: Answers(0),
+            allowed: 9,
+            left: 9,
+            has_failed: false,
+        };
         let mut byte = [0];
         let mut read = || match input.read(&mut byte) {
             Ok(count) => Ok(byte[..count].to_vec()),
@@ -232,11 +265,16 @@ mod tests {
 
     #[test]
     fn damage_is_an_error_and_stays_one() {
-        let text: Vec<u8> = (0..50_000_u32).flat_map(|k| (k * k).to_be_bytes()).collect();
+        let text: Vec<u8> = (0..50_000_u32)
+            .flat_map(|k| (k * k).to_be_bytes())
+            .collect();
         for packed in packed_in_all_ways(&text) {
             let error = unpack(&packed[..packed.len() / 2]).expect_err("half of it");
             assert!(
-                matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData),
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData
+                ),
                 "{error:?}"
             );
             let mut flipped = packed.clone();
@@ -259,7 +297,12 @@ mod tests {
         // Gzip cannot exceed 1030 : 1, so the test lowers the bound.
         let packed = bomb.finish().expect("room");
         let inner = MultiGzDecoder::new(&packed[..]);
-        let mut bounded = Bounded { inner, allowed: 1 << 20, left: 1 << 20, has_failed: false };
+        let mut bounded = Bounded {
+            inner,
+            allowed: 1 << 20,
+            left: 1 << 20,
+            has_failed: false,
+        };
         let error = io::copy(&mut bounded, &mut io::sink()).expect_err("too much");
         assert_eq!(error.to_string(), {
             "cannot decompress: the compressed file expands to more than 1048576 bytes"

@@ -71,7 +71,10 @@ impl Files {
             return Ok(if beginning.starts_with(&MAGIC) {
                 Unpacked::Binary(file)
             } else {
-                Unpacked::Text(file.name().to_owned(), decompress::reader(&file, compression))
+                Unpacked::Text(
+                    file.name().to_owned(),
+                    decompress::reader(&file, compression),
+                )
             });
         }
         let about = |error: io::Error| {
@@ -84,7 +87,10 @@ impl Files {
         };
         let mut input = decompress::reader(&file, compression);
         let mut beginning = Vec::new();
-        (&mut input).take(MAGIC.len() as u64).read_to_end(&mut beginning).map_err(about)?;
+        (&mut input)
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut beginning)
+            .map_err(about)?;
         let is_binary = beginning == MAGIC;
         let mut whole = Cursor::new(beginning).chain(input);
         if !is_binary {
@@ -111,11 +117,17 @@ pub(super) fn ranges(ranks: &[Rank]) -> String {
             _ => format!("{} to {}", run[0].get(), run[run.len() - 1].get()),
         })
         .collect();
-    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, runs.join(", "))
+    format!(
+        "{} {}",
+        if ranks.len() == 1 { "rank" } else { "ranks" },
+        runs.join(", ")
+    )
 }
 
 pub(super) fn is_tar(beginning: &[u8]) -> bool {
-    beginning.get(TAR_MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
+    beginning
+        .get(TAR_MAGIC_AT..)
+        .is_some_and(|magic| magic.starts_with(b"ustar"))
 }
 
 pub(super) enum Unpacked {
@@ -141,12 +153,16 @@ impl TraceSource for Files {
     }
 
     fn sites(&self, rank: Rank) -> Result<Option<CallSites>, TraceError> {
-        let Some(place) = self.sites.get(&rank) else { return Ok(None) };
+        let Some(place) = self.sites.get(&rank) else {
+            return Ok(None);
+        };
         let file = place.region()?;
         let about = |what: String| TraceError::new(file.name(), TraceErrorKind::Damaged(what));
         let mut text = String::new();
         let mut bytes = decompress::reader(&file, Compression::None);
-        bytes.read_to_string(&mut text).map_err(|error| about(error.to_string()))?;
+        bytes
+            .read_to_string(&mut text)
+            .map_err(|error| about(error.to_string()))?;
         let wrong = |bad: BadLine| about(bad.what.to_owned()).at_line(bad.line);
         CallSites::parse(&text).map(Some).map_err(wrong)
     }

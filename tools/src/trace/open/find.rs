@@ -21,10 +21,15 @@ fn unsupported(path: &Path, what: String) -> TraceError {
 }
 
 pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
-    if fs::metadata(path).map_err(|error| TraceError::new(path, error))?.is_dir() {
+    if fs::metadata(path)
+        .map_err(|error| TraceError::new(path, error))?
+        .is_dir()
+    {
         return in_folder(path, None, options);
     }
-    let is_meta = path.extension().is_some_and(|extension| extension == "meta");
+    let is_meta = path
+        .extension()
+        .is_some_and(|extension| extension == "meta");
     if let (true, Some(stem)) = (is_meta, path.file_stem().and_then(|stem| stem.to_str())) {
         return in_folder(folder_of(path), Some(stem), options);
     }
@@ -37,7 +42,9 @@ pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceErr
 }
 
 fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+    file.parent()
+        .filter(|parent| *parent != Path::new(""))
+        .unwrap_or(Path::new("."))
 }
 
 fn sites_beside(file: &Path) -> Option<PathBuf> {
@@ -47,23 +54,38 @@ fn sites_beside(file: &Path) -> Option<PathBuf> {
 fn holds_tar(file: &Region, compression: Compression) -> bool {
     use std::io::Read;
     let mut beginning = Vec::new();
-    let read =
-        decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
+    let read = decompress::reader(file, compression)
+        .take(BEGINNING_BYTES)
+        .read_to_end(&mut beginning);
     // The next reader reports any error.
     read.is_ok() && is_tar(&beginning)
 }
 
 fn single(path: &Path, options: &OpenOptions) -> Files {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let mut run = RunInfo::default();
     let named = rank_name(&name).map(|name| name.rank);
     let rank = options.rank.or(named).unwrap_or_else(|| {
-        run.notices.push(format!("the name {name} has no rank number: rank 0 assumed"));
+        run.notices.push(format!(
+            "the name {name} has no rank number: rank 0 assumed"
+        ));
         Rank::default()
     });
     let place = Place::File(path.to_owned());
-    let sites = sites_beside(path).map(|beside| (rank, Place::File(beside))).into_iter().collect();
-    Files { run, ranks: vec![rank], places: vec![place], sites, options: options.clone() }
+    let sites = sites_beside(path)
+        .map(|beside| (rank, Place::File(beside)))
+        .into_iter()
+        .collect();
+    Files {
+        run,
+        ranks: vec![rank],
+        places: vec![place],
+        sites,
+        options: options.clone(),
+    }
 }
 
 /// The run in a folder with this prefix, or the only run.
@@ -78,11 +100,16 @@ fn in_folder(
     for entry in fs::read_dir(folder).map_err(about)? {
         let path = entry.map_err(about)?.path();
         // Rank files have plain text names; other files cannot belong to a trace.
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
         if is_archive(name) {
             archives.push(path);
         } else {
-            candidates.push(Candidate { name: name.to_owned(), place: Place::File(path) });
+            candidates.push(Candidate {
+                name: name.to_owned(),
+                place: Place::File(path),
+            });
         }
     }
     if candidates.iter().all(|candidate| !candidate.is_binary()) && prefix.is_none() {
@@ -109,18 +136,27 @@ fn in_archive(
     let (found, error) = members(file, compression, options)?;
     let candidates = found
         .into_iter()
-        .map(|Member { name, contents }| Candidate { name, place: Place::Part(contents) })
+        .map(|Member { name, contents }| Candidate {
+            name,
+            place: Place::Part(contents),
+        })
         .collect();
     let mut files = choose(file.name(), candidates, None, options)?;
     if let Some(error) = error {
         let there = ranges(&files.ranks);
-        files.run.notices.push(format!("{error}; salvaged {there}, and later ranks are missing"));
+        files.run.notices.push(format!(
+            "{error}; salvaged {there}, and later ranks are missing"
+        ));
     }
     Ok(files)
 }
 
 fn has_traces(folder: &Path) -> bool {
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     names
         .filter_map(|it| it.into_string().ok())
         .any(|it| is_archive(&it) || rank_name(&it).is_some())
@@ -159,17 +195,22 @@ fn choose(
             continue;
         };
         let key = (name.content, folder.to_owned(), name.prefix.to_owned());
-        runs.entry(key).or_default().entry(name.rank).or_insert_with(|| candidate.place.clone());
+        runs.entry(key)
+            .or_default()
+            .entry(name.rank)
+            .or_insert_with(|| candidate.place.clone());
     }
     let content = runs.keys().next().map(|(content, ..)| *content);
     runs.retain(|(other, ..), _| Some(*other) == content);
     let Some(((_, folder, prefix), ranks)) = runs.pop_first() else {
         let what =
             "no trace files found (expected NAME-0000.bin or .txt, optionally .xz, .gz or .zst)";
-        let inside = candidates.iter().find_map(|candidate| match &candidate.place {
-            Place::File(path) if has_traces(path) => Some(path.display()),
-            _ => None,
-        });
+        let inside = candidates
+            .iter()
+            .find_map(|candidate| match &candidate.place {
+                Place::File(path) if has_traces(path) => Some(path.display()),
+                _ => None,
+            });
         let hint = inside.map_or(String::new(), |path| format!("; did you mean {path}?"));
         return Err(unsupported(within, format!("{what}{hint}")));
     };
@@ -184,7 +225,10 @@ fn choose(
         let (its_folder, name) = candidate.split();
         its_folder == folder && name.strip_suffix(".meta") == Some(&prefix)
     });
-    let mut run = meta.map(|meta| describe(&meta.place)).transpose()?.unwrap_or_default();
+    let mut run = meta
+        .map(|meta| describe(&meta.place))
+        .transpose()?
+        .unwrap_or_default();
     let sites = candidates.iter().filter_map(|candidate| {
         let (its_folder, name) = candidate.split();
         let (its_prefix, rank) = sites_name(name)?;
@@ -196,11 +240,19 @@ fn choose(
     match run.processes {
         Some(processes) if ranks.len() != processes as usize => {
             let there = ranges(&ranks);
-            run.notices.push(format!("the run had {processes} ranks; the trace has {there} only"));
+            run.notices.push(format!(
+                "the run had {processes} ranks; the trace has {there} only"
+            ));
         }
         _ => {}
     }
-    Ok(Files { run, ranks, places, sites, options: options.clone() })
+    Ok(Files {
+        run,
+        ranks,
+        places,
+        sites,
+        options: options.clone(),
+    })
 }
 
 /// Reads a description: lines `key=value`.

@@ -28,7 +28,11 @@ pub(super) fn rank_name(name: &str) -> Option<RankName<'_>> {
         _ => return None,
     };
     let (prefix, rank) = rank_of(stem)?;
-    Some(RankName { prefix, rank, content })
+    Some(RankName {
+        prefix,
+        rank,
+        content,
+    })
 }
 
 /// Parses the name of a file of call sites such as `lammps-0007.sites`: prefix and rank.
@@ -44,11 +48,16 @@ fn rank_of(stem: &str) -> Option<(&str, Rank)> {
 }
 
 fn without_compression(name: &str) -> &str {
-    Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+    Compression::SUFFIXES
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix))
+        .unwrap_or(name)
 }
 
 pub(super) fn is_archive(name: &str) -> bool {
-    [".tgz", ".txz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
+    [".tgz", ".txz", ".tzst"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
         || without_compression(name).ends_with(".tar")
 }
 
@@ -65,8 +74,14 @@ mod tests {
         };
         let date = "dumpi-2014.03.06.23.48.13";
         for (name, expected) in [
-            ("dumpi-2014.03.06.23.48.13-0007.bin", rank(7, date, Content::Binary)),
-            ("dumpi-2014.03.06.23.48.13-12345.bin.zst", rank(12345, date, Content::Binary)),
+            (
+                "dumpi-2014.03.06.23.48.13-0007.bin",
+                rank(7, date, Content::Binary),
+            ),
+            (
+                "dumpi-2014.03.06.23.48.13-12345.bin.zst",
+                rank(12345, date, Content::Binary),
+            ),
             ("rank-0000.txt.xz", rank(0, "rank", Content::Text)),
             ("-3.bin", rank(3, "", Content::Binary)),
         ] {
@@ -93,6 +108,10 @@ mod tests {
                 .iter()
                 .all(|name| is_archive(name))
         );
-        assert!(!["a-0000.bin.xz", "tar", "a.tar.bz2"].iter().any(|name| is_archive(name)));
+        assert!(
+            !["a-0000.bin.xz", "tar", "a.tar.bz2"]
+                .iter()
+                .any(|name| is_archive(name))
+        );
     }
 }

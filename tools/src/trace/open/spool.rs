@@ -19,7 +19,10 @@ pub(super) struct Spool {
 
 impl Spool {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { file: Arc::new(tempfile::tempfile()?), length: 0 })
+        Ok(Self {
+            file: Arc::new(tempfile::tempfile()?),
+            length: 0,
+        })
     }
 
     /// Stores everything that `read` delivers, as a region with a name for messages; also returns
@@ -37,6 +40,9 @@ impl Spool {
         let stored = out.flush().and_then(|()| (&*self.file).stream_position());
         self.length = *stored.as_ref().unwrap_or(&start);
         let error = copied.and(stored).err().map(about);
-        (Region::part_of(Arc::clone(&self.file), name, start, self.length - start), error)
+        (
+            Region::part_of(Arc::clone(&self.file), name, start, self.length - start),
+            error,
+        )
     }
 }

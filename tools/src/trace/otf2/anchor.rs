@@ -27,7 +27,10 @@ pub(super) struct Anchor {
 /// # Errors
 /// The folder has several.
 pub(in crate::trace) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
-    let is_anchor = |path: &Path| path.extension().is_some_and(|extension| extension == "otf2");
+    let is_anchor = |path: &Path| {
+        path.extension()
+            .is_some_and(|extension| extension == "otf2")
+    };
     if !path.is_dir() {
         return Ok(is_anchor(path).then(|| path.to_owned()));
     }
@@ -51,7 +54,10 @@ pub(super) fn read(path: &Path) -> Result<Anchor, TraceError> {
         let what = "its events are in SIONlib containers or compressed: only plain files are read";
         return Err(unsupported(what.to_owned()));
     }
-    let sizes = [anchor.event_chunk_bytes, anchor.definition_chunk_bytes as u64];
+    let sizes = [
+        anchor.event_chunk_bytes,
+        anchor.definition_chunk_bytes as u64,
+    ];
     if let Some(size) = sizes.iter().find(|size| !CHUNK_BYTES.contains(size)) {
         let what = format!("chunks of {size} bytes");
         return Err(TraceError::new(path, TraceErrorKind::Damaged(what)));
@@ -68,6 +74,10 @@ fn fields(bytes: &[u8]) -> Result<(Anchor, u8, u8), Fault> {
     let version = [cursor.u8()?, cursor.u8()?, cursor.u8()?];
     let (event_chunk_bytes, definitions) = (cursor.whole_u64()?, cursor.whole_u64()?);
     let definition_chunk_bytes = usize::try_from(definitions).unwrap_or(usize::MAX);
-    let anchor = Anchor { version, event_chunk_bytes, definition_chunk_bytes };
+    let anchor = Anchor {
+        version,
+        event_chunk_bytes,
+        definition_chunk_bytes,
+    };
     Ok((anchor, cursor.u8()?, cursor.u8()?))
 }

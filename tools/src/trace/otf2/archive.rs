@@ -37,7 +37,9 @@ impl Archive {
             let location = definitions.locations[*rank as usize];
             folder.join(format!("{location}.evt")).is_file()
         };
-        let ranks = (0..processes as u32).filter(has_events).map_while(|it| Rank::new(it).ok());
+        let ranks = (0..processes as u32)
+            .filter(has_events)
+            .map_while(|it| Rank::new(it).ok());
         let ranks: Vec<_> = ranks.collect();
         if ranks.is_empty() {
             let what = TraceErrorKind::Unsupported("no rank has events".to_owned());
@@ -52,8 +54,19 @@ impl Archive {
                 counted(processes, "rank")
             ));
         }
-        let run = RunInfo { processes: Some(processes as u32), notices, ..RunInfo::default() };
-        Ok(Self { run, ranks, folder, anchor, definitions, salvage: options.salvage })
+        let run = RunInfo {
+            processes: Some(processes as u32),
+            notices,
+            ..RunInfo::default()
+        };
+        Ok(Self {
+            run,
+            ranks,
+            folder,
+            anchor,
+            definitions,
+            salvage: options.salvage,
+        })
     }
 }
 

@@ -81,7 +81,11 @@ impl<'a> Cursor<'a> {
     fn number(&mut self, size: usize) -> Result<u64, Fault> {
         let bytes = self.take(size)?;
         let join = |number, &byte| number << 8 | u64::from(byte);
-        Ok(if self.big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) })
+        Ok(if self.big {
+            bytes.iter().fold(0, join)
+        } else {
+            bytes.iter().rev().fold(0, join)
+        })
     }
 
     pub(super) fn whole_u64(&mut self) -> Result<u64, Fault> {
@@ -103,12 +107,16 @@ impl<'a> Cursor<'a> {
 
     /// As [`u64`](Self::u64), of at most 4 bytes.
     pub(super) fn u32(&mut self) -> Result<u32, Fault> {
-        self.compressed(4, u64::from(u32::MAX)).map(|number| number as u32)
+        self.compressed(4, u64::from(u32::MAX))
+            .map(|number| number as u32)
     }
 
     pub(super) fn text(&mut self) -> Result<&'a [u8], Fault> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|&byte| byte == 0).ok_or(Fault::Short)?;
+        let length = rest
+            .iter()
+            .position(|&byte| byte == 0)
+            .ok_or(Fault::Short)?;
         self.at += length + 1;
         Ok(&rest[..length])
     }
@@ -133,14 +141,26 @@ mod tests {
     fn numbers_have_their_byte_order() {
         let bytes = [3, 0x42, 2, 0x34, 0x12, 0, 255, 4, 1, 2, 3, 4, 9];
         let mut little = Cursor::new(&bytes).expect("a header");
-        assert_eq!((little.u32(), little.u64(), little.u64()), (Ok(0x1234), Ok(0), Ok(u64::MAX)));
+        assert_eq!(
+            (little.u32(), little.u64(), little.u64()),
+            (Ok(0x1234), Ok(0), Ok(u64::MAX))
+        );
         assert_eq!(little.u32(), Ok(0x0403_0201));
-        assert_eq!(little.u64(), Err(Fault::Wrong("a compressed number is too long")));
+        assert_eq!(
+            little.u64(),
+            Err(Fault::Wrong("a compressed number is too long"))
+        );
         assert!(little.is_at_end());
         let mut big = Cursor::new(&[3, 0x23, 2, 0x12, 0x34, 5, 1, 1, 255]).expect("a header");
         assert_eq!(big.u64(), Ok(0x1234));
-        assert_eq!(big.u32(), Err(Fault::Wrong("a compressed number is too long")));
-        assert_eq!((big.u32(), big.u32(), big.u32()), (Ok(1), Ok(u32::MAX), Err(Fault::Short)));
+        assert_eq!(
+            big.u32(),
+            Err(Fault::Wrong("a compressed number is too long"))
+        );
+        assert_eq!(
+            (big.u32(), big.u32(), big.u32()),
+            (Ok(1), Ok(u32::MAX), Err(Fault::Short))
+        );
     }
 
     #[test]
@@ -149,7 +169,11 @@ mod tests {
         let mut record = cursor.record().expect("three bytes");
         assert_eq!(record.text(), Ok(&b"ab"[..]));
         assert!(record.is_at_end());
-        assert_eq!(cursor.record().expect("one byte").text(), Err(Fault::Short), "no final zero");
+        assert_eq!(
+            cursor.record().expect("one byte").text(),
+            Err(Fault::Short),
+            "no final zero"
+        );
         assert_eq!(cursor.record().map(|_| ()), Err(Fault::Short));
         let mut long =
             Cursor::new(&[3, 0x42, 255, 2, 0, 0, 0, 0, 0, 0, 0, 7, 8]).expect("a header");

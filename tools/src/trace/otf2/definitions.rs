@@ -93,22 +93,30 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
     let mut raw = Raw::default();
     records(file, chunk_bytes, |kind, fields| raw.record(kind, fields))?;
     let wrong = |what: &str| TraceError::new(file, TraceErrorKind::Unsupported(what.to_owned()));
-    let (ticks_per_second, start) =
-        raw.clock.filter(|clock| clock.0 > 0).ok_or_else(|| wrong("it defines no clock"))?;
+    let (ticks_per_second, start) = raw
+        .clock
+        .filter(|clock| clock.0 > 0)
+        .ok_or_else(|| wrong("it defines no clock"))?;
     let of_ranks = raw.groups.values().find(|group| group.of == LOCATIONS);
     let locations = of_ranks.map(|group| group.members.clone());
     let locations = locations.ok_or_else(|| wrong("it defines no MPI ranks"))?;
     let name = |string: &u32| raw.strings.get(string).map_or("", String::as_str);
     let functions = raw.regions.iter().filter_map(|(region, string)| {
         // TAU writes parentheses behind the names.
-        Some((*region, Function::from_name(name(string).trim_end_matches("()").trim_end())?))
+        Some((
+            *region,
+            Function::from_name(name(string).trim_end_matches("()").trim_end())?,
+        ))
     });
     let functions = functions.collect();
     let everyone = |group: &u32| {
         let group = raw.groups.get(group);
         group.is_some_and(|it| it.of == RANKS && it.members.len() == locations.len())
     };
-    let world = raw.comms.iter().find(|(_, string, _)| name(string) == "MPI_COMM_WORLD");
+    let world = raw
+        .comms
+        .iter()
+        .find(|(_, string, _)| name(string) == "MPI_COMM_WORLD");
     let world = world.or_else(|| raw.comms.iter().find(|(.., group)| everyone(group)));
     let world = world.map(|(comm, ..)| *comm);
     let comms = raw.comms.iter().filter_map(|&(comm, _, group)| {
@@ -119,10 +127,22 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
             RANKS => Comm(comm.checked_add(FIRST)?),
             _ => return None,
         };
-        Some((comm, Members { comm: handle, ranks: group.members.clone() }))
+        Some((
+            comm,
+            Members {
+                comm: handle,
+                ranks: group.members.clone(),
+            },
+        ))
     });
     let comms = comms.collect();
-    Ok(Definitions { ticks_per_second, start, functions, locations, comms })
+    Ok(Definitions {
+        ticks_per_second,
+        start,
+        functions,
+        locations,
+        comms,
+    })
 }
 
 impl Raw {
@@ -131,7 +151,8 @@ impl Raw {
             kind::CLOCK_PROPERTIES => self.clock = Some((it.u64()?, it.u64()?)),
             kind::STRING => {
                 let (string, text) = (it.u32()?, it.text()?);
-                self.strings.insert(string, String::from_utf8_lossy(text).into_owned());
+                self.strings
+                    .insert(string, String::from_utf8_lossy(text).into_owned());
             }
             kind::REGION => self.regions.push((it.u32()?, it.u32()?)),
             kind::GROUP => {

@@ -48,7 +48,13 @@ pub(super) enum Event {
     Received(Message, u64),
     Pending(u64),
     Cancelled(u64),
-    Collective { operation: u8, comm: u32, root: u32, sent: u64, received: u64 },
+    Collective {
+        operation: u8,
+        comm: u32,
+        root: u32,
+        sent: u64,
+        received: u64,
+    },
 }
 
 pub(super) struct Events {
@@ -72,7 +78,15 @@ enum Found {
 
 impl Events {
     pub(super) fn new(file: Region, chunk_bytes: u64) -> Self {
-        Self { file, chunk_bytes, chunk: Vec::new(), start: 0, at: 0, big: false, ticks: 0 }
+        Self {
+            file,
+            chunk_bytes,
+            chunk: Vec::new(),
+            start: 0,
+            at: 0,
+            big: false,
+            ticks: 0,
+        }
     }
 
     /// Reads from the first chunk again.
@@ -158,5 +172,10 @@ fn read(it: &mut Cursor<'_>, ticks: &mut u64) -> Result<Found, Fault> {
 }
 
 fn message(it: &mut Cursor<'_>) -> Result<Message, Fault> {
-    Ok(Message { peer: it.u32()?, comm: it.u32()?, tag: it.u32()?, bytes: it.u64()? })
+    Ok(Message {
+        peer: it.u32()?,
+        comm: it.u32()?,
+        tag: it.u32()?,
+        bytes: it.u64()?,
+    })
 }

@@ -37,7 +37,8 @@ impl Local {
 
     fn record(&mut self, kind: u8, mut it: Cursor<'_>) -> Result<(), Fault> {
         if kind == CLOCK_OFFSET {
-            self.offsets.push((it.whole_u64()?, it.u64()?.cast_signed()));
+            self.offsets
+                .push((it.whole_u64()?, it.u64()?.cast_signed()));
         } else if kind == MAPPING_TABLE {
             let table = match it.u8()? {
                 OF_REGIONS => &mut self.regions,
@@ -81,7 +82,10 @@ impl Local {
 }
 
 fn mapped(table: &HashMap<u64, u64>, own: u32) -> u32 {
-    table.get(&u64::from(own)).and_then(|&it| u32::try_from(it).ok()).unwrap_or(own)
+    table
+        .get(&u64::from(own))
+        .and_then(|&it| u32::try_from(it).ok())
+        .unwrap_or(own)
 }
 
 #[cfg(test)]
@@ -90,9 +94,16 @@ mod tests {
 
     #[test]
     fn clocks_are_corrected_between_and_beyond_the_measurements() {
-        let run = Definitions { ticks_per_second: 500_000_000, start: 100, ..Default::default() };
+        let run = Definitions {
+            ticks_per_second: 500_000_000,
+            start: 100,
+            ..Default::default()
+        };
         let at = |offsets: &[(u64, i64)], ticks| {
-            let local = Local { offsets: offsets.to_vec(), ..Local::default() };
+            let local = Local {
+                offsets: offsets.to_vec(),
+                ..Local::default()
+            };
             local.nanoseconds(&run, ticks)
         };
         assert_eq!([at(&[], 99), at(&[], 100), at(&[], 150)], [-2, 0, 100]);

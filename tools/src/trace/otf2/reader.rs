@@ -15,7 +15,13 @@ use super::local::Local;
 use super::region_calls::{Calls, mode, recv, send, status};
 
 /// The status of a send, which says nothing.
-const NO_STATUS: Status = Status { bytes: 0, source: -1, tag: -1, cancelled: false, error: 0 };
+const NO_STATUS: Status = Status {
+    bytes: 0,
+    source: -1,
+    tag: -1,
+    cancelled: false,
+    error: 0,
+};
 
 pub(super) struct Reader<'a> {
     run: &'a Definitions,
@@ -53,9 +59,15 @@ impl<'a> Reader<'a> {
         info.bytes = Some(events.file().length());
         let mut calls = Calls::default();
         for members in run.comms.values() {
-            let own = members.ranks.iter().position(|&it| it == u64::from(rank.get()));
+            let own = members
+                .ranks
+                .iter()
+                .position(|&it| it == u64::from(rank.get()));
             if let (Some(own), false) = (own, [Comm::WORLD, Comm::SELF].contains(&members.comm)) {
-                calls.push(Op::CommRank { comm: members.comm, rank: own as i32 });
+                calls.push(Op::CommRank {
+                    comm: members.comm,
+                    rank: own as i32,
+                });
             }
         }
         Ok(Self {
@@ -125,7 +137,10 @@ impl<'a> Reader<'a> {
     }
 
     fn close(&mut self, entry_ns: i64, return_ns: i64) {
-        self.span = Some(Span { entry_ns, return_ns });
+        self.span = Some(Span {
+            entry_ns,
+            return_ns,
+        });
         self.calls.close(self.function);
     }
 
@@ -143,7 +158,10 @@ impl<'a> Reader<'a> {
             }
             Event::Recv(message) => {
                 let recv = recv(&message, comm(&message)).ok_or(wrong)?;
-                self.calls.push(Op::Recv { recv, status: Some(status(&message)) });
+                self.calls.push(Op::Recv {
+                    recv,
+                    status: Some(status(&message)),
+                });
             }
             Event::Posted(request) => {
                 let message = self.messages.next().flatten();
@@ -156,12 +174,25 @@ impl<'a> Reader<'a> {
             }
             Event::Sent(request) => self.calls.tested(request, Some(NO_STATUS)),
             Event::Cancelled(request) => {
-                self.calls.tested(request, Some(Status { cancelled: true, ..NO_STATUS }));
+                self.calls.tested(
+                    request,
+                    Some(Status {
+                        cancelled: true,
+                        ..NO_STATUS
+                    }),
+                );
             }
             Event::Pending(request) => self.calls.tested(request, None),
-            Event::Collective { operation, comm, root, sent, received } => {
+            Event::Collective {
+                operation,
+                comm,
+                root,
+                sent,
+                received,
+            } => {
                 if let Some(members) = self.run.comms.get(&self.local.comm(comm)) {
-                    self.calls.collective(operation, members, root, (sent, received));
+                    self.calls
+                        .collective(operation, members, root, (sent, received));
                 }
             }
             Event::Enter(_) | Event::Leave(_) => {}
@@ -227,7 +258,9 @@ impl RankReader for Reader<'_> {
             return Ok(None);
         }
         let gathered = self.gather();
-        let Some(()) = self.ending.seen(gathered)? else { return Ok(None) };
+        let Some(()) = self.ending.seen(gathered)? else {
+            return Ok(None);
+        };
         let sequence = self.ending.calls();
         self.ending.count();
         let Some(item) = self.calls.items.pop_front() else {
@@ -236,7 +269,15 @@ impl RankReader for Reader<'_> {
         };
         let (offset, function, wall) = (self.offset, self.function, self.span);
         let op = self.calls.op(item, function);
-        Ok(Some(Call { sequence, offset, function, thread: None, cpu: None, wall, op }))
+        Ok(Some(Call {
+            sequence,
+            offset,
+            function,
+            thread: None,
+            cpu: None,
+            wall,
+            op,
+        }))
     }
 
     fn salvage(&self) -> Option<&Salvage> {

@@ -63,7 +63,10 @@ fn request(number: u64) -> Request {
 }
 
 fn payload(bytes: u64) -> Payload {
-    Payload { count: bytes, datatype: BYTE }
+    Payload {
+        count: bytes,
+        datatype: BYTE,
+    }
 }
 
 pub(super) fn mode(function: Function) -> SendMode {
@@ -80,13 +83,24 @@ fn envelope(message: &Message) -> Option<(Rank, Tag)> {
 
 pub(super) fn send(message: &Message, comm: Comm, mode: SendMode) -> Option<SendSpec> {
     let (rank, tag) = envelope(message)?;
-    Some(SendSpec { mode, dest: Dest::Rank(rank), tag, comm, payload: payload(message.bytes) })
+    Some(SendSpec {
+        mode,
+        dest: Dest::Rank(rank),
+        tag,
+        comm,
+        payload: payload(message.bytes),
+    })
 }
 
 pub(super) fn recv(message: &Message, comm: Comm) -> Option<RecvSpec> {
     let (rank, tag) = envelope(message)?;
     let (source, tag) = (Source::Rank(rank), TagSel::Tag(tag));
-    Some(RecvSpec { source, tag, comm, room: payload(message.bytes) })
+    Some(RecvSpec {
+        source,
+        tag,
+        comm,
+        room: payload(message.bytes),
+    })
 }
 
 pub(super) fn status(message: &Message) -> Status {
@@ -106,12 +120,18 @@ impl Calls {
     }
 
     pub(super) fn isend(&mut self, send: SendSpec, number: u64) {
-        self.push(Op::Isend { send, request: request(number) });
+        self.push(Op::Isend {
+            send,
+            request: request(number),
+        });
     }
 
     pub(super) fn irecv(&mut self, recv: Option<RecvSpec>, number: u64) {
         match recv {
-            Some(recv) => self.push(Op::Irecv { recv, request: request(number) }),
+            Some(recv) => self.push(Op::Irecv {
+                recv,
+                request: request(number),
+            }),
             None => _ = self.left_out.insert(number),
         }
     }
@@ -136,7 +156,9 @@ impl Calls {
         (sent, received): (u64, u64),
     ) {
         use CollectiveKind::{Allgather, Allreduce, Alltoall, Bcast, Gather, Reduce, Scatter};
-        let Some(&kind) = COLLECTIVES.get(usize::from(operation)) else { return };
+        let Some(&kind) = COLLECTIVES.get(usize::from(operation)) else {
+            return;
+        };
         // Score-P counts the bytes for all peers, in place for all but the own rank.
         let size = members.ranks.len().max(1) as u64;
         let each = |bytes: u64| match size - 1 {
@@ -146,7 +168,10 @@ impl Calls {
             _ => bytes / size,
         };
         let (sent, received) = match kind {
-            Bcast => (Some(received.max(each(sent))), Some(received.max(each(sent)))),
+            Bcast => (
+                Some(received.max(each(sent))),
+                Some(received.max(each(sent))),
+            ),
             Gather | Reduce => (Some(sent), Some(each(received))),
             Scatter => (Some(each(sent)), Some(received)),
             Allgather | Alltoall | Allreduce => (Some(each(sent)), Some(each(received))),
@@ -165,7 +190,10 @@ impl Calls {
 
     /// Ends the function: there is at least one operation then.
     pub(super) fn close(&mut self, function: Function) {
-        let both = matches!(function.recipe(), Recipe::Sendrecv | Recipe::SendrecvReplace);
+        let both = matches!(
+            function.recipe(),
+            Recipe::Sendrecv | Recipe::SendrecvReplace
+        );
         if let (true, Some(op)) = (both, self.joined()) {
             self.items.clear();
             self.push(op);
@@ -205,10 +233,18 @@ impl Calls {
                 Recipe::Complete(kind) => kind,
                 _ => CompletionKind::Wait,
             };
-            let done =
-                if self.positions.is_empty() { Done::None } else { Done::Some(&self.positions) };
+            let done = if self.positions.is_empty() {
+                Done::None
+            } else {
+                Done::Some(&self.positions)
+            };
             let (requests, statuses) = (&self.requests[..], &self.statuses[..]);
-            return Op::Completion(Completion { kind, requests, done, statuses });
+            return Op::Completion(Completion {
+                kind,
+                requests,
+                done,
+                statuses,
+            });
         };
         op
     }

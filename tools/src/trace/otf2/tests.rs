@@ -16,7 +16,13 @@ fn archive() -> PathBuf {
 fn copy() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("room");
     fs::create_dir(folder.path().join("three")).expect("room");
-    for file in ["three.otf2", "three.def", "three/70.evt", "three/70.def", "three/50.evt"] {
+    for file in [
+        "three.otf2",
+        "three.def",
+        "three/70.evt",
+        "three/70.def",
+        "three/50.evt",
+    ] {
         fs::copy(archive().join(file), folder.path().join(file)).expect("room");
     }
     folder
@@ -58,17 +64,33 @@ fn cut_files_are_refused_or_saved() {
     let folder = copy();
     let file = folder.path().join("three/70.evt");
     let bytes = fs::read(&file).expect("readable");
-    let salvage = OpenOptions { salvage: true, rank: None };
+    let salvage = OpenOptions {
+        salvage: true,
+        rank: None,
+    };
     let whole = calls(&*open(folder.path(), &salvage).expect("an archive"), 0);
     for length in (0..bytes.len() - 1).rev().step_by(3) {
         fs::write(&file, &bytes[..length]).expect("room");
-        let text = calls(&*open(folder.path(), &OpenOptions::default()).expect("an archive"), 0);
+        let text = calls(
+            &*open(folder.path(), &OpenOptions::default()).expect("an archive"),
+            0,
+        );
         assert!(text.contains("/70.evt: byte "), "{length}: {text}");
-        assert!(text.ends_with(": truncated: the data end within a record"), "{length}: {text}");
+        assert!(
+            text.ends_with(": truncated: the data end within a record"),
+            "{length}: {text}"
+        );
         let saved = calls(&*open(folder.path(), &salvage).expect("an archive"), 0);
-        let (saved, last) = saved.trim_end().rsplit_once('\n').unwrap_or(("", saved.trim_end()));
+        let (saved, last) = saved
+            .trim_end()
+            .rsplit_once('\n')
+            .unwrap_or(("", saved.trim_end()));
         assert_eq!(last, format!("{} saved", saved.lines().count()), "{length}");
-        let before = saved.lines().zip(whole.lines()).filter(|(one, other)| one == other).count();
+        let before = saved
+            .lines()
+            .zip(whole.lines())
+            .filter(|(one, other)| one == other)
+            .count();
         // The receives whose completion is cut are not among them.
         assert!(before + 2 >= saved.lines().count(), "{length}: {saved}");
     }
@@ -100,7 +122,11 @@ fn archives_of_other_kinds_are_refused() {
     let bytes = fs::read(&anchor).expect("readable");
     let refused = |path: &Path| {
         let opened = open(path, &OpenOptions::default());
-        opened.map(|_| ()).expect_err("refused").to_string().replace(path.to_str().unwrap(), "IT")
+        opened
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string()
+            .replace(path.to_str().unwrap(), "IT")
     };
     // Substrate, compression, and a byte of the chunks' size.
     for (at, value, words) in [

@@ -20,12 +20,23 @@ impl Memory {
 
     fn ends(&self, lines: usize) -> (RingSender, RingReceiver) {
         // SAFETY: aligned, large enough, and alive longer than the ends in these tests.
-        unsafe { (RingSender::new(self.start, lines), RingReceiver::new(self.start, lines)) }
+        unsafe {
+            (
+                RingSender::new(self.start, lines),
+                RingReceiver::new(self.start, lines),
+            )
+        }
     }
 
     fn word(&self, line: usize, word: usize) -> &AtomicU64 {
         // SAFETY: inside the memory; any bytes are a number.
-        unsafe { &*self.start.as_ptr().add(LINE + line * LINE + word * 8).cast() }
+        unsafe {
+            &*self
+                .start
+                .as_ptr()
+                .add(LINE + line * LINE + word * 8)
+                .cast()
+        }
     }
 }
 
@@ -37,7 +48,9 @@ impl Drop for Memory {
 }
 
 fn message(number: u64, length: usize) -> (Record, Vec<u8>) {
-    let payload: Vec<u8> = (0..length).map(|at| (number as usize * 7 + at) as u8).collect();
+    let payload: Vec<u8> = (0..length)
+        .map(|at| (number as usize * 7 + at) as u8)
+        .collect();
     let record = Record {
         bytes: length as u32,
         tag: number,
@@ -48,7 +61,10 @@ fn message(number: u64, length: usize) -> (Record, Vec<u8>) {
 }
 
 fn list(payload: &mut [u8]) -> [IoVec; 1] {
-    [IoVec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() }]
+    [IoVec {
+        iov_base: payload.as_mut_ptr().cast(),
+        iov_len: payload.len(),
+    }]
 }
 
 /// Puts a record. If `wanted`, a record without payload outside its head takes the shorter path.
@@ -68,14 +84,21 @@ fn either_way(
 /// Takes the next record, as a message that is read where it lies if `wanted` and possible. Both
 /// ways give the same record.
 fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Bytes)>, Broken> {
-    let mut twin = RingReceiver { place: receiver.place, head: receiver.head, released: 0 };
+    let mut twin = RingReceiver {
+        place: receiver.place,
+        head: receiver.head,
+        released: 0,
+    };
     let plain = receiver.peek_plain().filter(|_| wanted);
     if let Some((record, bytes, lines)) =
         plain.map(|plain| (plain.record(), plain.outside(), plain.lines()))
     {
         receiver.pass(lines);
         let (same, other) = twin.next().expect("sound").expect("a record");
-        assert_eq!((record, bytes.length, receiver.head), (same, other.length, twin.head));
+        assert_eq!(
+            (record, bytes.length, receiver.head),
+            (same, other.length, twin.head)
+        );
         return Ok(Some((record, bytes)));
     }
     assert_eq!(receiver.head, twin.head, "nothing was taken");
@@ -85,8 +108,9 @@ fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Byt
 /// A cheap sequence of numbers that look random.
 fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     move |below| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     }
 }
@@ -140,19 +164,35 @@ fn old_payload_is_no_stamp() {
         let mut payload = vec![0_u8; LINE * random(5) as usize];
         let lines = lines_of(payload.len());
         let rest = sender.place.rest(sender.tail);
-        let head = if lines > rest { sender.tail + rest } else { sender.tail };
+        let head = if lines > rest {
+            sender.tail + rest
+        } else {
+            sender.tail
+        };
         // Every word of the payload is the stamp that its line would have one round later.
         for (line, bytes) in (head + 1..).zip(payload.chunks_exact_mut(LINE)) {
             let stamp = line + LINES_MIN as u64 + 1;
-            bytes.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&stamp.to_ne_bytes()));
+            bytes
+                .chunks_exact_mut(8)
+                .for_each(|word| word.copy_from_slice(&stamp.to_ne_bytes()));
         }
         let bytes = payload.len() as u32;
-        let record = Record { bytes, tag: round, ..Record::new(Kind::Eager) };
+        let record = Record {
+            bytes,
+            tag: round,
+            ..Record::new(Kind::Eager)
+        };
         let put = either_way(&mut sender, record, &mut payload, round % 2 == 0);
         assert_eq!(put, Ok(true));
-        let (record, _) = take(&mut receiver, round % 3 == 0).expect("sound").expect("one record");
+        let (record, _) = take(&mut receiver, round % 3 == 0)
+            .expect("sound")
+            .expect("one record");
         assert_eq!(record.tag, round);
-        assert_eq!(take(&mut receiver, round % 3 == 0), Ok(None), "nothing more was sent");
+        assert_eq!(
+            take(&mut receiver, round % 3 == 0),
+            Ok(None),
+            "nothing more was sent"
+        );
         receiver.release();
     }
 }
@@ -215,7 +255,9 @@ fn a_receiver_that_lies_about_its_position_is_cut_off() {
 fn a_wrap_of_a_whole_ring_is_rubbish() {
     let memory = Memory::new(LINES_MIN);
     let (_, mut receiver) = memory.ends(LINES_MIN);
-    memory.word(0, 1).store(Kind::Wrap as u64, Ordering::Relaxed);
+    memory
+        .word(0, 1)
+        .store(Kind::Wrap as u64, Ordering::Relaxed);
     memory.word(0, 0).store(1, Ordering::Release);
     assert_eq!(receiver.next(), Err(Broken));
 }

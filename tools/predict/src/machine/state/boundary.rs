@@ -51,7 +51,10 @@ impl Machine {
 
     /// The boundary executes a command once it has arrived.
     pub(crate) fn begin_command(&mut self) {
-        let due = self.due.get(self.commands).map_or(0, |&time| self.epoch + time);
+        let due = self
+            .due
+            .get(self.commands)
+            .map_or(0, |&time| self.epoch + time);
         self.commands += 1;
         self.boundary = Boundary::Command { done: false };
         if self.rules.post_on_clock {
@@ -76,7 +79,9 @@ impl Machine {
 
     /// The leader stores the message in arrival order (S14).
     pub(crate) fn store(&mut self, entry: u32) {
-        let Boundary::Handler(handler) = self.boundary else { return };
+        let Boundary::Handler(handler) = self.boundary else {
+            return;
+        };
         self.unmatched[handler] = false;
         self.stored[entry as usize] = self.tasks[0].message + handler as u64;
         self.on_leader(handler);
@@ -105,7 +110,9 @@ impl Machine {
     pub(crate) fn read_remote(&mut self) {
         if !self.sink_off() {
             let now = self.now();
-            let place = self.tasks[self.current].message.saturating_sub(self.first_message);
+            let place = self.tasks[self.current]
+                .message
+                .saturating_sub(self.first_message);
             let end = self.outside.read(&self.costs, place, now);
             self.host(Kind::Remote, end - now);
         }
@@ -115,7 +122,9 @@ impl Machine {
     fn forward(&mut self, handler: usize) {
         self.on_leader(handler);
         let message = self.tasks[0].message + handler as u64;
-        let bytes = self.outside.bytes(message.saturating_sub(self.first_message));
+        let bytes = self
+            .outside
+            .bytes(message.saturating_sub(self.first_message));
         self.work(self.costs.work.unexpected);
         if (1..=self.eager_bytes as u64).contains(&bytes) {
             self.host(Kind::Window, self.window_cost(bytes as usize));

@@ -16,7 +16,9 @@ impl Causal<'_> {
         let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
             return;
         };
-        self.ranks[rank as usize].order.push_at(Happening::Arrive(number), time_ns);
+        self.ranks[rank as usize]
+            .order
+            .push_at(Happening::Arrive(number), time_ns);
         let id = MsgId(u64::from(rank) << 32 | u64::from(number));
         if let Some(recv) = self.engine.arrive(id, Envelope { comm, source, tag }) {
             self.matched(rank, recv.0 as u32, number, time_ns);
@@ -33,7 +35,10 @@ impl Causal<'_> {
         if op == UNKNOWN {
             return;
         }
-        let Ok(sender) = self.programs.binary_search_by_key(&sender, |program| program.rank) else {
+        let Ok(sender) = self
+            .programs
+            .binary_search_by_key(&sender, |program| program.rank)
+        else {
             return;
         };
         if self.programs[sender].transfers[op as usize].synchronous {
@@ -67,7 +72,11 @@ impl Causal<'_> {
 
     /// If every rank waits, releases the one that has waited longest. `false` if all are done.
     pub(super) fn let_one_go(&mut self) -> bool {
-        let waiting = self.ranks.iter().enumerate().filter(|(_, state)| state.wait != Wait::End);
+        let waiting = self
+            .ranks
+            .iter()
+            .enumerate()
+            .filter(|(_, state)| state.wait != Wait::End);
         let Some((rank, state)) = waiting.min_by_key(|(rank, state)| (state.now_ns, *rank)) else {
             return false;
         };
@@ -79,7 +88,11 @@ impl Causal<'_> {
                 _ => "a message",
             };
             let rank = self.programs[rank].rank;
-            self.first_stalls.push(Stall { rank, step: state.step, waits_for });
+            self.first_stalls.push(Stall {
+                rank,
+                step: state.step,
+                waits_for,
+            });
         }
         if let Wait::Finish { next, end } = state.wait {
             // Gives up only the current wait, not the rest of the list.

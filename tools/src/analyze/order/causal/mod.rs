@@ -101,8 +101,11 @@ impl<'a> Causal<'a> {
         inbound: &'a [Vec<Inbound>],
         network: Network,
     ) -> Self {
-        let index: HashMap<u32, usize> =
-            programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
+        let index: HashMap<u32, usize> = programs
+            .iter()
+            .enumerate()
+            .map(|(at, program)| (program.rank, at))
+            .collect();
         let mut outbound: Vec<Vec<(u32, u32)>> = programs
             .iter()
             .map(|program| vec![(UNKNOWN, UNKNOWN); program.transfers.len()])
@@ -115,21 +118,27 @@ impl<'a> Causal<'a> {
                 }
             }
         }
-        let ranks = programs.iter().zip(inbound).map(|(program, inbound)| RankState {
-            step: 0,
-            now_ns: 0,
-            wait: Wait::Nothing,
-            dice: Dice::new(network.seed, program.rank),
-            complete: vec![false; program.transfers.len()],
-            order: Order {
-                codes: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
-                times_ns: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
-            },
-        });
+        let ranks = programs
+            .iter()
+            .zip(inbound)
+            .map(|(program, inbound)| RankState {
+                step: 0,
+                now_ns: 0,
+                wait: Wait::Nothing,
+                dice: Dice::new(network.seed, program.rank),
+                complete: vec![false; program.transfers.len()],
+                order: Order {
+                    codes: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
+                    times_ns: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
+                },
+            });
         let ranks = ranks.collect();
         let present = comms.all.iter().map(|comm| {
-            let everyone =
-                || comm.members.iter().chain(comm.remote.iter().flat_map(|remote| remote.iter()));
+            let everyone = || {
+                comm.members
+                    .iter()
+                    .chain(comm.remote.iter().flat_map(|remote| remote.iter()))
+            };
             let here = everyone().filter(|world| index.contains_key(world)).count();
             if comm.translation == Translation::Exact && here == everyone().count() {
                 here as u32
@@ -166,7 +175,11 @@ impl<'a> Causal<'a> {
     /// A few hash and heap operations for each step and message.
     pub fn run(mut self) -> (Vec<Order>, u64, Vec<Stall>) {
         self.run_all();
-        (self.ranks.into_iter().map(|rank| rank.order).collect(), self.stalls, self.first_stalls)
+        (
+            self.ranks.into_iter().map(|rank| rank.order).collect(),
+            self.stalls,
+            self.first_stalls,
+        )
     }
 
     /// Runs to the end with the matching cost `load`: when each rank is done, in nanoseconds.
@@ -199,23 +212,31 @@ impl<'a> Causal<'a> {
 
     fn push_due(&mut self, time_ns: u64, rank: u32, message: u32) {
         self.number += 1;
-        self.due.push(Reverse((time_ns, self.number, rank, message)));
+        self.due
+            .push(Reverse((time_ns, self.number, rank, message)));
     }
 
     /// The ranks' communicators share one engine, so each gets its own number there.
     fn engine_comm(&self, rank: u32, comm: u32) -> CommId {
-        CommId(rank.wrapping_mul(self.comms.all.len() as u32).wrapping_add(comm))
+        CommId(
+            rank.wrapping_mul(self.comms.all.len() as u32)
+                .wrapping_add(comm),
+        )
     }
 
     /// Inserts messages without recorded send at the place of their receive.
     fn place_assumed(&mut self) {
-        let orphans = self.inbound.iter().enumerate().flat_map(|(rank, messages)| {
-            messages
-                .iter()
-                .enumerate()
-                .filter(|(_, message)| message.op == UNKNOWN)
-                .map(move |(number, message)| (rank, number, message.receive))
-        });
+        let orphans = self
+            .inbound
+            .iter()
+            .enumerate()
+            .flat_map(|(rank, messages)| {
+                messages
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, message)| message.op == UNKNOWN)
+                    .map(move |(number, message)| (rank, number, message.receive))
+            });
         for (rank, number, receive) in orphans {
             self.outbound[rank][receive as usize] = (rank as u32, number as u32);
         }

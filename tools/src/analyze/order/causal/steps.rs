@@ -35,7 +35,11 @@ impl Causal<'_> {
             }
             state.step += 1;
             let at = self.next_time(rank);
-            if self.due.peek().is_some_and(|&Reverse((next, ..))| next <= at) {
+            if self
+                .due
+                .peek()
+                .is_some_and(|&Reverse((next, ..))| next <= at)
+            {
                 self.push_due(at, rank, STEP);
                 return;
             }
@@ -83,7 +87,9 @@ impl Causal<'_> {
                     Kind::Recv => {
                         let global = self.comms.global(rank as usize, transfer.comm);
                         let comm = self.engine_comm(rank, global);
-                        self.ranks[rank as usize].order.push_at(Happening::Post(at), now);
+                        self.ranks[rank as usize]
+                            .order
+                            .push_at(Happening::Post(at), now);
                         if self.load.counts(global) {
                             let cost = self.load.receive_ns.get(rank as usize);
                             self.ranks[rank as usize].now_ns += cost.copied().unwrap_or(0);
@@ -95,7 +101,11 @@ impl Causal<'_> {
                         if transfer.blocking {
                             self.make_up(rank, at, now);
                         }
-                        if transfer.blocking { self.until(rank, at) } else { Wait::Nothing }
+                        if transfer.blocking {
+                            self.until(rank, at)
+                        } else {
+                            Wait::Nothing
+                        }
                     }
                     Kind::Probe => self.probe(rank, at, now),
                 }
@@ -110,8 +120,13 @@ impl Causal<'_> {
             // A failed cancel is no event: its receive got a message.
             Action::Cancel(at) if !self.is_cancelled(rank, at) => Wait::Nothing,
             Action::Cancel(at) => {
-                self.ranks[rank as usize].order.push_at(Happening::Cancel(at), now);
-                if self.engine.cancel(RecvId(u64::from(rank) << 32 | u64::from(at))) {
+                self.ranks[rank as usize]
+                    .order
+                    .push_at(Happening::Cancel(at), now);
+                if self
+                    .engine
+                    .cancel(RecvId(u64::from(rank) << 32 | u64::from(at)))
+                {
                     self.ranks[rank as usize].complete[at as usize] = true;
                 }
                 Wait::Nothing
@@ -170,7 +185,9 @@ impl Causal<'_> {
         if self.engine.probe(comm, transfer.selector()).is_none() {
             return Wait::Probe(at);
         }
-        self.ranks[rank as usize].order.push_at(Happening::Probe(at), now);
+        self.ranks[rank as usize]
+            .order
+            .push_at(Happening::Probe(at), now);
         Wait::Nothing
     }
 
@@ -180,16 +197,34 @@ impl Causal<'_> {
             return;
         }
         let bytes = self.inbound[receiver as usize][number as usize].bytes;
-        let bytes = if bytes == UNKNOWN { 0 } else { u64::from(bytes) };
-        let Network { latency_ns, bytes_per_us, jitter_ns, .. } = self.network;
-        let jitter =
-            if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
+        let bytes = if bytes == UNKNOWN {
+            0
+        } else {
+            u64::from(bytes)
+        };
+        let Network {
+            latency_ns,
+            bytes_per_us,
+            jitter_ns,
+            ..
+        } = self.network;
+        let jitter = if jitter_ns == 0 {
+            0
+        } else {
+            self.ranks[rank as usize].dice.below(jitter_ns)
+        };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
-        let last =
-            self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
+        let last = self
+            .last_arrival
+            .entry(u64::from(rank) << 32 | u64::from(receiver))
+            .or_default();
         *last = arrives.max(*last);
         let comm = self.inbound[receiver as usize][number as usize].comm;
-        let delay = if self.load.counts(comm) { self.load.delay_ns } else { 0 };
+        let delay = if self.load.counts(comm) {
+            self.load.delay_ns
+        } else {
+            0
+        };
         let arrives = *last + delay;
         self.push_due(arrives, receiver, number);
     }
@@ -225,7 +260,11 @@ impl Causal<'_> {
             Sync::FromRoot => meeting.root_ns,
             _ => meeting.latest_ns,
         };
-        let woken = if opens { std::mem::take(&mut meeting.waiting) } else { Vec::new() };
+        let woken = if opens {
+            std::mem::take(&mut meeting.waiting)
+        } else {
+            Vec::new()
+        };
         if all_came {
             self.meetings.remove(&(comm, number));
         }
@@ -235,7 +274,11 @@ impl Causal<'_> {
                 self.wake(other, leave + self.network.latency_ns);
             }
         }
-        if waits { Wait::Collective(comm, number) } else { Wait::Nothing }
+        if waits {
+            Wait::Collective(comm, number)
+        } else {
+            Wait::Nothing
+        }
     }
 }
 
@@ -253,8 +296,16 @@ mod tests {
     fn who_waits_for_the_root_leaves_when_it_comes() {
         let meet = |rank, transfers: &[Transfer], gap_ns| {
             let mut program = program(rank, transfers);
-            let action = Action::Collective { comm: 0, sync: Sync::FromRoot, root: 1 };
-            program.steps.push(Step { at_ns: 0, gap_ns, action });
+            let action = Action::Collective {
+                comm: 0,
+                sync: Sync::FromRoot,
+                root: 1,
+            };
+            program.steps.push(Step {
+                at_ns: 0,
+                gap_ns,
+                action,
+            });
             program
         };
         let from = |peer, got_source| Transfer {
@@ -270,9 +321,17 @@ mod tests {
         ];
         let run = Run::new(programs, Some(3));
         let (latency_ns, call_ns) = (1_500, 100);
-        let network = Network { latency_ns, jitter_ns: 0, call_ns, ..Network::default() };
+        let network = Network {
+            latency_ns,
+            jitter_ns: 0,
+            call_ns,
+            ..Network::default()
+        };
         // The root has a message at 1,500, asks for the other at 1,600 and enters at 1,700.
         let ends = run.ends(network, Load::default());
-        assert_eq!(ends, [1_700 + latency_ns + call_ns, 1_700 + call_ns, 1_000_200]);
+        assert_eq!(
+            ends,
+            [1_700 + latency_ns + call_ns, 1_700 + call_ns, 1_000_200]
+        );
     }
 }

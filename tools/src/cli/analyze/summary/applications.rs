@@ -21,9 +21,15 @@ const PUBLISHED_DEPTHS: [(u32, f64); 3] = [(1, 8.21), (32, 0.8), (128, 0.33)];
 
 /// The published application of this trace's name, such as `lulesh-27`.
 fn published(name: &str) -> Option<(&'static str, u32, f64)> {
-    let plain = |text: &str| text.replace(|it: char| !it.is_alphanumeric(), "").to_lowercase();
+    let plain = |text: &str| {
+        text.replace(|it: char| !it.is_alphanumeric(), "")
+            .to_lowercase()
+    };
     let named = |(known, ..): &(&str, u32, f64)| plain(name).starts_with(&plain(known));
-    PUBLISHED_CALLS.into_iter().filter(named).max_by_key(|(known, ..)| known.len())
+    PUBLISHED_CALLS
+        .into_iter()
+        .filter(named)
+        .max_by_key(|(known, ..)| known.len())
 }
 
 /// Rows of both tables: the application's shares of calls, and depths by bins, replayed and as the
@@ -44,7 +50,9 @@ impl Depths {
             name: report.name.clone(),
             shares: report.application.shares.percent(),
             replayed: replayed.collect(),
-            never_matched: lifetime.map(|it| (it.bins, it.depth_average, it.depth_max)).collect(),
+            never_matched: lifetime
+                .map(|it| (it.bins, it.depth_average, it.depth_max))
+                .collect(),
         }
     }
 }
@@ -70,17 +78,29 @@ fn side_by_side(
     let mut row = |name: &str, calls: [Cell; 3], depths: &[(u32, Cell, Cell)]| {
         let calls = shares.iter().map(|share| (*share).to_owned()).zip(calls);
         let depths = depths.iter().flat_map(|(bins, mean, most)| {
-            [(counted(bins, "bin"), mean.clone()), (format!("max of {bins}"), most.clone())]
+            [
+                (counted(bins, "bin"), mean.clone()),
+                (format!("max of {bins}"), most.clone()),
+            ]
         });
-        table.row([("application".to_owned(), name.into())].into_iter().chain(calls).chain(depths));
+        table.row(
+            [("application".to_owned(), name.into())]
+                .into_iter()
+                .chain(calls)
+                .chain(depths),
+        );
     };
     for it in all {
-        let depths: Vec<_> =
-            of(it).iter().map(|&(bins, mean, most)| (bins, mean.into(), most.into())).collect();
+        let depths: Vec<_> = of(it)
+            .iter()
+            .map(|&(bins, mean, most)| (bins, mean.into(), most.into()))
+            .collect();
         row(&it.name, it.shares.map(Cell::from), &depths);
         if let Some((name, processes, p2p)) = published(&it.name).filter(|_| with_shares) {
-            let none: Vec<_> =
-                depths.iter().map(|(bins, ..)| (*bins, Cell::None, Cell::None)).collect();
+            let none: Vec<_> = depths
+                .iter()
+                .map(|(bins, ..)| (*bins, Cell::None, Cell::None))
+                .collect();
             let calls = [p2p, 100.0 - p2p, 0.0].map(Cell::from);
             row(&format!("  {name} of {processes}, published"), calls, &none);
         }
@@ -88,13 +108,23 @@ fn side_by_side(
     let numbers = all.first().map_or(&[][..], of).iter().enumerate();
     let mean = |at: usize| all.iter().map(|it| of(it)[at].1).sum::<f64>() / all.len() as f64;
     let mut of_all = |name: &str, mean: &dyn Fn(usize, u32) -> Option<f64>| {
-        let means =
-            numbers.clone().map(|(at, &(bins, ..))| (bins, mean(at, bins).into(), Cell::None));
-        row(name, [Cell::None, Cell::None, Cell::None], &means.collect::<Vec<_>>());
+        let means = numbers
+            .clone()
+            .map(|(at, &(bins, ..))| (bins, mean(at, bins).into(), Cell::None));
+        row(
+            name,
+            [Cell::None, Cell::None, Cell::None],
+            &means.collect::<Vec<_>>(),
+        );
     };
     of_all("mean", &|at, _| Some(mean(at)));
     if !with_shares {
-        let known = |bins| PUBLISHED_DEPTHS.iter().find(|(of, _)| *of == bins).map(|(_, it)| *it);
+        let known = |bins| {
+            PUBLISHED_DEPTHS
+                .iter()
+                .find(|(of, _)| *of == bins)
+                .map(|(_, it)| *it)
+        };
         of_all("mean of 16, published", &|_, bins| known(bins));
     }
     table

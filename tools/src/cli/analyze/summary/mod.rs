@@ -22,14 +22,23 @@ pub(super) fn text(report: &Report, width: usize) -> String {
     let tables = shown(report, &needs(report));
     let tables = tables.iter().map(|table| table::text(table, width));
     let head = [header(report), traffic(report)].into_iter();
-    let parts = head.chain(tables).chain([unmatched(report), notes(report), advice(report)]);
-    let parts = parts.map(|part| part.trim_end().to_owned()).filter(|part| !part.is_empty());
+    let parts = head
+        .chain(tables)
+        .chain([unmatched(report), notes(report), advice(report)]);
+    let parts = parts
+        .map(|part| part.trim_end().to_owned())
+        .filter(|part| !part.is_empty());
     wrapped(&parts.collect::<Vec<_>>().join("\n\n"), width)
 }
 
 /// The report without tables and advice, for the head of a page.
 pub(super) fn short(report: &Report) -> String {
-    let parts = [header(report), traffic(report), needs(report), notes(report)];
+    let parts = [
+        header(report),
+        traffic(report),
+        needs(report),
+        notes(report),
+    ];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")
 }
@@ -66,7 +75,11 @@ fn header(report: &Report) -> String {
          order: {}{}",
         report.name,
         report.ranks.len(),
-        if report.processes_guessed { "at least " } else { "" },
+        if report.processes_guessed {
+            "at least "
+        } else {
+            ""
+        },
         counted(report.processes, "rank"),
         counted(report.source.calls, "call"),
         HumanBytes(report.source.bytes),
@@ -81,7 +94,13 @@ fn header(report: &Report) -> String {
 }
 
 fn collectives(report: &Report) -> String {
-    let Some(Expanded { library, calls, messages, .. }) = report.source.expanded else {
+    let Some(Expanded {
+        library,
+        calls,
+        messages,
+        ..
+    }) = report.source.expanded
+    else {
         return String::new();
     };
     let (messages, calls) = (counted(messages, "message"), counted(calls, "call"));
@@ -115,8 +134,10 @@ fn traffic(report: &Report) -> String {
     let all: u64 = receives.iter().sum();
     let keys = &report.application.receive_keys;
     let sequences = &report.application.sequences;
-    let (left, messages_left) =
-        (report.application.traffic.receives_left, report.application.traffic.messages_left);
+    let (left, messages_left) = (
+        report.application.traffic.receives_left,
+        report.application.traffic.messages_left,
+    );
     format!(
         "{} of {}; {}: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
          {}, {}, {to_null} with MPI_PROC_NULL\n\
@@ -153,7 +174,10 @@ fn needs(report: &Report) -> String {
             first.rank,
             first.shortage.option().1,
             first.happening,
-            first.time_ns.map_or(String::new(), |time| format!(" ({:.3} ms)", time as f64 / 1e6))
+            first.time_ns.map_or(String::new(), |time| format!(
+                " ({:.3} ms)",
+                time as f64 / 1e6
+            ))
         ),
     };
     format!(

@@ -10,7 +10,9 @@ pub(super) fn unmatched(report: &Report) -> String {
     }
     let mut text = "Unmatched at the end".to_owned();
     for left in &report.unmatched {
-        let call = left.call.map_or(String::new(), |call| format!(" call {call},"));
+        let call = left
+            .call
+            .map_or(String::new(), |call| format!(" call {call},"));
         let _ = write!(
             text,
             "\n  rank {}, {},{call} {}: {}",
@@ -33,25 +35,52 @@ pub(super) fn notes(report: &Report) -> String {
         truth.assumed,
         "receives without recorded send: their messages are made up from the statuses",
     );
-    note(truth.eliminated, "receives without status: their messages were found by elimination");
-    note(truth.without_message, "complete receives without status or message: left out");
+    note(
+        truth.eliminated,
+        "receives without status: their messages were found by elimination",
+    );
+    note(
+        truth.without_message,
+        "complete receives without status or message: left out",
+    );
     note(
         truth.taken_for_null,
         "receives of any source treated as MPI_PROC_NULL: no rank sent to them",
     );
-    note(truth.bytes_differ, "receives whose status has another byte count than the send");
-    note(source.lost.to_absent_ranks, "sends to ranks without a trace");
-    note(source.lost.to_no_rank, "sends to ranks that are not known members of their communicator");
-    note(source.oddities.unknown_requests, "completions of requests that no recorded call made");
+    note(
+        truth.bytes_differ,
+        "receives whose status has another byte count than the send",
+    );
+    note(
+        source.lost.to_absent_ranks,
+        "sends to ranks without a trace",
+    );
+    note(
+        source.lost.to_no_rank,
+        "sends to ranks that are not known members of their communicator",
+    );
+    note(
+        source.oddities.unknown_requests,
+        "completions of requests that no recorded call made",
+    );
     note(
         source.oddities.unknown_starts,
         "starts of persistent requests that no recorded call made",
     );
-    note(source.oddities.contradictions, "statuses that contradict the posted receive");
+    note(
+        source.oddities.contradictions,
+        "statuses that contradict the posted receive",
+    );
     if let Some(Expanded { kept, .. }) = source.expanded {
-        note(kept, "calls of collective operations whose messages cannot be known");
+        note(
+            kept,
+            "calls of collective operations whose messages cannot be known",
+        );
     }
-    note(source.incomplete_creations, "communicators whose creation some members did not record");
+    note(
+        source.incomplete_creations,
+        "communicators whose creation some members did not record",
+    );
     for (rank, lost) in &source.salvaged {
         let _ = writeln!(text, "  rank {rank} is truncated: {lost}");
     }
@@ -62,13 +91,21 @@ pub(super) fn notes(report: &Report) -> String {
             stall.rank, stall.step, stall.waits_for
         );
     }
-    if text.is_empty() { text } else { format!("Notes on the trace\n{text}") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("Notes on the trace\n{text}")
+    }
 }
 
 pub(super) fn advice(report: &Report) -> String {
     let mut text = "Advice".to_owned();
     for advice in &report.advice {
-        let _ = write!(text, "\n  {}: {}\n      {}", advice.topic, advice.text, advice.because);
+        let _ = write!(
+            text,
+            "\n  {}: {}\n      {}",
+            advice.topic, advice.text, advice.because
+        );
     }
     text
 }
