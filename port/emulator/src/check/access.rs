@@ -1,22 +1,21 @@
 //! What device code reads and writes, as its compiler announces it.
 
-use super::window::Lines;
+use super::window::{Lines, Windows};
 use super::{Fault, device};
-use crate::process::Heap;
+use crate::process::{Heap, is_of_a_heap};
 use crate::thread::{Unit, wait_in_vain};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// Bytes of a DPA thread's stack.
+/// Bytes of a DPA thread's stack, from the frame of the entry point on.
 const STACK: usize = 8184;
+/// Bytes of a coroutine's stack that hooks and calls of device code may need.
+const ROOM: usize = 64 << 10;
 /// Reads of one place by one instruction in a row that count as waiting.
 const READS: u32 = 64;
 /// Ranges that a thread may write between two fences before the oldest is forgotten.
 const WRITES: usize = 64;
-/// Window configurations that a thread is reminded of.
-const OLD: usize = 4;
-
 /// Blocks of the heap that a thread remembers.
 const BLOCKS: usize = 32;
 
@@ -29,10 +28,12 @@ pub(crate) struct Access {
     pub(crate) align: usize,
     pub(crate) writes: bool,
     pub(crate) place: usize,
+    /// The stack pointer there.
+    pub(crate) stack: usize,
 }
 
 impl Access {
-    fn within(self, range: &Range<usize>) -> bool {
+    pub(super) fn within(self, range: &Range<usize>) -> bool {
         range.contains(&self.address) && range.end - self.address >= self.bytes
     }
 }
@@ -44,21 +45,51 @@ type Write = (Range<usize>, usize);
 #[derive(Default)]
 pub(crate) struct Watch {
     /// The stack of the coroutine.
-    pub(crate) stack: Cell<(usize, usize)>,
+    stack: Cell<(usize, usize)>,
+    /// Where the frame of the entry point begins, and whether that is known yet. Below come frames
+    /// of device code only.
+    top: Cell<(usize, bool)>,
     /// Blocks of the heap that were used last, by cache line, and the heap's generation then.
     blocks: [Cell<(usize, usize, u64)>; BLOCKS],
-    /// Memory behind each window entity, and behind keys before it.
-    windows: RefCell<[Range<usize>; 2]>,
-    /// Whether a pointer was acquired since an entity was configured.
-    acquired: [Cell<bool>; 2],
+    windows: Windows,
     lines: Lines,
-    old_windows: RefCell<Vec<Range<usize>>>,
     /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
     writes: [RefCell<Vec<Write>>; 2],
     last_read: Cell<(usize, usize, u32)>,
 }
 
 impl Watch {
+    /// An activation begins, on this stack.
+    pub(crate) fn begin(&self, stack: Range<usize>) {
+        self.top.set((stack.end, false));
+        self.stack.set((stack.start, stack.end));
+    }
+
+    /// Whether an access that crashed was beyond the end of the stack.
+    pub(crate) fn is_beyond_stack(&self, address: usize) -> bool {
+        let (low, high) = self.stack.get();
+        low < high && (low..low + ROOM).contains(&address)
+    }
+
+    /// Where the frame of the entry point begins. The first function that begins in an activation
+    /// is the entry point. Where its frame pointer is at the frame's upper end, that is exact;
+    /// elsewhere the emulator's own frames count as well.
+    fn top(&self, (frame, returns_to): (usize, usize)) -> usize {
+        let (mut top, known) = self.top.get();
+        let (low, high) = self.stack.get();
+        if !known {
+            let is_frame = cfg!(target_arch = "x86_64")
+                && frame.is_multiple_of(8)
+                && (low..high - 16).contains(&frame);
+            // SAFETY: an aligned word of the stack of the running coroutine.
+            if is_frame && unsafe { (frame as *const usize).add(1).read() } == returns_to {
+                top = frame + 16;
+            }
+            self.top.set((top, true));
+        }
+        top
+    }
+
     /// A fence: what was written before is visible to the NIC, or to the host.
     pub(crate) fn fence(&self, host: bool) {
         self.writes[usize::from(host)].borrow_mut().clear();
@@ -89,23 +120,23 @@ impl Watch {
 
     /// The thread got a pointer into a window.
     pub(crate) fn acquire(&self, entity: usize) {
-        self.acquired[entity].set(true);
+        self.windows.acquire(entity);
     }
 
-    /// A window entity has a new key, for this memory.
-    pub(crate) fn configure(&self, entity: usize, memory: Range<usize>) {
-        self.acquired[entity].set(false);
+    /// Whether the window of an entity was destroyed.
+    pub(crate) fn has_lost_window(&self, entity: usize) -> bool {
+        self.windows.is_destroyed(entity)
+    }
+
+    /// A window entity has a new key, for this memory, and a new window if one is named.
+    pub(crate) fn configure(
+        &self,
+        entity: usize,
+        window: Option<u32>,
+        (key, memory): (u32, Range<usize>),
+    ) {
         self.invalidate();
-        if let Some(window) = self.windows.borrow_mut().get_mut(entity) {
-            let before = std::mem::replace(window, memory);
-            let mut old = self.old_windows.borrow_mut();
-            if !before.is_empty() && !old.contains(&before) {
-                if old.len() == OLD {
-                    old.remove(0);
-                }
-                old.push(before);
-            }
-        }
+        self.windows.configure(entity, window, key, memory);
     }
 
     fn note_write(&self, access: Access, host: bool) {
@@ -171,6 +202,9 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let watch = &unit.own.watch;
     let (low, high) = watch.stack.get();
     if access.address.wrapping_sub(low) < high - low {
+        if access.address < access.stack || watch.top.get().0 - access.address > STACK {
+            on_stack(unit, access);
+        }
         return;
     }
     let heap = &unit.process.heap;
@@ -194,7 +228,7 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let mut host = false;
     if heap.has(address as u64) {
         if !watch.in_block(heap, access) {
-            wrong(unit, Fault::Memory, access, ", in no block of the heap");
+            wrong(unit, Fault::Memory, access, &heap.explain(address as u64));
         }
     } else if !access.within(&unit.process.image.range) {
         host = host_memory(unit, access);
@@ -213,36 +247,23 @@ pub(crate) fn check(unit: &Unit, access: Access) {
 /// Whether the access lies in a window of the thread.
 fn host_memory(unit: &Unit, access: Access) -> bool {
     let watch = &unit.own.watch;
-    let window = |acquired: bool| {
-        let windows = watch.windows.borrow();
-        let mut entities = windows.iter().zip(&watch.acquired);
-        let is_it = |(window, got): &(&Range<usize>, &Cell<bool>)| {
-            got.get() == acquired && access.within(window)
-        };
-        entities.find(is_it).map(|(window, _)| window.clone())
-    };
-    if let Some(window) = window(true) {
-        if watch.lines.is_stale(access, &window) {
-            let why = " of the host, which have changed since the thread has read their line, \
-                       without a window read_inv";
-            wrong(unit, Fault::Stale, access, why);
+    let window = match watch.windows.of(access) {
+        Ok(window) => window,
+        Err(_) if is_of_a_heap(access.address as u64) => {
+            wrong(unit, Fault::Memory, access, " of another process's heap");
+            return false;
         }
-        return true;
-    }
-    let was_there = watch
-        .old_windows
-        .borrow()
-        .iter()
-        .any(|window| access.within(window));
-    let why = if window(false).is_some() {
-        " of the host, for which no window pointer was acquired"
-    } else if was_there {
-        " through a window that was configured anew"
-    } else {
-        " of the host, outside of its windows"
+        Err(why) => {
+            wrong(unit, Fault::HostMemory, access, why);
+            return false;
+        }
     };
-    wrong(unit, Fault::HostMemory, access, why);
-    false
+    if watch.lines.is_stale(access, &window) {
+        let why = " of the host, which have changed since the thread has read their line, \
+                   without a window read_inv";
+        wrong(unit, Fault::Stale, access, why);
+    }
+    true
 }
 
 /// An activation or a call is about to end.
@@ -257,13 +278,39 @@ pub(crate) fn ends(unit: &Unit) {
     }
 }
 
-/// A function begins, with this much of the stack in use.
-pub(crate) fn enter(unit: &Unit, stack: usize, place: usize) {
+/// An access of the stack that a DPA has no room for, or of a frame whose function has returned.
+#[cold]
+fn on_stack(unit: &Unit, access: Access) {
+    let (top, _) = unit.own.watch.top.get();
+    if access.address < access.stack {
+        let why = " of the stack, in the frame of a function that has returned";
+        return wrong(unit, Fault::DeadFrame, access, why);
+    }
+    too_deep(unit, top - access.address, access.place);
+}
+
+fn too_deep(unit: &Unit, depth: usize, place: usize) {
+    let text = format_args!("the stack has {depth} bytes here, and on a DPA at most {STACK}");
+    report(unit, Fault::Stack, place, text);
+}
+
+/// A function begins, with this stack pointer. `frame` is its frame pointer and its return
+/// address.
+pub(crate) fn enter(unit: &Unit, stack: usize, frame: (usize, usize), place: usize) {
     let (low, high) = unit.own.watch.stack.get();
-    let depth = high.wrapping_sub(stack);
-    if (low..high).contains(&stack) && depth > STACK {
-        let text = format_args!("the stack has {depth} bytes here, and on a DPA at most {STACK}");
-        report(unit, Fault::Stack, place, text);
+    if !(low..high).contains(&stack) {
+        return;
+    }
+    let depth = unit.own.watch.top(frame) - stack;
+    if depth > STACK {
+        too_deep(unit, depth, place);
+    }
+    if stack - low < ROOM {
+        let line = unit.process.image.source_line(place.wrapping_sub(1));
+        let text = format_args!(
+            "the stack has {depth} bytes at {line}, and the emulator has room for no more"
+        );
+        crate::thread::overflow(unit, text);
     }
 }
 

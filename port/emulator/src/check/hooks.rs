@@ -3,9 +3,29 @@
 
 use super::access::{self, Access};
 use crate::thread::{accessed, current};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
-/// Exports calls that pass the return address on, as one more argument in `$x86` or `$arm`.
+/// Where device code called a hook: the address of its return address, which is the last word
+/// below the caller's stack pointer.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Caller(*const usize);
+
+impl Caller {
+    /// The instruction after the call.
+    fn place(self) -> usize {
+        // SAFETY: the hooks below pass the address of their return address, which is on the stack
+        // as long as they run.
+        unsafe { self.0.read() }
+    }
+
+    /// The caller's stack pointer.
+    fn stack(self) -> usize {
+        self.0.addr() + size_of::<usize>()
+    }
+}
+
+/// Exports calls that pass their [`Caller`] on, as one more argument in `$x86` or `$arm`.
 macro_rules! with_place {
     ($($name:expr => $inner:path, $x86:literal, $arm:literal;)+) => {$(const _: () = {
         #[unsafe(naked)]
@@ -13,11 +33,12 @@ macro_rules! with_place {
         unsafe extern "C" fn call() {
             #[cfg(target_arch = "x86_64")]
             std::arch::naked_asm!(
-                concat!("mov ", $x86, ", [rsp]"), "jmp {inner}", inner = sym $inner
+                concat!("mov ", $x86, ", rsp"), "jmp {inner}", inner = sym $inner
             );
             #[cfg(target_arch = "aarch64")]
             std::arch::naked_asm!(
-                concat!("mov ", $arm, ", x30"), "b {inner}", inner = sym $inner
+                "stp x29, x30, [sp, #-16]!", "mov x29, sp", concat!("add ", $arm, ", sp, #8"),
+                "bl {inner}", "ldp x29, x30, [sp], #16", "ret", inner = sym $inner
             );
         }
     };)+};
@@ -25,7 +46,7 @@ macro_rules! with_place {
 
 // Inlined: the compiler then knows the length and what is done.
 #[inline(always)]
-fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, place: usize) {
+fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, caller: Caller) {
     if let Some(unit) = current() {
         access::check(
             unit,
@@ -34,34 +55,50 @@ fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, pla
                 bytes,
                 align,
                 writes,
-                place,
+                place: caller.place(),
+                stack: caller.stack(),
             },
         );
         accessed(unit);
     }
 }
 
-fn access(address: usize, size: (usize, usize), writes: bool, place: usize) {
-    access_here(address, size, writes, place);
+fn access(address: usize, size: (usize, usize), writes: bool, caller: Caller) {
+    access_here(address, size, writes, caller);
 }
 
-extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, place: usize) {
-    access_here(address, (BYTES, BYTES), WRITES, place);
+extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, caller: Caller) {
+    access_here(address, (BYTES, BYTES), WRITES, caller);
 }
 
-extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, place: usize) {
+extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, caller: Caller) {
     if bytes > 0 {
-        access(address, (bytes, 1), WRITES, place);
+        access(address, (bytes, 1), WRITES, caller);
     }
 }
 
-extern "C" fn enter(caller: usize, place: usize) {
-    let here = 0_u8;
+/// A function begins: its frame is on the stack already.
+extern "C" fn enter(_function: *const c_void, returns_to: usize, caller: Caller, frame: usize) {
     if let Some(unit) = current() {
-        access::enter(unit, std::ptr::from_ref(&here).addr(), place);
+        access::enter(unit, caller.stack(), (frame, returns_to), caller.place());
     }
-    let _ = caller;
 }
+
+/// The call of `-finstrument-functions`, which leaf functions have as well.
+#[unsafe(naked)]
+#[unsafe(export_name = "__cyg_profile_func_enter")]
+unsafe extern "C" fn function_begins() {
+    #[cfg(target_arch = "x86_64")]
+    std::arch::naked_asm!("mov rdx, rsp", "mov rcx, rbp", "jmp {inner}", inner = sym enter);
+    #[cfg(target_arch = "aarch64")]
+    std::arch::naked_asm!(
+        "mov x3, x29", "stp x29, x30, [sp, #-16]!", "mov x29, sp", "add x2, sp, #8",
+        "bl {inner}", "ldp x29, x30, [sp], #16", "ret", inner = sym enter
+    );
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __cyg_profile_func_exit(_function: *const c_void, _returns_to: usize) {}
 
 /// Accesses of a fixed number of bytes.
 macro_rules! accesses {
@@ -80,7 +117,6 @@ accesses!(1 2 4 8 16);
 with_place! {
     "__tsan_read_range" => range::<false>, "rdx", "x2";
     "__tsan_write_range" => range::<true>, "rdx", "x2";
-    "__tsan_func_entry" => enter, "rsi", "x1";
     "__tsan_memcpy" => copy, "rcx", "x3";
     "__tsan_memmove" => copy, "rcx", "x3";
     "__tsan_memset" => fill, "rcx", "x3";
@@ -94,14 +130,17 @@ with_place! {
 extern "C" fn __tsan_init() {}
 
 #[unsafe(no_mangle)]
+extern "C" fn __tsan_func_entry(_returns_to: usize) {}
+
+#[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {}
 
 /// # Safety
 ///
 /// Device code's own copy: both ranges have that many bytes.
-unsafe extern "C" fn copy(to: *mut u8, from: *const u8, bytes: usize, place: usize) -> *mut u8 {
-    range::<false>(from.addr(), bytes, place);
-    range::<true>(to.addr(), bytes, place);
+unsafe extern "C" fn copy(to: *mut u8, from: *const u8, bytes: usize, caller: Caller) -> *mut u8 {
+    range::<false>(from.addr(), bytes, caller);
+    range::<true>(to.addr(), bytes, caller);
     // SAFETY: the caller's promise.
     unsafe { std::ptr::copy(from, to, bytes) };
     to
@@ -110,8 +149,8 @@ unsafe extern "C" fn copy(to: *mut u8, from: *const u8, bytes: usize, place: usi
 /// # Safety
 ///
 /// Device code's own: the range has that many bytes.
-unsafe extern "C" fn fill(to: *mut u8, byte: c_int, bytes: usize, place: usize) -> *mut u8 {
-    range::<true>(to.addr(), bytes, place);
+unsafe extern "C" fn fill(to: *mut u8, byte: c_int, bytes: usize, caller: Caller) -> *mut u8 {
+    range::<true>(to.addr(), bytes, caller);
     // SAFETY: the caller's promise.
     unsafe { std::ptr::write_bytes(to, byte as u8, bytes) };
     to
@@ -129,9 +168,9 @@ extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
 macro_rules! changes {
     ($($method:ident)+) => {
         $(pub(super) unsafe extern "C" fn $method(
-            at: *mut Word, value: Word, _: i32, place: usize,
+            at: *mut Word, value: Word, _: i32, caller: super::Caller,
         ) -> Word {
-            super::access(at.addr(), SIZE, true, place);
+            super::access(at.addr(), SIZE, true, caller);
             // SAFETY: device code accesses this word; a wrong address is its fault.
             unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst)
         })+
@@ -149,33 +188,33 @@ macro_rules! atomics {
             /// # Safety
             ///
             /// Device code's own access, as all below.
-            pub(super) unsafe extern "C" fn load(at: *mut $word, _: i32, place: usize) -> $word {
-                super::access(at.addr(), SIZE, false, place);
+            pub(super) unsafe extern "C" fn load(at: *mut $word, _: i32, caller: super::Caller) -> $word {
+                super::access(at.addr(), SIZE, false, caller);
                 // SAFETY: device code accesses this word; a wrong address is its fault.
                 let value = unsafe { Atomic::from_ptr(at) }.load(SeqCst);
                 crate::thread::current().into_iter().for_each(|unit| unit.own.watch.loaded());
                 value
             }
-            pub(super) unsafe extern "C" fn store(at: *mut $word, value: $word, _: i32, place: usize) {
-                super::access(at.addr(), SIZE, true, place);
+            pub(super) unsafe extern "C" fn store(at: *mut $word, value: $word, _: i32, caller: super::Caller) {
+                super::access(at.addr(), SIZE, true, caller);
                 // SAFETY: as above.
                 unsafe { Atomic::from_ptr(at) }.store(value, SeqCst);
             }
             changes!(swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_nand);
             pub(super) unsafe extern "C" fn value(
-                at: *mut $word, old: $word, new: $word, _: i32, _: i32, place: usize,
+                at: *mut $word, old: $word, new: $word, _: i32, _: i32, caller: super::Caller,
             ) -> $word {
-                super::access(at.addr(), SIZE, true, place);
+                super::access(at.addr(), SIZE, true, caller);
                 // SAFETY: as above.
                 let atomic = unsafe { Atomic::from_ptr(at) };
                 atomic.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|seen| seen)
             }
             pub(super) unsafe extern "C" fn exchange(
-                at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, place: usize,
+                at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, caller: super::Caller,
             ) -> i32 {
                 // SAFETY: as above; the caller's expected value is a place of its own.
                 unsafe {
-                    let wanted = old.replace(value(at, *old, new, 0, 0, place));
+                    let wanted = old.replace(value(at, *old, new, 0, 0, caller));
                     i32::from(*old == wanted)
                 }
             }

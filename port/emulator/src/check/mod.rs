@@ -12,3 +12,4 @@ mod window;
 
 pub(crate) use access::{Watch, announce, ends};
 pub(crate) use report::{Fault, device, line};
+pub(crate) use window::gone;

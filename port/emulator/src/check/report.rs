@@ -33,6 +33,7 @@ pub(crate) enum Fault {
     NotWritten,
     ArmedTwice,
     NoBuffer,
+    DeadFrame,
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.

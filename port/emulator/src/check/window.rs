@@ -1,15 +1,146 @@
-//! Lines of host memory that a thread has read through its windows. Windows are not coherent: on a
-//! DPA such a line may stay as it was until `window_read_inv`.
+//! The host's memory as a thread sees it through its windows.
+//!
+//! A window entity shows the memory of one key. A pointer into it is an address of the host, which
+//! the entity translates with the key that it has at the access. So a pointer that was acquired
+//! earlier is right again when its key comes back, and wrong under a key of other memory.
 
 use super::access::Access;
+use crate::machine::machine;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Window configurations, and ranges with acquired pointers, that a thread is reminded of.
+const OLD: usize = 4;
+const ACQUIRED: usize = 64;
+
+/// How often a key or a window went away. What threads know of theirs holds until then.
+static GONE: AtomicU64 = AtomicU64::new(0);
+
+/// A key or a window is about to go, or has just gone.
+pub(crate) fn gone() {
+    GONE.fetch_add(1, Ordering::AcqRel);
+}
+
+/// What an entity shows.
+#[derive(Clone, Debug, Default)]
+struct View {
+    window: Option<u32>,
+    key: u32,
+    memory: Range<usize>,
+    /// Why the memory cannot be reached any more.
+    lost: Option<&'static str>,
+    /// Memory of this key and of earlier ones, where a pointer was acquired.
+    acquired: Vec<Range<usize>>,
+}
+
+impl View {
+    fn has_pointer(&self) -> bool {
+        let memory = &self.memory;
+        let is_shared =
+            |other: &Range<usize>| other.start.max(memory.start) < other.end.min(memory.end);
+        self.acquired.iter().any(is_shared)
+    }
+
+    fn look(&mut self) {
+        let window = self.window;
+        if machine().nic().keys.memory(self.key).as_ref() != Some(&self.memory) {
+            self.lost = Some(" through a window whose memory is not registered any more");
+        } else if window.is_some_and(|id| machine().objects().windows.get(id).is_none()) {
+            self.lost = Some(" through a window that was destroyed");
+        }
+    }
+}
+
+/// The window entities of a thread.
+#[derive(Default)]
+pub(super) struct Windows {
+    views: RefCell<[View; 2]>,
+    /// Memory behind keys of earlier configurations.
+    old: RefCell<Vec<Range<usize>>>,
+    /// The state of `GONE` that the views have.
+    seen: Cell<u64>,
+}
+
+impl Windows {
+    /// An entity gets a key, for this memory. The window stays if none is named.
+    pub(super) fn configure(
+        &self,
+        entity: usize,
+        window: Option<u32>,
+        key: u32,
+        memory: Range<usize>,
+    ) {
+        let mut views = self.views.borrow_mut();
+        let Some(view) = views.get_mut(entity) else {
+            return;
+        };
+        view.window = window.or(view.window);
+        view.lost = None;
+        view.key = key;
+        let before = std::mem::replace(&mut view.memory, memory);
+        view.look();
+        let mut old = self.old.borrow_mut();
+        if !before.is_empty() && !old.contains(&before) {
+            if old.len() == OLD {
+                old.remove(0);
+            }
+            old.push(before);
+        }
+    }
+
+    /// The thread got a pointer into the memory of the entity's key.
+    pub(super) fn acquire(&self, entity: usize) {
+        let view = &mut self.views.borrow_mut()[entity];
+        if !view.acquired.contains(&view.memory) {
+            if view.acquired.len() == ACQUIRED {
+                view.acquired.remove(0);
+            }
+            view.acquired.push(view.memory.clone());
+        }
+    }
+
+    /// Whether the entity's window is not there any more.
+    pub(super) fn is_destroyed(&self, entity: usize) -> bool {
+        let window = self.views.borrow().get(entity).and_then(|view| view.window);
+        window.is_some_and(|id| machine().objects().windows.get(id).is_none())
+    }
+
+    /// The window that an access uses, or what is wrong with it.
+    pub(super) fn of(&self, access: Access) -> Result<Range<usize>, &'static str> {
+        let now = GONE.load(Ordering::Acquire);
+        let mut views = self.views.borrow_mut();
+        if self.seen.replace(now) != now {
+            views.iter_mut().for_each(View::look);
+        }
+        let covers = |view: &&View| access.within(&view.memory);
+        let right = |view: &&View| view.lost.is_none() && view.has_pointer();
+        if let Some(view) = views.iter().filter(covers).find(right) {
+            return Ok(view.memory.clone());
+        }
+        if let Some(lost) = views.iter().filter(covers).find_map(|view| view.lost) {
+            return Err(lost);
+        }
+        let within = |range: &Range<usize>| access.within(range);
+        let had_pointer = |view: &View| view.acquired.iter().any(within);
+        let is_covered = views.iter().any(|view| covers(&view));
+        if views.iter().any(had_pointer) || !is_covered && self.old.borrow().iter().any(within) {
+            Err(" through a window that was configured anew")
+        } else if is_covered {
+            Err(" of the host, for which no window pointer was acquired")
+        } else {
+            Err(" of the host, outside of its windows")
+        }
+    }
+}
 
 const LINE: usize = 64;
 /// Lines that a thread remembers. It forgets all when there are more.
 const MOST: usize = 1 << 10;
 
+/// Lines of host memory that a thread has read through its windows. Windows are not coherent: on a
+/// DPA such a line may stay as it was until `window_read_inv`.
 #[derive(Default)]
 pub(super) struct Lines {
     /// Bytes of each line as they were when it was read first.

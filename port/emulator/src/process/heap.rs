@@ -2,13 +2,16 @@
 
 use crate::machine::lock;
 use crate::status::Refusal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
-/// Bytes between two blocks that belong to nobody.
+/// Bytes between two blocks that belong to nobody: the red zone in which overruns are found.
 const GAP: u64 = 64;
+/// Freed blocks, and their bytes, that stay unused so that a use is found. The oldest leave first.
+const FREED: usize = 1 << 10;
+const FREED_BYTES: u64 = 64 << 20;
 /// Alignment of blocks, a line of the cache.
 const ALIGN: u64 = 64;
 
@@ -16,10 +19,100 @@ const ALIGN: u64 = 64;
 pub(crate) struct Heap {
     base: u64,
     bytes: u64,
-    /// Length of each block by its address, as requested.
-    blocks: Mutex<BTreeMap<u64, u64>>,
+    blocks: Mutex<Blocks>,
     /// Blocks freed so far: what others know of blocks holds for one generation.
     pub(crate) generation: AtomicU64,
+}
+
+/// All heaps, to name the owner of an address.
+static HEAPS: Mutex<Vec<Weak<Heap>>> = Mutex::new(Vec::new());
+
+/// Whether the address is of any process's heap.
+pub(crate) fn is_of_a_heap(address: u64) -> bool {
+    let mut heaps = lock(&HEAPS);
+    heaps.retain(|heap| heap.strong_count() > 0);
+    let live: Vec<_> = heaps.iter().filter_map(Weak::upgrade).collect();
+    drop(heaps);
+    live.iter().any(|heap| heap.has(address))
+}
+
+#[derive(Default)]
+struct Blocks {
+    /// Length of each block by its address, as requested.
+    used: BTreeMap<u64, u64>,
+    /// Blocks that were freed and are not used again yet, and their addresses, oldest first.
+    freed: BTreeMap<u64, u64>,
+    order: VecDeque<u64>,
+    freed_bytes: u64,
+}
+
+/// The block of a map that has an address.
+fn block_at(blocks: &BTreeMap<u64, u64>, address: u64) -> Option<Range<u64>> {
+    let (&start, &length) = blocks.range(..=address).next_back()?;
+    Some(start..start + length).filter(|block| block.contains(&address))
+}
+
+impl Blocks {
+    /// Where a new block fits: behind each block in turn.
+    fn room(&self, bytes: u64, align: u64, heap: Range<u64>) -> Option<u64> {
+        let fits = |at: u64| {
+            let end = at.checked_add(bytes)?;
+            let is_free = |blocks: &BTreeMap<u64, u64>| {
+                let before = blocks.range(..end + GAP).next_back();
+                before.is_none_or(|(&start, &length)| start + length + GAP <= at)
+            };
+            (end + GAP <= heap.end && is_free(&self.used) && is_free(&self.freed)).then_some(at)
+        };
+        let behind =
+            |(&start, &length): (&u64, &u64)| (start + length + GAP).next_multiple_of(align);
+        let first = fits(heap.start + align);
+        first.or_else(|| {
+            // Both maps are in order, so the lowest place of either is the lowest of all.
+            let lowest = |blocks: &BTreeMap<u64, u64>| blocks.iter().map(behind).find_map(fits);
+            let places = [lowest(&self.used), lowest(&self.freed)];
+            places.into_iter().flatten().min()
+        })
+    }
+
+    fn retire(&mut self, address: u64, length: u64) {
+        self.freed.insert(address, length);
+        self.order.push_back(address);
+        self.freed_bytes += length;
+        while self.order.len() > FREED || self.freed_bytes > FREED_BYTES {
+            let Some(oldest) = self.order.pop_front() else {
+                return;
+            };
+            self.freed_bytes -= self.freed.remove(&oldest).unwrap_or(0);
+        }
+    }
+
+    fn reuse_all(&mut self) {
+        self.freed.clear();
+        self.order.clear();
+        self.freed_bytes = 0;
+    }
+
+    /// The block that an address outside of all blocks is nearest to, if one is near.
+    fn explain(&self, address: u64) -> Option<String> {
+        if let Some(freed) = block_at(&self.freed, address) {
+            let length = freed.end - freed.start;
+            return Some(format!("in one of {length} bytes that was freed"));
+        }
+        let behind = self.used.range(..=address).next_back();
+        let behind = behind.map(|(&start, &length)| (address - start, length));
+        let before = self.used.range(address + 1..).next();
+        let before = before.map(|(&start, &length)| (start - address, length));
+        let near_behind = behind.filter(|&(offset, length)| offset < length + GAP);
+        let near_before = before.filter(|&(ahead, _)| {
+            let past = near_behind.map(|(offset, length)| offset.saturating_sub(length));
+            ahead <= GAP && past.is_none_or(|past| ahead <= past)
+        });
+        if let Some((ahead, length)) = near_before {
+            let plural = if ahead == 1 { "" } else { "s" };
+            return Some(format!("{ahead} byte{plural} before one of {length} bytes"));
+        }
+        near_behind.map(|(offset, length)| format!("at byte {offset} of one of {length} bytes"))
+    }
 }
 
 /// What the API says of a heap.
@@ -53,12 +146,14 @@ impl Heap {
             return Err(format!("no memory for a heap of {bytes} bytes").into());
         }
         let (blocks, generation) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Arc::new(Self {
+        let made = Arc::new(Self {
             base: base as u64,
             bytes,
             blocks,
             generation,
-        }))
+        });
+        lock(&HEAPS).push(Arc::downgrade(&made));
+        Ok(made)
     }
 
     /// Allocates a block. Complexity: linear in the number of blocks.
@@ -66,30 +161,31 @@ impl Heap {
         let mut blocks = lock(&self.blocks);
         // A page for large blocks, since drivers demand it of rings.
         let align = if bytes >= 4096 { 4096 } else { ALIGN };
-        let mut at = self.base + align;
-        for (&start, &length) in blocks.iter() {
-            if at + bytes + GAP <= start {
-                break;
-            }
-            at = (start + length + GAP).next_multiple_of(align);
+        let heap = self.base..self.base + self.bytes;
+        let mut at = blocks.room(bytes, align, heap.clone());
+        if at.is_none() {
+            blocks.reuse_all();
+            at = blocks.room(bytes, align, heap);
         }
-        if at
-            .checked_add(bytes)
-            .is_none_or(|end| end + GAP > self.base + self.bytes)
-        {
-            let all = self.bytes;
-            return Err(
-                format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)").into(),
-            );
-        }
-        blocks.insert(at, bytes);
+        let all = self.bytes;
+        let full = || format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)");
+        let at = at.ok_or_else(full)?;
+        blocks.used.insert(at, bytes);
         Ok(at)
     }
 
     pub(crate) fn free(&self, address: u64) -> Result<(), Refusal> {
         let mut blocks = lock(&self.blocks);
-        let is_none = || format!("{address:#x} is not the address of a block");
-        blocks.remove(&address).ok_or_else(is_none)?;
+        let Some(length) = blocks.used.remove(&address) else {
+            let was_freed = blocks.freed.contains_key(&address);
+            let what = if was_freed {
+                "is a block that was freed before"
+            } else {
+                "is not the address of a block"
+            };
+            return Err(format!("{address:#x} {what}").into());
+        };
+        blocks.retire(address, length);
         self.generation.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
@@ -99,9 +195,14 @@ impl Heap {
     }
 
     pub(crate) fn block(&self, address: u64) -> Option<Range<u64>> {
-        let blocks = lock(&self.blocks);
-        let (&start, &length) = blocks.range(..=address).next_back()?;
-        Some(start..start + length).filter(|block| block.contains(&address))
+        block_at(&lock(&self.blocks).used, address)
+    }
+
+    /// What an access is, which is not within one block.
+    pub(crate) fn explain(&self, address: u64) -> String {
+        let near = lock(&self.blocks).explain(address);
+        let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+        format!(", in no block of the heap{near}")
     }
 
     pub(crate) fn place(self: &Arc<Self>, address: u64, bytes: u64) -> Result<Place, Refusal> {
@@ -129,8 +230,9 @@ impl Heap {
 
     pub(crate) fn info(&self) -> HeapInfo {
         let blocks = lock(&self.blocks);
-        let requested = blocks.values().sum();
+        let requested = blocks.used.values().sum();
         let allocated = blocks
+            .used
             .values()
             .map(|bytes| bytes.next_multiple_of(ALIGN))
             .sum();

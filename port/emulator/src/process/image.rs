@@ -134,7 +134,13 @@ impl Image {
                 .map(str::trim)
         });
         match line.map(|line| line.trim_start_matches("(inlined by) ")) {
-            Some(line) if !line.is_empty() => line.to_owned(),
+            Some(line) if !line.is_empty() => {
+                // A line of several blocks of code has numbers for them, which help no reader.
+                line.split(" (discriminator")
+                    .next()
+                    .unwrap_or(line)
+                    .to_owned()
+            }
             _ => format!("offset {offset:#x} of the device part"),
         }
     }

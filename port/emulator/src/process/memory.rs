@@ -130,7 +130,9 @@ destroyers! {
     flexio_device_mkey_destroy: Mkey => destroy_key;
     flexio_mkey_destroy: Mkey => destroy_key;
     flexio_window_destroy: Window => |number| {
-        machine().objects().windows.remove(number).map(|_| ()).ok_or_else(|| Kind::Window.gone())
+        let removed = machine().objects().windows.remove(number);
+        crate::check::gone();
+        removed.map(|_| ()).ok_or_else(|| Kind::Window.gone())
     };
     flexio_outbox_destroy: Outbox => |_| Ok(());
     flexio_uar_destroy: Uar => |_| Ok(());

@@ -8,7 +8,7 @@ mod memory;
 mod message;
 
 pub(crate) use app::{App, stub};
-pub(crate) use heap::{Heap, HeapInfo, Place};
+pub(crate) use heap::{Heap, HeapInfo, Place, is_of_a_heap};
 pub(crate) use image::Image;
 
 use crate::machine::lock;

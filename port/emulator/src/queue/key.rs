@@ -89,10 +89,12 @@ impl Keys {
 
     pub(crate) fn remove(&mut self, key: u32) -> Option<()> {
         self.find(key)?;
+        crate::check::gone();
         self.keys.remove(key >> 8).map(|_| ())
     }
 
     pub(crate) fn forget(&mut self, process: u32) {
+        crate::check::gone();
         self.keys.retain(|(_, key)| key.process != process);
     }
 

@@ -144,6 +144,7 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
 pub(crate) fn tell(unit: &Unit) {
     let crash = CRASH.take().unwrap_or_default();
     let name = match crash.signal {
+        libc::SIGSEGV if unit.own.watch.is_beyond_stack(crash.address) => "no room for a stack to",
         libc::SIGSEGV => "bad access to",
         libc::SIGBUS => "bad address",
         libc::SIGFPE => "bad arithmetic in",

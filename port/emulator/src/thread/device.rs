@@ -219,14 +219,18 @@ device_calls! {
             return refuse(Fault::Window, text);
         };
         let owner = machine().objects().windows.get(window).copied();
-        if windows != 0 && owner != Some(unit.process.id) {
+        let window = (windows != 0).then_some(window);
+        if let Some(window) = window.filter(|_| owner != Some(unit.process.id)) {
             return refuse(Fault::Window, format_args!("window {window} is none of the process"));
+        }
+        if window.is_none() && unit.own.watch.has_lost_window(entity as usize) {
+            return refuse(Fault::Window, format_args!("window {entity}: it was destroyed"));
         }
         let Some(memory) = machine().nic().keys.memory(mkey) else {
             return refuse(Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
         };
         slot.set(Some(mkey));
-        unit.own.watch.configure(entity as usize, memory);
+        unit.own.watch.configure(entity as usize, window, (mkey, memory));
         0
     }
 
@@ -236,6 +240,10 @@ device_calls! {
             device(Some(unit), Fault::Window, format_args!("window {entity} has no key yet"));
             return 0;
         };
+        if unit.own.watch.has_lost_window(entity as usize) {
+            device(Some(unit), Fault::Window, format_args!("window {entity}: it was destroyed"));
+            return 0;
+        }
         let reached = machine().nic().keys.reach(key, address, bytes, 0);
         match reached {
             Ok(pointer) => {

@@ -17,7 +17,7 @@ pub(crate) use device::{accessed, nanoseconds};
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
 pub(crate) use unit::Unit;
-pub(crate) use worker::{Scheduler, current, wait_in_vain};
+pub(crate) use worker::{Scheduler, current, overflow, wait_in_vain};
 
 use crate::machine::machine;
 use crate::process::Process;

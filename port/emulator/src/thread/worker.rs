@@ -33,8 +33,9 @@ pub(crate) enum Pause {
     Crashed,
 }
 
-/// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB.
-const STACK: usize = 256 << 10;
+/// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB, and deep
+/// stacks are reported. Pages cost memory when they are touched.
+const STACK: usize = 512 << 10;
 /// Rounds in vain before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
 const NAP_US: i64 = 50;
@@ -332,9 +333,6 @@ impl Worker {
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
-            own.watch
-                .stack
-                .set((stack.limit().get(), stack.base().get()));
             // SAFETY: the worker holds the unit as long as its coroutine.
             *slot = Some(unsafe { activation(unit, stack) });
         }
@@ -454,6 +452,9 @@ impl Worker {
 /// The unit outlives the coroutine.
 unsafe fn activation(unit: &Unit, stack: DefaultStack) -> Coroutine<(), Pause, Pause> {
     let this: *const Unit = unit;
+    unit.own
+        .watch
+        .begin(stack.limit().get()..stack.base().get());
     let made = Coroutine::with_stack(stack, move |yielder, ()| {
         // SAFETY: the caller's promise.
         let unit = unsafe { &*this };
@@ -476,6 +477,18 @@ pub(crate) fn pause(unit: &Unit, pause: Pause) {
 /// Device code waits for another thread.
 pub(crate) fn wait_in_vain(unit: &Unit) {
     pause(unit, Pause::Vain);
+}
+
+/// A thread has nearly filled its coroutine's stack: its process ends, and it never comes back.
+pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
+    let (process, activation) = (unit.process.id, unit.activations());
+    crate::check::line(format_args!(
+        "process {process}, thread {} ({}), activation {activation}: {text}; the process is in \
+         error state 1",
+        unit.id, unit.name
+    ));
+    unit.process.end(ended::CRASH);
+    pause(unit, Pause::Finished);
 }
 
 /// Whether the seed wants another thread to run now.
