@@ -1,8 +1,10 @@
-//! Device code that crashes: its process ends, and the host's program goes on.
+//! Signals in device code. If it crashes, its process ends, and the host's program goes on. If it
+//! does not yield, the place where it is can be asked for.
 
 use super::unit::Unit;
 use super::worker::{Pause, current};
 use crate::process::ended;
+use corosensei::trap::CoroutineTrapHandler;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -11,6 +13,8 @@ use std::sync::OnceLock;
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
 /// Words of the stack that are searched for the caller of a crashed function.
 const WORDS: usize = 4096;
+
+type Trap = CoroutineTrapHandler<Pause>;
 
 /// Where and why device code crashed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +29,11 @@ thread_local! {
     static CRASH: Cell<Option<Crash>> = const { Cell::new(None) };
     /// Whether this host thread holds the NIC's lock, so that it cannot be taken out of its code.
     static IN_NIC: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The signal that asks a host thread where its device code is: one that programs hardly use.
+fn question() -> c_int {
+    libc::SIGRTMIN() + 9
 }
 
 static BEFORE: [OnceLock<libc::sigaction>; 4] = [const { OnceLock::new() }; 4];
@@ -43,6 +52,46 @@ pub(crate) fn install() {
             before.get_or_init(|| old);
         }
     }
+    // SAFETY: as above.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = asked;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigaction(question(), &action, std::ptr::null_mut());
+    }
+}
+
+/// Asks a worker's host thread where its device code is. [`super::worker::answer`] gets the answer,
+/// unless no device code runs there.
+pub(crate) fn ask(thread: libc::pthread_t) {
+    // SAFETY: workers never end, so their host threads exist.
+    unsafe { libc::pthread_kill(thread, question()) };
+}
+
+extern "C" fn asked(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
+    let running = current().and_then(|unit| Some((unit, unit.own.trap.get()?)));
+    let Some((unit, trap)) = running.filter(|_| !IN_NIC.get()) else {
+        return;
+    };
+    // SAFETY: the system passes a context for handlers with SA_SIGINFO.
+    let place = device_place(unit, trap, unsafe { &*context.cast() });
+    super::worker::answer(unit.id, place);
+}
+
+/// The instruction of device code that runs, or the call it has not returned from.
+fn device_place(unit: &Unit, trap: Trap, context: &libc::ucontext_t) -> usize {
+    let (instruction, stack) = place_of(context);
+    let range = &unit.process.image.range;
+    let mut place = instruction;
+    // In the C library or a hook: the topmost word of the stack that points into device code.
+    let mut at = stack;
+    while !range.contains(&place) && trap.stack_ptr_in_bounds(at + 8) && at < stack + WORDS * 8 {
+        // SAFETY: within the coroutine's stack.
+        place = unsafe { (at as *const usize).read() }.wrapping_sub(1);
+        at += 8;
+    }
+    place
 }
 
 /// Gives a worker a stack for signals, since a coroutine's may be full. It is never freed: workers
@@ -57,6 +106,14 @@ pub(crate) fn give_stack() {
     };
     // SAFETY: the memory lives as long as the program.
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+    // The host's program may block signals in the threads that it starts.
+    // SAFETY: a set of our own, which lives during the calls.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, question());
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &signals, std::ptr::null_mut());
+    }
 }
 
 /// The NIC's code runs on this host thread, or does not any more.
@@ -116,16 +173,7 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         }
         return;
     };
-    let (instruction, stack) = place_of(context);
-    let range = &unit.process.image.range;
-    let mut place = instruction;
-    // In the C library: the topmost word of the stack that points into device code.
-    let mut at = stack;
-    while !range.contains(&place) && trap.stack_ptr_in_bounds(at + 8) && at < stack + WORDS * 8 {
-        // SAFETY: within the coroutine's stack.
-        place = unsafe { (at as *const usize).read() }.wrapping_sub(1);
-        at += 8;
-    }
+    let place = device_place(unit, trap, context);
     // SAFETY: the kernel fills the address for these signals.
     let address = unsafe { info.si_addr() } as usize;
     CRASH.set(Some(Crash {

@@ -9,6 +9,7 @@ mod device;
 mod host;
 mod tasks;
 mod unit;
+mod watchdog;
 mod worker;
 
 pub(crate) use call::last_words;

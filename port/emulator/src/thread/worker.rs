@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,12 @@ pub(crate) struct Worker {
     seed: Cell<u64>,
     /// Seconds of the longest activation; 0 for any.
     limit: u64,
+    /// Steps so far, for the watchdog.
+    steps: AtomicU64,
+    /// Its host thread, once it runs.
+    thread: OnceLock<libc::pthread_t>,
+    /// The thread and the place in device code that answer the watchdog's question.
+    stuck: [AtomicUsize; 2],
     /// Threads to run, oldest first; `units` holds them.
     queue: RefCell<VecDeque<*const Unit>>,
     units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
@@ -112,7 +118,12 @@ impl Scheduler {
             let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
             let wanted = || setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
             let count = if self.apart { cores + 1 } else { wanted() };
-            (0..count).map(Worker::spawn).collect()
+            let limit = setting("DPA_WATCHDOG_S", WATCHDOG_S);
+            let workers: Vec<_> = (0..count).map(|at| Worker::spawn(at, limit)).collect();
+            if limit > 0 {
+                super::watchdog::start(workers.clone(), Duration::from_secs(limit));
+            }
+            workers
         })
     }
 
@@ -168,7 +179,7 @@ impl Scheduler {
 }
 
 impl Worker {
-    fn spawn(index: usize) -> Arc<Self> {
+    fn spawn(index: usize, limit: u64) -> Arc<Self> {
         // SAFETY: a new descriptor; a failure is found below.
         let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
         assert!(event >= 0, "the system has no event descriptor left");
@@ -180,7 +191,10 @@ impl Worker {
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
             seed: Cell::new(setting("DPA_SEED", 0)),
-            limit: setting("DPA_WATCHDOG_S", WATCHDOG_S),
+            limit,
+            steps: AtomicU64::new(0),
+            thread: OnceLock::new(),
+            stuck: Default::default(),
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),
@@ -208,6 +222,8 @@ impl Worker {
 
     fn run(self: Arc<Self>) {
         crash::give_stack();
+        // SAFETY: the calling host thread's own name.
+        self.thread.get_or_init(|| unsafe { libc::pthread_self() });
         WORKER.set(Arc::as_ptr(&self));
         let (mut vain, mut turns) = (0, 0);
         loop {
@@ -340,6 +356,8 @@ impl Worker {
             return Pause::Vain;
         };
         CURRENT.set(unit);
+        // Only this host thread counts.
+        self.steps.store(self.steps() + 1, Ordering::Relaxed);
         let result = coroutine.resume(());
         CURRENT.set(std::ptr::null());
         let pause = match result {
@@ -350,6 +368,29 @@ impl Worker {
             self.look_at_clock(unit);
         }
         pause
+    }
+
+    /// Steps so far. As long as a thread runs without a pause, it is one step.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_asleep(&self) -> bool {
+        self.sleeps.load(Ordering::Relaxed)
+    }
+
+    /// Asks for the thread that runs, and for the place where it is in device code.
+    pub(super) fn ask(&self) -> Option<(u32, usize)> {
+        self.stuck[1].store(0, Ordering::Release);
+        crash::ask(*self.thread.get()?);
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(2));
+            let place = self.stuck[1].load(Ordering::Acquire);
+            if place != 0 {
+                return Some((self.stuck[0].load(Ordering::Acquire) as u32, place));
+            }
+        }
+        None
     }
 
     /// Reports an activation that is longer than a DPA lets it be.
@@ -477,6 +518,15 @@ pub(crate) fn pause(unit: &Unit, pause: Pause) {
 /// Device code waits for another thread.
 pub(crate) fn wait_in_vain(unit: &Unit) {
     pause(unit, Pause::Vain);
+}
+
+/// Answers the watchdog on this host thread, in a signal's handler.
+pub(crate) fn answer(thread: u32, place: usize) {
+    // SAFETY: null, or this host thread's own worker.
+    if let Some(worker) = unsafe { WORKER.get().as_ref() } {
+        worker.stuck[0].store(thread as usize, Ordering::Release);
+        worker.stuck[1].store(place.max(1), Ordering::Release);
+    }
 }
 
 /// A thread has nearly filled its coroutine's stack: its process ends, and it never comes back.

@@ -396,3 +396,49 @@ CALL(window_unmapped)
 	let_host_act(shared);
 	return sum + a[1]; /* HERE window_unmapped */
 }
+
+/* Loops that never end. */
+
+CALL(endless_loop)
+{
+	if (!shared->acted)
+		for (;;) /* HERE endless_loop */
+			;
+	return 0;
+}
+
+/* The flag is read once. */
+CALL(endless_flag)
+{
+	uint32_t acted = shared->acted;
+
+	while (!acted) /* HERE endless_flag */
+		;
+	return acted;
+}
+
+/* The calls of a loop, which access nothing either. */
+APART uint32_t next_state(uint32_t state)
+{
+	return state * 1664525 + 1013904223; /* HERE endless_calls */
+}
+
+CALL(endless_calls)
+{
+	uint32_t state = shared->acted;
+
+	do
+		state = next_state(state);
+	while (state);
+	return state;
+}
+
+/* A flag in memory, without checks of accesses. */
+CALL(endless_poll)
+{
+	volatile uint32_t *acted = &shared->acted;
+
+	while (!*acted) /* HERE endless_poll */
+		;
+	return *acted;
+}

@@ -18,6 +18,10 @@ static void *acts(void *unused)
 {
 	uint32_t yes = 1;
 
+	if (!strcmp(act, "leave")) {
+		usleep(1400000);
+		exit(0);
+	}
 	while (!signal_word)
 		usleep(1000);
 	if (!strcmp(act, "deregister") || !strcmp(act, "unmap"))

@@ -20,10 +20,11 @@ fn run(command: &mut Command) -> (String, String) {
     (said, errors)
 }
 
-/// Installs the emulator and builds the program, once for all tests.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
+/// Installs the emulator and builds the program with checks of accesses and without, once for all
+/// tests.
+fn programs() -> &'static [PathBuf; 2] {
+    static PROGRAMS: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let prefix = temporary.join("emulator-memory");
@@ -32,13 +33,22 @@ fn program() -> &'static Path {
         install.arg(&prefix).env("CARGO", env!("CARGO"));
         install.env("CARGO_PROFILE", "dev");
         run(install.env("CARGO_TARGET_DIR", target));
-        let mut build = Command::new(folder.join("build.sh"));
-        run(build
-            .arg(&prefix)
-            .arg("memory")
-            .arg(folder.join("tests/memory")));
-        prefix.join("memory")
+        [("unchecked", "0"), ("memory", "1")].map(|(name, checks)| {
+            let mut build = Command::new(folder.join("build.sh"));
+            build.arg(&prefix).arg("memory");
+            build.arg(folder.join("tests/memory"));
+            run(build.env("DPACC_CHECK", checks));
+            let built = prefix.join(name);
+            if name != "memory" {
+                std::fs::rename(prefix.join("memory"), &built).expect("a program");
+            }
+            built
+        })
     })
+}
+
+fn program() -> &'static Path {
+    &programs()[1]
 }
 
 /// The source line that has the mark `HERE name`.
@@ -289,4 +299,36 @@ fn what_the_host_takes_back_is_not_reached_any_more() {
         begin("window_unmapped")
     );
     assert_eq!(lines[1], wanted);
+}
+
+#[test]
+fn a_loop_that_never_ends_has_a_line() {
+    let [unchecked, checked] = programs();
+    let line_at = |program: &Path, name: &str| {
+        let mut command = Command::new(program);
+        command.args([name, "leave"]).env("DPA_WATCHDOG_S", "1");
+        let (said, errors) = run(&mut command);
+        assert_eq!((said.as_str(), errors.lines().count()), ("", 1), "{errors}");
+        let begin = format!(
+            "dpa: process 1, thread 0 ({name}), activation 1: the activation takes more than 1 s \
+             (DPA_WATCHDOG_S), at "
+        );
+        let line = plain(errors.trim_end());
+        let place = line.strip_prefix(&begin);
+        place.unwrap_or_else(|| panic!("{line}")).to_owned()
+    };
+    let wanted = |name: &str| format!("{name}_body at device.c:{}", line_of(name));
+    for program in [unchecked, checked] {
+        for name in ["endless_loop", "endless_flag"] {
+            assert_eq!(line_at(program, name), wanted(name));
+        }
+    }
+    assert_eq!(line_at(unchecked, "endless_poll"), wanted("endless_poll"));
+    // It is in the function, or in the loop that calls it.
+    let place = line_at(unchecked, "endless_calls");
+    let callee = format!("next_state at device.c:{}", line_of("endless_calls"));
+    assert!(
+        place == callee || place.starts_with("endless_calls_body at device.c:"),
+        "{place}"
+    );
 }
