@@ -1,5 +1,6 @@
 //! What device code reads and writes, as its compiler announces it.
 
+use super::race::{self, Knowledge};
 use super::window::{Lines, Windows};
 use super::{Fault, device};
 use crate::process::{Heap, is_of_a_heap};
@@ -19,6 +20,14 @@ const WRITES: usize = 64;
 /// Blocks of the heap that a thread remembers.
 const BLOCKS: usize = 32;
 
+/// How device code accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Plain,
+    Volatile,
+    Atomic,
+}
+
 /// An access, and the instruction after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
@@ -26,6 +35,7 @@ pub(crate) struct Access {
     pub(crate) bytes: usize,
     /// The address has to be a multiple of it, a power of two, which is checked up to 8.
     pub(crate) align: usize,
+    pub(crate) how: How,
     pub(crate) writes: bool,
     pub(crate) place: usize,
     /// The stack pointer there.
@@ -56,6 +66,8 @@ pub(crate) struct Watch {
     /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
     writes: [RefCell<Vec<Write>>; 2],
     last_read: Cell<(usize, usize, u32)>,
+    /// What orders the thread and others.
+    pub(super) race: Knowledge,
 }
 
 impl Watch {
@@ -112,6 +124,11 @@ impl Watch {
             let within = |(range, _): &&Write| range.start < start + bytes && start < range.end;
             writes.iter().find(within).map(|&(_, place)| place)
         })
+    }
+
+    /// Whether the host's memory was written since the last fence for it.
+    pub(crate) fn has_unfenced_for_host(&self) -> bool {
+        !self.writes[1].borrow().is_empty()
     }
 
     pub(crate) fn has_unfenced(&self) -> bool {
@@ -241,6 +258,14 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     }
     if access.writes {
         watch.note_write(access, host);
+    }
+    if host {
+        // What the host has written, a window shows.
+        if !access.writes {
+            race::host(unit, true);
+        }
+    } else {
+        race::access(unit, access);
     }
 }
 

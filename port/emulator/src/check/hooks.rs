@@ -1,7 +1,8 @@
 //! The calls that a compiler puts before accesses (`-fsanitize=thread`). dpacc links no runtime of
 //! the compiler's, but these.
 
-use super::access::{self, Access};
+use super::access::{self, Access, How};
+use super::race;
 use crate::thread::{accessed, current};
 use std::ffi::{c_int, c_void};
 
@@ -46,7 +47,12 @@ macro_rules! with_place {
 
 // Inlined: the compiler then knows the length and what is done.
 #[inline(always)]
-fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, caller: Caller) {
+fn access_here(
+    address: usize,
+    (bytes, align): (usize, usize),
+    (how, writes): (How, bool),
+    caller: Caller,
+) {
     if let Some(unit) = current() {
         access::check(
             unit,
@@ -54,6 +60,7 @@ fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, cal
                 address,
                 bytes,
                 align,
+                how,
                 writes,
                 place: caller.place(),
                 stack: caller.stack(),
@@ -64,11 +71,15 @@ fn access_here(address: usize, (bytes, align): (usize, usize), writes: bool, cal
 }
 
 fn access(address: usize, size: (usize, usize), writes: bool, caller: Caller) {
-    access_here(address, size, writes, caller);
+    access_here(address, size, (How::Plain, writes), caller);
 }
 
 extern "C" fn fixed<const BYTES: usize, const WRITES: bool>(address: usize, caller: Caller) {
-    access_here(address, (BYTES, BYTES), WRITES, caller);
+    access_here(address, (BYTES, BYTES), (How::Plain, WRITES), caller);
+}
+
+extern "C" fn polled<const BYTES: usize, const WRITES: bool>(address: usize, caller: Caller) {
+    access_here(address, (BYTES, BYTES), (How::Volatile, WRITES), caller);
 }
 
 extern "C" fn range<const WRITES: bool>(address: usize, bytes: usize, caller: Caller) {
@@ -108,6 +119,12 @@ macro_rules! accesses {
             concat!("__tsan_write", $bytes) => fixed::<$bytes, true>, "rsi", "x1";
             concat!("__tsan_unaligned_read", $bytes) => fixed::<$bytes, false>, "rsi", "x1";
             concat!("__tsan_unaligned_write", $bytes) => fixed::<$bytes, true>, "rsi", "x1";
+            concat!("__tsan_volatile_read", $bytes) => polled::<$bytes, false>, "rsi", "x1";
+            concat!("__tsan_volatile_write", $bytes) => polled::<$bytes, true>, "rsi", "x1";
+            concat!("__tsan_unaligned_volatile_read", $bytes) =>
+                polled::<$bytes, false>, "rsi", "x1";
+            concat!("__tsan_unaligned_volatile_write", $bytes) =>
+                polled::<$bytes, true>, "rsi", "x1";
         )+}
     };
 }
@@ -157,22 +174,44 @@ unsafe extern "C" fn fill(to: *mut u8, byte: c_int, bytes: usize, caller: Caller
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
+extern "C" fn __tsan_atomic_thread_fence(order: c_int) {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    if let Some(unit) = current() {
+        race::fence(unit, order != RELEASE, order >= RELEASE);
+    }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
 
+/// A memory order as C numbers them: smaller ones release nothing, and larger ones acquire as well.
+const RELEASE: c_int = 3;
+
+/// An atomic access of device code is announced.
+fn atomic_access(address: usize, bytes: usize, writes: bool, caller: Caller) {
+    access_here(address, (bytes, bytes), (How::Atomic, writes), caller);
+}
+
+/// An atomic access orders its thread and others: one that writes before it is done, one that reads
+/// afterwards.
+fn atomic_order(address: usize, order: c_int, reads: bool, writes: bool) {
+    if let Some(unit) = current() {
+        race::atomic(unit, address, order, reads, writes);
+    }
+}
+
 /// Changes of a word that answer what it was.
 macro_rules! changes {
     ($($method:ident)+) => {
         $(pub(super) unsafe extern "C" fn $method(
-            at: *mut Word, value: Word, _: i32, caller: super::Caller,
+            at: *mut Word, value: Word, order: i32, caller: super::Caller,
         ) -> Word {
-            super::access(at.addr(), SIZE, true, caller);
+            super::atomic_access(at.addr(), SIZE, true, caller);
+            super::atomic_order(at.addr(), order, false, true);
             // SAFETY: device code accesses this word; a wrong address is its fault.
-            unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst)
+            let before = unsafe { Atomic::from_ptr(at) }.$method(value, SeqCst);
+            super::atomic_order(at.addr(), order, true, false);
+            before
         })+
     };
 }
@@ -183,38 +222,48 @@ macro_rules! atomics {
         mod $module {
             use std::sync::atomic::{$atomic as Atomic, Ordering::SeqCst};
             type Word = $word;
-            const SIZE: (usize, usize) = (size_of::<$word>(), size_of::<$word>());
+            const SIZE: usize = size_of::<$word>();
 
             /// # Safety
             ///
             /// Device code's own access, as all below.
-            pub(super) unsafe extern "C" fn load(at: *mut $word, _: i32, caller: super::Caller) -> $word {
-                super::access(at.addr(), SIZE, false, caller);
+            pub(super) unsafe extern "C" fn load(
+                at: *mut $word, order: i32, caller: super::Caller,
+            ) -> $word {
+                super::atomic_access(at.addr(), SIZE, false, caller);
                 // SAFETY: device code accesses this word; a wrong address is its fault.
                 let value = unsafe { Atomic::from_ptr(at) }.load(SeqCst);
+                super::atomic_order(at.addr(), order, true, false);
                 crate::thread::current().into_iter().for_each(|unit| unit.own.watch.loaded());
                 value
             }
-            pub(super) unsafe extern "C" fn store(at: *mut $word, value: $word, _: i32, caller: super::Caller) {
-                super::access(at.addr(), SIZE, true, caller);
+            pub(super) unsafe extern "C" fn store(
+                at: *mut $word, value: $word, order: i32, caller: super::Caller,
+            ) {
+                super::atomic_access(at.addr(), SIZE, true, caller);
+                super::atomic_order(at.addr(), order, false, true);
                 // SAFETY: as above.
                 unsafe { Atomic::from_ptr(at) }.store(value, SeqCst);
             }
             changes!(swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_nand);
             pub(super) unsafe extern "C" fn value(
-                at: *mut $word, old: $word, new: $word, _: i32, _: i32, caller: super::Caller,
+                at: *mut $word, old: $word, new: $word, order: i32, _: i32, caller: super::Caller,
             ) -> $word {
-                super::access(at.addr(), SIZE, true, caller);
+                super::atomic_access(at.addr(), SIZE, true, caller);
+                super::atomic_order(at.addr(), order, false, true);
                 // SAFETY: as above.
                 let atomic = unsafe { Atomic::from_ptr(at) };
-                atomic.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|seen| seen)
+                let result = atomic.compare_exchange(old, new, SeqCst, SeqCst);
+                super::atomic_order(at.addr(), order, true, false);
+                result.unwrap_or_else(|seen| seen)
             }
             pub(super) unsafe extern "C" fn exchange(
-                at: *mut $word, old: *mut $word, new: $word, _: i32, _: i32, caller: super::Caller,
+                at: *mut $word, old: *mut $word, new: $word, order: i32, _: i32,
+                caller: super::Caller,
             ) -> i32 {
                 // SAFETY: as above; the caller's expected value is a place of its own.
                 unsafe {
-                    let wanted = old.replace(value(at, *old, new, 0, 0, caller));
+                    let wanted = old.replace(value(at, *old, new, order, 0, caller));
                     i32::from(*old == wanted)
                 }
             }

@@ -7,6 +7,7 @@
 
 mod access;
 mod hooks;
+pub(crate) mod race;
 mod report;
 mod window;
 

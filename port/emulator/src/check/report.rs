@@ -42,11 +42,16 @@ pub(crate) fn device(unit: Option<&Unit>, fault: Fault, text: fmt::Arguments<'_>
         return line(text);
     };
     if unit.first(fault as u8) {
-        let (process, activation) = (unit.process.id, unit.activations());
-        let name = &unit.name;
-        line(format_args!(
-            "process {process}, thread {} ({name}), activation {activation}: {text}",
-            unit.id
-        ));
+        of(unit, text);
     }
+}
+
+/// A line of a DPA thread.
+pub(super) fn of(unit: &Unit, text: fmt::Arguments<'_>) {
+    let (process, activation) = (unit.process.id, unit.activations());
+    let name = &unit.name;
+    line(format_args!(
+        "process {process}, thread {} ({name}), activation {activation}: {text}",
+        unit.id
+    ));
 }

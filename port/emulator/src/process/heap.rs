@@ -171,6 +171,8 @@ impl Heap {
         let full = || format!("no room for {bytes} bytes in a heap of {all} (DPA_HEAP_MIB)");
         let at = at.ok_or_else(full)?;
         blocks.used.insert(at, bytes);
+        drop(blocks);
+        crate::check::race::nic_writes(at as usize, bytes as usize);
         Ok(at)
     }
 
@@ -192,6 +194,10 @@ impl Heap {
 
     pub(crate) fn has(&self, address: u64) -> bool {
         address.wrapping_sub(self.base) < self.bytes
+    }
+
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.base as usize..(self.base + self.bytes) as usize
     }
 
     pub(crate) fn block(&self, address: u64) -> Option<Range<u64>> {

@@ -54,6 +54,7 @@ calls! {
                 app,
                 image,
                 heap,
+                shadows: Default::default(),
                 pd: pd as usize,
                 streams: Default::default(),
                 state: ended::NOT.into(),

@@ -113,6 +113,13 @@ impl Image {
         Ok(found)
     }
 
+    /// Whether a part of its code announces no accesses. `dpacc` marks such images.
+    pub(crate) fn has_unseen_code(&self) -> bool {
+        // SAFETY: the handle is loaded, and the name ends with 0.
+        let mark = unsafe { libc::dlsym(self.loaded, c"dpa_emulator_unseen".as_ptr()) };
+        !mark.is_null()
+    }
+
     /// Function, file and line of an address, if a tool for it is installed. Functions of the
     /// headers stand for their callers.
     pub(crate) fn source_line(&self, address: usize) -> String {

@@ -57,6 +57,7 @@ calls! {
         let place = machine().process(process)?.heap.in_block(daddr, length)?;
         // SAFETY: the block has that many bytes; device code may race, as on the card.
         unsafe { std::ptr::write_bytes(place.at(0, length), byte as u8, length as usize) };
+        crate::check::race::host_writes(daddr as usize, length as usize);
         Ok(())
     }
 
@@ -65,6 +66,7 @@ calls! {
         let place = machine().process(process)?.heap.in_block(daddr, length)?;
         // SAFETY: the API's contract: the source has that many bytes, and the place has as many.
         unsafe { std::ptr::copy(source, place.at(0, length), length as usize) };
+        crate::check::race::host_writes(daddr as usize, length as usize);
         Ok(())
     }
 
@@ -74,6 +76,7 @@ calls! {
         let found = heap.allocate(length)?;
         // SAFETY: as above.
         unsafe { std::ptr::copy(source, heap.place(found, length)?.at(0, length), length as usize) };
+        crate::check::race::host_writes(found as usize, length as usize);
         put(daddr, found)
     }
 

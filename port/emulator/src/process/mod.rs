@@ -31,6 +31,7 @@ pub(crate) struct Process {
     pub(crate) app: Arc<App>,
     pub(crate) image: Image,
     pub(crate) heap: Arc<Heap>,
+    pub(crate) shadows: crate::check::race::Shadows,
     /// The protection domain that queues and keys of the process default to.
     pub(crate) pd: usize,
     streams: Mutex<Vec<Option<Stream>>>,

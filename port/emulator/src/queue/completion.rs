@@ -109,6 +109,7 @@ impl Cq {
         let entry = completion.bytes((self.producer >> self.log_depth) as u8 & 1);
         let last = format::CQE as usize - 1;
         let place = self.ring.at(u64::from(at) * format::CQE, format::CQE);
+        crate::check::race::completes(self.number, place.addr());
         // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
         // comes last and publishes the others.
         unsafe {

@@ -151,6 +151,7 @@ impl Keys {
         let target = self.reach(key, address, from.len() as u64, rights)?;
         // SAFETY: the key covers as many bytes of memory that stays mapped.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), target, from.len()) };
+        crate::check::race::nic_writes(target.addr(), from.len());
         Ok(())
     }
 
@@ -168,6 +169,7 @@ impl Keys {
                 "an atomic at {address:#x}, which is not aligned to 8"
             ));
         }
+        crate::check::race::nic_writes(word.addr(), 8);
         // SAFETY: the key covers the aligned word, which stays mapped.
         let found = unsafe { &*word }
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| Some(change(old)));

@@ -18,6 +18,7 @@ pub(crate) use pair::Pair;
 pub(crate) use receive::Receiver;
 pub(crate) use send::Sender;
 
+use crate::check::race::Cause;
 use crate::check::{Fault, device};
 use crate::machine::{machine, setting};
 use crate::slab::Slab;
@@ -217,6 +218,7 @@ impl Nic {
     /// Takes what the wire brings. Answers how many things moved.
     pub(crate) fn pump(&mut self) -> usize {
         let mut moved = 0;
+        let cause = Cause::wire(self.wires.may_answer());
         while moved < self.wires.burst
             && let Some(frame) = self.wires.next()
         {
@@ -226,6 +228,7 @@ impl Nic {
             }
             moved += 1;
         }
+        drop(cause);
         moved + usize::from(self.try_again())
     }
 }
@@ -233,6 +236,7 @@ impl Nic {
 impl Cq {
     fn wake(&self) {
         if let Some(unit) = &self.unit {
+            crate::check::race::event(self.number, unit);
             machine().scheduler.wake(unit);
         }
     }

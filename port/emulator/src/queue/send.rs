@@ -3,6 +3,7 @@
 use super::completion::Completion;
 use super::pair::ERROR;
 use super::{Nic, format};
+use crate::check::race::Cause;
 use crate::check::{Fault, device};
 use crate::process::Place;
 use crate::thread::Unit;
@@ -141,6 +142,7 @@ impl Nic {
     /// Does the entries that a doorbell has announced, until a peer has no buffer.
     fn work_on(&mut self, by: Option<&Unit>, number: u32) {
         let mut memory = std::mem::take(&mut self.entry);
+        let _cause = Cause::queue(number);
         while let Some(send) = self.wqs.get(number).and_then(|wq| wq.send.as_ref()) {
             if send.broken || send.read == send.rung {
                 break;

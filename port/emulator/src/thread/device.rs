@@ -2,13 +2,13 @@
 
 use super::unit::{POLLS, Unit};
 use super::worker::{Pause, current, pause, wants_turn};
-use crate::check::{Fault, announce, device};
+use crate::check::{Fault, announce, device, race};
 use crate::machine::machine;
 use crate::model::DOORBELL;
 use crate::process::ended;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering, fence};
 use std::time::Instant;
 
 /// Cycles of the DPA's clock in a nanosecond, times ten.
@@ -49,6 +49,7 @@ device_calls! {
     fn dpa_emulator_end(unit, how: c_int) {
         if how < 3 {
             crate::check::ends(unit);
+            race::ended(unit);
         }
         pause(
             unit,
@@ -75,7 +76,10 @@ device_calls! {
     fn dpa_emulator_activate(unit, id: u32) {
         let other = machine().objects().units.get(id).cloned();
         match other.filter(|other| other.process.id == unit.process.id) {
-            Some(other) => machine().scheduler.wake(&other),
+            Some(other) => {
+                race::wakes(unit, &other);
+                machine().scheduler.wake(&other);
+            }
             None => {
                 device(Some(unit), Fault::NoSuchThread, format_args!("no thread {id} to activate"));
             }
@@ -119,6 +123,18 @@ fn doorbell(unit: &Unit) {
 
 device_calls! {
     fn dpa_emulator_fence(unit, space: c_int, before: c_int, after: c_int) {
+        // As strong as the weakest order of C that orders them.
+        if before & WRITES != 0 && after & READS != 0 {
+            fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::AcqRel);
+        }
+        if space & MEMORY != 0 {
+            race::fence(unit, before & READS != 0, before & after & WRITES != 0);
+        }
+        if space & WINDOWS != 0 && before & WRITES != 0 && unit.own.watch.has_unfenced_for_host() {
+            race::host(unit, false);
+        }
         for (host, spaces) in [(false, MEMORY), (true, WINDOWS)] {
             if space & spaces != 0 && before & WRITES != 0 {
                 unit.own.watch.fence(host);
@@ -173,16 +189,19 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     if cell.replace((owner as usize, found)) != (owner as usize, found) {
         unit.own.spins.set(0);
         unit.own.time.access(owner as usize, 1, false);
+        race::polls(unit, owner as usize);
         return found;
     }
     pause(unit, Pause::Vain);
     let found = read();
     cell.set((owner as usize, found));
+    race::polls(unit, owner as usize);
     found
 }
 
 device_calls! {
     fn dpa_emulator_ring(unit, index: u32, number: u32) {
+        race::rings(unit, number);
         let mut nic = machine().nic();
         if unit.own.watch.has_unfenced() {
             announce(unit, number, &nic.announced(index as u16, number));
@@ -198,6 +217,7 @@ device_calls! {
     }
 
     fn dpa_emulator_zero_completion(unit, cqn: u32) {
+        race::signals(unit, cqn);
         machine().nic().zero_completion(Some(unit), cqn);
         doorbell(unit);
     }

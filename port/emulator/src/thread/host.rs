@@ -72,6 +72,7 @@ calls! {
             return Err(Refusal::fatal("the process has ended"));
         }
         unit.argument.store(argument, Ordering::Release);
+        crate::check::race::runs(&unit);
         if !unit.begin() {
             return Err("the handler runs already".into());
         }

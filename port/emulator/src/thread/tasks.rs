@@ -39,6 +39,9 @@ impl TaskQueue {
             // SAFETY: an entry point of the image, as `task_add` checked.
             let function: extern "C" fn(u64) -> u64 = unsafe { std::mem::transmute(entry) };
             function(argument);
+            super::current()
+                .into_iter()
+                .for_each(crate::check::race::returns);
             self.busy.fetch_sub(1, Ordering::AcqRel);
         }
     }

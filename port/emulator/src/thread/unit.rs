@@ -156,11 +156,13 @@ impl Unit {
                 // SAFETY: an entry point of the image, which the process keeps loaded.
                 let entry: extern "C" fn(u64) = unsafe { std::mem::transmute(self.entry) };
                 entry(self.argument.load(Ordering::Acquire));
+                crate::check::race::ended(self);
                 Pause::Returned
             }
             Kind::Call(call) => {
                 call.run(self.entry);
                 crate::check::ends(self);
+                crate::check::race::returns(self);
                 Pause::Finished
             }
             Kind::Tasks(queue) => {

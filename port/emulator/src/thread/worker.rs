@@ -2,7 +2,7 @@
 
 use super::crash;
 use super::unit::{Kind, Unit, state};
-use crate::check::{Fault, device};
+use crate::check::{Fault, device, race};
 use crate::machine::{lock, machine, setting};
 use crate::process::ended;
 use crate::status::Refusal;
@@ -337,6 +337,7 @@ impl Worker {
         // Ready for an activation, or to go on with one that waited for an event.
         if unit.state.load(Ordering::Acquire) == state::READY {
             unit.state.store(state::RUNNING, Ordering::Release);
+            race::begins(unit, matches!(unit.kind, Kind::Handler));
         }
         if slot.is_none() {
             unit.activations

@@ -132,6 +132,11 @@ impl Wires {
         self.refused = Some(frame);
     }
 
+    /// Whether what comes may be an answer to what went out.
+    pub(crate) fn may_answer(&self) -> bool {
+        self.back.is_some() || self.link.is_some() || self.packet.is_some()
+    }
+
     pub(crate) fn waits(&self) -> bool {
         let outside = self.link.is_some() || self.packet.is_some();
         outside || self.refused.is_some() || self.running < self.handlers

@@ -71,13 +71,16 @@ static uint64_t inside, most, last, overtaken, over;
 
 __dpa_global__ void turns(uint64_t number)
 {
-	most = ++inside > most ? inside : most;
+	uint64_t now = __atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
+
+	if (now > __atomic_load_n(&most, __ATOMIC_RELAXED))
+		__atomic_store_n(&most, now, __ATOMIC_RELAXED);
 	for (int at = 0; at < 9; at++)
 		__dpa_thread_memory_writeback();
-	inside--;
-	overtaken |= number < last;
-	last = number;
-	over++;
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELAXED);
+	if (number < __atomic_exchange_n(&last, number, __ATOMIC_RELAXED))
+		__atomic_store_n(&overtaken, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&over, 1, __ATOMIC_RELAXED);
 	flexio_dev_thread_reschedule();
 }
 

@@ -420,7 +420,7 @@ CALL(endless_flag)
 /* The calls of a loop, which access nothing either. */
 APART uint32_t next_state(uint32_t state)
 {
-	return state * 1664525 + 1013904223; /* HERE endless_calls */
+	return state * 1664525 + 1013904223;
 }
 
 CALL(endless_calls)

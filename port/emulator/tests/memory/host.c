@@ -19,7 +19,7 @@ static void *acts(void *unused)
 	uint32_t yes = 1;
 
 	if (!strcmp(act, "leave")) {
-		usleep(1400000);
+		usleep(3000000);
 		exit(0);
 	}
 	while (!signal_word)
