@@ -44,6 +44,8 @@ pub(super) enum Object {
     Host,
     /// Activations of a process that are over.
     Ended(u32),
+    /// Calls and tasks of a process that have returned.
+    Returned(u32),
     /// Events that wait for a thread, by its address.
     Events(usize),
     CompletionQueue(u32),

@@ -11,8 +11,8 @@
 //! - calls, tasks, and windows, by way of the host.
 //!
 //! Words that threads poll are written without atomics in many programs. So reads that are volatile,
-//! and writes that come first after a fence, race only with other writes. A call may read what
-//! activations before it have written.
+//! and writes that come first after a fence, race only with other writes. A call may access
+//! what activations before it have, and the other way round.
 
 mod clock;
 mod shadow;
@@ -128,7 +128,8 @@ struct State {
     is_first: bool,
     /// Whether it knows more, or has written, since that fence.
     has_changed: bool,
-    /// Activations that were over when this call began.
+    /// Activations that were over when this call began, or calls that had returned when this
+    /// activation did.
     over: Clock,
     observed: Vec<Observed>,
     /// Words that it has read as volatile since its last fence for reads.
@@ -493,7 +494,9 @@ pub(crate) fn runs(unit: &Unit) {
 pub(crate) fn begins(unit: &Unit, is_handler: bool) {
     with(unit, |state| {
         state.acquire(unit.own.watch.race.events());
-        if !is_handler {
+        if is_handler {
+            clock::acquire(Object::Returned(unit.process.id), &mut state.over);
+        } else {
             state.acquire_host();
             clock::acquire(Object::Ended(unit.process.id), &mut state.over);
         }
@@ -502,7 +505,10 @@ pub(crate) fn begins(unit: &Unit, is_handler: bool) {
 
 /// A call returns, or a task does: the host knows what it did.
 pub(crate) fn returns(unit: &Unit) {
-    host(unit, false);
+    with(unit, |state| {
+        clock::release(Object::Returned(unit.process.id), &state.clock);
+        state.release(Object::Host);
+    });
 }
 
 /// An activation is over.
