@@ -110,6 +110,10 @@ impl Unit {
         self.activations.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self.kind, Kind::Call(_))
+    }
+
     pub(crate) fn is_first(&self, fault: u8) -> bool {
         self.reported.load(Ordering::Relaxed) & 1 << fault == 0
     }

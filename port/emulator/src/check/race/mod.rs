@@ -365,7 +365,11 @@ impl State {
 }
 
 /// Device code accesses the heap or a global.
-pub(super) fn access(unit: &Unit, access: Access) {
+pub(super) fn access(unit: &Unit, mut access: Access) {
+    // Calls look at what handlers count, and take what they find.
+    if unit.is_call() && access.how == How::Plain && !access.writes {
+        access.how = How::Volatile;
+    }
     let Some(shadow) = shadow_of(&unit.process, access.address) else {
         return;
     };
