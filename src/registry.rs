@@ -105,11 +105,13 @@ impl Default for EngineOptions {
     }
 }
 
+/// The engine is the paper's algorithm, also where one worker runs all of a block.
 fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
-    let config = NicConfig {
+    let mut config = NicConfig {
         bins: options.bins.get() as usize,
         ..options.nic
     };
+    config.options.always_shared = true;
     let reason = |error: ConfigError| BuildError {
         engine: "optimistic",
         reason: error.to_string(),

@@ -2,7 +2,7 @@
 
 use dpa_model::{Barrier, Choice, Domains, FastPath, NicConfig, Operation, Options, Removal};
 
-use crate::model::{Extent, alone, alone_in_full_set, shared, stream};
+use crate::model::{Extent, alone, shared};
 use crate::stream::{Stream, cancel, paper, post_in, send_in, tiny};
 
 /// Declares a test for each name: the models of its rows in `tests/<file>.txt`.
@@ -107,7 +107,7 @@ struct Setup {
     extents: Vec<Extent>,
     twice: bool,
     options: Options,
-    crew: &'static str,
+    alone: bool,
     workers: Option<usize>,
     receives: Option<usize>,
     bins: Option<usize>,
@@ -124,7 +124,7 @@ impl Setup {
         match word {
             "all" => self.extents.push(Extent::EXHAUSTIVE),
             "twice" => self.twice = true,
-            "shared" | "alone" | "full" => self.crew = word,
+            "alone" => self.alone = true,
             "bitmap" => options.barrier = Barrier::Bitmap,
             "keyed" => options.domains = Domains::Keyed,
             "early" => options.early_check = true,
@@ -183,12 +183,8 @@ impl Setup {
         let never: Vec<&str> = never.iter().map(|path| &path[1..]).collect();
         let one = |name: &str, options, extent| {
             let stream = self.stream(options, steps);
-            match self.crew {
-                "shared" => shared(name, stream, extent, &expected, &never),
-                "alone" => alone(name, stream, &expected, &never),
-                "full" => alone_in_full_set(name, stream, extent, &expected, &never),
-                _ => self::stream(name, stream, extent, &expected, &never),
-            }
+            let explore = if self.alone { alone } else { shared };
+            explore(name, stream, extent, &expected, &never);
         };
         match (self.twice, self.extents.as_slice()) {
             (true, &[deferred, removing]) => {

@@ -9,9 +9,10 @@ loom_tests::scenarios! { "block":
     a_conflict_with_another_than_the_neighbour a_message_without_receive_between_equal_ones
     sequence_break_two sequence_break_in_one_chain_three sequence_break_in_one_chain_four
     x2_wildcard_between_compatible_receives x2_wildcard_in_the_middle x3_too_few_receives
-    x3_unexpected_in_arrival_order a_message_whose_chain_is_empty x4_mixed_keys
+    x3_unexpected_in_arrival_order x4_mixed_keys
     x4_a_forced_handler_keeps_its_candidate x5_forcing_rule x5_forcing_rule_four nothing_posted
     early_check_two early_check_three lazy_removal_of_neighbours eager_removal_of_neighbours
     fast_path_walks_over_unlinked_receives slices_of_two slices_of_two_slow
-    communicators_share_a_block overtaking_claims
+    communicators_share_a_block overtaking_claims in_order_conflict in_order_wildcards
+    in_order_without_receives in_order_neighbours in_order_communicators in_order_overtaking
 }

@@ -9,4 +9,5 @@ loom_tests::scenarios! { "blocks":
     unexpected_messages_of_two_blocks_stay_in_order a_cancel_between_blocks_splits_the_sequence
     a_worker_sits_out_a_short_block a_late_receive_takes_no_label a_cancelled_receive_is_not_counted
     a_leader_switches_between_both_ways descriptors_come_back_from_the_other_way
+    in_order_descriptors_come_back
 }
