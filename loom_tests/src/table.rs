@@ -1,29 +1,37 @@
 //! Models as rows of a text file. The head of `tests/block.txt` explains the columns.
 
+use std::process::ExitCode;
+
 use dpa_model::{Barrier, Choice, Domains, FastPath, NicConfig, Operation, Options, Removal};
+use libtest_mimic::{Arguments, Trial};
 
 use crate::model::{Extent, alone, shared};
 use crate::stream::{Stream, cancel, paper, post_in, send_in, tiny};
 
-/// Declares a test for each name: the models of its rows in `tests/<file>.txt`.
-#[macro_export]
-macro_rules! scenarios {
-    ($file:literal: $($test:ident)+) => {
-        $(
-            #[test]
-            fn $test() {
-                $crate::table::run($file, include_str!(concat!($file, ".txt")), stringify!($test));
-            }
-        )+
-
-        #[test]
-        fn every_row_is_of_a_test() {
-            let tests = [$(stringify!($test)),+];
-            $crate::table::tests(include_str!(concat!($file, ".txt"))).for_each(|test| {
-                assert!(tests.contains(&test), "no test runs the rows of {test}");
-            });
-        }
+/// The tests of a table, with libtest's arguments and output: each name in the first column is a
+/// test, and its rows are its models.
+///
+/// # Panics
+/// When a line is neither a row nor a comment.
+pub fn main(file: &'static str, text: &'static str) -> ExitCode {
+    let mut names: Vec<&str> = tests(text).collect();
+    names.dedup();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        count,
+        "{file}: the rows of a test are not neighbours"
+    );
+    let trial = |name: &'static str| {
+        Trial::test(name, move || {
+            run(file, text, name);
+            Ok(())
+        })
     };
+    let trials = names.into_iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// The columns of a row: test, model, words, steps, paths.
@@ -39,7 +47,7 @@ fn rows(text: &'static str) -> impl Iterator<Item = Row> {
 ///
 /// # Panics
 /// When a line is neither a row nor a comment.
-pub fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
+fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
     let others = ["#", "usual "];
     let lines = text.lines().filter(|line| !line.is_empty());
     let lines = lines.filter(|line| !others.iter().any(|other| line.starts_with(other)));
@@ -51,7 +59,7 @@ pub fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
 ///
 /// # Panics
 /// When a model fails, when a row cannot be read, and when the test has no row.
-pub fn run(file: &str, text: &'static str, test: &str) {
+fn run(file: &str, text: &'static str, test: &str) {
     let usual = text
         .lines()
         .find_map(|line| line.strip_prefix("usual "))

@@ -32,9 +32,7 @@ enum Fate {
 /// kills a fault that the table calls equivalent, or when a model fails without a fault.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let root = root();
-    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
-        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
-    let mut mutants = parse(&table).map_err(Failure::Task)?;
+    let mut mutants = read(&root)?;
     if let Some(unknown) = args
         .iter()
         .find(|name| !mutants.iter().any(|mutant| mutant.fault == **name))
@@ -80,6 +78,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// The names of all seeded faults.
+pub(crate) fn faults(root: &Path) -> Result<Vec<String>, Failure> {
+    let mutants = read(root)?;
+    Ok(mutants.into_iter().map(|mutant| mutant.fault).collect())
+}
+
+fn read(root: &Path) -> Result<Vec<Mutant>, Failure> {
+    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
+        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
+    parse(&table).map_err(Failure::Task)
+}
+
 fn parse(table: &str) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
     for (number, line) in (1..).zip(table.lines()) {
@@ -121,7 +131,15 @@ pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = crate::cargo();
     command
         .current_dir(root)
-        .args(["test", "-p", "loom_tests", "--profile", "models"])
+        .args([
+            "test",
+            "-p",
+            "loom_tests",
+            "--features",
+            "models",
+            "--profile",
+            "models",
+        ])
         .args(arguments)
         .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dpamatch_needs::Need;
+
 use super::{command, dpamatch_reads, folder, said, text};
 
 /// The library of the C example after a change of its text, or `None` without a C compiler.
@@ -24,7 +26,7 @@ fn library(name: &str, change: (&str, &str)) -> Option<String> {
         .arg("-o")
         .arg(&library);
     let Ok(output) = compile.output() else {
-        eprintln!("skipped: no C compiler");
+        Need::CCompiler.require(false);
         return None;
     };
     assert!(
