@@ -52,7 +52,7 @@ use library::KeptOff;
 use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
-use tables::{Arrived, Post, Push, Sending, Transfer};
+use tables::{Arrived, Grant, Post, Push, Sending, Transfer};
 use usage::Usage;
 
 /// Longest time that a closing endpoint waits for its peers to take its records.
@@ -158,6 +158,16 @@ impl State {
             }
         }
         self.forget_peers_if_crowded();
+    }
+
+    /// Ends a registration. When this returns, no peer takes what it reads in that memory.
+    pub(crate) fn close_region(&mut self, key: u64) {
+        let Some(region) = self.common.regions.remove(&key) else {
+            return;
+        };
+        for (_, endpoint) in &mut self.endpoints {
+            endpoint.revoke(&region);
+        }
     }
 
     #[inline(always)]
@@ -294,6 +304,7 @@ pub(crate) struct Endpoint {
     sendings: Slab<Sending>,
     transfers: Slab<Transfer>,
     pushes: VecDeque<Push>,
+    grants: Slab<Grant>,
 
     /// Messages read in this round of progress whose data lie in a link's memory.
     batch: Vec<usize>,
@@ -362,6 +373,7 @@ impl Endpoint {
             sendings: Slab::new(),
             transfers: Slab::new(),
             pushes: VecDeque::new(),
+            grants: Slab::new(),
             batch: Vec::new(),
             verdicts: Vec::new(),
             posted_now: 0,

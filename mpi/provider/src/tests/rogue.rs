@@ -587,10 +587,8 @@ fn pieces_are_those_that_were_asked_for() {
                 ..kind
             };
             // SAFETY: the list holds as many bytes.
-            assert_eq!(
-                unsafe { links[link].put_in(true, piece, &iov, skip) },
-                Ok(true)
-            );
+            let put = unsafe { links[link].put_in(true, piece, &iov, skip) };
+            assert_eq!(put, Ok(true));
             (0..200).for_each(|_| b.progress());
         }
         assert_eq!(
