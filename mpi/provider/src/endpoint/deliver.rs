@@ -213,14 +213,18 @@ impl Endpoint {
         mut completion: Completion,
     ) {
         let post = &self.posts[recv];
-        let completes = post.completes;
-        if !post.waiting && post.transfers == 0 {
+        let (completes, cancelled) = (post.completes, post.cancelled);
+        let over = !post.waiting && post.transfers == 0;
+        if over && !cancelled {
             if post.multi {
                 completion.entry.flags |= FI_MULTI_RECV;
             }
             self.posts.free(recv);
         }
         self.received(common, completion, completes);
+        if over && cancelled {
+            self.end_cancelled(common, recv);
+        }
     }
 
     /// Ends a receive; `tell`: the program wants its completion.

@@ -416,6 +416,18 @@ impl Endpoint {
         all
     }
 
+    /// A counter was closed.
+    pub(crate) fn forget_counter(&mut self, counter: usize) {
+        let counters = [
+            &mut self.tx.counter,
+            &mut self.rx.counter,
+            &mut self.rma_counter,
+        ];
+        for bound in counters {
+            bound.take_if(|bound| *bound == counter);
+        }
+    }
+
     /// The program is about to sleep until [`wait_fd`](Self::wait_fd) is readable. `false`: there
     /// is work already.
     pub(crate) fn fall_asleep(&mut self) -> bool {

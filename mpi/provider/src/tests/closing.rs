@@ -167,6 +167,145 @@ fn a_sender_closes_during_the_copy() {
     println!("{fates:?} of the receives had their message, and failed");
 }
 
+/// The owner of a region closes it after the grant and before the copy: the reader gets an error.
+/// The reads of another region of the same peer go on, and so does the connection.
+#[test]
+fn a_closed_region_is_not_read() {
+    for length in LENGTHS {
+        let (a, b, to_b, _) = pair(|_| ());
+        let c = Side::open(|_| ());
+        let from_c = c.insert(&b.name());
+        still_works(&a, &b, to_b);
+        let content = [message(1, length), message(2, length)];
+        let mut memory = content.clone();
+        let [one, other] = &mut memory;
+        let [(closed, old), (open, key)] = [one, other].map(|it| register(&b, it, FI_REMOTE_READ));
+        let starts = memory.each_ref().map(|it| it.as_ptr() as u64);
+        let mut buffers = [vec![0; length], vec![0; length]];
+        for (buffer, at) in buffers.iter_mut().zip([(starts[0], old), (starts[1], key)]) {
+            transfer(&a, false, buffer, to_b, at);
+        }
+        // It grants both.
+        b.progress();
+        close(closed);
+        memory[0].fill(AGAIN);
+        let mut errors = [a.wait(&[&b]).err, a.wait(&[&b]).err];
+        errors.sort_unstable();
+        assert_eq!(errors, [0, FI_EACCES], "{length} bytes");
+        assert!(buffers[1] == content[1], "{length} bytes");
+        assert!(!buffers[0].contains(&AGAIN), "{length} bytes");
+        transfer(&a, false, &mut buffers[0], to_b, (starts[1], key));
+        assert_eq!(a.wait(&[&b]).err, 0);
+        assert!(buffers[0] == content[1], "{length} bytes");
+        still_works(&c, &b, from_c);
+        close(open);
+    }
+}
+
+/// A program cancels a receive for several messages while data move into its buffer: no other
+/// message takes it, and the cancel completes after the data.
+#[test]
+fn a_cancelled_buffer_takes_no_more_messages() {
+    const LENGTH: usize = 3 << 20;
+    let (a, b, to_b, _) = pair(|options| options.read_peers = false);
+    let mut buffer = vec![0; 2 * LENGTH];
+    let iov = IoVec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    let several = Msg {
+        msg_iov: &raw const iov,
+        desc: null_mut(),
+        iov_count: 1,
+        addr: FI_ADDR_UNSPEC,
+        context: 7 as *mut _,
+        data: 0,
+    };
+    // SAFETY: the buffer lives until the cancel completes.
+    let posted = unsafe { call!(b.ep, msg, recvmsg, &several, FI_MULTI_RECV) };
+    assert_eq!(posted, 0);
+    let bytes = message(1, LENGTH);
+    let send = |length: usize, context: usize| {
+        let (from, none) = (bytes.as_ptr().cast(), null_mut());
+        // SAFETY: the bytes live until the end.
+        unsafe { call!(a.ep, msg, send, from, length, none, to_b, context as *mut _) }
+    };
+    assert_eq!(send(LENGTH, 1), 0);
+    let moving = |b: &Side| b.state(|state| state.endpoints[0].moves_into_receives());
+    while !moving(&b) {
+        a.progress();
+        assert!(b.read().is_none(), "one round moves less than all");
+    }
+    assert_eq!(b.cancel(7), 0);
+    assert_eq!(b.cancel(7), -(FI_ENOENT as isize));
+    assert_eq!(send(100, 2), 0);
+    let ends = [b.wait(&[&a]), b.wait(&[&a])];
+    assert_eq!(
+        ends.map(|end| (end.context(), end.err)),
+        [(7, 0), (7, FI_ECANCELED)]
+    );
+    assert_eq!(
+        (ends[0].entry.len, ends[0].entry.flags),
+        (LENGTH, FI_RECV | FI_MSG)
+    );
+    assert!(buffer[..LENGTH] == bytes);
+    buffer.fill(AGAIN);
+    (0..200).for_each(|_| b.progress());
+    assert!(buffer.iter().all(|&byte| byte == AGAIN));
+    let mut next = [0; 100];
+    let (start, none) = (next.as_mut_ptr().cast(), null_mut());
+    // SAFETY: the buffer lives until the message is there.
+    let posted = unsafe { call!(b.ep, msg, recv, start, 100, none, FI_ADDR_UNSPEC, none) };
+    assert_eq!((posted, b.wait(&[&a]).err), (0, 0));
+    assert!(
+        next == bytes[..100],
+        "the message waited for another receive"
+    );
+}
+
+/// An object that an endpoint uses cannot be closed, and works as before. A closed counter counts
+/// nothing, and a later counter does not count in its place.
+#[test]
+fn what_is_in_use_is_busy() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let close = |object: *mut Fid| {
+        // SAFETY: an object of the test; one that is busy stays open.
+        unsafe { call!(object, ops, close) }
+    };
+    let counter = || {
+        let mut counter: *mut FidCntr = null_mut();
+        // SAFETY: zero is a valid value of every field, and the result has a place.
+        unsafe {
+            let mut attr: CntrAttr = std::mem::zeroed();
+            let (domain, out) = (a.domain, &mut counter);
+            assert_eq!(call!(domain, ops, cntr_open, &mut attr, out, null_mut()), 0);
+        }
+        counter
+    };
+    // SAFETY: a counter of the test.
+    let count = |counter: *mut FidCntr| unsafe { call!(counter, ops, read) };
+    let (first, fid) = (counter(), a.ep.cast::<Fid>());
+    // SAFETY: objects of the test.
+    let bound = unsafe { call!(fid, ops, bind, first.cast(), FI_SEND) };
+    assert_eq!(bound, 0);
+    let in_use = [a.domain.cast(), a.vector.cast(), a.queue.cast()];
+    assert_eq!(in_use.map(close), [-FI_EBUSY; 3]);
+    still_works(&a, &b, to_b);
+    assert_eq!((count(first), close(first.cast())), (1, 0));
+    let second = counter();
+    still_works(&a, &b, to_b);
+    assert_eq!((count(second), close(second.cast())), (0, 0));
+    assert_eq!(close(fid), 0);
+    let free = [
+        a.vector.cast(),
+        a.queue.cast(),
+        a.domain.cast(),
+        a.fabric.cast(),
+    ];
+    assert_eq!(free.map(close), [0; 4]);
+    std::mem::forget(a);
+}
+
 /// A side that another thread closes.
 struct Moved(Side);
 

@@ -14,7 +14,7 @@ use crate::wire::{Address, TcpChoice};
 pub(super) struct Side {
     pub(super) fabric: *mut FidFabric,
     pub(super) domain: *mut FidDomain,
-    vector: *mut FidAv,
+    pub(super) vector: *mut FidAv,
     pub(super) queue: *mut FidCq,
     pub(super) ep: *mut FidEp,
 }
