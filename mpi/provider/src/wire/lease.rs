@@ -15,8 +15,8 @@
 //! which stores to the memory (S). The reader loads the memory (L), executes a fence (G), and loads
 //! the epoch (C). If L sees what S has stored, then F synchronizes with G, and C sees E or a later
 //! epoch. So if C sees the old epoch, then L saw nothing that the program stored after the close.
-//! The system call that executes L is no barrier by its documentation, so G is needed. `leases` in
-//! the folder `loom_tests` explores this protocol.
+//! The system call that executes L is no documented barrier, so G is needed. The models of
+//! `loom_tests/tests/leases.rs` run this file.
 
 #[cfg(dpamatch_loom)]
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -26,14 +26,22 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// The epoch of a connection that is over.
 pub(crate) const CLOSED: u64 = u64::MAX;
 
-/// The owner's part of a control line.
+/// The epoch of one side, which only that side sets.
 #[repr(C)]
 pub(crate) struct Lease {
     epoch: AtomicU64,
 }
 
 impl Lease {
-    /// Sets a new epoch. What this thread stores from now on, a reader takes for data in no case.
+    /// One of a new connection. Shared memory begins with zeros, which are the same.
+    #[cfg(dpamatch_loom)]
+    pub(crate) fn new() -> Self {
+        Self {
+            epoch: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets a new epoch. No reader takes for data what this thread stores from now on.
     pub(crate) fn set(&self, epoch: u64) {
         // E and F.
         self.epoch.store(epoch, Ordering::Relaxed);

@@ -8,7 +8,7 @@
 //! process leaves nothing behind, and `/dev/shm` need not exist.
 //!
 //! Each process writes to its own memory and to the rings, and to nothing else. It may read the
-//! memory of a peer that has announced a send, announced a write or granted a read (`lease`, `witness`).
+//! memory of a peer that has announced a send or a write, or granted a read (`lease`, `witness`).
 //!
 //! **Trust.** A peer on the Unix socket must have this process's user, as the kernel says; every
 //! peer must know the endpoint's key. A process with the key belongs to the job, and the endpoint
