@@ -213,18 +213,25 @@ impl Endpoint {
         mut completion: Completion,
     ) {
         let post = &self.posts[recv];
-        let (completes, cancelled) = (post.completes, post.cancelled);
-        let over = !post.waiting && post.transfers == 0;
-        if over && !cancelled {
+        let completes = post.completes;
+        if !post.waiting && post.transfers == 0 {
+            if !self.cancelled.is_empty() && self.cancelled.contains(&recv) {
+                return self.finish_cancelled(common, recv, completion);
+            }
             if post.multi {
                 completion.entry.flags |= FI_MULTI_RECV;
             }
             self.posts.free(recv);
         }
         self.received(common, completion, completes);
-        if over && cancelled {
-            self.end_cancelled(common, recv);
-        }
+    }
+
+    /// Finishes the last message of a receive that the program has cancelled meanwhile.
+    #[cold]
+    fn finish_cancelled(&mut self, common: &mut Common, recv: usize, completion: Completion) {
+        self.cancelled.retain(|&other| other != recv);
+        self.received(common, completion, self.posts[recv].completes);
+        self.end_cancelled(common, recv);
     }
 
     /// Ends a receive; `tell`: the program wants its completion.

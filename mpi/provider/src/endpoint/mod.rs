@@ -299,6 +299,8 @@ pub(crate) struct Endpoint {
     messages: Table<Arrived>,
     untagged_posts: VecDeque<usize>,
     untagged_messages: VecDeque<usize>,
+    /// Receives that the program has cancelled, and into which data still move.
+    cancelled: Vec<usize>,
     /// Messages that a program peeked at and claimed, by its context.
     claimed: HashMap<usize, usize>,
     sendings: Slab<Sending>,
@@ -369,6 +371,7 @@ impl Endpoint {
             messages: Table::new(),
             untagged_posts: VecDeque::new(),
             untagged_messages: VecDeque::new(),
+            cancelled: Vec::new(),
             claimed: HashMap::new(),
             sendings: Slab::new(),
             transfers: Slab::new(),

@@ -139,7 +139,6 @@ impl Endpoint {
             number: self.posts_ever,
             waiting: true,
             transfers: 0,
-            cancelled: false,
             since_ms: 0,
         }
     }
@@ -359,8 +358,8 @@ impl Endpoint {
             let moving = post.transfers > 0;
             self.untagged_posts.retain(|&other| other != key);
             if moving {
-                let post = &mut self.posts[key];
-                (post.waiting, post.cancelled) = (false, true);
+                self.posts[key].waiting = false;
+                self.cancelled.push(key);
             } else {
                 self.end_cancelled(common, key);
             }

@@ -85,8 +85,6 @@ pub(super) struct Post {
     pub(super) waiting: bool,
     /// Transfers into it that are under way.
     pub(super) transfers: u32,
-    /// The program has cancelled it. That completes after the last transfer.
-    pub(super) cancelled: bool,
     /// When it was posted ([`Usage::now_ms`](super::Usage::now_ms)); 0 without statistics.
     pub(super) since_ms: u32,
 }

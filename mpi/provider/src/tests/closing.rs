@@ -8,7 +8,8 @@ use super::regions::{close, register, transfer};
 use super::rogue::still_works;
 use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
-use crate::wire::{EAGER_MAX, INLINE, LONG_MAX};
+use crate::options::ProviderOptions;
+use crate::wire::{EAGER_MAX, INLINE, LONG_MAX, TcpChoice};
 
 /// The content of memory that its program uses again.
 const AGAIN: u8 = 0xee;
@@ -39,14 +40,24 @@ fn message(seed: usize, length: usize) -> Vec<u8> {
     bytes
 }
 
+/// Two sides on one machine, and one on another. Whether they read each other's memory.
+fn trio(read_peers: bool) -> [Side; 3] {
+    [1, 1, 2].map(|host| {
+        let here = TcpChoice::parse("127.0.0.1").expect("an address");
+        let change = |options: &mut ProviderOptions| {
+            (options.read_peers, options.tcp) = (read_peers, here);
+        };
+        Side::open_as(change, |own| own.host = host, FI_WAIT_NONE)
+    })
+}
+
 /// A reader closes its endpoint before its peer has seen the request, or after.
 #[test]
 fn a_closed_readers_memory_is_not_written() {
     for length in LENGTHS {
         for (read_peers, seen) in [(true, false), (true, true), (false, false), (false, true)] {
-            let (a, b, to_b, _) = pair(|options| options.read_peers = read_peers);
-            let c = Side::open(|_| ());
-            let from_c = c.insert(&b.name());
+            let [a, b, c] = trio(read_peers);
+            let [to_b, from_c] = [&a, &c].map(|side| side.insert(&b.name()));
             still_works(&a, &b, to_b);
             let mut memory = message(1, length);
             let (region, key) = register(&b, &mut memory, FI_REMOTE_READ);
@@ -71,9 +82,8 @@ fn a_closed_readers_memory_is_not_written() {
 fn a_closed_senders_memory_is_not_delivered() {
     for length in LENGTHS {
         for (posted, read_peers) in [(true, true), (false, true), (true, false), (false, false)] {
-            let (a, b, to_b, _) = pair(|options| options.read_peers = read_peers);
-            let c = Side::open(|_| ());
-            let from_c = c.insert(&b.name());
+            let [a, b, c] = trio(read_peers);
+            let [to_b, from_c] = [&a, &c].map(|side| side.insert(&b.name()));
             still_works(&a, &b, to_b);
             let mut got = vec![0; length];
             if posted {
@@ -105,9 +115,8 @@ fn a_closed_senders_memory_is_not_delivered() {
 #[test]
 fn a_closed_writers_memory_is_not_taken() {
     for length in LENGTHS {
-        let (a, b, to_b, _) = pair(|_| ());
-        let c = Side::open(|_| ());
-        let from_c = c.insert(&b.name());
+        let [a, b, c] = trio(true);
+        let [to_b, from_c] = [&a, &c].map(|side| side.insert(&b.name()));
         still_works(&a, &b, to_b);
         let mut memory = vec![0; length];
         let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE);
@@ -172,9 +181,8 @@ fn a_sender_closes_during_the_copy() {
 #[test]
 fn a_closed_region_is_not_read() {
     for length in LENGTHS {
-        let (a, b, to_b, _) = pair(|_| ());
-        let c = Side::open(|_| ());
-        let from_c = c.insert(&b.name());
+        let [a, b, c] = trio(true);
+        let [to_b, from_c] = [&a, &c].map(|side| side.insert(&b.name()));
         still_works(&a, &b, to_b);
         let content = [message(1, length), message(2, length)];
         let mut memory = content.clone();

@@ -374,8 +374,17 @@ fn a_peer_that_never_reads_is_cut_off() {
         tag: 3,
         ..Record::new(Kind::Eager)
     };
-    // A refusal, the end of a message, and data in pieces.
-    for (request, registered) in [(read, false), (message, false), (read, true)] {
+    let granted = Record {
+        body: [8, 0, 1],
+        ..read
+    };
+    // A refusal, the end of a message, data in pieces, and a grant.
+    for (request, registered) in [
+        (read, false),
+        (message, false),
+        (read, true),
+        (granted, true),
+    ] {
         let (a, b, to_b, _) = pair(|_| ());
         let mut memory = [1; 8];
         let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
@@ -402,6 +411,40 @@ fn a_peer_that_never_reads_is_cut_off() {
         }
         still_works(&a, &b, to_b);
     }
+}
+
+/// A peer that reads all grants, and returns none of them.
+#[test]
+fn a_peer_that_returns_nothing_is_cut_off() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let mut memory = [1; 8];
+    let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
+    let read = Record {
+        flags: flag::ACK,
+        tag: memory.as_ptr() as u64,
+        data: key,
+        body: [8, 0, 1],
+        ..Record::new(Kind::Read)
+    };
+    let (_, mut link) = peer(&b, 1024);
+    let (mut put, mut granted) = (0, 0);
+    while totals(&b).lost == 0 {
+        match link.put_head(read) {
+            Ok(true) => put += 1,
+            _ => b.progress(),
+        }
+        assert!(put < 2 * OUTSTANDING_MAX);
+        while let Ok(Some((grant, _))) = link.next() {
+            assert_eq!(grant.body[1], granted, "each grant has a number");
+            granted += 1;
+        }
+        link.release();
+    }
+    while let Ok(Some(_)) = link.next() {
+        granted += 1;
+    }
+    assert_eq!(granted, OUTSTANDING_MAX as u64);
+    still_works(&a, &b, to_b);
 }
 
 /// Answers for which there is no room wait, and go out in order.
