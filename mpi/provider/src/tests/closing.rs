@@ -176,6 +176,29 @@ fn a_sender_closes_during_the_copy() {
     println!("{fates:?} of the receives had their message, and failed");
 }
 
+/// A forked child closes the endpoint that it has from its parent. The parent's goes on.
+#[test]
+fn a_childs_close_is_not_its_parents() {
+    let (a, b, to_b, _) = pair(|_| ());
+    still_works(&a, &b, to_b);
+    // SAFETY: the child closes its copy of the endpoint, which no other thread uses, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: as above.
+        unsafe { libc::_exit(call!(a.ep.cast::<Fid>(), ops, close)) };
+    }
+    let mut status = -1;
+    // SAFETY: a child of this test, and a place for its status.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+    let bytes = message(1, LONG_MAX + 1);
+    let mut got = vec![0; LONG_MAX + 1];
+    assert_eq!(a.send(&bytes, to_b, 9, 7), 0);
+    assert_eq!(b.receive(&mut got, FI_ADDR_UNSPEC, (9, 0), 5), 0);
+    assert_eq!((b.wait(&[&a]).err, a.wait(&[&b]).err), (0, 0));
+    assert!(got == bytes);
+}
+
 /// The owner of a region closes it after the grant and before the copy: the reader gets an error.
 /// The reads of another region of the same peer go on, and so does the connection.
 #[test]

@@ -43,6 +43,8 @@ pub(crate) struct ShmLink {
     ended: bool,
     /// The epoch of this side's memory.
     epoch: u64,
+    /// That of the process that made this value.
+    witness: Witness,
     bulk_out: Option<Box<Bulk<RingSender>>>,
     bulk_into: Option<Box<Bulk<RingReceiver>>>,
     /// The ring for long data exists, or cannot be made.
@@ -114,7 +116,8 @@ impl ShmLink {
         // this value owns; `lines` was checked; a file is handed over once, so there is one end of
         // each kind here.
         let (out, into) = unsafe { (RingSender::new(out, lines), RingReceiver::new(into, lines)) };
-        into.witness().set(Witness::of_this_process());
+        let witness = Witness::of_this_process();
+        into.witness().set(witness);
         Ok(Self {
             out,
             into,
@@ -124,6 +127,7 @@ impl ShmLink {
             asleep: false,
             ended: false,
             epoch: 0,
+            witness,
             bulk_out: None,
             bulk_into: None,
             widened: lines >= BULK_LINES,
@@ -201,6 +205,14 @@ impl ShmLink {
         }
     }
 
+    /// Sets the epoch of this side's memory, except in a forked child: the memory is its parent's.
+    fn set_epoch(&mut self, epoch: u64) {
+        if self.witness == Witness::of_this_process() {
+            self.epoch = epoch;
+            self.into.lease().set(epoch);
+        }
+    }
+
     /// Notes a peer that is gone.
     #[cold]
     fn cannot_read(&mut self, why: PeerMemory) -> PeerMemory {
@@ -273,7 +285,7 @@ impl ShmLink {
 impl Drop for ShmLink {
     /// The memory of operations that have not ended goes back to the program soon.
     fn drop(&mut self) {
-        self.into.lease().set(CLOSED);
+        self.set_epoch(CLOSED);
     }
 }
 
@@ -491,8 +503,7 @@ impl Link {
     /// of sends and writes.
     pub(crate) fn revoke(&mut self) {
         if let Self::Shm(link) = self {
-            link.epoch += 1;
-            link.into.lease().set(link.epoch);
+            link.set_epoch(link.epoch + 1);
         }
     }
 
