@@ -24,6 +24,7 @@ pub mod order;
 
 mod origin;
 mod pairs;
+mod probes;
 mod program;
 mod replay;
 mod report;
@@ -49,6 +50,7 @@ pub use logged::{LogError, is_log};
 pub use order::OrderChoice;
 pub use origin::{How, LocalId, Members, Origin};
 pub use pairs::pairs;
+pub use probes::Probes;
 pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
     Step, Sync, Transfer, UNKNOWN,
