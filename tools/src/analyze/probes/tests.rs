@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::analyze::by_hand::{program, receive, send};
+use crate::analyze::by_hand::{program, receive, report, send};
 use crate::analyze::order::{Dice, Happening, Network, Order};
 use crate::analyze::program::{ANY, Action, End, LocalComm, Step, Transfer};
 use crate::analyze::{OrderChoice, Run, legality};
@@ -570,4 +570,125 @@ fn a_probe_of_a_message_that_is_in_no_trace_takes_no_part() {
     let (orders, stalls, _) = run.causal(Network::default());
     assert_eq!((stalls, orders[1].len()), (0, 2));
     replayed(&run, &orders, "causal");
+}
+
+/// Counts over all ranks in each order, which must be legal and complete: expected messages,
+/// unexpected ones, and entries left in the queues.
+fn counted(run: &Run) -> Vec<[u64; 3]> {
+    let random = (0..3).map(|seed| OrderChoice::Random { seed });
+    let fixed = [
+        OrderChoice::Causal,
+        OrderChoice::PostsFirst,
+        OrderChoice::ArrivalsFirst,
+    ];
+    let count = |choice| {
+        let report = report(run, choice);
+        assert_eq!(report.stalls, 0, "{choice:?}");
+        let traffic = report.application.traffic;
+        let left = traffic.receives_left + traffic.messages_left;
+        [traffic.expected, traffic.unexpected, left]
+    };
+    fixed.into_iter().chain(random).map(count).collect()
+}
+
+fn blocking(transfer: Transfer) -> Transfer {
+    Transfer {
+        blocking: true,
+        ..transfer
+    }
+}
+
+/// A probe for any message that found this one, and the receive behind it.
+fn probed(source: i32, tag: i32) -> [Transfer; 2] {
+    let known = Transfer {
+        got_source: source,
+        got_tag: tag,
+        got_bytes: 4,
+        blocking: true,
+        ..receive(source, tag, End::Known)
+    };
+    let probe = Transfer {
+        kind: Kind::Probe,
+        peer: ANY,
+        tag: ANY,
+        ..known
+    };
+    [probe, known]
+}
+
+/// The second worker computes longer than the master's order of receives suggests.
+#[test]
+fn a_master_that_probes_expects_nothing() {
+    let rounds = 17;
+    let master: Vec<_> = (0..rounds)
+        .flat_map(|_| [probed(2, 4), probed(1, 4)].concat())
+        .collect();
+    let worker = |rank, gap_ns| {
+        let mut worker = program(rank, &vec![send(0, 4); rounds]);
+        worker
+            .steps
+            .iter_mut()
+            .for_each(|step| step.gap_ns = gap_ns);
+        worker
+    };
+    let run = Run::new(
+        vec![program(0, &master), worker(1, 10), worker(2, 50_000)],
+        Some(3),
+    );
+    assert_eq!(counted(&run), vec![[0, 2 * rounds as u64, 0]; 6]);
+}
+
+/// Nonblocking consensus: synchronous sends to some ranks, and a loop of probes and receives.
+#[test]
+fn nonblocking_consensus_expects_nothing() {
+    let ranks = 7;
+    let programs = (0..ranks).map(|rank| {
+        let to = [(rank + 1) % ranks, (rank + 3) % ranks];
+        let from = [(rank + ranks - 3) % ranks, (rank + ranks - 1) % ranks];
+        let sends = to.map(|to| Transfer {
+            synchronous: true,
+            ..send(to, 6)
+        });
+        let mut transfers = sends.to_vec();
+        transfers.extend(from.iter().flat_map(|&from| probed(from, 6)));
+        program(rank as u32, &transfers)
+    });
+    let run = Run::new(programs.collect(), Some(ranks as u32));
+    assert_eq!(counted(&run), vec![[0, 2 * ranks as u64, 0]; 6]);
+}
+
+/// A receive without a probe may still be expected, before and after a probe of its source.
+#[test]
+fn other_receives_stay_free() {
+    let other = |tag| receive(0, tag, End::Ignored);
+    let [probe, probed] = probed(0, 3);
+    let receives = [other(1), probe, other(5), probed, blocking(other(4))];
+    let sends = [send(1, 1), send(1, 3), send(1, 4), send(1, 5)];
+    let run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
+    let counts = counted(&run);
+    assert_eq!(counts[1], [3, 1, 0], "all receives first");
+    assert_eq!(counts[2], [0, 4, 0], "all messages first");
+}
+
+/// Each rank of one group sends to one of the other group, which probes for it.
+#[test]
+fn probes_of_an_inter_communicator_find_their_messages() {
+    let calls = "0,1 MPI_Comm_split oldcomm=2 color=0 key=0 newcomm=4
+2,3,4 MPI_Comm_split oldcomm=2 color=1 key=0 newcomm=4
+0,1 MPI_Intercomm_create localcomm=4 localleader=0 remotecomm=2 remoteleader=2 tag=9 newcomm=5
+2,3,4 MPI_Intercomm_create localcomm=4 localleader=0 remotecomm=2 remoteleader=0 tag=9 newcomm=5
+2,3,4 MPI_Send count=1 datatype=2 dest=1 tag=7 comm=5
+1 MPI_Probe source=-1 tag=-1 comm=5 status={2:7}
+1 MPI_Recv count=1 datatype=2 source=2 tag=7 comm=5 status={2:7}
+1 MPI_Iprobe source=-1 tag=7 comm=5 flag=0 status={0:0}
+1 MPI_Iprobe source=-1 tag=7 comm=5 flag=1 status={0:7}
+1 MPI_Recv count=1 datatype=2 source=-1 tag=7 comm=5 status={0:7}
+1 MPI_Probe source=1 tag=7 comm=5 status={1:7}
+1 MPI_Recv count=1 datatype=2 source=1 tag=7 comm=5 status={1:7}
+1 MPI_Send count=1 datatype=2 dest=0 tag=8 comm=5
+2 MPI_Probe source=-1 tag=8 comm=5 status={1:8}
+2 MPI_Recv count=1 datatype=2 source=1 tag=8 comm=5 status={1:8}";
+    let (programs, _) = crate::analyze::programs_of_text(calls.lines());
+    let run = Run::new(programs, Some(5));
+    assert_eq!(counted(&run), vec![[0, 4, 0]; 6]);
 }

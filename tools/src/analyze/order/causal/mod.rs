@@ -260,3 +260,27 @@ impl<'a> Causal<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::program;
+
+    /// Products of rank and number of communicators would wrap in 32 bits here.
+    #[test]
+    fn every_rank_has_keys_of_its_own() {
+        let ranks = 131_071;
+        let programs = (0..ranks).map(|rank| program(rank, &[])).collect();
+        let run = Run::new(programs, Some(ranks));
+        let mut causal = Causal::new(&run, Network::default());
+        let mut keys: Vec<CommId> = (0..ranks)
+            .flat_map(|rank| [(rank, 0), (rank, rank + 1)])
+            .map(|(rank, comm)| causal.engine_comm(rank, comm))
+            .collect();
+        let again = causal.engine_comm(98_304, 0);
+        assert_eq!(again, keys[2 * 98_304]);
+        keys.sort_unstable_by_key(|key| key.0);
+        keys.dedup();
+        assert_eq!(keys.len(), 2 * ranks as usize);
+    }
+}
