@@ -185,8 +185,12 @@ fn over_orders(report: &Report) -> String {
     let left_out = spread.left_out.as_ref();
     let left_out = left_out.map_or(String::new(), |why| format!("; not computed: {why}"));
     let orders = counted(spread.orders.len(), "order");
-    let (low, high) = (share(low), share(high));
-    format!("unexpected over {orders}: {low} to {high}{left_out}\n")
+    let range = if low.percent() == high.percent() {
+        format!("{:.1} % in each", low.percent().unwrap_or(0.0))
+    } else {
+        format!("{} to {}", share(low), share(high))
+    };
+    format!("unexpected over {orders}: {range}{left_out}\n")
 }
 
 /// The NIC resources needed, in one line.
