@@ -253,6 +253,9 @@ pub struct Program {
     pub began_ns: Option<i64>,
     /// Wall time from there to the last return; 0 if unknown.
     pub run_ns: u64,
+    /// Processor time from the first call to the last; 0 if unknown.
+    pub cpu_ns: u64,
+    pub host: Option<String>,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
     pub oddities: Oddities,

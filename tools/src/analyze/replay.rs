@@ -5,6 +5,7 @@ use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 use super::communicators::Communicators;
 use super::inbound::Inbound;
 use super::order::{Happening, Order};
+use super::probes::Probes;
 use super::program::{Program, UNKNOWN};
 use crate::trace::CollectiveKind;
 use dpamatch::engine::{MsgId, RecvId};
@@ -16,6 +17,7 @@ pub struct RankView<'a> {
     pub at: usize,
     pub program: &'a Program,
     pub inbound: &'a [Inbound],
+    pub probes: &'a Probes,
     pub comms: &'a Communicators,
 }
 

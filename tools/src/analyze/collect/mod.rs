@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use dpamatch_vocabulary::TagSel;
 use foldhash::fast::RandomState as Fast;
 
-use super::origin::{LocalId, Origin};
+use super::origin::{Connection, LocalId, Origin};
 use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
@@ -45,6 +45,7 @@ pub(super) struct Collector<'a> {
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
+    cpu_began: Option<i64>,
     /// Whether the arguments of collective calls are kept.
     keeps_collectives: bool,
 }
@@ -81,6 +82,7 @@ pub fn collect(
         }
     }
     let mut program = collector.finish();
+    program.host = info.hostname;
     program.trace_bytes = info.bytes.unwrap_or(bytes);
     program.salvaged = reader.salvage().map(|salvage| salvage.error.to_string());
     Ok(program)
@@ -114,6 +116,7 @@ impl<'a> Collector<'a> {
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
+            cpu_began: None,
             keeps_collectives: false,
         }
     }
@@ -225,6 +228,11 @@ impl<'a> Collector<'a> {
     }
 
     fn time(&mut self, call: &Call<'_>) {
+        if let Some(cpu) = call.cpu {
+            let began = *self.cpu_began.get_or_insert(cpu.entry_ns);
+            let ns = cpu.return_ns.saturating_sub(began);
+            self.program.cpu_ns = self.program.cpu_ns.max(u64::try_from(ns).unwrap_or(0));
+        }
         let Some(Span {
             entry_ns,
             return_ns,
@@ -377,7 +385,17 @@ impl<'a> Collector<'a> {
         let how = how.to_owned(|comm| self.comm(comm.0));
         let parent = (parent != Comm::NULL).then(|| self.comm(parent.0));
         let new = (new != Comm::NULL).then(|| self.new_comm(new.0, true));
-        self.program.origins.push(Origin::Comm { how, parent, new });
+        let connection = match call.function.name() {
+            "MPI_Comm_accept" => Some(Connection::Accepts),
+            "MPI_Comm_connect" => Some(Connection::Connects),
+            _ => None,
+        };
+        self.program.origins.push(Origin::Comm {
+            how,
+            connection,
+            parent,
+            new,
+        });
         if let Some(comm) = parent {
             self.step(
                 call,

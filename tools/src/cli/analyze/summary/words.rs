@@ -19,6 +19,12 @@ pub(super) fn unmatched(report: &Report) -> String {
             left.rank, left.what, left.envelope, left.reason
         );
     }
+    let traffic = &report.application.traffic;
+    let all = traffic.receives_left + traffic.messages_left;
+    let more = all.saturating_sub(report.unmatched.len() as u64);
+    if more > 0 {
+        let _ = write!(text, "\n  and {more} more");
+    }
     text
 }
 
@@ -50,6 +56,14 @@ pub(super) fn notes(report: &Report) -> String {
     note(
         truth.bytes_differ,
         "receives whose status has another byte count than the send",
+    );
+    note(
+        truth.not_examined,
+        "receives or messages whose pairs were not searched for or not aligned: too many candidates",
+    );
+    note(
+        source.probes_without_message,
+        "successful probes whose message is in no trace: left out",
     );
     note(
         source.lost.to_absent_ranks,
@@ -84,12 +98,18 @@ pub(super) fn notes(report: &Report) -> String {
     for (rank, lost) in &source.salvaged {
         let _ = writeln!(text, "  rank {rank} is truncated: {lost}");
     }
+    let more_stalls = report
+        .stalls
+        .saturating_sub(report.first_stalls.len() as u64);
     for stall in &report.first_stalls {
         let _ = writeln!(
             text,
             "  rank {} was released at its step {}: it waited for {}",
             stall.rank, stall.step, stall.waits_for
         );
+    }
+    if more_stalls > 0 {
+        let _ = writeln!(text, "  {more_stalls} more waits were released");
     }
     if text.is_empty() {
         text
