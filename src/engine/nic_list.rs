@@ -89,7 +89,7 @@ impl<E: Entry> Parts<E> {
         (found.map(|(at, _)| at), steps)
     }
 
-    /// The oldest entry that fits and whether it stands on the card. Counts the search.
+    /// The oldest entry that fits and whether it is on the card. Counts the search.
     ///
     /// An associative unit compares all its entries in one step.
     fn locate(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<(u32, bool)> {
