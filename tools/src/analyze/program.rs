@@ -156,8 +156,8 @@ pub struct Step {
     /// Wall time on the node's clock in nanoseconds: of the call's entry, or of its return for a
     /// successful probe.
     pub at_ns: i64,
-    /// Processor time since the previous call returned, up to 4 s.
-    pub gap_ns: u32,
+    /// Processor time since the previous call returned.
+    pub gap_ns: u64,
     pub action: Action,
 }
 
@@ -279,4 +279,4 @@ impl Program {
     }
 }
 
-const _: () = assert!(size_of::<Transfer>() <= 40 && size_of::<Step>() <= 24);
+const _: () = assert!(size_of::<Transfer>() <= 40 && size_of::<Step>() <= 32);

@@ -299,7 +299,7 @@ impl<'a> Collector<'a> {
         let at = call
             .wall
             .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
-        let gap_ns = gap.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32;
+        let gap_ns = gap.unwrap_or(0).max(0) as u64;
         self.program.steps.push(Step {
             at_ns: at,
             gap_ns,

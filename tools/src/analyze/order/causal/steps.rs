@@ -55,11 +55,14 @@ impl Causal<'_> {
             .get(state.step as usize)
             .map_or(0, |step| step.gap_ns);
         let gap = if self.network.compute == 1.0 {
-            u64::from(gap)
+            gap
         } else {
-            (f64::from(gap) * self.network.compute) as u64
+            (gap as f64 * self.network.compute) as u64
         };
-        state.now_ns + gap + self.network.call_ns
+        state
+            .now_ns
+            .saturating_add(gap)
+            .saturating_add(self.network.call_ns)
     }
 
     fn schedule(&mut self, rank: u32) {
