@@ -67,6 +67,10 @@ pub(crate) struct Nic {
     stalled: Vec<u32>,
     /// Turns until a READ is answered.
     read_turns: u64,
+    /// Completions that were written so far, by all queues.
+    pub(crate) completions: u64,
+    /// Workers that sleep though their threads poll.
+    napping: Vec<usize>,
 }
 
 impl Nic {
@@ -81,6 +85,8 @@ impl Nic {
             entry: Vec::new(),
             stalled: Vec::new(),
             read_turns: setting("DPA_READ_TURNS", 0),
+            completions: 0,
+            napping: Vec::new(),
         }
     }
 
@@ -105,9 +111,24 @@ impl Nic {
             return;
         };
         crate::trace::completion(cqn, completion.opcode, completion.bytes);
+        self.completions += 1;
         if cq.push(completion) {
             cq.wake();
+        } else if !self.napping.is_empty() {
+            machine().scheduler.rouse(self.napping.drain(..));
         }
+    }
+
+    /// A worker whose threads poll wants to sleep. False if a completion has come since it saw
+    /// `completions` of them.
+    pub(crate) fn naps(&mut self, worker: usize, completions: u64) -> bool {
+        if self.completions != completions {
+            return false;
+        }
+        if !self.napping.contains(&worker) {
+            self.napping.push(worker);
+        }
+        true
     }
 
     /// Arms a completion queue: the next completion after `index` wakes its thread.

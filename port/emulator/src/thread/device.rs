@@ -110,6 +110,7 @@ pub(crate) fn accessed(unit: &Unit) {
 
 /// Work: no wait. A place where the seed may choose another thread.
 fn doorbell(unit: &Unit) {
+    unit.own.worked.set(true);
     unit.own.spins.set(0);
     unit.own.time.add(DOORBELL);
     if wants_turn() {
@@ -172,6 +173,7 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     let cell = &unit.own.polls[(owner as usize >> 6) % POLLS];
     if cell.replace((owner as usize, found)) != (owner as usize, found) {
         unit.own.spins.set(0);
+        unit.own.worked.set(true);
         unit.own.time.access(owner as usize, 1, false);
         return found;
     }

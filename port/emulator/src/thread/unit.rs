@@ -47,6 +47,8 @@ pub(crate) struct Own {
     pub(crate) polls: [Cell<(usize, u8)>; POLLS],
     /// Fences, looks at the clock: such calls since the last work.
     pub(crate) spins: Cell<u32>,
+    /// Whether it consumed a completion or rang a doorbell in this turn.
+    pub(crate) worked: Cell<bool>,
     /// Accesses since it has last given others a turn for them.
     pub(crate) accesses: Cell<u32>,
     pub(crate) watch: Watch,

@@ -84,6 +84,8 @@ pub(crate) struct Worker {
     units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
     /// Threads of calls that are over. They are dropped when nothing refers to them any more.
     over: RefCell<Vec<Arc<Unit>>>,
+    /// Completions of the NIC when this worker last looked.
+    completions: Cell<u64>,
 }
 
 // SAFETY: the cells belong to the worker's own host thread; others use inbox, flags and event.
@@ -154,6 +156,14 @@ impl Scheduler {
         }
     }
 
+    /// Wakes workers whose threads poll.
+    pub(crate) fn rouse(&self, workers: impl Iterator<Item = usize>) {
+        let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        workers
+            .filter_map(|index| all.get(index))
+            .for_each(|worker| worker.nudge());
+    }
+
     /// Takes a thread from its worker. Waits for a thread that does not yield, but not for ever.
     pub(crate) fn retire(&self, unit: &Arc<Unit>) {
         machine().objects().units.remove(unit.id);
@@ -183,6 +193,7 @@ impl Worker {
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),
+            completions: Cell::new(0),
         });
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
@@ -199,6 +210,7 @@ impl Worker {
         self.nudge();
     }
 
+    /// Wakes the worker if it sleeps.
     fn nudge(&self) {
         if self.sleeps.load(Ordering::SeqCst) {
             super::signal(&self.event);
@@ -213,29 +225,51 @@ impl Worker {
             if self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::SeqCst) {
                 self.read_mail();
             }
-            let pause = self.next().map(|unit| self.step(unit));
+            let (mut pause, mut worked) = (None, false);
+            if let Some(unit) = self.next() {
+                unit.own.worked.set(false);
+                pause = Some(self.step(unit));
+                worked = unit.own.worked.get();
+            }
             self.over.borrow_mut().clear();
             turns += 1;
             let waiting = self.queue.borrow().len();
             let mut moved = 0;
             if pause.is_none() || turns >= waiting {
                 turns = 0;
-                moved = machine().nic().pump();
+                moved = self.look_at_nic();
             }
-            let idle = moved == 0 && matches!(pause, None | Some(Pause::Vain));
+            // A turn that ends in vain may have worked before.
+            let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {
-                self.sleep(SLEEP_MS * 1000);
+                self.sleep(SLEEP_MS * 1000, false);
             } else if vain > VAIN_ROUNDS * (waiting + 1) {
-                self.sleep(NAP_US);
+                self.sleep(NAP_US, true);
             }
         }
     }
 
-    fn sleep(&self, microseconds: i64) {
+    /// Takes what the wire brings. Answers how many things moved, by any worker.
+    fn look_at_nic(&self) -> u64 {
+        let mut nic = machine().nic();
+        let moved = nic.pump() as u64;
+        let before = self.completions.replace(nic.completions);
+        moved + (nic.completions - before)
+    }
+
+    /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a
+    /// completion comes, since nothing else announces those of queues that are not armed.
+    fn sleep(&self, microseconds: i64, polls: bool) {
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.mail.load(Ordering::SeqCst) {
-            let waits = machine().nic().waits();
+            let mut nic = machine().nic();
+            if polls && !nic.naps(self.index, self.completions.get()) {
+                self.sleeps.store(false, Ordering::SeqCst);
+                return;
+            }
+            let waits = nic.waits();
+            drop(nic);
             let nanoseconds = if waits {
                 NAP_US * 1000
             } else {
