@@ -7,7 +7,7 @@ use crate::status::Refusal;
 use crate::thread::{Scheduler, TaskQueue, Unit};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 pub(crate) struct Machine {
     nic: Mutex<Nic>,
@@ -48,7 +48,7 @@ pub(crate) fn setting(name: &str, default: u64) -> u64 {
 /// The machine of this program. The first call builds it.
 pub(crate) fn machine() -> &'static Machine {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
-    MACHINE.get_or_init(|| Machine {
+    let made = MACHINE.get_or_init(|| Machine {
         nic: Mutex::new(Nic::new()),
         objects: Mutex::new(Objects {
             apps: Slab::new(1),
@@ -60,7 +60,22 @@ pub(crate) fn machine() -> &'static Machine {
             windows: Slab::new(1),
         }),
         scheduler: Scheduler::new(),
-    })
+    });
+    static AT_EXIT: Once = Once::new();
+    // SAFETY: a function of this library, which stays loaded.
+    AT_EXIT.call_once(|| unsafe {
+        libc::atexit(look_last);
+    });
+    made
+}
+
+/// The program ends with what it has not destroyed.
+extern "C" fn look_last() {
+    // A program that ends inside of a call of its own may hold the lock.
+    if let Ok(guard) = machine().nic.try_lock() {
+        let mut nic = NicGuard(guard);
+        nic.look_last(|_| true);
+    }
 }
 
 impl Machine {

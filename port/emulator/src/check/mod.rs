@@ -11,4 +11,5 @@ mod report;
 mod window;
 
 pub(crate) use access::{Watch, announce, ends};
+pub(crate) use hooks::with_place;
 pub(crate) use report::{Fault, device, line};

@@ -178,6 +178,7 @@ calls! {
 
 fn destroy(id: u32) -> Result<(), Refusal> {
     let gone = machine().process(Kind::Process.handle(id))?;
+    machine().nic().look_last(|cq| cq.process == id);
     gone.end(ended::FINISHED);
     crate::thread::retire_all(&gone);
     machine().nic().forget(id);

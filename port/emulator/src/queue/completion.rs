@@ -65,6 +65,7 @@ pub(crate) struct Cq {
     pub(crate) broken: bool,
     /// When a frame first found the queue full.
     pub(crate) full: Option<Instant>,
+    pub(crate) asleep: Option<super::asleep::Asleep>,
 }
 
 /// How long a frame waits for a full queue. Programs give a buffer back before they publish that
@@ -72,7 +73,13 @@ pub(crate) struct Cq {
 const FULL: Duration = Duration::from_millis(500);
 
 impl Cq {
-    fn waiting(&self) -> u32 {
+    /// Completions that are consumed, by the queue's record.
+    pub(crate) fn consumed(&self) -> u32 {
+        self.record.word(0) & INDEX
+    }
+
+    /// Completions that wait, by the queue's record.
+    pub(crate) fn waiting(&self) -> u32 {
         self.producer.wrapping_sub(self.record.word(0)) & INDEX
     }
 

@@ -109,6 +109,7 @@ calls! {
             users: 0,
             broken: false,
             full: None,
+            asleep: None,
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     }
@@ -119,6 +120,7 @@ fn destroy_cq(number: u32) -> Result<(), Refusal> {
     if nic.cqs.get(number).ok_or_else(|| Kind::Cq.gone())?.users > 0 {
         return Err("work queues complete here".into());
     }
+    nic.look_last(|cq| cq.number == number);
     nic.cqs.remove(number);
     Ok(())
 }

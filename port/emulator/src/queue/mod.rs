@@ -4,6 +4,7 @@
 //! Device code writes them at any time, so the NIC reads bytes through pointers that were checked
 //! when the queue was made, and believes nothing in them.
 
+mod asleep;
 mod completion;
 mod format;
 mod host;
@@ -26,6 +27,7 @@ use crate::verbs::Steering;
 use crate::wire::Wires;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Numbers begin here, apart from each other, so that a wrong one is found.
 const FIRST_CQ: u32 = 0x400;
@@ -71,6 +73,8 @@ pub(crate) struct Nic {
     pub(crate) completions: u64,
     /// Workers that sleep though their threads poll.
     napping: Vec<usize>,
+    /// When it last looked for handlers that sleep for good.
+    looked: Option<Instant>,
 }
 
 impl Nic {
@@ -87,6 +91,7 @@ impl Nic {
             read_turns: setting("DPA_READ_TURNS", 0),
             completions: 0,
             napping: Vec::new(),
+            looked: None,
         }
     }
 
@@ -253,8 +258,15 @@ impl Nic {
 
 impl Cq {
     fn wake(&self) {
-        if let Some(unit) = &self.unit {
-            machine().scheduler.wake(unit);
+        let Some(unit) = &self.unit else { return };
+        if unit.is_new() {
+            let number = self.number;
+            let text = format_args!(
+                "an event of completion queue {number:#x} comes before event_handler_run, and is \
+                 lost; the queue is not armed any more"
+            );
+            return device(Some(unit), Fault::LostEvent, text);
         }
+        machine().scheduler.wake(unit);
     }
 }

@@ -75,7 +75,7 @@ calls! {
         if !unit.begin() {
             return Err("the handler runs already".into());
         }
-        machine().nic().wires.running += 1;
+        machine().nic().runs();
         Ok(())
     }
 

@@ -41,8 +41,11 @@ const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
 const TURNS: u32 = 256;
 const WATCHDOG_S: u64 = 12;
-/// Longest sleep while all threads wait for events.
+/// Longest sleep while all threads wait for events, and while one may never get any.
 const SLEEP_MS: i64 = 100;
+const SHORT_SLEEP_US: i64 = 20_000;
+/// Looks at the NIC between two looks for handlers that sleep for good.
+const LOOKS: u32 = 1024;
 
 thread_local! {
     static CURRENT: Cell<*const Unit> = const { Cell::new(std::ptr::null()) };
@@ -84,6 +87,8 @@ pub(crate) struct Worker {
     units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
     /// Threads of calls that are over. They are dropped when nothing refers to them any more.
     over: RefCell<Vec<Arc<Unit>>>,
+    /// Looks at the NIC.
+    looks: Cell<u32>,
     /// Completions of the NIC when this worker last looked.
     completions: Cell<u64>,
 }
@@ -139,10 +144,6 @@ impl Scheduler {
 
     /// An event for a thread: it is queued unless it runs or waits already.
     pub(crate) fn wake(&self, unit: &Arc<Unit>) {
-        if unit.is_new() {
-            let text = format_args!("an event before event_handler_run is lost");
-            return device(None, Fault::LostEvent, text);
-        }
         if !unit.event() {
             return;
         }
@@ -193,6 +194,7 @@ impl Worker {
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),
+            looks: Cell::new(0),
             completions: Cell::new(0),
         });
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
@@ -254,6 +256,10 @@ impl Worker {
     fn look_at_nic(&self) -> u64 {
         let mut nic = machine().nic();
         let moved = nic.pump() as u64;
+        self.looks.set(self.looks.get().wrapping_add(1));
+        if self.looks.get().is_multiple_of(LOOKS) {
+            nic.look_for_sleepers();
+        }
         let before = self.completions.replace(nic.completions);
         moved + (nic.completions - before)
     }
@@ -268,16 +274,17 @@ impl Worker {
                 self.sleeps.store(false, Ordering::SeqCst);
                 return;
             }
-            let waits = nic.waits();
-            drop(nic);
-            let nanoseconds = if waits {
-                NAP_US * 1000
+            let microseconds = if nic.waits() {
+                NAP_US
+            } else if nic.look_for_sleepers() {
+                microseconds.min(SHORT_SLEEP_US)
             } else {
-                microseconds * 1000
+                microseconds
             };
+            drop(nic);
             let time = libc::timespec {
                 tv_sec: 0,
-                tv_nsec: nanoseconds,
+                tv_nsec: microseconds * 1000,
             };
             let fd = self.event.as_raw_fd();
             let mut entry = libc::pollfd {
@@ -359,6 +366,7 @@ impl Worker {
             unit.activations
                 .store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
+            unit.begins();
             own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
