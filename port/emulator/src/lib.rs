@@ -41,6 +41,7 @@ pub mod thread;
 pub mod verbs;
 pub mod wire;
 
+mod environment;
 mod handle;
 mod machine;
 mod model;

@@ -33,33 +33,26 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn setting(name: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(name) else {
-        return default;
-    };
-    text.parse().unwrap_or_else(|_| {
-        crate::check::line(format_args!(
-            "{name}={text}: not a number, {default} is used"
-        ));
-        default
-    })
-}
-
 /// The machine of this program. The first call builds it.
 pub(crate) fn machine() -> &'static Machine {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
-    let made = MACHINE.get_or_init(|| Machine {
-        nic: Mutex::new(Nic::new()),
-        objects: Mutex::new(Objects {
-            apps: Slab::new(1),
-            stubs: HashMap::new(),
-            functions: 0,
-            processes: Slab::new(1),
-            units: Slab::new(0),
-            tasks: Slab::new(1),
-            windows: Slab::new(1),
-        }),
-        scheduler: Scheduler::new(),
+    let made = MACHINE.get_or_init(|| {
+        crate::environment::check();
+        crate::trace::open();
+        crate::model::is_on();
+        Machine {
+            nic: Mutex::new(Nic::new()),
+            objects: Mutex::new(Objects {
+                apps: Slab::new(1),
+                stubs: HashMap::new(),
+                functions: 0,
+                processes: Slab::new(1),
+                units: Slab::new(0),
+                tasks: Slab::new(1),
+                windows: Slab::new(1),
+            }),
+            scheduler: Scheduler::new(),
+        }
     });
     static AT_EXIT: Once = Once::new();
     // SAFETY: a function of this library, which stays loaded.

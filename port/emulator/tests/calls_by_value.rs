@@ -9,7 +9,10 @@ use support::{build, run, text};
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn arguments_of_all_kinds_come_to_their_places() {
-    let ran = run(&mut Command::new(build("values")));
+    let mut command = Command::new("sh");
+    let ran = run(command
+        .args(["-c", "exec \"$0\" 2>&1"])
+        .arg(build("values")));
     let refused = |name: &str, why: &str| {
         format!(
             "dpa: flexio_process_call: the arguments of {name} cannot be passed: {why}\n{name} 1 5\n"

@@ -20,7 +20,8 @@ pub(crate) use receive::Receiver;
 pub(crate) use send::Sender;
 
 use crate::check::{Fault, device};
-use crate::machine::{machine, setting};
+use crate::environment::number;
+use crate::machine::machine;
 use crate::slab::Slab;
 use crate::thread::Unit;
 use crate::verbs::Steering;
@@ -88,7 +89,7 @@ impl Nic {
             outgoing: Vec::new(),
             entry: Vec::new(),
             stalled: Vec::new(),
-            read_turns: setting("DPA_READ_TURNS", 0),
+            read_turns: number("DPA_READ_TURNS", 0, 0..=u64::MAX),
             completions: 0,
             napping: Vec::new(),
             looked: None,

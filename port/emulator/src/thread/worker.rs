@@ -3,7 +3,8 @@
 use super::crash;
 use super::unit::{Kind, Unit, state};
 use crate::check::{Fault, device};
-use crate::machine::{lock, machine, setting};
+use crate::environment;
+use crate::machine::{lock, machine};
 use crate::process::ended;
 use crate::status::Refusal;
 use corosensei::stack::{DefaultStack, Stack};
@@ -41,6 +42,8 @@ const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
 const TURNS: u32 = 256;
 const WATCHDOG_S: u64 = 12;
+/// Most host threads.
+const MOST_WORKERS: u64 = 256;
 /// Longest sleep while all threads wait for events, and while one may never get any.
 const SLEEP_MS: i64 = 100;
 const SHORT_SLEEP_US: i64 = 20_000;
@@ -65,6 +68,11 @@ pub(crate) struct Scheduler {
     next: AtomicUsize,
     /// Each handler has a worker of its own; the first runs all else.
     apart: bool,
+    /// Otherwise this many workers run all.
+    wanted: usize,
+    seed: u64,
+    /// Seconds of the longest activation; 0 for any.
+    limit: u64,
 }
 
 enum Message {
@@ -100,11 +108,19 @@ unsafe impl Sync for Worker {}
 
 impl Scheduler {
     pub(crate) fn new() -> Self {
-        let apart = std::env::var("DPA_WORKERS").is_ok_and(|text| text == "units");
+        let apart = environment::text("DPA_WORKERS").is_some_and(|text| text == "units");
+        let most = 1..=MOST_WORKERS;
         Self {
             workers: OnceLock::new(),
             next: AtomicUsize::new(0),
             apart,
+            wanted: if apart {
+                0
+            } else {
+                environment::number("DPA_WORKERS", 1, most) as usize
+            },
+            seed: environment::number("DPA_SEED", 0, 0..=u64::MAX),
+            limit: environment::number("DPA_WATCHDOG_S", WATCHDOG_S, 0..=u64::MAX),
         }
     }
 
@@ -116,9 +132,9 @@ impl Scheduler {
         self.workers.get_or_init(|| {
             crash::install();
             let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-            let wanted = || setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
-            let count = if self.apart { cores + 1 } else { wanted() };
-            (0..count).map(Worker::spawn).collect()
+            let count = if self.apart { cores + 1 } else { self.wanted };
+            let spawn = |index| Worker::spawn(index, self.seed, self.limit);
+            (0..count).map(spawn).collect()
         })
     }
 
@@ -178,7 +194,7 @@ impl Scheduler {
 }
 
 impl Worker {
-    fn spawn(index: usize) -> Arc<Self> {
+    fn spawn(index: usize, seed: u64, limit: u64) -> Arc<Self> {
         // SAFETY: a new descriptor; a failure is found below.
         let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
         assert!(event >= 0, "the system has no event descriptor left");
@@ -189,8 +205,8 @@ impl Worker {
             sleeps: AtomicBool::new(false),
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
-            seed: Cell::new(setting("DPA_SEED", 0)),
-            limit: setting("DPA_WATCHDOG_S", WATCHDOG_S),
+            seed: Cell::new(seed),
+            limit,
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),

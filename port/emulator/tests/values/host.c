@@ -26,7 +26,6 @@ int main(void)
 	uint64_t memory;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	dup2(1, 2);
 	open_process(values);
 	memory = device_memory(process, 8);
 	SHOW(in_registers, (struct in_one){ 1, 2 }, (struct whole_first){ 300, 4 },
