@@ -25,7 +25,8 @@ pub(crate) fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let prefix = temporary.join(env!("CARGO_CRATE_NAME"));
+        // Paths of users have spaces, too.
+        let prefix = temporary.join(format!("tests of {}", env!("CARGO_CRATE_NAME")));
         let target = temporary.parent().expect("the target folder");
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         run(Command::new(folder.join("install.sh"))
