@@ -1,4 +1,5 @@
 //! Programs of the tests, built as users build them.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -56,7 +57,6 @@ pub(crate) fn build(name: &str) -> PathBuf {
 }
 
 /// A file of frames of 60 bytes, in the classic pcap format.
-#[allow(dead_code, reason = "not each test plays frames")]
 pub(crate) fn frames(count: usize) -> PathBuf {
     let words = |words: &[u32]| -> Vec<u8> {
         let bytes = words.iter().map(|word| word.to_le_bytes());
