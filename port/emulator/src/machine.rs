@@ -24,8 +24,8 @@ pub(crate) struct Objects {
     pub(crate) processes: Slab<Arc<Process>>,
     pub(crate) units: Slab<Arc<Unit>>,
     pub(crate) tasks: Slab<Arc<TaskQueue>>,
-    /// Windows, with the process of each.
-    pub(crate) windows: Slab<u32>,
+    /// Windows, with the process and the protection domain of each.
+    pub(crate) windows: Slab<(u32, usize)>,
 }
 
 /// Locks what a panic may have left behind: each change is whole.
@@ -64,10 +64,13 @@ pub(crate) fn machine() -> &'static Machine {
 
 /// The program ends with what it has not destroyed.
 extern "C" fn look_last() {
-    // A program that ends inside of a call of its own may hold the lock.
-    if let Ok(guard) = machine().nic.try_lock() {
-        let mut nic = NicGuard(guard);
-        nic.look_last(|_| true);
+    // A worker holds the lock for a moment. A program that ends inside of a call of its own may hold
+    // it for ever.
+    for _ in 0..1000 {
+        if let Ok(guard) = machine().nic.try_lock() {
+            return NicGuard(guard).look_last(|_| true);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
 

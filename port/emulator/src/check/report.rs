@@ -34,6 +34,10 @@ pub(crate) enum Fault {
     ArmedTwice,
     NoBuffer,
     Asleep,
+    Foreign,
+    Ahead,
+    TakesNone,
+    TooManyBuffers,
 }
 
 /// The source line of the call that the thread makes on this host thread.

@@ -155,6 +155,8 @@ impl Image {
                 .or_else(|| text.lines().next())
                 .map(str::trim)
         });
+        // The tool adds which of several paths through a line it means.
+        let line = line.map(|line| line.split(" (discriminator").next().unwrap_or(line));
         match line.map(|line| line.trim_start_matches("(inlined by) ")) {
             Some(line) if !line.is_empty() => line.to_owned(),
             _ => format!("offset {offset:#x} of the device part"),

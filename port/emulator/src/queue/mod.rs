@@ -40,6 +40,8 @@ const FRAME: usize = 1 << 14;
 #[derive(Default)]
 pub(crate) struct Wq {
     pub(crate) process: u32,
+    /// The protection domain that its attributes name, by address; 0 for none, which is not checked.
+    pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
     pub(crate) send: Option<Sender>,
     pub(crate) pair: Option<Pair>,
@@ -144,7 +146,16 @@ impl Nic {
             let text = format_args!("no completion queue {cqn:#x} to arm");
             return device(by, Fault::NoSuchQueue, text);
         };
+        if let Some(owner) = strangers(by, cq.process) {
+            let text = format_args!("completion queue {cqn:#x} belongs to process {owner}");
+            return device(by, Fault::Foreign, text);
+        }
         let said = format_args!("completion queue {cqn:#x} is armed at {index}");
+        if cq.is_ahead(index) {
+            let (written, why) = (cq.producer, cq.why_ahead());
+            let text = format_args!("{said}, and {written} completions were written{why}");
+            device(by, Fault::Ahead, text);
+        }
         if let Some(consumed) = cq.is_behind(index) {
             let why = "though its record says that";
             let text = format_args!("{said}, {why} {consumed} completions are consumed");
@@ -159,19 +170,35 @@ impl Nic {
             );
         }
         cq.armed_by = arms;
+        let receiver = cq.receiver;
         if cq.arm(index) {
+            let waiting = cq.producer.wrapping_sub(index);
+            if cq.wakes_in_vain(index) {
+                let text = format_args!(
+                    "{said} again and again, though {waiting} completions wait there: the handler \
+                     is woken and takes none"
+                );
+                device(by, Fault::TakesNone, text);
+            }
             cq.wake();
+        }
+        let receive = receiver.and_then(|number| self.wqs.get(number)?.receive.as_ref());
+        if let Some((receive, number)) = receive.zip(receiver)
+            && let Some(given) = receive.excess()
+        {
+            too_many_buffers(by, number, given, 1 << receive.log_depth);
         }
     }
 
     /// Writes a completion of zeros, which wakes a thread.
     pub(crate) fn zero_completion(&mut self, by: Option<&Unit>, cqn: u32) {
-        if self.cqs.get(cqn).is_none() {
-            device(
-                by,
-                Fault::NoSuchQueue,
-                format_args!("no completion queue {cqn:#x} to wake"),
-            );
+        let Some(cq) = self.cqs.get(cqn) else {
+            let text = format_args!("no completion queue {cqn:#x} to wake");
+            return device(by, Fault::NoSuchQueue, text);
+        };
+        if let Some(owner) = strangers(by, cq.process) {
+            let text = format_args!("completion queue {cqn:#x} belongs to process {owner}");
+            return device(by, Fault::Foreign, text);
         }
         self.complete(cqn, &Completion::default());
     }
@@ -185,6 +212,7 @@ impl Nic {
                 Arrival::Later
             };
         };
+        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         let Some(receiver) = wq else {
             return Arrival::Dropped;
@@ -197,6 +225,10 @@ impl Nic {
         let unit = cq.and_then(|cq| cq.unit.as_ref());
         if unit.is_some_and(|unit| unit.is_new()) {
             return Arrival::Later;
+        }
+        if let Some(given) = receiver.excess() {
+            let depth = 1_u32 << receiver.log_depth;
+            too_many_buffers(unit.map(|unit| &**unit), number, given, depth);
         }
         let Some(buffer) = receiver.take() else {
             if let Some(unit) = unit.filter(|unit| unit.is_idle() && !receiver.broken)
@@ -217,7 +249,7 @@ impl Nic {
         completion.bytes = frame.len() as u32;
         completion.opcode = format::RECEIVED;
         completion.user_index = receiver.user_index;
-        if let Err(why) = buffer.scatter(&self.keys, frame) {
+        if let Err(why) = buffer.scatter(&self.keys, pd, frame) {
             device(
                 None,
                 Fault::Key,
@@ -255,6 +287,19 @@ impl Nic {
         }
         moved + usize::from(self.try_again())
     }
+}
+
+/// The process of a queue that a thread of another one uses.
+fn strangers(by: Option<&Unit>, process: u32) -> Option<u32> {
+    by.is_some_and(|unit| unit.process.id != process)
+        .then_some(process)
+}
+
+fn too_many_buffers(unit: Option<&Unit>, number: u32, given: u16, depth: u32) {
+    let text = format_args!(
+        "receive queue {number:#x}: its doorbell record gives {given} buffers, and it has {depth}"
+    );
+    device(unit, Fault::TooManyBuffers, text);
 }
 
 impl Cq {

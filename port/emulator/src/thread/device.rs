@@ -166,6 +166,7 @@ with_place! {
     "dpa_emulator_arm" => arm, "rdx", "x2";
     "dpa_emulator_zero_completion" => zero_completion, "rsi", "x1";
     "dpa_emulator_event_index" => event_index, "rdx", "x2";
+    "dpa_emulator_outbox" => outbox, "rsi", "x1";
 }
 
 /// Does a call's work. Faults of the thread that are found meanwhile name the call's place.
@@ -241,6 +242,17 @@ extern "C" fn zero_completion(cqn: u32, place: usize) {
     doorbell(unit);
 }
 
+/// 0 if the outbox, whose number is that of its process, is the thread's.
+extern "C" fn outbox(number: u32, place: usize) -> c_int {
+    let Some(unit) = current() else { return 0 };
+    if number == unit.process.id {
+        return 0;
+    }
+    let text = format_args!("outbox {number} is none of the process");
+    at_place(unit, place, || device(Some(unit), Fault::Foreign, text));
+    1
+}
+
 extern "C" fn event_index(_index: u32, eqn: u32, place: usize) {
     let Some(unit) = current() else { return };
     let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
@@ -260,12 +272,16 @@ device_calls! {
             return refuse(Fault::Window, text);
         };
         let owner = machine().objects().windows.get(window).copied();
-        if windows != 0 && owner != Some(unit.process.id) {
+        if windows != 0 && owner.is_none_or(|(process, _)| process != unit.process.id) {
             return refuse(Fault::Window, format_args!("window {window} is none of the process"));
         }
         let Some(memory) = machine().nic().keys.memory(mkey) else {
             return refuse(Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
         };
+        if windows != 0 && machine().nic().keys.domain(mkey) != owner.map(|(_, pd)| pd) {
+            let why = "is of another protection domain than the window";
+            return refuse(Fault::Key, format_args!("key {mkey:#x} {why}"));
+        }
         slot.set(Some(mkey));
         unit.own.watch.configure(entity as usize, memory);
         0

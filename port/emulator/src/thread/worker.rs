@@ -290,9 +290,10 @@ impl Worker {
                 self.sleeps.store(false, Ordering::SeqCst);
                 return;
             }
+            let one_may_sleep_for_good = nic.look_for_sleepers();
             let microseconds = if nic.waits() {
                 NAP_US
-            } else if nic.look_for_sleepers() {
+            } else if one_may_sleep_for_good {
                 microseconds.min(SHORT_SLEEP_US)
             } else {
                 microseconds
