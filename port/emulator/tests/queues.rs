@@ -261,4 +261,8 @@ fn a_wrong_use_that_the_nic_finds_is_named() {
     let queue = "dpa: flexio_rq_create: completion queue 0x402 belongs to process 2\n";
     let right = ("status 1\nstatus 0\n".to_owned(), queue.to_owned());
     assert_eq!(misuse("queue_at_other", 0), right);
+    let resources = "dpa: flexio_resources_create: no resources: their files are not emulated, and \
+                     threads may take any unit\n";
+    let right = ("status 1, (nil), 0\n".to_owned(), resources.to_owned());
+    assert_eq!(misuse("resources", 0), right);
 }

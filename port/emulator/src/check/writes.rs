@@ -5,65 +5,67 @@ use std::ops::Range;
 
 /// Ranges that a thread remembers, which is more than all entries of the deepest queue.
 const MOST: usize = 1 << 16;
+/// Ranges of those that are looked through one by one.
+const NEW: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Writes {
-    /// End of each range by its begin, and the instruction that wrote there last.
+    /// The newest ranges, and by which instruction each was written last.
+    new: Vec<(Range<usize>, usize)>,
+    /// The others, which most threads do not have: the end of each by its begin, and the instruction.
     ranges: BTreeMap<usize, (usize, usize)>,
-    /// The range that was written last, and by which instruction.
-    last: Option<(Range<usize>, usize)>,
     /// Whether there were more ranges than it remembers.
     pub(super) has_forgotten: bool,
 }
 
 impl Writes {
     pub(super) fn clear(&mut self) {
-        // Most fences find few ranges.
-        self.ranges.clear();
-        self.last = None;
+        self.new.clear();
+        if !self.ranges.is_empty() {
+            self.ranges.clear();
+        }
         self.has_forgotten = false;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.last.is_none()
+        self.new.is_empty() && self.ranges.is_empty()
     }
 
     pub(super) fn add(&mut self, range: Range<usize>, place: usize) {
-        if let Some((last, by)) = &mut self.last
+        if let Some((last, by)) = self.new.last_mut()
             && last.start <= range.start
             && range.start <= last.end
         {
             (last.end, *by) = (last.end.max(range.end), place);
             return;
         }
-        self.keep_last();
-        self.last = Some((range, place));
+        if self.new.len() == NEW {
+            self.keep_new();
+        }
+        self.new.push((range, place));
     }
 
-    fn keep_last(&mut self) {
-        let Some((range, place)) = self.last.take() else {
-            return;
-        };
-        if self.ranges.len() == MOST {
+    fn keep_new(&mut self) {
+        if self.ranges.len() + NEW > MOST {
             self.ranges.clear();
             self.has_forgotten = true;
         }
-        let known = self.ranges.entry(range.start).or_insert((range.end, place));
-        *known = (known.0.max(range.end), place);
+        for (range, place) in self.new.drain(..) {
+            let known = self.ranges.entry(range.start).or_insert((range.end, place));
+            *known = (known.0.max(range.end), place);
+        }
     }
 
     /// The range that was written last.
     pub(super) fn last(&self) -> Option<(Range<usize>, usize)> {
-        self.last.clone()
+        self.new.last().cloned()
     }
 
     /// The instruction that wrote a part of these bytes.
     pub(super) fn within(&self, start: usize, bytes: usize) -> Option<usize> {
         let end = start + bytes;
-        if let Some((last, place)) = &self.last
-            && last.start < end
-            && start < last.end
-        {
+        let overlaps = |(range, _): &&(Range<usize>, usize)| range.start < end && start < range.end;
+        if let Some((_, place)) = self.new.iter().find(overlaps) {
             return Some(*place);
         }
         // Ranges may overlap, but only those of up to a frame's length begin before these bytes.
@@ -90,12 +92,14 @@ mod tests {
         assert_eq!(writes.within(8, 92), None);
         assert_eq!(writes.within(8, 93), Some(1));
         assert_eq!(writes.last(), Some((6_553_500..6_553_508, MOST - 1)));
-        assert!(!writes.has_forgotten);
-        writes.add(1..2, 7);
-        assert!(!writes.has_forgotten);
-        assert_eq!(writes.within(0, 1), Some(0));
-        writes.add(50..58, 8);
+        for at in 0..NEW {
+            assert!(!writes.has_forgotten);
+            assert_eq!(writes.within(0, 1), Some(0));
+            writes.add(at * 100 + 50..at * 100 + 58, at);
+        }
+        writes.add(0..1, 9);
         assert!(writes.has_forgotten);
+        assert_eq!(writes.within(7, 1), None);
         writes.clear();
         assert!(writes.is_empty() && !writes.has_forgotten);
         assert_eq!(writes.within(50, 1), None);

@@ -7,6 +7,7 @@ mod image;
 mod memory;
 mod message;
 mod prototype;
+mod resources;
 
 pub(crate) use app::{App, stub};
 pub(crate) use heap::{Heap, HeapInfo, Place};

@@ -139,8 +139,11 @@ impl Cq {
         // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
         // comes last and publishes the others.
         let before = unsafe {
+            let owner = &*place.add(last).cast::<AtomicU8>();
+            let before = owner.load(Ordering::Relaxed);
             std::ptr::copy_nonoverlapping(entry.as_ptr(), place, last);
-            (*place.add(last).cast::<AtomicU8>()).swap(entry[last], Ordering::AcqRel)
+            owner.store(entry[last], Ordering::Release);
+            before
         };
         self.was_owned |= (before ^ entry[last]) & 1 == 0 && !self.collapsed;
         self.producer = (self.producer + 1) & INDEX;

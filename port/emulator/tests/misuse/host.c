@@ -60,6 +60,12 @@ int main(int count, char **words)
 		host.attr.wq_ring_qmem.daddr = state.queues.rq_ring;
 		printf("status %d\n",
 		       flexio_rq_create(process, NULL, state.queues.cq.number, &host.attr, &rq));
+	} else if (!strcmp(words[1], "resources")) {
+		struct flexio_resource *resources = (void *)1;
+		int status = flexio_resources_create("key", "file", 4, &resources);
+
+		printf("status %d, %p, %d\n", status, (void *)resources,
+		       flexio_resources_destroy(resources));
 	} else {
 		CHECK(flexio_copy_from_host(process, &state, sizeof(state), &argument));
 		CHECK(flexio_func_register(misuse, words[1], &function));
