@@ -17,7 +17,7 @@ const LOOKS: Duration = Duration::from_millis(10);
 /// How long a handler sleeps until a running program hears of it.
 const WHILE_IT_RUNS: Duration = Duration::from_secs(3);
 /// How long it has slept when its program ends: with completions in its queue, and without.
-const AT_THE_END: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+const AT_THE_END: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(500)];
 
 /// A queue that is not armed, and whose handler sleeps.
 #[derive(Clone, Copy, Debug)]

@@ -125,7 +125,7 @@ int main(int count, char **words)
 		steer(host.rq, &steering);
 		usleep(800000);
 	}
-	usleep(200000);
+	usleep(500000);
 	printf("%lu taken\n", call(done, argument, 0));
 	return 0;
 }
