@@ -1,6 +1,7 @@
 //! What device code reads and writes, as its compiler announces it.
 
 use super::window::Lines;
+use super::writes::Writes;
 use super::{Fault, device};
 use crate::process::Heap;
 use crate::thread::{Unit, wait_in_vain};
@@ -12,8 +13,6 @@ use std::sync::atomic::Ordering;
 const STACK: usize = 8184;
 /// Reads of one place by one instruction in a row that count as waiting.
 const READS: u32 = 64;
-/// Ranges that a thread may write between two fences before the oldest is forgotten.
-const WRITES: usize = 64;
 /// Window configurations that a thread is reminded of.
 const OLD: usize = 4;
 
@@ -37,9 +36,6 @@ impl Access {
     }
 }
 
-/// A written range, and the instruction that wrote last.
-type Write = (Range<usize>, usize);
-
 /// What a thread has done so far; its worker alone touches it.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -54,7 +50,7 @@ pub(crate) struct Watch {
     lines: Lines,
     old_windows: RefCell<Vec<Range<usize>>>,
     /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
-    writes: [RefCell<Vec<Write>>; 2],
+    writes: [RefCell<Writes>; 2],
     last_read: Cell<(usize, usize, u32)>,
 }
 
@@ -76,11 +72,11 @@ impl Watch {
 
     /// The instruction that wrote a part of the range after the last fence.
     pub(crate) fn unfenced(&self, start: usize, bytes: usize) -> Option<usize> {
-        self.writes.iter().find_map(|writes| {
-            let writes = writes.borrow();
-            let within = |(range, _): &&Write| range.start < start + bytes && start < range.end;
-            writes.iter().find(within).map(|&(_, place)| place)
-        })
+        let mut found = self
+            .writes
+            .iter()
+            .map(|writes| writes.borrow().within(start, bytes));
+        found.find_map(|place| place)
     }
 
     pub(crate) fn has_unfenced(&self) -> bool {
@@ -109,19 +105,17 @@ impl Watch {
     }
 
     fn note_write(&self, access: Access, host: bool) {
-        let mut writes = self.writes[usize::from(host)].borrow_mut();
-        let (start, end) = (access.address, access.address.saturating_add(access.bytes));
-        if let Some((last, place)) = writes.last_mut()
-            && last.start <= start
-            && start <= last.end
-        {
-            (last.end, *place) = (last.end.max(end), access.place);
-            return;
-        }
-        if writes.len() == WRITES {
-            writes.remove(0);
-        }
-        writes.push((start..end, access.place));
+        let range = access.address..access.address.saturating_add(access.bytes);
+        self.writes[usize::from(host)]
+            .borrow_mut()
+            .add(range, access.place);
+    }
+
+    /// Whether more was written without a fence than the thread remembers.
+    fn has_forgotten(&self) -> bool {
+        self.writes
+            .iter()
+            .any(|writes| writes.borrow().has_forgotten)
     }
 
     fn in_block(&self, heap: &Heap, access: Access) -> bool {
@@ -247,7 +241,7 @@ fn host_memory(unit: &Unit, access: Access) -> bool {
 
 /// An activation or a call is about to end.
 pub(crate) fn ends(unit: &Unit) {
-    let last = unit.own.watch.writes[1].borrow().last().cloned();
+    let last = unit.own.watch.writes[1].borrow().last();
     if let Some((range, place)) = last {
         let text = format_args!(
             "the activation ends without a window writeback after host memory at {:#x} was written",
@@ -276,5 +270,12 @@ pub(crate) fn announce(unit: &Unit, number: u32, ranges: &[(usize, usize, &str)]
             );
             return report(unit, Fault::NoFence, place, text);
         }
+    }
+    if unit.own.watch.has_forgotten() {
+        let text = format_args!(
+            "doorbell of queue {number:#x} after so many writes without a fence that the oldest are \
+             not checked"
+        );
+        device(Some(unit), Fault::NoFence, text);
     }
 }

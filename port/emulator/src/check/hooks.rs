@@ -22,6 +22,7 @@ macro_rules! with_place {
         }
     };)+};
 }
+pub(crate) use with_place;
 
 // Inlined: the compiler then knows the length and what is done.
 #[inline(always)]

@@ -9,6 +9,8 @@ mod access;
 mod hooks;
 mod report;
 mod window;
+mod writes;
 
 pub(crate) use access::{Watch, announce, ends};
+pub(crate) use hooks::with_place;
 pub(crate) use report::{Fault, device, line};

@@ -33,6 +33,19 @@ pub(crate) enum Fault {
     NotWritten,
     ArmedTwice,
     NoBuffer,
+    Asleep,
+    Foreign,
+    Ahead,
+    TakesNone,
+    TooManyBuffers,
+}
+
+/// The source line of the call that the thread makes on this host thread.
+fn here(unit: &Unit) -> Option<String> {
+    let current = crate::thread::current()?;
+    let place = current.own.place.get();
+    let is_it = std::ptr::eq(current, unit) && place != 0;
+    is_it.then(|| unit.process.image.source_line(place.wrapping_sub(1)))
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.
@@ -43,9 +56,11 @@ pub(crate) fn device(unit: Option<&Unit>, fault: Fault, text: fmt::Arguments<'_>
     if unit.first(fault as u8) {
         let (process, activation) = (unit.process.id, unit.activations());
         let name = &unit.name;
+        let place = here(unit).map(|line| format!(", at {line}"));
         line(format_args!(
-            "process {process}, thread {} ({name}), activation {activation}: {text}",
-            unit.id
+            "process {process}, thread {} ({name}), activation {activation}: {text}{}",
+            unit.id,
+            place.unwrap_or_default()
         ));
     }
 }

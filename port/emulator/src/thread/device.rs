@@ -2,7 +2,7 @@
 
 use super::unit::{POLLS, Unit};
 use super::worker::{Pause, current, pause, wants_turn};
-use crate::check::{Fault, announce, device};
+use crate::check::{Fault, announce, device, with_place};
 use crate::machine::machine;
 use crate::model::DOORBELL;
 use crate::process::ended;
@@ -46,22 +46,6 @@ device_calls! {
 
     fn dpa_emulator_local_storage(unit) -> u64 = 0 => { unit.local }
 
-    fn dpa_emulator_end(unit, how: c_int) {
-        if how < 3 {
-            crate::check::ends(unit);
-        }
-        pause(
-            unit,
-            match how {
-                0 => Pause::Rescheduled,
-                1 => Pause::Again,
-                2 => Pause::Finished,
-                3 => Pause::Waits,
-                _ => Pause::Turn,
-            },
-        );
-    }
-
     fn dpa_emulator_end_process(unit, code: u32) {
         if code >= ended::USER {
             let name = &unit.name;
@@ -70,16 +54,6 @@ device_calls! {
         }
         unit.process.end(code);
         pause(unit, Pause::Finished);
-    }
-
-    fn dpa_emulator_activate(unit, id: u32) {
-        let other = machine().objects().units.get(id).cloned();
-        match other.filter(|other| other.process.id == unit.process.id) {
-            Some(other) => machine().scheduler.wake(&other),
-            None => {
-                device(Some(unit), Fault::NoSuchThread, format_args!("no thread {id} to activate"));
-            }
-        }
     }
 
     /// A wait for others: gives them a turn.
@@ -110,6 +84,7 @@ pub(crate) fn accessed(unit: &Unit) {
 
 /// Work: no wait. A place where the seed may choose another thread.
 fn doorbell(unit: &Unit) {
+    unit.own.worked.set(true);
     unit.own.spins.set(0);
     unit.own.time.add(DOORBELL);
     if wants_turn() {
@@ -172,41 +147,119 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     let cell = &unit.own.polls[(owner as usize >> 6) % POLLS];
     if cell.replace((owner as usize, found)) != (owner as usize, found) {
         unit.own.spins.set(0);
+        unit.own.worked.set(true);
         unit.own.time.access(owner as usize, 1, false);
         return found;
     }
     pause(unit, Pause::Vain);
     let found = read();
-    cell.set((owner as usize, found));
+    if cell.replace((owner as usize, found)) == (owner as usize, found) {
+        unit.polls_in_vain(owner as usize);
+    }
     found
 }
 
+with_place! {
+    "dpa_emulator_end" => end, "rsi", "x1";
+    "dpa_emulator_activate" => activate, "rsi", "x1";
+    "dpa_emulator_ring" => ring, "rdx", "x2";
+    "dpa_emulator_arm" => arm, "rdx", "x2";
+    "dpa_emulator_zero_completion" => zero_completion, "rsi", "x1";
+    "dpa_emulator_event_index" => event_index, "rdx", "x2";
+    "dpa_emulator_outbox" => outbox, "rsi", "x1";
+}
+
+/// Does a call's work. Faults of the thread that are found meanwhile name the call's place.
+fn at_place<T>(unit: &Unit, place: usize, work: impl FnOnce() -> T) -> T {
+    unit.own.place.set(place);
+    let result = work();
+    unit.own.place.set(0);
+    result
+}
+
+extern "C" fn end(how: c_int, place: usize) {
+    let Some(unit) = current() else { return };
+    if how < 3 {
+        crate::check::ends(unit);
+    }
+    unit.sleeps_at(place);
+    pause(
+        unit,
+        match how {
+            0 => Pause::Rescheduled,
+            1 => Pause::Again,
+            2 => Pause::Finished,
+            3 => Pause::Waits,
+            _ => Pause::Turn,
+        },
+    );
+}
+
+extern "C" fn activate(id: u32, place: usize) {
+    let Some(unit) = current() else { return };
+    let other = machine().objects().units.get(id).cloned();
+    let Some(other) = other.filter(|other| other.process.id == unit.process.id) else {
+        let text = format_args!("no thread {id} to activate");
+        return at_place(unit, place, || {
+            device(Some(unit), Fault::NoSuchThread, text)
+        });
+    };
+    if other.is_new() {
+        let name = &other.name;
+        let text = format_args!(
+            "thread {id} ({name}) is activated before event_handler_run, and this event is lost"
+        );
+        return at_place(unit, place, || device(Some(unit), Fault::LostEvent, text));
+    }
+    other.is_activated();
+    machine().scheduler.wake(&other);
+}
+
+extern "C" fn ring(index: u32, number: u32, place: usize) {
+    let Some(unit) = current() else { return };
+    let mut nic = machine().nic();
+    if unit.own.watch.has_unfenced() {
+        announce(unit, number, &nic.announced(index as u16, number));
+    }
+    at_place(unit, place, || nic.ring(Some(unit), index as u16, number));
+    drop(nic);
+    doorbell(unit);
+}
+
+extern "C" fn arm(index: u32, cqn: u32, place: usize) {
+    let Some(unit) = current() else { return };
+    at_place(unit, place, || {
+        machine().nic().arm(Some(unit), index & 0xff_ffff, cqn)
+    });
+    doorbell(unit);
+}
+
+extern "C" fn zero_completion(cqn: u32, place: usize) {
+    let Some(unit) = current() else { return };
+    at_place(unit, place, || {
+        machine().nic().zero_completion(Some(unit), cqn)
+    });
+    doorbell(unit);
+}
+
+/// 0 if the outbox, whose number is that of its process, is the thread's.
+extern "C" fn outbox(number: u32, place: usize) -> c_int {
+    let Some(unit) = current() else { return 0 };
+    if number == unit.process.id {
+        return 0;
+    }
+    let text = format_args!("outbox {number} is none of the process");
+    at_place(unit, place, || device(Some(unit), Fault::Foreign, text));
+    1
+}
+
+extern "C" fn event_index(_index: u32, eqn: u32, place: usize) {
+    let Some(unit) = current() else { return };
+    let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
+    at_place(unit, place, || device(Some(unit), Fault::NoSuchQueue, text));
+}
+
 device_calls! {
-    fn dpa_emulator_ring(unit, index: u32, number: u32) {
-        let mut nic = machine().nic();
-        if unit.own.watch.has_unfenced() {
-            announce(unit, number, &nic.announced(index as u16, number));
-        }
-        nic.ring(Some(unit), index as u16, number);
-        drop(nic);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_arm(unit, index: u32, cqn: u32) {
-        machine().nic().arm(Some(unit), index & 0xff_ffff, cqn);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_zero_completion(unit, cqn: u32) {
-        machine().nic().zero_completion(Some(unit), cqn);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_event_index(unit, _index: u32, eqn: u32) {
-        let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
-        device(Some(unit), Fault::NoSuchQueue, text);
-    }
-
     fn dpa_emulator_window(
         unit, entity: c_int, windows: c_int, window: u32, mkey: u32
     ) -> c_int = 1 => {
@@ -219,12 +272,16 @@ device_calls! {
             return refuse(Fault::Window, text);
         };
         let owner = machine().objects().windows.get(window).copied();
-        if windows != 0 && owner != Some(unit.process.id) {
+        if windows != 0 && owner.is_none_or(|(process, _)| process != unit.process.id) {
             return refuse(Fault::Window, format_args!("window {window} is none of the process"));
         }
         let Some(memory) = machine().nic().keys.memory(mkey) else {
             return refuse(Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
         };
+        if windows != 0 && machine().nic().keys.domain(mkey) != owner.map(|(_, pd)| pd) {
+            let why = "is of another protection domain than the window";
+            return refuse(Fault::Key, format_args!("key {mkey:#x} {why}"));
+        }
         slot.set(Some(mkey));
         unit.own.watch.configure(entity as usize, memory);
         0
