@@ -83,7 +83,7 @@ impl World {
 
     fn step(&mut self, rank: usize, action: Action) {
         self.now += 1 + self.dice.below(40) as i64;
-        let gap_ns = self.dice.below(3_000) as u32;
+        let gap_ns = self.dice.below(3_000);
         self.ranks[rank].program.steps.push(Step {
             at_ns: self.now,
             gap_ns,
