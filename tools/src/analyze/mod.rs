@@ -51,7 +51,7 @@ pub use origin::{How, LocalId, Members, Origin};
 pub use pairs::pairs;
 pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
-    Step, Sync, Transfer, UNKNOWN,
+    Step, Sync, Transfer, UNKNOWN, UNKNOWN_BYTES,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, Question, Report, ReportError, Source};

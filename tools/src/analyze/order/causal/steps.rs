@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Causal, Network, STEP, Wait};
 use crate::analyze::order::Happening;
-use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN};
+use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
@@ -54,9 +54,9 @@ impl Causal<'_> {
             .get(state.step as usize)
             .map_or(0, |step| step.gap_ns);
         let gap = if self.network.compute == 1.0 {
-            u64::from(gap)
+            gap
         } else {
-            (f64::from(gap) * self.network.compute) as u64
+            (gap as f64 * self.network.compute) as u64
         };
         state.now_ns + gap + self.network.call_ns
     }
@@ -197,11 +197,7 @@ impl Causal<'_> {
             return;
         }
         let bytes = self.inbound[receiver as usize][number as usize].bytes;
-        let bytes = if bytes == UNKNOWN {
-            0
-        } else {
-            u64::from(bytes)
-        };
+        let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
         let Network {
             latency_ns,
             bytes_per_us,
