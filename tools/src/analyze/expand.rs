@@ -184,10 +184,10 @@ fn made<'a>(
             call.root as usize
         },
         count: side.count,
-        element: u64::from(side.element),
+        element: side.element,
         counts: side.counts(program),
         sent_counts,
-        sent_element: u64::from(sent.element),
+        sent_element: sent.element,
         ..Call::new(call.kind, rank as usize, size)
     })
 }
