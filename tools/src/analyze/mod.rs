@@ -56,7 +56,7 @@ pub use pairs::pairs;
 pub use probes::Probes;
 pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
-    Step, Sync, Transfer, UNKNOWN,
+    Step, Sync, Transfer, UNKNOWN, UNKNOWN_BYTES,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, Question, Report, ReportError, Source};

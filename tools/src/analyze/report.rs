@@ -13,7 +13,7 @@ use super::late::{Late, Sharing, late};
 use super::legality;
 use super::lifetime::{Lifetime, lifetime};
 use super::order::{Network, Order, OrderChoice, Stall};
-use super::program::{Oddities, UNKNOWN};
+use super::program::{Oddities, UNKNOWN, UNKNOWN_BYTES};
 use super::run::Run;
 use super::sites::{SiteReport, sites};
 use super::spread::{self, InOrder, Spread};
@@ -162,10 +162,10 @@ impl Flows {
                 let cell = cell.and_then(|row| row.get_mut((view.program.rank / group) as usize));
                 if let Some([messages, bytes]) = cell {
                     *messages += 1;
-                    *bytes += if message.bytes == UNKNOWN {
+                    *bytes += if message.bytes == UNKNOWN_BYTES {
                         0
                     } else {
-                        u64::from(message.bytes)
+                        message.bytes
                     };
                 }
             }
@@ -332,6 +332,7 @@ fn source(run: &Run) -> Source {
         source.oddities.unknown_requests += program.oddities.unknown_requests;
         source.oddities.unknown_starts += program.oddities.unknown_starts;
         source.oddities.contradictions += program.oddities.contradictions;
+        source.oddities.long_receives += program.oddities.long_receives;
         source
             .salvaged
             .extend(program.salvaged.clone().map(|lost| (program.rank, lost)));

@@ -18,7 +18,7 @@ use foldhash::fast::RandomState as Fast;
 use super::align::{self, Sequences};
 use super::communicators::Communicators;
 use super::inbound::Inbound;
-use super::program::{End, Kind, Program, Transfer, UNKNOWN};
+use super::program::{End, Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
 
 /// Maximum compares per rank in the search for messages of receives without status.
 const ELIMINATION_STEPS_MAX: usize = 20_000_000;
@@ -96,8 +96,8 @@ impl Parts<'_> {
         );
         let room = transfer.bytes;
         match transfer.got_bytes {
-            _ if sent == UNKNOWN => true,
-            UNKNOWN => room == UNKNOWN || sent <= room,
+            _ if sent == UNKNOWN_BYTES => true,
+            UNKNOWN_BYTES => room == UNKNOWN_BYTES || sent <= room,
             got => got == sent,
         }
     }
@@ -219,7 +219,7 @@ pub(super) fn pair(
             &mut truth.pairs
         } += 1;
         let got = transfer.got_bytes;
-        if got != UNKNOWN && message.bytes != UNKNOWN {
+        if got != UNKNOWN_BYTES && message.bytes != UNKNOWN_BYTES {
             truth.bytes_equal += u64::from(got == message.bytes);
             truth.bytes_differ += u64::from(got != message.bytes);
         }
@@ -237,7 +237,7 @@ pub(super) fn pair(
             continue;
         }
         truth.assumed += 1;
-        let bytes = if transfer.got_bytes == UNKNOWN {
+        let bytes = if transfer.got_bytes == UNKNOWN_BYTES {
             transfer.bytes
         } else {
             transfer.got_bytes

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analyze::order::Network;
-use crate::analyze::{Action, End, Kind, LocalComm, Program, Run, Step, Transfer, UNKNOWN};
+use crate::analyze::{Action, End, Kind, LocalComm, Program, Run, Step, Transfer, UNKNOWN_BYTES};
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{Profile, Setup};
 
@@ -14,7 +14,7 @@ const BLANK: Transfer = Transfer {
     bytes: 8,
     got_source: -1,
     got_tag: -1,
-    got_bytes: UNKNOWN,
+    got_bytes: UNKNOWN_BYTES,
     call: 0,
     comm: 0,
     function: 0,
@@ -137,7 +137,7 @@ fn report(run: &Run, question: &Question) -> Report {
 #[test]
 fn a_card_that_costs_nothing_changes_nothing() {
     let template = |bytes| Transfer { bytes, ..BLANK };
-    let lengths = [0, 1, 512, 513, 1 << 30, 4_294_967_294].map(template);
+    let lengths = [0, 1, 512, 513, 1 << 30, 4_294_967_294, 5 << 30].map(template);
     for (length, senders) in lengths.into_iter().zip([1, 8, 3, 8, 1, 2]) {
         let run = fan_in(length, senders, 1_000);
         for bytes_per_us in [1, 12_500, 1_000_000_000] {

@@ -53,7 +53,8 @@ pub(super) struct Collector<'a> {
 /// Collects the operations of a rank, with the arguments of its collective calls if wanted.
 ///
 /// # Errors
-/// The trace cannot be read, or it has more than 2^30 transfers or 65,535 communicators.
+/// The trace cannot be read, or it has more than 2^30 transfers, 65,535 communicators
+/// or 2^32 - 1 calls.
 pub fn collect(
     reader: &mut dyn RankReader,
     keeps_collectives: bool,
@@ -72,6 +73,9 @@ pub fn collect(
     };
     let mut bytes = 0;
     while let Some(call) = reader.next_call()? {
+        if call.sequence >= u64::from(UNKNOWN) {
+            return Err(too_many("calls"));
+        }
         bytes = call.offset;
         collector.call(&call);
         if collector.program.transfers.len() > TRANSFERS_MAX {
@@ -86,6 +90,11 @@ pub fn collect(
     program.trace_bytes = info.bytes.unwrap_or(bytes);
     program.salvaged = reader.salvage().map(|salvage| salvage.error.to_string());
     Ok(program)
+}
+
+/// The call's number in its rank's trace, which [`collect`] bounds.
+fn call_number(call: &Call<'_>) -> u32 {
+    u32::try_from(call.sequence).expect("fewer than 2^32 - 1 calls")
 }
 
 impl<'a> Collector<'a> {
@@ -299,7 +308,8 @@ impl<'a> Collector<'a> {
         let at = call
             .wall
             .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
-        let gap_ns = gap.unwrap_or(0).max(0) as u64;
+        // A clock that steps back gives no time.
+        let gap_ns = gap.and_then(|gap| u64::try_from(gap).ok()).unwrap_or(0);
         self.program.steps.push(Step {
             at_ns: at,
             gap_ns,
@@ -361,7 +371,7 @@ impl<'a> Collector<'a> {
                 any_source: wild.0,
                 any_tag: wild.1,
                 count: 0,
-                call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+                call: call_number(call),
                 function: call.function.number(),
             });
             polls.len() - 1

@@ -109,7 +109,7 @@ impl World {
         let bytes = 1 + self.below(1_000) as u32;
         let transfer = Transfer {
             comm,
-            bytes,
+            bytes: bytes.into(),
             synchronous: self.below(3) == 0,
             ..send(to as i32, tag)
         };
@@ -150,7 +150,7 @@ impl World {
             transfer.end = End::Known;
             transfer.got_source = message.from as i32;
             transfer.got_tag = message.tag;
-            transfer.got_bytes = message.bytes;
+            transfer.got_bytes = message.bytes.into();
         }
         let found = &mut self.ranks[rank].found;
         let before = found.len();
@@ -216,7 +216,7 @@ impl World {
         transfer.end = End::Known;
         transfer.got_source = found.from as i32;
         transfer.got_tag = found.tag;
-        transfer.got_bytes = found.bytes;
+        transfer.got_bytes = found.bytes.into();
         self.ranks[rank].found.push((at, found));
         // A status is ignored only where the receive comes next, with the same pattern.
         if self.below(5) == 0 {

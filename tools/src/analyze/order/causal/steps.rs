@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{Causal, Network, STEP, Wait};
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::Happening;
-use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN};
+use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
@@ -237,11 +237,7 @@ impl Causal<'_> {
             return;
         }
         let bytes = self.inbound[receiver as usize][number as usize].bytes;
-        let bytes = if bytes == UNKNOWN {
-            0
-        } else {
-            u64::from(bytes)
-        };
+        let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
         let Network {
             latency_ns,
             bytes_per_us,

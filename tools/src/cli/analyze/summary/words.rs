@@ -85,6 +85,11 @@ pub(super) fn notes(report: &Report) -> String {
         source.oddities.contradictions,
         "statuses that contradict the posted receive",
     );
+    note(
+        source.oddities.long_receives,
+        "receives with room for 2 GiB or more: a status has 32 bits for the length, so the send's \
+         length counts",
+    );
     if let Some(Expanded { kept, .. }) = source.expanded {
         note(
             kept,
