@@ -12,7 +12,7 @@ use crate::engine::{
 };
 use crate::host::NicMatcher;
 #[cfg(feature = "plugin")]
-use crate::plugin::{Plugin, Sizes, Table};
+use crate::plugin::{Library, Plugin, Sizes};
 use crate::stream::{ByKind, StreamMatcher};
 
 /// The options of all engines. An engine ignores the options of others.
@@ -105,11 +105,13 @@ impl Default for EngineOptions {
     }
 }
 
+/// The engine is the paper's algorithm, also where one worker runs all of a block.
 fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
-    let config = NicConfig {
+    let mut config = NicConfig {
         bins: options.bins.get() as usize,
         ..options.nic
     };
+    config.options.always_shared = true;
     let reason = |error: ConfigError| BuildError {
         engine: "optimistic",
         reason: error.to_string(),
@@ -181,7 +183,7 @@ enum Maker {
     Software(fn(&EngineOptions) -> Box<dyn Engine>),
     /// Matches in a library.
     #[cfg(feature = "plugin")]
-    Plugin(&'static Table),
+    Plugin(&'static Library),
     /// Runs whole streams only.
     Nic(fn(&EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError>),
 }
@@ -204,12 +206,12 @@ impl EngineEntry {
     pub(crate) const fn plugin(
         name: &'static str,
         summary: &'static str,
-        table: &'static Table,
+        library: &'static Library,
     ) -> Self {
         Self {
             name,
             summary,
-            kind: Maker::Plugin(table),
+            kind: Maker::Plugin(library),
         }
     }
 
@@ -244,10 +246,10 @@ impl EngineEntry {
         match self.kind {
             Maker::Software(engine) => Some(engine(options)),
             #[cfg(feature = "plugin")]
-            Maker::Plugin(table) => {
+            Maker::Plugin(library) => {
                 let processes = options.comm_size.unwrap_or(0);
                 let engine = Plugin::new(
-                    table,
+                    library,
                     Sizes {
                         bins: options.bins.get(),
                         processes,
@@ -371,14 +373,19 @@ pub fn find(name: &str) -> Option<&'static EngineEntry> {
 }
 
 /// The engine of this name, or the one in the library at this path, which has a slash in it. The
-/// feature `plugin` opens libraries.
+/// feature `plugin` opens libraries. [`find`] knows the names alone, and is safe.
+///
+/// # Safety
+/// With a slash in the name, that of `plugin::load`: the library's code runs in this process.
 ///
 /// # Errors
 /// One line that says why there is no such engine.
-pub fn open(name: &str) -> Result<&'static EngineEntry, String> {
+#[allow(unsafe_code, reason = "the border to C")]
+pub unsafe fn open(name: &str) -> Result<&'static EngineEntry, String> {
     #[cfg(feature = "plugin")]
     if name.contains('/') {
-        return crate::plugin::load(name);
+        // SAFETY: the caller's promise.
+        return unsafe { crate::plugin::load(name) };
     }
     let known = || {
         ENGINES

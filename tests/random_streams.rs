@@ -12,8 +12,9 @@ use dpa_model::{
 };
 use dpamatch::conformance::check_stream;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{EngineOptions, find};
-use dpamatch::stream::{Event, Generator, Profile};
+use dpamatch::host::NicMatcher;
+use dpamatch::registry::EngineOptions;
+use dpamatch::stream::{Event, Generator, Profile, StreamMatcher};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use seeds::Totals;
@@ -91,12 +92,15 @@ fn check(seed: u64, totals: &mut Totals) -> Result<(), String> {
     let length = pick(&mut random, &[20, 100, 400]);
     let events: Vec<Event> = Generator::new(seed, length, profile).collect();
     let options = options(&mut random);
-    let entry = find("optimistic").expect("the engine's name");
-    let mut nic = entry
-        .build(&options)
+    // Not the engine `optimistic`, which always runs the paper's phases.
+    let config = NicConfig {
+        bins: options.bins.get() as usize,
+        ..options.nic
+    };
+    let mut nic = NicMatcher::new(config, options.threads, options.hints)
         .map_err(|error| format!("seed {seed}: {error}"))?;
-    check_stream(nic.as_mut(), &events)
-        .map_err(|what| format!("seed {seed}, {options:?}: {what}"))?;
+    nic.set_inline_hashes(options.sender_hashes);
+    check_stream(&mut nic, &events).map_err(|what| format!("seed {seed}, {options:?}: {what}"))?;
     totals.add(nic.counters());
     Ok(())
 }

@@ -99,15 +99,9 @@ impl Bin {
 
     /// Unlinks `receive` and frees it; the caller has exclusive access to the chain. `before` is a
     /// hint, its predecessor at search time; a reference, because the head of a chain needs none.
-    /// `OLDEST`: the caller has seen that the receive is the head.
     #[inline(always)]
-    pub(crate) fn unlink<const OLDEST: bool>(
-        &self,
-        receives: &[Descriptor],
-        receive: ReceiveId,
-        before: &ReceiveId,
-    ) {
-        if !OLDEST && self.head() != receive {
+    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: ReceiveId, before: &ReceiveId) {
+        if self.head() != receive {
             return self.unlink_later(receives, receive, *before);
         }
         // SAFETY: the receive is in a chain.
@@ -184,7 +178,7 @@ impl Bin {
         }
         // Read under the lock: an earlier holder may have unlinked the receive, too (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
-            self.unlink::<false>(receives, receive, before);
+            self.unlink(receives, receive, before);
         }
         if fault!(UnlinkedLosesNext) {
             receives[receive].next.set(ReceiveId::NIL);
@@ -251,7 +245,7 @@ mod tests {
     }
 
     fn unlink(bin: &Bin, receives: &[Descriptor], receive: u32, before: u32) {
-        bin.unlink::<false>(receives, ReceiveId(receive), &ReceiveId(before));
+        bin.unlink(receives, ReceiveId(receive), &ReceiveId(before));
     }
 
     /// All orders in which these receives can be taken.

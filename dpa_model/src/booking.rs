@@ -11,7 +11,7 @@
 use alloc::boxed::Box;
 
 use crate::descriptor::Descriptor;
-use crate::number::{ReceiveId, indexed, unchecked};
+use crate::number::{ReceiveId, indexed};
 use crate::sync::{AtomicU64, Relaxed};
 
 /// Widest block: BlueField-3's DPA has 256 threads, each of which runs one handler.
@@ -83,26 +83,6 @@ impl<'a> Bookings<'a> {
         self.word(receive, handler).fetch_or(bit, Relaxed);
     }
 
-    /// Sets the bit of `handler` with a load and a store, for a lone worker whose handlers book in
-    /// ascending order. Returns the bits of earlier handlers that booked the receive; 0 if none
-    /// did.
-    #[inline(always)]
-    pub(crate) fn book_alone(&self, receive: ReceiveId, handler: usize) -> u64 {
-        if handler >= NEAR {
-            return book_far_alone(&self.receives[receive], &self.far[receive], handler);
-        }
-        let bit = if fault!(BookingMissing) {
-            0
-        } else {
-            bit(handler)
-        };
-        // SAFETY: a search found the receive.
-        let word = unsafe { &unchecked(self.receives, receive).booking };
-        let before = word.load(Relaxed);
-        word.store(before | bit, Relaxed);
-        before
-    }
-
     /// Whether a handler below `handler` has booked the receive.
     #[inline(always)]
     pub(crate) fn any_below(self, receive: ReceiveId, handler: usize) -> bool {
@@ -129,23 +109,6 @@ impl<'a> Bookings<'a> {
             self.word(receive, word * 64).load(Relaxed) & wanted == wanted
         })
     }
-}
-
-#[cold]
-fn book_far_alone(near: &Descriptor, far: &FarBits, handler: usize) -> u64 {
-    let bit = if fault!(BookingMissing) {
-        0
-    } else {
-        bit(handler)
-    };
-    let lower = &far.0[..handler / 64 - 1];
-    let word = &far.0[handler / 64 - 1];
-    let before = word.load(Relaxed);
-    word.store(before | bit, Relaxed);
-    let lower = lower.iter().fold(near.booking.load(Relaxed), |bits, word| {
-        bits | word.load(Relaxed)
-    });
-    before | lower
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,25 +167,8 @@ mod tests {
             far: &far,
         };
         for booker in EDGES {
-            for alone in [false, true] {
-                if alone {
-                    assert_eq!(bookings.book_alone(ReceiveId(1), booker), 0);
-                } else {
-                    bookings.book(ReceiveId(1), booker);
-                }
-                for higher in EDGES.into_iter().filter(|&other| other > booker) {
-                    let (receives, far) = (table(1), FarBits::table(1, HANDLERS_MAX));
-                    let both = Bookings {
-                        receives: &receives,
-                        far: &far,
-                    };
-                    both.book_alone(ReceiveId(0), booker);
-                    assert_ne!(
-                        both.book_alone(ReceiveId(0), higher),
-                        0,
-                        "{booker} {higher}"
-                    );
-                }
+            {
+                bookings.book(ReceiveId(1), booker);
                 for handler in EDGES {
                     assert_eq!(
                         bookings.any_below(ReceiveId(1), handler),
@@ -249,7 +195,7 @@ mod tests {
             };
             for handler in (0..handlers).rev() {
                 assert!(!bookings.all_below(ReceiveId(0), handlers));
-                bookings.book_alone(ReceiveId(0), handler);
+                bookings.book(ReceiveId(0), handler);
             }
             assert!(bookings.all_below(ReceiveId(0), handlers));
         }

@@ -65,9 +65,8 @@ pub struct Options {
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.
     pub unexpected_full: UnexpectedFull,
-    /// Run every block as if several workers shared it: bookings by read-modify-write, candidates
-    /// and barrier, removal as above. Otherwise a worker that runs a block alone skips these and
-    /// takes receives out of their chains at once.
+    /// Matches every block optimistically: with bookings, barrier, conflicts and paths, also where
+    /// one worker runs all of it. Otherwise a worker that runs a block alone matches in order.
     pub always_shared: bool,
     /// What decides the order of posts and arrivals.
     pub order: Order,

@@ -81,7 +81,12 @@ counters! {
         forced,
         /// Claimed at once under `mpi_assert_allow_overtaking`.
         overtaking,
-        /// Found no receive in the optimistic search.
+        /// Had a candidate in a block that one worker ran in order, without bookings and paths.
+        /// The first handler of a batch counts this and the next for the whole batch.
+        in_order,
+        /// Of those in order, searched again because a lower handler had taken the candidate.
+        searched_again,
+        /// Found no receive in the first search.
         no_candidate,
         /// Found no receive in the end. The counter itself holds only those that first had a
         /// candidate.
@@ -108,7 +113,7 @@ impl HandlerCounts {
     /// Fills in what no counter holds, once `messages` and `no_candidate` are whole.
     pub(crate) fn completed(mut self) -> Self {
         self.unexpected += self.no_candidate;
-        let others = self.fast + self.slow + self.overtaking + self.no_candidate;
+        let others = self.fast + self.slow + self.overtaking + self.in_order + self.no_candidate;
         self.clean = self.messages.saturating_sub(others);
         self.bookings += self.clean;
         self

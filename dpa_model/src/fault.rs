@@ -130,6 +130,8 @@ faults! {
     SlowPreviousOnly,
     /// The slow path keeps the own candidate whoever took it (S13).
     SlowKeepsOwn,
+    /// In order: a handler keeps its candidate although a lower one took it (S13).
+    InOrderKeepsTaken,
     /// A slice says that it is matched before its last receive is marked (S13).
     MatchedBeforeMark,
     /// The slow path skips receives that lower handlers booked (S16).

@@ -10,7 +10,6 @@ use crate::bin::Bin;
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, state};
 use crate::hash::{Hashes, reduce};
-use crate::message::Entry;
 use crate::number::{BinId, Label, ReceiveId, unchecked};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, WildcardClass};
@@ -131,7 +130,7 @@ pub(crate) enum Oldest {
     /// The head is live and fits.
     Fits { bin: BinId, receive: ReceiveId },
     /// The chain is empty.
-    None { bin: BinId },
+    None,
     /// The head does not fit; the rest of the chain is not searched yet.
     Other,
 }
@@ -209,7 +208,7 @@ impl Indexes<'_> {
         // SAFETY: receives of this class are posted, so the communicator has tables.
         let receive = unsafe { unchecked(self.bins, bin) }.head();
         if receive == ReceiveId::NIL {
-            return Oldest::None { bin };
+            return Oldest::None;
         }
         // SAFETY: the receive stands in a chain.
         let descriptor = unsafe { unchecked(self.bookings.receives, receive) };
@@ -280,21 +279,6 @@ fn live<const CLASS: usize>(descriptor: &Descriptor, key: &Key) -> bool {
     let posted = unsafe { descriptor.posted.peek() };
     posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
         && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
-}
-
-/// Whether the oldest receive of a chain of the exact class fits a message. A lone worker asks:
-/// what its handlers take leaves the chain at once.
-#[inline(always)]
-pub(crate) fn fits_exactly(receives: &[Descriptor], oldest: ReceiveId, entry: &Entry) -> bool {
-    // SAFETY: the receive stands in a chain.
-    let descriptor = unsafe { unchecked(receives, oldest) };
-    debug_assert!(descriptor.is_posted(), "a taken receive is in a chain");
-    // SAFETY: inside a block (D1).
-    let posted = unsafe { descriptor.posted.peek() };
-    let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-    // One comparison of a word: a compiler makes vectors of two.
-    let word = |source: u32, tag: u32| u64::from(source) | u64::from(tag) << 32;
-    word(posted.source, posted.tag) == word(source, tag)
 }
 
 /// Counts visited descriptors in the index of a class.

@@ -59,7 +59,6 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
 
 /// Kinds of payload that a loop over messages is compiled for.
 pub(crate) mod data {
-    pub(crate) const ANY: u8 = 0;
     /// In the entry.
     pub(crate) const INLINE: u8 = 1;
     /// In the entry, with exactly eight bytes to copy: the common case.

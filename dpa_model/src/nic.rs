@@ -79,7 +79,6 @@ impl Nic {
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),
             block_sizes: BlockSizes::new(config.handlers),
-            idle_blocks: BlockSizes::new(config.handlers),
             handler_counters: (0..config.handlers)
                 .map(|_| HandlerCounters::default())
                 .collect(),
@@ -197,7 +196,6 @@ impl Monitor {
     fn counted(&self, handler: usize) -> HandlerCounts {
         let Shared {
             block_sizes,
-            idle_blocks,
             handler_counters,
             ..
         } = &*self.shared;
@@ -206,7 +204,6 @@ impl Monitor {
         };
         let mut counts = counters.copy();
         counts.messages = block_sizes.messages(handler);
-        counts.no_candidate += idle_blocks.messages(handler);
         counts
     }
 }

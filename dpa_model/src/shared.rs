@@ -53,8 +53,6 @@ pub(crate) struct Shared {
     pub(crate) life: Life,
     pub(crate) handler_counters: Box<[HandlerCounters]>,
     pub(crate) block_sizes: BlockSizes,
-    /// Blocks that one worker ran when nothing was posted.
-    pub(crate) idle_blocks: BlockSizes,
     pub(crate) boundary_counters: BoundaryCounters,
     pub(crate) sender_counters: SenderCounters,
 }

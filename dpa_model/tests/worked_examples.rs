@@ -5,8 +5,8 @@
 //! examples.
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, RequestId,
-    Selector, SourceSel, Tag, TagSel,
+    CommId, Counts, Domains, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank,
+    RequestId, Selector, SourceSel, Tag, TagSel,
 };
 
 const COMM: CommId = CommId(0);
@@ -47,6 +47,15 @@ fn anything() -> Selector {
     Selector::new(SourceSel::Any, TagSel::Any)
 }
 
+/// The paper's phases for every block.
+fn optimistic() -> Options {
+    Options {
+        always_shared: true,
+        domains: Domains::Paper,
+        ..Options::default()
+    }
+}
+
 /// Posts `receives`, sends `messages`, runs one block. Returns each message's receive, and the
 /// counters.
 fn block(
@@ -54,6 +63,11 @@ fn block(
     receives: &[Selector],
     messages: &[(u32, u32)],
 ) -> (Vec<Option<usize>>, Counts) {
+    let options = Options {
+        always_shared: true,
+        domains: Domains::Paper,
+        ..options
+    };
     let config = NicConfig {
         handlers: 4,
         bins: 8,
@@ -187,6 +201,7 @@ fn two_communicators_in_one_block_do_not_shift_each_other() {
     let config = NicConfig {
         handlers: 8,
         bins: 8,
+        options: optimistic(),
         ..small()
     };
     let mut nic = Nic::new(&config).expect("a sound configuration");
@@ -224,6 +239,7 @@ fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
     let config = NicConfig {
         handlers: 4,
         bins: 8,
+        options: optimistic(),
         ..small()
     };
     let mut nic = Nic::new(&config).expect("a sound configuration");

@@ -1,15 +1,9 @@
 //! Model checks of `dpa_model`'s real code: loom runs every interleaving of a few threads, and
 //! every value that the memory orderings allow a load to see.
 //!
-//! **Without `--cfg dpamatch_loom` this package is empty**: no function, no test, no dependency on
-//! loom. Success without models proves nothing, so `cargo xtask test` fails if it counts no model.
-//! By hand:
-//!
-//! ```text
-//! RUSTFLAGS="--cfg dpamatch_loom -C debug-assertions" \
-//!     cargo test -p loom_tests --profile models --target-dir target/loom --tests -- --nocapture
-//!     --test-threads=1
-//! ```
+//! `cargo xtask model` builds and runs the models. **Without `--cfg dpamatch_loom` this package is
+//! empty**, and its tests need the feature `models`: cargo refuses to run one without it. Success
+//! without models proves nothing, so `cargo xtask test` fails if it counts no model.
 //!
 //! `README.md` in this folder lists what each model proves, and to what bound.
 //!
@@ -20,7 +14,10 @@
 //! loom: <model>: <N> executions, <exhaustive|bounded K>
 //! ```
 
-#![cfg(dpamatch_loom)]
+#![cfg(any(dpamatch_loom, feature = "models"))]
+
+#[cfg(not(dpamatch_loom))]
+compile_error!("the models need `--cfg dpamatch_loom`: run them by `cargo xtask model`");
 
 mod check;
 pub mod model;

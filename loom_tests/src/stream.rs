@@ -136,7 +136,7 @@ pub enum Fate {
 pub enum Crew {
     /// All workers, with all input present beforehand.
     Shared,
-    /// The leader alone, while another thread posts and sends; blocks hold what has arrived.
+    /// The leader in order, while another thread posts and sends; blocks hold what has arrived.
     Alone,
 }
 

@@ -1,29 +1,37 @@
 //! Models as rows of a text file. The head of `tests/block.txt` explains the columns.
 
-use dpa_model::{Barrier, Choice, Domains, FastPath, NicConfig, Operation, Options, Removal};
+use std::process::ExitCode;
 
-use crate::model::{Extent, alone, alone_in_full_set, shared, stream};
+use dpa_model::{Barrier, Choice, Domains, FastPath, NicConfig, Operation, Options, Removal};
+use libtest_mimic::{Arguments, Trial};
+
+use crate::model::{Extent, alone, shared};
 use crate::stream::{Stream, cancel, paper, post_in, send_in, tiny};
 
-/// Declares a test for each name: the models of its rows in `tests/<file>.txt`.
-#[macro_export]
-macro_rules! scenarios {
-    ($file:literal: $($test:ident)+) => {
-        $(
-            #[test]
-            fn $test() {
-                $crate::table::run($file, include_str!(concat!($file, ".txt")), stringify!($test));
-            }
-        )+
-
-        #[test]
-        fn every_row_is_of_a_test() {
-            let tests = [$(stringify!($test)),+];
-            $crate::table::tests(include_str!(concat!($file, ".txt"))).for_each(|test| {
-                assert!(tests.contains(&test), "no test runs the rows of {test}");
-            });
-        }
+/// The tests of a table, with libtest's arguments and output: each name in the first column is a
+/// test, and its rows are its models.
+///
+/// # Panics
+/// When a line is neither a row nor a comment.
+pub fn main(file: &'static str, text: &'static str) -> ExitCode {
+    let mut names: Vec<&str> = tests(text).collect();
+    names.dedup();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        count,
+        "{file}: the rows of a test are not neighbours"
+    );
+    let trial = |name: &'static str| {
+        Trial::test(name, move || {
+            run(file, text, name);
+            Ok(())
+        })
     };
+    let trials = names.into_iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// The columns of a row: test, model, words, steps, paths.
@@ -39,7 +47,7 @@ fn rows(text: &'static str) -> impl Iterator<Item = Row> {
 ///
 /// # Panics
 /// When a line is neither a row nor a comment.
-pub fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
+fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
     let others = ["#", "usual "];
     let lines = text.lines().filter(|line| !line.is_empty());
     let lines = lines.filter(|line| !others.iter().any(|other| line.starts_with(other)));
@@ -51,7 +59,7 @@ pub fn tests(text: &'static str) -> impl Iterator<Item = &'static str> {
 ///
 /// # Panics
 /// When a model fails, when a row cannot be read, and when the test has no row.
-pub fn run(file: &str, text: &'static str, test: &str) {
+fn run(file: &str, text: &'static str, test: &str) {
     let usual = text
         .lines()
         .find_map(|line| line.strip_prefix("usual "))
@@ -107,7 +115,7 @@ struct Setup {
     extents: Vec<Extent>,
     twice: bool,
     options: Options,
-    crew: &'static str,
+    alone: bool,
     workers: Option<usize>,
     receives: Option<usize>,
     bins: Option<usize>,
@@ -124,7 +132,7 @@ impl Setup {
         match word {
             "all" => self.extents.push(Extent::EXHAUSTIVE),
             "twice" => self.twice = true,
-            "shared" | "alone" | "full" => self.crew = word,
+            "alone" => self.alone = true,
             "bitmap" => options.barrier = Barrier::Bitmap,
             "keyed" => options.domains = Domains::Keyed,
             "early" => options.early_check = true,
@@ -183,12 +191,8 @@ impl Setup {
         let never: Vec<&str> = never.iter().map(|path| &path[1..]).collect();
         let one = |name: &str, options, extent| {
             let stream = self.stream(options, steps);
-            match self.crew {
-                "shared" => shared(name, stream, extent, &expected, &never),
-                "alone" => alone(name, stream, &expected, &never),
-                "full" => alone_in_full_set(name, stream, extent, &expected, &never),
-                _ => self::stream(name, stream, extent, &expected, &never),
-            }
+            let explore = if self.alone { alone } else { shared };
+            explore(name, stream, extent, &expected, &never);
         };
         match (self.twice, self.extents.as_slice()) {
             (true, &[deferred, removing]) => {

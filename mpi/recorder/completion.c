@@ -4,17 +4,37 @@
 
 #include <stdlib.h>
 
-void rec_put_status(const MPI_Status *status, enum request_kind kind, bool has_error) {
+/* MPI_Get_count knows no lengths beyond 2 GiB. */
+MPI_Count rec_received(const MPI_Status *status) {
+    MPI_Count bytes = 0;
+    PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    return bytes > 0 ? bytes : 0;
+}
+
+void rec_put_status(const MPI_Status *status, const struct held *held, bool has_error) {
+    const enum request_kind kind = held->kind;
     int cancelled = 0, bytes = 0, source = -1, tag = -1;
-    if (kind != REQUEST_EMPTY) {
+    if (kind != REQUEST_EMPTY && kind != REQUEST_HIDDEN) {
         PMPI_Test_cancelled(status, &cancelled);
         source = rec_peer(MPI_PROC_NULL);
     }
     /* MPI leaves the other fields of sends and of cancelled operations undefined. */
-    if (kind == REQUEST_RECEIVE && !cancelled) {
-        PMPI_Get_count(status, MPI_BYTE, &bytes);
+    if ((kind == REQUEST_RECEIVE || kind == REQUEST_BOTH) && !cancelled) {
+        bytes = (int)rec_at_least(rec_received(status));
         source = rec_peer(status->MPI_SOURCE);
         tag = rec_tag(status->MPI_TAG);
+    }
+    /* MPICH 5.0 leaves the status of an earlier call there: then the bytes are unknown. */
+    if (kind == REQUEST_BOTH && !cancelled &&
+        ((held->source >= 0 && held->source != source) || (held->tag >= 0 && held->tag != tag))) {
+        bytes = held->bytes;
+        source = held->source;
+        tag = held->tag;
+    }
+    if (kind == REQUEST_PARTITIONED && !cancelled) {
+        bytes = held->bytes;
+        source = held->source;
+        tag = held->tag;
     }
     rec_put_i32(bytes);
     rec_put_i32(source);
@@ -25,7 +45,8 @@ void rec_put_status(const MPI_Status *status, enum request_kind kind, bool has_e
 
 void rec_put_one_status(const MPI_Status *status) {
     rec_put_i32(1);
-    rec_put_status(status, REQUEST_RECEIVE, false);
+    const struct held receive = {.kind = REQUEST_RECEIVE};
+    rec_put_status(status, &receive, false);
 }
 
 /* Lists besides the program's own: on the stack for few requests, otherwise on the heap. */
@@ -86,7 +107,7 @@ static void put_requests(const struct several *several, int count) {
 /* The status of request `at`, which stands at `position` of the statuses; the operation is complete. */
 static void put_complete(const struct several *several, int at, int position, int result) {
     bool has_error = result == MPI_ERR_IN_STATUS;
-    rec_put_status(&several->statuses[position], several->held[at].kind, has_error);
+    rec_put_status(&several->statuses[position], &several->held[at], has_error);
     rec_request_complete(&several->held[at]);
 }
 
@@ -151,7 +172,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
         rec_put_i32(*flag != 0);
         if (*flag) {
             /* The request stays as it is until a wait or test. */
-            rec_put_status(several.statuses, several.held[0].kind, false);
+            rec_put_status(several.statuses, &several.held[0], false);
         }
         rec_end();
     }

@@ -1,21 +1,26 @@
-/* Calls that the recorder only counts, because they do not affect matching. The footer has their number, and says that
- * none of them has a record.
+/* Calls that have no record.
  *
- * counted.def has a line per function: number in the format, name, parameters, their names. MPI functions
- * newer than the format have no number, and functions that MPI-3 removed have no declaration: neither are
- * intercepted. */
+ * counted.def names functions that have a number in the format and do not affect matching: the footer has their number,
+ * and says that none of them has a record. All other functions that mpi.h declares and no other file wraps have no
+ * number: notes.c counts them by name. The build makes both wrappers from the declarations; see wrappers.awk. */
 
 #include "record.h"
 
-#define COUNTED(number, name, parameters, names)      \
-    int name parameters {                             \
-        struct call this_call = rec_enter(number);    \
-        int result = P##name names;                   \
-        rec_leave(&this_call, false);                 \
-        return result;                                \
+#define NUMBERED(number, result, name, parameters, arguments) \
+    result name parameters {                                  \
+        struct call this_call = rec_enter(number);            \
+        result its_result = P##name arguments;                \
+        rec_leave(&this_call, false);                         \
+        return its_result;                                    \
     }
-#include "counted.def"
-#undef COUNTED
+#define UNNUMBERED(at, result, name, parameters, arguments)   \
+    result name parameters {                                  \
+        struct call this_call = rec_enter(0);                 \
+        result its_result = P##name arguments;                \
+        rec_leave_unnumbered(&this_call, at);                 \
+        return its_result;                                    \
+    }
+#include "generated.h"
 
 /* A freed datatype's handle may return as another datatype's. */
 int MPI_Type_free(MPI_Datatype *datatype) {
@@ -27,14 +32,3 @@ int MPI_Type_free(MPI_Datatype *datatype) {
     rec_leave(&call, false);
     return result;
 }
-
-#define CLOCK(number, name)                           \
-    double name(void) {                               \
-        struct call call = rec_enter(number);         \
-        double seconds = P##name();                   \
-        rec_leave(&call, false);                      \
-        return seconds;                               \
-    }
-
-CLOCK(122, MPI_Wtime)
-CLOCK(123, MPI_Wtick)

@@ -86,9 +86,10 @@ static void fixed(struct table *table, uint64_t key, int32_t number) {
 }
 
 static int32_t size_of(MPI_Datatype datatype) {
-    int size = 0;
-    /* MPI reports a size beyond 2 GiB as MPI_UNDEFINED, a negative number. */
-    return PMPI_Type_size(datatype, &size) == MPI_SUCCESS && size > 0 ? size : 0;
+    MPI_Count size = 0;
+    /* The file has 31 bits for it; rec_put_amount() writes messages of larger types as something else. */
+    bool is_known = PMPI_Type_size_x(datatype, &size) == MPI_SUCCESS && size > 0 && size <= INT32_MAX;
+    return is_known ? (int32_t)size : 0;
 }
 
 static void fixed_datatype(MPI_Datatype datatype, int32_t number) {
@@ -139,12 +140,24 @@ unsigned rec_datatype(MPI_Datatype datatype) {
     return entry != NULL ? (unsigned)entry->number : number_of(&datatypes, REC_KEY(datatype), size_of(datatype));
 }
 
+unsigned rec_datatype_of_size(int32_t size) {
+    /* No handle has this key: addresses of programs and numbers of handles are below it. */
+    return number_of(&datatypes, UINT64_C(1) << 63 | (uint64_t)size, size);
+}
+
+void rec_comm_is_world(MPI_Comm comm) { fixed(&comms.table, REC_KEY(comm), 2); }
+
 unsigned rec_op(MPI_Op op) {
     struct entry *entry = rec_table_find(&ops, REC_KEY(op));
     return entry != NULL ? (unsigned)entry->number : OP_USER;
 }
 
-void rec_forget_comm(MPI_Comm comm) { forget(&comms, REC_KEY(comm)); }
+void rec_forget_comm(MPI_Comm comm) {
+    struct entry *entry = rec_table_find(&comms.table, REC_KEY(comm));
+    if (entry != NULL && comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) {
+        rec_table_remove(&comms.table, entry);
+    }
+}
 void rec_forget_group(MPI_Group group) { forget(&groups, REC_KEY(group)); }
 void rec_forget_datatype(MPI_Datatype datatype) { forget(&datatypes, REC_KEY(datatype)); }
 

@@ -10,16 +10,22 @@
  *   sites.c     where in the program a call is, if that is asked for
  *   handles.c   numbers for communicators, groups, datatypes, operations
  *   requests.c  numbers for requests that are active
+ *   amount.c    counts and lengths beyond 32 bits
+ *   notes.c     what is not in the trace: for stderr and the description of the run
  *   p2p.c, completion.c, collective.c, communicator.c, lifetime.c, counted.c     the wrappers
  */
 #ifndef DPAMATCH_RECORD_H
 #define DPAMATCH_RECORD_H
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+
+/* HAVE_MPI_X for each function that the library's mpi.h declares; made by the build. */
+#include "have.h"
 
 /* Here a P name is the library's function, found at run time: the recorder also defines the P names, because Open
  * MPI's Fortran interface calls them. The first of the build's two links omits these definitions, to learn which names
@@ -35,6 +41,10 @@ enum { FUNCTIONS = 290 };
 
 bool rec_output_open(const char *path);
 uint64_t rec_output_offset(void);
+/* Between these two a file that becomes too large is an error of the write, not a signal that ends the program. */
+struct rec_quiet { sigset_t before; bool was_pending; };
+void rec_quiet_begin(struct rec_quiet *quiet);
+void rec_quiet_end(const struct rec_quiet *quiet);
 /* Writes the buffer and closes; false if any write failed. */
 bool rec_output_close(void);
 void rec_put_u8(unsigned value);
@@ -63,13 +73,49 @@ struct call rec_enter_from(int function, void *site);
 /* After the call: counts it. True if a record is to be written. Then the lock is held, the record's head is written, and the
  * arguments and rec_end() must follow. `wanted` false: the call is only counted. */
 bool rec_leave(const struct call *call, bool wanted);
+/* Begins one more record of the same call, as another function; the lock is held. */
+void rec_next(struct call *call, int function);
+/* After a call of a function that the format has no number for, which is number `at` of generated.h. */
+void rec_leave_unnumbered(const struct call *call, int at);
+/* Passes a call whose record another call has. */
+void rec_leave_known(void);
 void rec_end(void);
 void rec_lock(void);
 void rec_unlock(void);
 /* Opens the file of this rank: after the library's own start, within `start`. Collective over MPI_COMM_WORLD. */
 void rec_begin_session(const struct call *start);
-/* Sections behind the calls. Nothing is recorded afterwards. */
-void rec_end_session(void);
+/* Like it, after MPI_Comm_create_from_group in a program that has not called MPI_Init. Collective over `comm`. */
+void rec_begin_session_without_world(const struct call *start, MPI_Comm comm, int rank, int ranks);
+/* Sections behind the calls. Nothing is recorded afterwards. `is_collective`: every rank calls it, as in MPI_Finalize. */
+void rec_end_session(bool is_collective);
+bool rec_has_begun(void);
+
+/* ---- real.c ---- */
+
+/* Finds the MPI library's functions at the first call. It ends the program if there is none, or if it is another
+ * library than the recorder was built for. */
+void rec_find_library(void);
+/* The file of a loaded MPI library; null if there is none. */
+const char *rec_loaded_library(void);
+
+/* ---- notes.c ---- */
+
+enum note { NOTE_AT_LEAST, NOTE_PARTITIONED, NOTE_SESSIONS, NOTE_FROM_GROUP, NOTES };
+void rec_note(enum note note);
+void rec_note_unnumbered(int at);
+/* Adds up all ranks, if it is collective, and writes what is not in the trace to stderr and to the end of `meta`. */
+void rec_notes_end(const char *meta, int rank, bool is_collective);
+
+/* ---- amount.c ---- */
+
+/* Count and datatype, which are adjacent in a record. A count beyond 31 bits becomes a smaller count of a larger type. */
+void rec_put_amount(MPI_Count count, MPI_Datatype datatype);
+/* The value, or the largest that 31 bits can hold, which is noted. */
+int64_t rec_at_least(MPI_Count value);
+/* The product, or the largest number. */
+MPI_Count rec_times(MPI_Count a, MPI_Count b);
+/* The bytes of a received or probed message. */
+MPI_Count rec_received(const MPI_Status *status);
 /* Whether polls that found nothing are written (DPAMATCH_RECORD_POLLS). */
 bool rec_wants_polls(void);
 
@@ -95,6 +141,10 @@ void rec_handles_begin(void);
 unsigned rec_comm(MPI_Comm comm);
 unsigned rec_group(MPI_Group group);
 unsigned rec_datatype(MPI_Datatype datatype);
+/* A type that no program has, of this size in bytes. */
+unsigned rec_datatype_of_size(int32_t size);
+/* A second handle of MPI_COMM_WORLD's processes, in a program that has not called MPI_Init. */
+void rec_comm_is_world(MPI_Comm comm);
 unsigned rec_op(MPI_Op op);
 /* Forgets a handle that is about to become invalid; another object may get it. */
 void rec_forget_comm(MPI_Comm comm);
@@ -118,6 +168,9 @@ static inline int rec_tag(int tag) { return tag == MPI_ANY_TAG ? -1 : tag; }
 enum request_kind {
     REQUEST_EMPTY,   /* MPI_REQUEST_NULL */
     REQUEST_RECEIVE, /* its status says what was received */
+    REQUEST_PARTITIONED, /* a receive whose message the request itself describes */
+    REQUEST_BOTH,    /* a receive of MPI_Isendrecv */
+    REQUEST_HIDDEN,  /* its operation has a record already: a null request in the trace */
     REQUEST_OTHER,   /* sends, receives from MPI_PROC_NULL, calls that the format does not have */
 };
 
@@ -127,11 +180,20 @@ struct held {
     int32_t number;
     bool persistent;
     enum request_kind kind;
+    /* Of a partitioned receive. */
+    int32_t source, tag, bytes;
 };
 
 /* A new operation or persistent request; its number. */
 int32_t rec_request_new(MPI_Request request, enum request_kind kind, bool persistent);
 struct held rec_request(MPI_Request request);
+/* A number for an operation without a handle, and its return. */
+int32_t rec_request_take(void);
+void rec_request_give(int32_t number);
+/* What the status of a partitioned receive will be. */
+void rec_request_describe(MPI_Request request, int source, int tag, int64_t bytes);
+/* A request that the trace shows as null. */
+void rec_request_hide(MPI_Request request);
 /* An operation is complete; a persistent request stays. */
 void rec_request_complete(const struct held *held);
 /* After MPI_Request_free. */
@@ -139,8 +201,8 @@ void rec_request_freed(const struct held *held);
 
 /* ---- completion.c ---- */
 
-/* One status; `kind` says which of its fields are valid. */
-void rec_put_status(const MPI_Status *status, enum request_kind kind, bool has_error);
+/* One status; the request says which of its fields are valid. */
+void rec_put_status(const MPI_Status *status, const struct held *held, bool has_error);
 /* A list of one, for a call that receives or probes. */
 void rec_put_one_status(const MPI_Status *status);
 

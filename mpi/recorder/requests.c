@@ -56,6 +56,29 @@ int32_t rec_request_new(MPI_Request request, enum request_kind kind, bool persis
     return entry->number;
 }
 
+int32_t rec_request_take(void) { return take_number(); }
+void rec_request_give(int32_t number) { give_number(number); }
+
+void rec_request_describe(MPI_Request request, int source, int tag, int64_t bytes) {
+    struct entry *entry = rec_table_find(&active, REC_KEY(request));
+    if (entry != NULL) {
+        entry->source = source;
+        entry->tag = tag;
+        entry->bytes = (int32_t)bytes;
+    }
+}
+
+void rec_request_hide(MPI_Request request) {
+    if (request == MPI_REQUEST_NULL || rec_table_find(&active, REC_KEY(request)) != NULL) {
+        return;
+    }
+    struct entry *entry = rec_table_add(&active, REC_KEY(request), NUMBER_NULL);
+    if (entry != NULL) {
+        entry->kind = REQUEST_HIDDEN;
+        entry->persistent = false;
+    }
+}
+
 struct held rec_request(MPI_Request request) {
     struct held held = {.number = NUMBER_NULL, .kind = REQUEST_EMPTY};
     if (request == MPI_REQUEST_NULL) {
@@ -72,6 +95,9 @@ struct held rec_request(MPI_Request request) {
     held.number = entry->number;
     held.kind = (enum request_kind)entry->kind;
     held.persistent = entry->persistent;
+    held.source = entry->source;
+    held.tag = entry->tag;
+    held.bytes = entry->bytes;
     return held;
 }
 
@@ -83,7 +109,9 @@ static void end_use(uint64_t key) {
     if (entry->uses > 1) {
         entry->uses--;
     } else {
-        give_number(entry->number);
+        if (entry->number != NUMBER_NULL) {
+            give_number(entry->number);
+        }
         rec_table_remove(&active, entry);
     }
 }

@@ -31,6 +31,9 @@ static bool wants_polls;
 static int64_t base_s;
 static int64_t start_s;
 static char host[NAME_BYTES];
+static int world_rank, world_size;
+/* The description of the run. */
+static char meta[PATH_BYTES + NAME_BYTES + 16];
 
 /* All calls, and the calls without a record. Incremented without the lock. */
 static uint32_t called[FUNCTIONS];
@@ -49,6 +52,7 @@ bool rec_wants_polls(void) { return wants_polls; }
 
 struct call rec_enter_from(int function, void *site) {
     struct call call = {.function = function, .site = site};
+    rec_find_library();
     depth++;
     clock_gettime(CLOCK_MONOTONIC, &call.entered);
     return call;
@@ -57,6 +61,15 @@ struct call rec_enter_from(int function, void *site) {
 static void put_time(const struct timespec *time) {
     rec_put_u16((unsigned)((time->tv_sec - base_s) & 0xffff));
     rec_put_i32(time->tv_nsec);
+}
+
+static void put_head(const struct call *call, const struct timespec *returned) {
+    rec_sites_put(records++, call->function, call->site);
+    rec_put_u16((unsigned)call->function);
+    rec_put_u8(MASK);
+    rec_put_u16((unsigned)(thread_plus_one - 1) & 0xffff);
+    put_time(&call->entered);
+    put_time(returned);
 }
 
 bool rec_leave(const struct call *call, bool wanted) {
@@ -71,12 +84,7 @@ bool rec_leave(const struct call *call, bool wanted) {
         rec_lock();
         if (is_open) {
             /* Handle look-ups call the library by its P names, so they enter no wrapper. */
-            rec_sites_put(records++, call->function, call->site);
-            rec_put_u16((unsigned)call->function);
-            rec_put_u8(MASK);
-            rec_put_u16((unsigned)(thread_plus_one - 1) & 0xffff);
-            put_time(&call->entered);
-            put_time(&returned);
+            put_head(call, &returned);
             return true;
         }
         rec_unlock();
@@ -86,6 +94,23 @@ bool rec_leave(const struct call *call, bool wanted) {
 }
 
 void rec_end(void) { rec_unlock(); }
+
+void rec_next(struct call *call, int function) {
+    struct timespec returned;
+    clock_gettime(CLOCK_MONOTONIC, &returned);
+    call->function = function;
+    __atomic_fetch_add(&called[function], 1, __ATOMIC_RELAXED);
+    put_head(call, &returned);
+}
+
+void rec_leave_known(void) { depth--; }
+
+void rec_leave_unnumbered(const struct call *call, int at) {
+    (void)call;
+    if (--depth == 0) {
+        rec_note_unnumbered(at);
+    }
+}
 
 static const char *folder_of_traces(void) {
     const char *folder = getenv("DPAMATCH_RECORD_DIR");
@@ -112,43 +137,55 @@ static bool new_description(const char *folder, char *name, int ranks) {
             snprintf(name, NAME_BYTES, "%s.%d", stamp, again);
         }
         snprintf(path, sizeof path, "%s/%s.meta", folder, name);
-        int meta = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int meta = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (meta >= 0) {
-            dprintf(meta,
+            struct rec_quiet quiet;
+            rec_quiet_begin(&quiet);
+            int count = dprintf(meta,
                     "hostname=%s\nnumprocs=%d\nusername=<none>\nstartime=%lld\nfileprefix=%s\n"
                     "version=%d\nsubversion=0\nsubsubversion=0\n",
                     host, ranks, (long long)start_s, name, VERSION);
-            return close(meta) == 0;
+            rec_quiet_end(&quiet);
+            if (close(meta) != 0 || count < 0) {
+                fprintf(stderr, "dpamatch-record: %s: %s; nothing is recorded\n", path, strerror(errno));
+                return false;
+            }
+            return true;
         }
         if (errno != EEXIST) {
-            fprintf(stderr, "dpamatch-record: %s: %s\n", path, strerror(errno));
+            fprintf(stderr, "dpamatch-record: %s: %s; nothing is recorded\n", path, strerror(errno));
             return false;
         }
     }
 }
 
-void rec_begin_session(const struct call *start) {
+bool rec_has_begun(void) { return has_begun; }
+
+/* Opens the files. All processes of `comm` use the name that its process 0 found, which is `first` of the run. */
+static void begin(const struct call *start, MPI_Comm comm, bool is_first, bool has_all) {
     const char *folder = folder_of_traces();
     const char *polls = getenv("DPAMATCH_RECORD_POLLS");
+    const char *wanted = getenv("DPAMATCH_RECORD_NAME");
     char name[NAME_BYTES] = "";
     char path[PATH_BYTES + NAME_BYTES + 16];
-    int rank, ranks;
     has_begun = true;
     wants_polls = polls == NULL || strcmp(polls, "no") != 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     gethostname(host, sizeof host - 1);
     start_s = (int64_t)time(NULL);
     mkdir(folder, 0777); /* It may exist; if it cannot be made, opening a file in it fails. */
-    if (rank == 0 && !new_description(folder, name, ranks)) {
+    if (is_first && !new_description(folder, name, world_size)) {
         name[0] = 0;
     }
-    /* All ranks use the name that rank 0 found. */
-    PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (has_all) {
+        PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, comm);
+    } else if (!is_first && wanted != NULL) {
+        snprintf(name, sizeof name, "%s", wanted);
+    }
     if (name[0] == 0) {
         return;
     }
-    snprintf(path, sizeof path, "%.*s/%s-%04d.bin", PATH_BYTES, folder, name, rank);
+    snprintf(meta, sizeof meta, "%.*s/%s.meta", PATH_BYTES, folder, name);
+    snprintf(path, sizeof path, "%.*s/%s-%04d.bin", PATH_BYTES, folder, name, world_rank);
     rec_lock();
     if (rec_output_open(path)) {
         base_s = start->entered.tv_sec;
@@ -160,6 +197,34 @@ void rec_begin_session(const struct call *start) {
         rec_sites_open(path);
     }
     rec_unlock();
+}
+
+void rec_begin_session(const struct call *start) {
+    if (has_begun) {
+        return; /* A session began it. */
+    }
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    begin(start, MPI_COMM_WORLD, world_rank == 0, true);
+}
+
+void rec_begin_session_without_world(const struct call *start, MPI_Comm comm, int rank, int ranks) {
+    const char *wanted = getenv("DPAMATCH_RECORD_NAME");
+    int members = 0, own = 0;
+    PMPI_Comm_size(comm, &members);
+    PMPI_Comm_rank(comm, &own);
+    world_rank = rank;
+    world_size = ranks;
+    if (members < ranks && (wanted == NULL || *wanted == 0)) {
+        /* No communication may involve the others, so there is no common name. */
+        has_begun = true;
+        fprintf(stderr,
+                "dpamatch-record: rank %d is not recorded: its first communicator from a group has %d of %d processes. "
+                "The option -n NAME makes it possible.\n",
+                rank, members, ranks);
+        return;
+    }
+    begin(start, comm, members < ranks ? rank == 0 : own == 0, members == ranks);
 }
 
 static void put_short_text(const char *text) {
@@ -177,7 +242,11 @@ static void put_counts(const uint32_t *counts) {
     rec_put_i32(sum > UINT32_MAX ? UINT32_MAX : (int64_t)sum);
 }
 
-void rec_end_session(void) {
+void rec_end_session(bool is_collective) {
+    if (meta[0] != 0) {
+        rec_notes_end(meta, world_rank, is_collective);
+        meta[0] = 0;
+    }
     rec_lock();
     if (is_open) {
         is_open = false;
@@ -240,6 +309,7 @@ static bool another_has_begun(void) {
 
 /* Reports a program that was to be recorded but never started MPI: it would otherwise end silently. */
 __attribute__((destructor)) static void say_if_nothing(void) {
+    rec_end_session(false); /* for a program that exits without MPI_Finalize */
     const char *recorded = getenv("DPAMATCH_RECORD_PID"); /* from dpamatch-record: the process to record */
     const char *ranks[] = {getenv("OMPI_COMM_WORLD_RANK"), getenv("PMIX_RANK"), getenv("PMI_RANK")};
     bool is_first = false;
@@ -248,6 +318,14 @@ __attribute__((destructor)) static void say_if_nothing(void) {
     }
     bool is_meant = recorded == NULL ? is_first : atol(recorded) == (long)getpid();
     if (has_begun || !is_meant || another_has_begun()) {
+        return;
+    }
+    const char *library = rec_loaded_library();
+    if (library != NULL) {
+        fprintf(stderr,
+                "dpamatch-record: nothing was recorded: %s loaded %s, but no call that starts MPI passed through the "
+                "recorder\n",
+                program_invocation_short_name, library);
         return;
     }
     fprintf(stderr,

@@ -46,7 +46,7 @@ void rec_sites_open(const char *rank_file) {
     }
     /* Its name ends in .bin. */
     snprintf(path, sizeof path, "%.*s.sites", (int)strlen(rank_file) - 4, rank_file);
-    file = fopen(path, "we");
+    file = fopen(path, "wxe");
     if (file == NULL) {
         fprintf(stderr, "dpamatch-record: %s: %s\n", path, strerror(errno));
         return;
@@ -103,6 +103,7 @@ static int32_t site_of(void *address) {
 
 void rec_sites_put(uint64_t record, int function, void *site) {
     Dl_info info;
+    struct rec_quiet quiet;
     if (file == NULL || !has_site(function)) {
         return;
     }
@@ -117,18 +118,23 @@ void rec_sites_put(uint64_t record, int function, void *site) {
             }
         }
     }
+    rec_quiet_begin(&quiet);
     int32_t number = site_of(site);
     if (number >= 0) {
         fprintf(file, "call %llu %d\n", (unsigned long long)record, number);
     }
+    rec_quiet_end(&quiet);
 }
 
 void rec_sites_close(void) {
     if (file != NULL) {
+        struct rec_quiet quiet;
+        rec_quiet_begin(&quiet);
         bool has_failed = ferror(file) != 0;
         if (fclose(file) != 0 || has_failed) {
             fprintf(stderr, "dpamatch-record: the call sites are cut off\n");
         }
+        rec_quiet_end(&quiet);
         file = NULL;
     }
 }

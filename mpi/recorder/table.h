@@ -12,6 +12,8 @@ struct entry {
     uint32_t uses; /* 0: the place is empty */
     uint8_t kind;
     bool persistent;
+    /* Of a partitioned receive, whose status need not say it. */
+    int32_t source, tag, bytes;
 };
 
 struct table {

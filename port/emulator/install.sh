@@ -6,6 +6,9 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 [ $# = 1 ] || { echo "usage: install.sh PREFIX" >&2; exit 2; }
 mkdir -p "$1"
 prefix=$(CDPATH= cd -- "$1" && pwd)
+case $prefix in
+    *" "*) echo "install.sh: options of pkg-config have no spaces; name $prefix by hand" >&2 ;;
+esac
 profile=${CARGO_PROFILE:-release}
 case $profile in dev) built=debug ;; *) built=$profile ;; esac
 target=${CARGO_TARGET_DIR:-$here/../../target}

@@ -97,7 +97,12 @@ impl Pair {
             }
         };
         self.calls += 1;
+        let result = self.faultless().and(result);
         result.map_err(|what| self.difference(call.to_string(), what))
+    }
+
+    fn faultless(&self) -> Result<(), String> {
+        self.engine.fault().map_or(Ok(()), Err)
     }
 
     fn difference(&self, call: String, what: String) -> Difference {
@@ -126,6 +131,7 @@ impl Pair {
     /// The [`Difference`]; its call is the one made last.
     pub fn compare(&mut self) -> Result<(), Difference> {
         let seen = self.compare_queues().and_then(|()| self.compare_stats());
+        let seen = self.faultless().and(seen);
         seen.map_err(|what| Difference {
             number: self.calls.saturating_sub(1),
             call: "after it".to_owned(),

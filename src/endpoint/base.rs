@@ -44,7 +44,9 @@ pub(super) enum Answer {
 /// [`SendError::Stopped`](crate::SendError::Stopped).
 ///
 /// # Panics
-/// In every method, when a communicator, request or message belongs to another endpoint.
+/// In every method, when a communicator, sender, request or message belongs to another endpoint.
+/// The endpoint stays usable. A handle that moved into the call is dropped, with the effect that
+/// its type documents.
 ///
 /// # Examples
 /// The [module](super) has one.

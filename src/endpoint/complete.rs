@@ -28,10 +28,14 @@ impl Endpoint {
     ///
     /// # Complexity
     /// Each poll costs as much as [`test_some`](Self::test_some).
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint; all requests then stay as they were.
     pub fn wait_any(
         &mut self,
         requests: &mut [Option<RecvRequest>],
     ) -> Option<(usize, Result<Received, RecvError>)> {
+        self.check_all_own(requests);
         let first = requests.iter().position(Option::is_some)?;
         let found = self.wait_until(|endpoint| {
             let ended =
@@ -56,13 +60,17 @@ impl Endpoint {
     /// 3.7.5). Appends them to `results` and returns how many.
     ///
     /// # Complexity
-    /// O(requests), but O(1) if no receive of the endpoint has ended; no allocation if `results`
-    /// has room.
+    /// O(requests), and one compare per request if no receive of the endpoint has ended; no
+    /// allocation if `results` has room.
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint; all requests then stay as they were.
     pub fn test_some(
         &mut self,
         requests: &mut [Option<RecvRequest>],
         results: &mut Vec<(usize, Result<Received, RecvError>)>,
     ) -> usize {
+        self.check_all_own(requests);
         let stopped = self.is_stopped();
         self.progress();
         self.collect(requests, results, stopped)
@@ -81,7 +89,6 @@ impl Endpoint {
         }
         for (place, slot) in requests.iter_mut().enumerate() {
             let Some(request) = slot else { continue };
-            self.check_own(request.endpoint);
             if let Some(result) = self.take(request) {
                 results.push((place, result));
             } else if stopped {
@@ -100,11 +107,15 @@ impl Endpoint {
     ///
     /// # Complexity
     /// Each poll costs as much as [`test_some`](Self::test_some).
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint; all requests then stay as they were.
     pub fn wait_some(
         &mut self,
         requests: &mut [Option<RecvRequest>],
         results: &mut Vec<(usize, Result<Received, RecvError>)>,
     ) -> usize {
+        self.check_all_own(requests);
         if requests.iter().all(Option::is_none) {
             return 0;
         }
@@ -116,7 +127,14 @@ impl Endpoint {
     }
 
     fn ended(&self, request: &RecvRequest) -> bool {
-        self.check_own(request.endpoint);
         self.requests.has_ended(request)
+    }
+
+    /// Checks all requests before any changes. Without the check, a wait for another endpoint's
+    /// receives alone would never end.
+    fn check_all_own(&self, requests: &[Option<RecvRequest>]) {
+        for request in requests.iter().flatten() {
+            self.check_own(request.endpoint);
+        }
     }
 }

@@ -106,8 +106,11 @@ impl PersistentRecv {
     /// [`Stopped`].
     ///
     /// # Panics
-    /// When one belongs to another endpoint.
+    /// When one belongs to another endpoint; none is started then.
     pub fn start_all(all: &mut [Self], endpoint: &mut Endpoint) -> Result<(), Stopped> {
+        for receive in all.iter() {
+            endpoint.check_own(receive.endpoint);
+        }
         all.iter_mut()
             .try_for_each(|receive| receive.start(endpoint))
     }
@@ -118,7 +121,11 @@ impl PersistentRecv {
     /// # Errors
     /// [`RecvError`] inside the result, without the buffer: that is in [`buffer`](Self::buffer)
     /// again.
+    ///
+    /// # Panics
+    /// When it belongs to another endpoint; it then stays as it was.
     pub fn test(&mut self, endpoint: &mut Endpoint) -> Option<Result<Status, RecvError>> {
+        endpoint.check_own(self.endpoint);
         let result = endpoint.test(&mut self.request)?;
         Some(self.keep_buffer(result))
     }
@@ -141,7 +148,11 @@ impl PersistentRecv {
     ///
     /// # Errors
     /// [`Stopped`].
+    ///
+    /// # Panics
+    /// When it belongs to another endpoint.
     pub fn cancel(&self, endpoint: &mut Endpoint) -> Result<(), Stopped> {
+        endpoint.check_own(self.endpoint);
         self.request
             .as_ref()
             .map_or(Ok(()), |request| endpoint.cancel(request))

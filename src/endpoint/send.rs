@@ -1,6 +1,7 @@
 //! The sending side: one handle per rank, usable from any thread.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use dpa_model::{SendError, SendResult, Sender, Wait};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
@@ -45,6 +46,8 @@ pub struct CommSender {
     sender: Sender,
     comm: CommId,
     source: Rank,
+    /// The endpoint's unique number.
+    endpoint: u64,
     /// The thread that last used the endpoint.
     driver: Arc<Driver>,
     /// Keeps the communicator from being freed.
@@ -62,6 +65,7 @@ impl CommSender {
             sender,
             comm: comm.id,
             source,
+            endpoint: comm.endpoint,
             driver,
             _lease: comm.lease.clone(),
         }
@@ -154,7 +158,10 @@ impl CommSender {
             return self.try_issend(tag, buffer);
         }
         match self.sender.try_send(self.envelope(tag), &buffer, 0) {
-            Ok(()) => Ok(SendRequest(State::Copied(Some(buffer)))),
+            Ok(()) => Ok(SendRequest {
+                endpoint: self.endpoint,
+                state: State::Copied(Some(buffer)),
+            }),
             Err(error) => Err((error, buffer)),
         }
     }
@@ -183,8 +190,16 @@ impl CommSender {
         buffer: Vec<u8>,
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         let envelope = self.envelope(tag);
+        let bytes = buffer.len();
         let request = self.sender.try_send_rendezvous(envelope, buffer, 0)?;
-        Ok(SendRequest(State::Exposed(request)))
+        Ok(SendRequest {
+            endpoint: self.endpoint,
+            state: State::Exposed {
+                request,
+                bytes,
+                driver: self.driver.clone(),
+            },
+        })
     }
 
     /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the
@@ -249,14 +264,23 @@ impl Standstill {
 /// # Examples
 /// [`CommSender`] has one.
 #[derive(Debug)]
-pub struct SendRequest(State);
+pub struct SendRequest {
+    /// The number of the endpoint that receives the message.
+    endpoint: u64,
+    state: State,
+}
 
 #[derive(Debug)]
 enum State {
     /// Sent eagerly: the buffer is free for reuse. `None`: already returned.
     Copied(Option<Vec<u8>>),
     /// The receiver reads it.
-    Exposed(dpa_model::SendRequest),
+    Exposed {
+        request: dpa_model::SendRequest,
+        /// Length of the message.
+        bytes: usize,
+        driver: Arc<Driver>,
+    },
 }
 
 impl SendRequest {
@@ -267,9 +291,13 @@ impl SendRequest {
     /// [`SendError::Stopped`] if the endpoint stopped first, [`SendError::NotReceived`] if it
     /// dropped the message; inside the result, with the buffer.
     pub fn test(&mut self) -> Option<SendResult> {
-        match &mut self.0 {
+        match &mut self.state {
             State::Copied(buffer) => buffer.take().map(Ok),
-            State::Exposed(request) => request.test(),
+            State::Exposed { request, .. } => {
+                let result = request.test()?;
+                self.state = State::Copied(None);
+                Some(result)
+            }
         }
     }
 
@@ -277,13 +305,48 @@ impl SendRequest {
     /// [`Endpoint::wait_send`]. The buffer is empty if [`test`](Self::test) has returned it.
     ///
     /// # Errors
-    /// The errors of [`test`](Self::test).
-    pub fn wait(self) -> SendResult {
-        match self.0 {
-            State::Copied(buffer) => Ok(buffer.unwrap_or_default()),
-            State::Exposed(request) => request.wait(),
+    /// The errors of [`test`](Self::test). [`SendError::OwnThread`], with an empty buffer, on the
+    /// endpoint's own thread once the NIC has had ample time; the message is on its way all the
+    /// same. [`wait_mut`](Self::wait_mut) keeps the request in this case.
+    pub fn wait(mut self) -> SendResult {
+        self.wait_mut()
+    }
+
+    /// Waits for the buffer as [`wait`](Self::wait) does, and keeps the request if the wait ends
+    /// with [`SendError::OwnThread`]: [`Endpoint::wait_send`] may end it.
+    ///
+    /// # Errors
+    /// The errors of [`wait`](Self::wait).
+    pub fn wait_mut(&mut self) -> SendResult {
+        let mut wait = Wait::new();
+        let mut alone_since = None;
+        loop {
+            if let Some(result) = self.test() {
+                return result;
+            }
+            let State::Exposed { bytes, driver, .. } = &self.state else {
+                return Ok(Vec::new());
+            };
+            if wait.failed_polls() < STANDSTILL_POLLS || !driver.is_here() {
+                alone_since = None;
+            } else if alone_since.get_or_insert_with(Instant::now).elapsed() > patience(*bytes) {
+                return Err((SendError::OwnThread, Vec::new()));
+            }
+            wait.pause();
         }
     }
+
+    /// Whether the buffer has been returned.
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Copied(None))
+    }
+}
+
+/// How long the endpoint's own thread waits for the NIC's threads to read a message: far longer
+/// than they take, also on a busy machine.
+fn patience(bytes: usize) -> Duration {
+    const SLOWEST_BYTES_PER_US: usize = 50;
+    Duration::from_secs(2) + Duration::from_micros((bytes / SLOWEST_BYTES_PER_US) as u64)
 }
 
 impl Endpoint {
@@ -291,30 +354,60 @@ impl Endpoint {
     /// see also [`CommSender::send`].
     ///
     /// Under back-pressure only this thread can post the receive that relieves the NIC: use
-    /// [`CommSender::try_send`] there.
+    /// [`CommSender::try_send`] there. This call gives up after some seconds without progress.
     ///
     /// # Errors
-    /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
+    /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on; [`SendError::OwnThread`] under
+    /// back-pressure.
+    ///
+    /// # Panics
+    /// When the sender belongs to another endpoint.
     pub fn send(
         &mut self,
         sender: &mut CommSender,
         tag: Tag,
         bytes: &[u8],
     ) -> Result<(), SendError> {
-        self.wait_until(|_| match sender.try_send(tag, bytes) {
-            Err(SendError::ReceiverNotReady) => None,
-            done => Some(done),
-        })
-        .unwrap_or(Err(SendError::Stopped))
+        self.check_own(sender.endpoint);
+        let mut wait = Wait::new();
+        let mut seen = sender.sender.dealt_with();
+        let mut idle_since = None;
+        loop {
+            // Fails with `Stopped` once the NIC has stopped.
+            match sender.try_send(tag, bytes) {
+                Err(SendError::ReceiverNotReady) => {}
+                done => return done,
+            }
+            let now = sender.sender.dealt_with();
+            if self.progress() || now != seen {
+                (wait, seen, idle_since) = (Wait::new(), now, None);
+                continue;
+            }
+            if wait.failed_polls() > STANDSTILL_POLLS
+                && idle_since.get_or_insert_with(Instant::now).elapsed() > patience(0)
+            {
+                return Err(SendError::OwnThread);
+            }
+            wait.pause();
+        }
     }
 
     /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the
-    /// endpoint's own thread; other threads use [`SendRequest::wait`].
+    /// endpoint's own thread; other threads use [`SendRequest::wait`]. The buffer is empty if
+    /// [`SendRequest::test`] has returned it. Like MPI, it waits until a receive matches the
+    /// message, and only this thread can post one.
     ///
     /// # Errors
     /// The errors of [`SendRequest::test`].
+    ///
+    /// # Panics
+    /// When the message was sent to another endpoint.
     pub fn wait_send(&mut self, mut request: SendRequest) -> SendResult {
-        self.wait_until(|_| request.test())
-            .unwrap_or_else(|Stopped| Err((SendError::Stopped, Vec::new())))
+        self.check_own(request.endpoint);
+        self.wait_until(|_| match request.test() {
+            None if request.is_over() => Some(Ok(Vec::new())),
+            result => result,
+        })
+        .unwrap_or_else(|Stopped| Err((SendError::Stopped, Vec::new())))
     }
 }

@@ -54,6 +54,8 @@ pub struct Shards {
     next_home: usize,
 }
 
+const FOREIGN: &str = "the handle belongs to other shards";
+
 /// Ranks below this are dealt to the shards in turn; a higher rank goes to the shard given by the
 /// rank modulo the number of shards.
 pub const SOURCES_DEALT: usize = 4096;
@@ -208,6 +210,9 @@ impl Shards {
             deal,
         } = comm;
         let all = parts.len();
+        for (shard, part) in parts.iter().enumerate() {
+            self.own(home + shard).check_own(part.endpoint);
+        }
         while let Some(part) = parts.pop() {
             let hints = part.hints();
             match self.endpoints[home + parts.len()].free_comm(part) {
@@ -235,7 +240,7 @@ impl Shards {
     /// A sender of rank `source`; it may be cloned and used from any thread.
     pub fn sender(&self, comm: &ShardedCommunicator, source: Rank) -> CommSender {
         let (shard, part) = comm.of(source.into());
-        self.endpoints[shard].sender(part, source)
+        self.own(shard).sender(part, source)
     }
 
     /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2).
@@ -251,7 +256,7 @@ impl Shards {
     ) -> Result<RecvRequest, PostError> {
         let source = source.into();
         let (shard, part) = comm.of(source);
-        self.endpoints[shard].post_recv(part, source, tag, buffer)
+        self.own_mut(shard).post_recv(part, source, tag, buffer)
     }
 
     /// Returns the result of a receive that has ended, and sets `request` to `None`: `MPI_Test`
@@ -323,7 +328,7 @@ impl Shards {
         self.progress();
         let source = source.into();
         let (shard, part) = comm.of(source);
-        self.endpoints[shard].iprobe(part, source, tag)
+        self.own_mut(shard).iprobe(part, source, tag)
     }
 
     /// Takes the oldest unexpected message that fits out of matching: `MPI_Improbe` (MPI 4.1,
@@ -340,7 +345,7 @@ impl Shards {
         self.progress();
         let source = source.into();
         let (shard, part) = comm.of(source);
-        self.endpoints[shard].improbe(part, source, tag)
+        self.own_mut(shard).improbe(part, source, tag)
     }
 
     /// Receives a message that a matched probe took: `MPI_Mrecv` (MPI 4.1, section 3.8.3).
@@ -373,7 +378,19 @@ impl Shards {
             .endpoints
             .iter()
             .position(|endpoint| endpoint.name == name);
-        own.expect("the handle belongs to other shards")
+        own.expect(FOREIGN)
+    }
+
+    /// # Panics
+    /// When there is no such shard: the communicator that named it belongs to other shards.
+    fn own(&self, shard: usize) -> &Endpoint {
+        self.endpoints.get(shard).expect(FOREIGN)
+    }
+
+    /// # Panics
+    /// As [`own`](Self::own).
+    fn own_mut(&mut self, shard: usize) -> &mut Endpoint {
+        self.endpoints.get_mut(shard).expect(FOREIGN)
     }
 
     /// Makes progress on all shards until `ready` returns a value.

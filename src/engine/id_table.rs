@@ -15,7 +15,7 @@ const VACANT_SLOT: (u64, u32) = (0, VACANT);
 
 /// A map from `u64` to `u32` (below `u32::MAX`).
 #[derive(Clone, Debug)]
-pub(super) struct IdTable {
+pub(crate) struct IdTable {
     /// None, or a power of two of them, at most half in use.
     slots: Vec<(u64, u32)>,
     live: usize,
@@ -25,7 +25,7 @@ pub(super) struct IdTable {
 }
 
 impl IdTable {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             slots: Vec::new(),
             live: 0,
@@ -54,7 +54,7 @@ impl IdTable {
     }
 
     #[inline]
-    pub(super) fn get(&self, id: u64) -> Option<u32> {
+    pub(crate) fn get(&self, id: u64) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
@@ -62,7 +62,7 @@ impl IdTable {
     }
 
     #[inline]
-    pub(super) fn set(&mut self, id: u64, value: u32) {
+    pub(crate) fn set(&mut self, id: u64, value: u32) {
         debug_assert!(value != VACANT, "the value that marks a vacant slot");
         if (self.live + 1) * 2 > self.slots.len() {
             self.grow();
@@ -74,7 +74,7 @@ impl IdTable {
 
     /// Removes `id` and returns its value.
     #[inline]
-    pub(super) fn remove(&mut self, id: u64) -> Option<u32> {
+    pub(crate) fn remove(&mut self, id: u64) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
@@ -114,7 +114,7 @@ impl IdTable {
     }
 
     /// All ids and values, in no particular order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         self.slots
             .iter()
             .copied()
@@ -123,13 +123,13 @@ impl IdTable {
 
     /// Counts one more entry of `id`.
     #[inline]
-    pub(super) fn increment(&mut self, id: u64) {
+    pub(crate) fn increment(&mut self, id: u64) {
         self.set(id, self.get(id).unwrap_or(0) + 1);
     }
 
     /// Counts one entry of `id` less, and removes an id without entries.
     #[inline]
-    pub(super) fn decrement(&mut self, id: u64) {
+    pub(crate) fn decrement(&mut self, id: u64) {
         match self.get(id) {
             Some(count) if count > 1 => self.set(id, count - 1),
             _ => _ = self.remove(id),
@@ -137,7 +137,7 @@ impl IdTable {
     }
 
     /// Frees the memory if the table is empty.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.live == 0 {
             self.slots = Vec::new();
         }
@@ -145,7 +145,7 @@ impl IdTable {
 
     /// Upper bound on the bytes with at most `ids` at once: at most half of the slots are in use,
     /// and the table doubles.
-    pub(super) const fn bytes_bound(ids: u64) -> u64 {
+    pub(crate) const fn bytes_bound(ids: u64) -> u64 {
         let slots = if ids == 0 {
             0
         } else if ids < 4 {
@@ -156,7 +156,7 @@ impl IdTable {
         slots * size_of::<(u64, u32)>() as u64
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<(u64, u32)>()
     }
 }

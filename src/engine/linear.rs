@@ -13,6 +13,11 @@ pub trait Queue<E: Entry>: Send {
     /// The oldest entry that fits, counted as a search.
     fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32>;
 
+    /// As [`search`](Self::search), for a probe, which leaves the entry in its place.
+    fn look(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+        self.search(wanted, stats)
+    }
+
     /// Puts an entry at the end.
     fn push(&mut self, entry: E) -> u32;
 
@@ -163,7 +168,7 @@ where
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self.umq.search(&(comm, selector), &mut self.stats.umq)?;
+        let at = self.umq.look(&(comm, selector), &mut self.stats.umq)?;
         self.umq.find(at).map(|message| message.msg)
     }
 

@@ -15,7 +15,7 @@ mod entry;
 mod four_d;
 mod four_indexes;
 mod hash;
-mod id_table;
+pub(crate) mod id_table;
 mod indexed;
 mod linear;
 mod list;
@@ -139,6 +139,12 @@ pub trait Engine: Send {
     /// Counters that only this engine has, besides [`stats`](Self::stats).
     fn own_counters(&self) -> Vec<Counter> {
         Vec::new()
+    }
+
+    /// Why the engine's results are wrong, in one line: an engine of a library gave an answer that
+    /// no engine can give. `None` for all others.
+    fn fault(&self) -> Option<String> {
+        None
     }
 
     /// Upper bound on the engine's bytes under `load`. [`Stats::memory_bytes_max`] never exceeds

@@ -58,6 +58,7 @@ pub struct Parts<E: Copy> {
 struct Shares {
     card_steps: u64,
     host_steps: u64,
+    /// Searches that took an entry out. A probe's search takes none.
     card_matches: u64,
     host_matches: u64,
     /// Entries for which the card had no room.
@@ -88,6 +89,27 @@ impl<E: Entry> Parts<E> {
         (found.map(|(at, _)| at), steps)
     }
 
+    /// The oldest entry that fits and whether it is on the card. Counts the search.
+    ///
+    /// An associative unit compares all its entries in one step.
+    fn locate(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<(u32, bool)> {
+        let (on_card, mut compares) = self.walk(self.card, wanted);
+        let mut card_steps = compares;
+        if self.unit.is_some() && !self.card.is_empty() {
+            (compares, card_steps) = (u64::from(on_card.is_some()), 1);
+            stats.hops += 1;
+        }
+        let (on_host, host_steps) = match on_card {
+            Some(_) => (None, 0),
+            None => self.walk(self.host, wanted),
+        };
+        let found = on_card.or(on_host);
+        stats.searched(compares + host_steps, found.is_some());
+        self.shares.card_steps += card_steps;
+        self.shares.host_steps += host_steps;
+        found.map(|at| (at, on_card.is_some()))
+    }
+
     /// Moves the host's oldest entries to the card until it holds `room`.
     fn refill(&mut self, room: u32) {
         while self.on_card < room
@@ -112,25 +134,15 @@ impl<E: Entry> Parts<E> {
 }
 
 impl<E: Entry> Queue<E> for Parts<E> {
-    /// An associative unit compares all its entries in one step.
     fn search(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
-        let (on_card, mut compares) = self.walk(self.card, wanted);
-        let mut card_steps = compares;
-        if self.unit.is_some() && !self.card.is_empty() {
-            (compares, card_steps) = (u64::from(on_card.is_some()), 1);
-            stats.hops += 1;
-        }
-        let (on_host, host_steps) = match on_card {
-            Some(_) => (None, 0),
-            None => self.walk(self.host, wanted),
-        };
-        let found = on_card.or(on_host);
-        stats.searched(compares + host_steps, found.is_some());
-        self.shares.card_steps += card_steps;
-        self.shares.host_steps += host_steps;
-        self.shares.card_matches += u64::from(on_card.is_some());
-        self.shares.host_matches += u64::from(on_host.is_some());
-        found
+        let (at, on_card) = self.locate(wanted, stats)?;
+        self.shares.card_matches += u64::from(on_card);
+        self.shares.host_matches += u64::from(!on_card);
+        Some(at)
+    }
+
+    fn look(&mut self, wanted: &E::Wanted, stats: &mut QueueStats) -> Option<u32> {
+        self.locate(wanted, stats).map(|(at, _)| at)
     }
 
     fn push(&mut self, entry: E) -> u32 {
@@ -360,5 +372,31 @@ mod tests {
             (engine.stats().prq.attempts, engine.stats().prq.hops),
             (2, 2)
         );
+    }
+
+    /// Three probes find the same message, a fourth finds nothing, and a matched probe takes
+    /// another message. Only what takes a message is a match.
+    #[test]
+    fn a_probe_is_no_match() {
+        for (design, on_card) in [
+            (NicDesign::HwList, 0),
+            (NicDesign::Portals, 2),
+            (NicDesign::Alpu, 2),
+        ] {
+            let mut engine = NicListEngine::new(design, 16);
+            assert_eq!(
+                (arrive(&mut engine, 4), arrive(&mut engine, 6)),
+                (None, None)
+            );
+            for _ in 0..3 {
+                assert_eq!(engine.probe(CommId(0), exact(0, 6)), Some(MsgId(6)));
+            }
+            assert_eq!(engine.probe(CommId(0), exact(0, 5)), None);
+            let matches = |engine: &NicListEngine| counts(engine)[..2].to_vec();
+            assert_eq!(matches(&engine), [0, 0], "{design:?}");
+            assert_eq!(post(&mut engine, 6), Some(MsgId(6)));
+            assert_eq!(engine.mprobe(CommId(0), exact(0, 4)), Some(MsgId(4)));
+            assert_eq!(matches(&engine), [on_card, 2 - on_card], "{design:?}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! An [`Engine`] as an engine of a library.
 
 use std::ffi::{CStr, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dpamatch_vocabulary::{CommId, Envelope, SourceSel, TagSel};
 
-use super::{ABI, Found, Key, Sizes, State, Table};
+use super::{ABI, FAILED, Found, Key, Sizes, State, Table};
 use crate::engine::{Engine, MsgId, QueueStats, RecvId};
 
 /// Makes this crate, of the type `cdylib`, an engine for `--engine PATH`: its name, a summary of
@@ -21,7 +22,7 @@ macro_rules! export_engine {
                 // SAFETY: the caller passes a valid pointer.
                 let sizes = unsafe { *sizes };
                 let new: fn($crate::plugin::Sizes) -> _ = $new;
-                $crate::plugin::hand_over(new(sizes))
+                $crate::plugin::made(|| $crate::plugin::hand_over(new(sizes)))
             }
             static TABLE: $crate::plugin::Table = $crate::plugin::entry($name, $summary, create);
             &raw const TABLE
@@ -60,6 +61,36 @@ pub fn hand_over(engine: impl Engine + 'static) -> *mut c_void {
     Box::into_raw(Box::new(engine)).cast()
 }
 
+/// The state that `make` returns; null if it panics, as a panic must not reach C.
+pub fn made(make: impl FnOnce() -> State) -> *mut c_void {
+    guarded(std::ptr::null_mut(), make)
+}
+
+/// What a call returns, or `failed` if it panics. The engine stays allocated, and is not called
+/// again: the answer that says so ends its use.
+fn guarded<R>(failed: R, call: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(failed)
+}
+
+/// As [`guarded`], for a search.
+///
+/// # Safety
+/// `found` is valid for writing.
+unsafe fn guarded_search(found: *mut Found, call: impl FnOnce() -> bool) -> bool {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(hit) => hit,
+        Err(_) => {
+            let failed = Found {
+                compares: FAILED,
+                ..Found::default()
+            };
+            // SAFETY: the caller's promise.
+            unsafe { found.write(failed) };
+            false
+        }
+    }
+}
+
 /// # Safety
 /// `state` comes from [`hand_over`], has not been destroyed, and no other call uses it.
 unsafe fn engine<'a>(state: State) -> &'a mut Box<dyn Engine> {
@@ -84,80 +115,74 @@ unsafe fn answer(found: *mut Found, id: Option<u64>, before: QueueStats, now: Qu
 }
 
 unsafe extern "C" fn destroy(state: State) {
-    // SAFETY: the state comes from `hand_over`, and this is its last use.
-    drop(unsafe { Box::<Box<dyn Engine>>::from_raw(state.cast()) });
+    guarded((), || {
+        // SAFETY: the state comes from `hand_over`, and this is its last use.
+        drop(unsafe { Box::<Box<dyn Engine>>::from_raw(state.cast()) });
+    });
 }
 
 unsafe extern "C" fn post(state: State, id: u64, key: *const Key, found: *mut Found) -> bool {
-    // SAFETY: the caller passes the state and valid pointers.
-    let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else {
-        return false;
+    let post = || {
+        // SAFETY: the caller passes the state and valid pointers.
+        let (engine, key) = unsafe { (engine(state), &*key) };
+        let Some(selector) = key.selector() else {
+            return false;
+        };
+        let before = engine.stats().umq;
+        let message = engine.post(RecvId(id), CommId(key.comm), selector);
+        let message = message.map(|message| message.0);
+        // SAFETY: as above.
+        unsafe { answer(found, message, before, engine.stats().umq) }
     };
-    let before = engine.stats().umq;
-    let message = engine.post(RecvId(id), CommId(key.comm), selector);
-    // SAFETY: as above.
-    unsafe {
-        answer(
-            found,
-            message.map(|message| message.0),
-            before,
-            engine.stats().umq,
-        )
-    }
+    // SAFETY: the caller passes a valid pointer.
+    unsafe { guarded_search(found, post) }
 }
 
 unsafe extern "C" fn arrive(state: State, id: u64, key: *const Key, found: *mut Found) -> bool {
-    // SAFETY: the caller passes the state and valid pointers.
-    let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else {
-        return false;
-    };
-    let (SourceSel::Rank(source), TagSel::Tag(tag)) = (selector.source, selector.tag) else {
-        return false;
-    };
-    let before = engine.stats().prq;
-    let receive = engine.arrive(
-        MsgId(id),
-        Envelope {
+    let arrive = || {
+        // SAFETY: the caller passes the state and valid pointers.
+        let (engine, key) = unsafe { (engine(state), &*key) };
+        let Some(selector) = key.selector() else {
+            return false;
+        };
+        let (SourceSel::Rank(source), TagSel::Tag(tag)) = (selector.source, selector.tag) else {
+            return false;
+        };
+        let envelope = Envelope {
             comm: CommId(key.comm),
             source,
             tag,
-        },
-    );
-    // SAFETY: as above.
-    unsafe {
-        answer(
-            found,
-            receive.map(|receive| receive.0),
-            before,
-            engine.stats().prq,
-        )
-    }
+        };
+        let before = engine.stats().prq;
+        let receive = engine.arrive(MsgId(id), envelope);
+        let receive = receive.map(|receive| receive.0);
+        // SAFETY: as above.
+        unsafe { answer(found, receive, before, engine.stats().prq) }
+    };
+    // SAFETY: the caller passes a valid pointer.
+    unsafe { guarded_search(found, arrive) }
 }
 
 /// # Safety
 /// As for [`engine`]; `key` and `found` are valid.
 unsafe fn look(state: State, key: *const Key, found: *mut Found, take: bool) -> bool {
+    let look = || {
+        // SAFETY: the caller's promise.
+        let (engine, key) = unsafe { (engine(state), &*key) };
+        let Some(selector) = key.selector() else {
+            return false;
+        };
+        let before = engine.stats().umq;
+        let message = match take {
+            true => engine.mprobe(CommId(key.comm), selector),
+            false => engine.probe(CommId(key.comm), selector),
+        };
+        let message = message.map(|message| message.0);
+        // SAFETY: as above.
+        unsafe { answer(found, message, before, engine.stats().umq) }
+    };
     // SAFETY: the caller's promise.
-    let (engine, key) = unsafe { (engine(state), &*key) };
-    let Some(selector) = key.selector() else {
-        return false;
-    };
-    let before = engine.stats().umq;
-    let message = match take {
-        true => engine.mprobe(CommId(key.comm), selector),
-        false => engine.probe(CommId(key.comm), selector),
-    };
-    // SAFETY: as above.
-    unsafe {
-        answer(
-            found,
-            message.map(|message| message.0),
-            before,
-            engine.stats().umq,
-        )
-    }
+    unsafe { guarded_search(found, look) }
 }
 
 unsafe extern "C" fn probe(state: State, key: *const Key, found: *mut Found) -> bool {
@@ -170,19 +195,21 @@ unsafe extern "C" fn mprobe(state: State, key: *const Key, found: *mut Found) ->
     unsafe { look(state, key, found, true) }
 }
 
+// The answers to a panic of these three are wrong for the entries that the caller knows.
+
 unsafe extern "C" fn cancel(state: State, id: u64) -> bool {
     // SAFETY: the caller passes the state.
-    unsafe { engine(state) }.cancel(RecvId(id))
+    guarded(false, || unsafe { engine(state) }.cancel(RecvId(id)))
 }
 
 unsafe extern "C" fn free_comm(state: State, comm: u32) -> bool {
     // SAFETY: the caller passes the state.
-    unsafe { engine(state) }.free_comm(CommId(comm))
+    guarded(false, || unsafe { engine(state) }.free_comm(CommId(comm)))
 }
 
 unsafe extern "C" fn is_empty(state: State, comm: u32) -> bool {
     // SAFETY: the caller passes the state.
-    unsafe { engine(state) }.is_empty(CommId(comm))
+    guarded(false, || unsafe { engine(state) }.is_empty(CommId(comm)))
 }
 
 /// # Safety
@@ -197,28 +224,24 @@ unsafe fn list(all: impl ExactSizeIterator<Item = u64>, ids: *mut u64, room: usi
 }
 
 unsafe extern "C" fn posted(state: State, ids: *mut u64, room: usize) -> usize {
-    // SAFETY: the caller passes the state, and as much room as it says.
-    unsafe {
-        list(
-            engine(state).posted().into_iter().map(|recv| recv.0),
-            ids,
-            room,
-        )
-    }
+    guarded(usize::MAX, || {
+        // SAFETY: the caller passes the state.
+        let posted = unsafe { engine(state) }.posted();
+        // SAFETY: the caller passes as much room as it says.
+        unsafe { list(posted.into_iter().map(|recv| recv.0), ids, room) }
+    })
 }
 
 unsafe extern "C" fn unexpected(state: State, ids: *mut u64, room: usize) -> usize {
-    // SAFETY: the caller passes the state, and as much room as it says.
-    unsafe {
-        list(
-            engine(state).unexpected().into_iter().map(|msg| msg.0),
-            ids,
-            room,
-        )
-    }
+    guarded(usize::MAX, || {
+        // SAFETY: the caller passes the state.
+        let unexpected = unsafe { engine(state) }.unexpected();
+        // SAFETY: the caller passes as much room as it says.
+        unsafe { list(unexpected.into_iter().map(|msg| msg.0), ids, room) }
+    })
 }
 
 unsafe extern "C" fn bytes(state: State) -> u64 {
     // SAFETY: the caller passes the state.
-    unsafe { engine(state) }.stats().memory_bytes
+    guarded(u64::MAX, || unsafe { engine(state) }.stats().memory_bytes)
 }

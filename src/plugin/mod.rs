@@ -16,6 +16,12 @@
 //!
 //! Commands then take the library's path, with a slash in it, as the name of an engine:
 //! `dpamatch match --engine ./libmine.so`.
+//!
+//! A library runs with all rights of the process, so [`load`] is unsafe. What a library's engine
+//! answers is checked: an id that its queue does not hold, a wrong count and an impossible number
+//! end its use, and [`Engine::fault`](crate::engine::Engine::fault) names the library and the
+//! call. A wrong match between entries that do exist is for the
+//! [conformance suite](crate::conformance) to find.
 #![allow(unsafe_code, reason = "the border to C")]
 
 mod export;
@@ -31,13 +37,17 @@ use std::sync::{Mutex, PoisonError};
 
 use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel, Tag, TagSel};
 
-pub use export::{entry, hand_over};
+pub use export::{entry, hand_over, made};
 pub(crate) use import::Plugin;
+pub use import::fault;
 
 use crate::registry::EngineEntry;
 
 /// The version of [`Table`].
 pub const ABI: u32 = 1;
+
+/// [`Found::compares`] of a call that failed inside the library, such as by a panic.
+pub const FAILED: u64 = u64::MAX;
 
 /// What a receive selects, or what a message carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +93,7 @@ impl Key {
 pub struct Found {
     /// The receive's or message's id, if there is one.
     pub id: u64,
-    /// Compares of the search with an entry.
+    /// Compares of the search with an entry, or [`FAILED`].
     pub compares: u64,
     /// Steps of the search over inner nodes of the structure.
     pub hops: u64,
@@ -134,9 +144,11 @@ pub struct Table {
     pub free_comm: unsafe extern "C" fn(State, comm: u32) -> bool,
     /// Whether the communicator has no entry.
     pub is_empty: unsafe extern "C" fn(State, comm: u32) -> bool,
-    /// Writes the ids of the first `room` posted receives; returns the number of all.
+    /// Writes the ids of the first `room` posted receives; returns the number of all, or
+    /// `usize::MAX` if it failed.
     pub posted: List,
-    /// Writes the ids of the first `room` unexpected messages; returns the number of all.
+    /// Writes the ids of the first `room` unexpected messages; returns the number of all, or
+    /// `usize::MAX` if it failed.
     pub unexpected: List,
     /// The engine's bytes now, asked after each insertion; null if it does not count them.
     pub bytes: Option<unsafe extern "C" fn(State) -> u64>,
@@ -147,20 +159,48 @@ unsafe impl Sync for Table {}
 // SAFETY: as above.
 unsafe impl Send for Table {}
 
+/// The functions each table must have, in their order.
+const FUNCTIONS: [&str; 11] = [
+    "create",
+    "destroy",
+    "post",
+    "arrive",
+    "cancel",
+    "probe",
+    "mprobe",
+    "free_comm",
+    "is_empty",
+    "posted",
+    "unexpected",
+];
+
+/// An opened library.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) table: Table,
+    pub(crate) path: String,
+    pub(crate) name: String,
+}
+
 /// Opens the library at `path`, once for all calls with this path. It stays open.
 ///
-/// Opening a library runs its code, so it must be one that you trust.
+/// # Safety
+/// The library's code runs in this process, also before it is asked for anything. It must do
+/// nothing that is undefined, and its `dpamatch_engine` must return null or a [`Table`] whose
+/// functions behave as `dpamatch_engine.h` says: they write only to the places they are given, at
+/// most `room` ids, and no exception leaves them.
 ///
 /// # Errors
 /// One line that says what is wrong with the library.
-pub fn load(path: &str) -> Result<&'static EngineEntry, String> {
+pub unsafe fn load(path: &str) -> Result<&'static EngineEntry, String> {
     static LOADED: Mutex<Option<HashMap<String, &'static EngineEntry>>> = Mutex::new(None);
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let loaded = loaded.get_or_insert_default();
     if let Some(entry) = loaded.get(path) {
         return Ok(entry);
     }
-    let table = open(path)?;
+    // SAFETY: the caller's promise.
+    let table = unsafe { open(path) }?;
     let text = |text: *const c_char, what: &str| match text.is_null() {
         true => Err(format!("{path}: the engine has no {what}")),
         // SAFETY: the interface asks for a string that ends with a null byte and stays.
@@ -169,16 +209,23 @@ pub fn load(path: &str) -> Result<&'static EngineEntry, String> {
             .map_err(|_| format!("{path}: the engine's {what} is not UTF-8")),
     };
     let (name, summary) = (text(table.name, "name")?, text(table.summary, "summary")?);
-    let entry = Box::leak(Box::new(EngineEntry::plugin(name, summary, table)));
+    let library = Box::leak(Box::new(Library {
+        table: *table,
+        path: path.to_owned(),
+        name: name.to_owned(),
+    }));
+    let entry = Box::leak(Box::new(EngineEntry::plugin(name, summary, library)));
     loaded.insert(path.to_owned(), entry);
     Ok(entry)
 }
 
-fn open(path: &str) -> Result<&'static Table, String> {
+/// # Safety
+/// As for [`load`].
+unsafe fn open(path: &str) -> Result<&'static Table, String> {
     if !Path::new(path).is_file() {
         return Err(format!("{path}: no such file"));
     }
-    // SAFETY: the caller trusts the library's initialisers.
+    // SAFETY: the caller's promise.
     let library = unsafe { libloading::Library::new(path) }.map_err(|error| {
         let reason = error
             .source()
@@ -194,7 +241,7 @@ fn open(path: &str) -> Result<&'static Table, String> {
     let Ok(function) = found.map(|function| *function) else {
         return Err(format!("{path}: it has no function dpamatch_engine"));
     };
-    // SAFETY: the function has no condition.
+    // SAFETY: the caller's promise.
     let table = unsafe { function() };
     if table.is_null() {
         return Err(format!("{path}: dpamatch_engine returned null"));
@@ -202,11 +249,32 @@ fn open(path: &str) -> Result<&'static Table, String> {
     // The table lies in the library, which therefore never closes.
     std::mem::forget(library);
     // SAFETY: every version begins with the number of the version.
-    match unsafe { (*table).abi } {
-        // SAFETY: a table of this version is constant and has all functions.
-        ABI => Ok(unsafe { &*table }),
-        other => Err(format!(
-            "{path}: version {other} of the interface, needs {ABI}"
-        )),
+    let version = unsafe { (&raw const (*table).abi).read() };
+    if version != ABI {
+        return Err(format!(
+            "{path}: version {version} of the interface, needs {ABI}"
+        ));
     }
+    // SAFETY: a table of this version has this size. Its functions are still to be checked.
+    let functions = unsafe { &*table.cast::<Pointers>() }.functions;
+    let missing = FUNCTIONS
+        .iter()
+        .zip(functions)
+        .find(|(_, function)| function.is_null());
+    if let Some((name, _)) = missing {
+        return Err(format!("{path}: the engine has no function {name}"));
+    }
+    // SAFETY: a table of this version is constant and has all functions.
+    Ok(unsafe { &*table })
 }
+
+/// A [`Table`] whose functions may be null.
+#[repr(C)]
+struct Pointers {
+    abi: u32,
+    texts: [*const c_void; 2],
+    functions: [*const c_void; FUNCTIONS.len()],
+    bytes: *const c_void,
+}
+
+const _: () = assert!(size_of::<Pointers>() == size_of::<Table>());

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::matcher::check;
 use super::{Event, Outcome, RunError, StreamMatcher, apply};
 use crate::engine::{Counter, Engine, QueueStats, Stats};
 
@@ -114,10 +115,9 @@ impl StreamMatcher for ByKind {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
         for event in events {
-            self.kinds
-                .apply(self.engine.as_mut(), event)
-                .into_iter()
-                .for_each(&mut *sink);
+            let outcome = self.kinds.apply(self.engine.as_mut(), event);
+            check(self.engine.as_ref())?;
+            outcome.into_iter().for_each(&mut *sink);
         }
         self.engine.as_mut().run(&mut std::iter::empty(), sink)
     }

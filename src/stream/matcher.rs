@@ -24,7 +24,8 @@ pub trait StreamMatcher: Send {
     /// No two posts have the same receive id, no two arrivals the same message id.
     ///
     /// # Errors
-    /// [`RunError`] if the matcher cannot go on. An engine always can.
+    /// [`RunError`] if the matcher cannot go on. An engine can, unless it has a
+    /// [`fault`](Engine::fault).
     fn run(
         &mut self,
         events: &mut dyn Iterator<Item = Event>,
@@ -50,14 +51,18 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
         for event in events {
-            if let Some(outcome) = apply(self, event) {
+            let outcome = apply(self, event);
+            check(self)?;
+            if let Some(outcome) = outcome {
                 sink(outcome);
             }
         }
-        self.posted()
+        let (posted, unexpected) = (self.posted(), self.unexpected());
+        check(self)?;
+        posted
             .into_iter()
             .for_each(|recv| sink(Outcome::Posted { recv }));
-        self.unexpected()
+        unexpected
             .into_iter()
             .for_each(|msg| sink(Outcome::Unexpected { msg }));
         Ok(())
@@ -71,11 +76,22 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
         for &event in timed {
             std::hint::black_box(apply(self, event));
         }
-        Ok(begin.elapsed())
+        let time = begin.elapsed();
+        check(self)?;
+        Ok(time)
     }
 
     fn counters(&self) -> Vec<Counter> {
         [self.stats().counters(), self.own_counters()].concat()
+    }
+}
+
+/// # Errors
+/// The engine's fault.
+pub(super) fn check<E: Engine + ?Sized>(engine: &E) -> Result<(), RunError> {
+    match engine.fault() {
+        Some(fault) => Err(RunError::Engine(fault.into())),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Every call of the host API, with the NIC run by the caller and by threads.
 
+mod handles;
 mod leaks;
 mod life;
 mod own_thread;

@@ -14,6 +14,7 @@
 //! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
+//! - [`regular`]: opening files, and refusing what is no file.
 //! - [`version`]: version and commit of the program.
 #![forbid(unsafe_code)]
 #![allow(
@@ -40,6 +41,7 @@ pub mod cost;
 mod counted;
 pub mod figure;
 pub mod offload;
+pub mod regular;
 pub mod results;
 mod sequence;
 pub mod statistics;

@@ -1,5 +1,5 @@
 //! The command `dpamatch`; [`cli`] has its subcommands.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod cli;
 

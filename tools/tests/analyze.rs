@@ -289,6 +289,7 @@ fn predicted_paths_are_those_of_the_nic() {
             for handlers in [1, 2, 3, 4, 7, 8] {
                 let mut question = question(order, vec![handlers]);
                 question.options.nic.handlers = handlers as usize;
+                question.options.nic.options.domains = dpa_model::Domains::Paper;
                 question.engines = vec![registry::find("optimistic").expect("the NIC")];
                 let report = Report::make(&run, &question, |_| ()).expect("a report");
                 let (engine, blocks) = (&report.engines[0], &report.application.blocks[0]);

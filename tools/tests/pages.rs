@@ -13,6 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tempfile::TempDir;
+
 /// Pages whose Rust blocks are compiled and run as documentation tests of `dpamatch`.
 const RUST: [&str; 2] = ["docs/add-an-engine.md", "docs/library.md"];
 
@@ -156,16 +158,13 @@ fn fits(shown: &[&str], printed: &[String], varies: &[&str]) -> bool {
 }
 
 /// A folder in which the commands of a page see what they would see in the project's.
-fn folder(page: &str) -> PathBuf {
-    let name = format!("page-{}", page.replace(['/', '.'], "-"));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder can be made");
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
     let data = root()
         .join("tests")
         .canonicalize()
         .expect("the project's test data");
-    std::os::unix::fs::symlink(data, folder.join("tests")).expect("a link can be made");
+    std::os::unix::fs::symlink(data, folder.path().join("tests")).expect("a link can be made");
     folder
 }
 
@@ -175,11 +174,11 @@ fn run(page: &str) {
     let mut path = program.parent().expect("its folder").as_os_str().to_owned();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
-    let folder = folder(page);
+    let folder = folder();
     let mut wrong = String::new();
     for block in blocks(&text) {
         if let Some(file) = block.said("file") {
-            fs::write(folder.join(file), block.lines.join("\n") + "\n").expect("a file");
+            fs::write(folder.path().join(file), block.lines.join("\n") + "\n").expect("a file");
             continue;
         }
         if block.said("not run").is_some() {
@@ -192,7 +191,7 @@ fn run(page: &str) {
             let script = format!("exec 2>&1; {command}");
             let output = Command::new("bash")
                 .args(["-c", &script])
-                .current_dir(&folder)
+                .current_dir(folder.path())
                 .env("PATH", &path)
                 .output()
                 .expect("a shell");
@@ -207,7 +206,6 @@ fn run(page: &str) {
             }
         }
     }
-    let _ = fs::remove_dir_all(&folder);
     assert!(wrong.is_empty(), "{wrong}");
 }
 

@@ -4,16 +4,15 @@
 mod commit;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use commit::{Commit, of_git};
+use tempfile::TempDir;
 
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("version-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder can be made");
-    folder
+/// A folder in this repository.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder can be made")
 }
 
 #[test]
@@ -35,14 +34,17 @@ fn the_program_says_the_commit_of_its_sources() {
 #[test]
 fn without_a_repository_of_its_own_there_is_no_commit() {
     // The folder is inside a repository that does not know the file.
-    let folder = folder("foreign");
-    fs::write(folder.join("Cargo.toml"), "").expect("written");
-    assert_eq!(of_git(&folder, |path| panic!("{}", path.display())), None);
+    let folder = folder();
+    fs::write(folder.path().join("Cargo.toml"), "").expect("written");
+    assert_eq!(
+        of_git(folder.path(), |path| panic!("{}", path.display())),
+        None
+    );
 }
 
 #[test]
 fn a_changed_file_is_told() {
-    let folder = folder("own");
+    let folder = folder();
     let git = |arguments: &[&str]| {
         let name = [
             "-c",
@@ -62,18 +64,22 @@ fn a_changed_file_is_told() {
     if !git(&["init", "-q"]) {
         return; // There is no git here.
     }
-    fs::write(folder.join("Cargo.toml"), "[package]\n").expect("written");
+    fs::write(folder.path().join("Cargo.toml"), "[package]\n").expect("written");
     assert!(git(&["add", "Cargo.toml"]) && git(&["commit", "-q", "-m", "first"]));
     let mut watched = Vec::new();
-    let first = of_git(&folder, |path| watched.push(path)).expect("a commit");
+    let first = of_git(folder.path(), |path| watched.push(path)).expect("a commit");
     assert_eq!((first.name.len(), first.modified), (commit::DIGITS, false));
     assert!(
         watched.iter().any(|path| path.ends_with("HEAD")),
         "{watched:?}"
     );
-    fs::write(folder.join("Cargo.toml"), "[package]\nname = \"a\"\n").expect("written");
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        "[package]\nname = \"a\"\n",
+    )
+    .expect("written");
     assert_eq!(
-        of_git(&folder, |_| ()),
+        of_git(folder.path(), |_| ()),
         Some(Commit {
             modified: true,
             ..first

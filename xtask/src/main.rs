@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 mod algorithm;
 mod instructions;
+mod model;
 mod mpi;
 mod mutants;
 mod orderings;
@@ -34,6 +35,7 @@ type Task = fn(&[String]) -> Result<(), Failure>;
 /// The tasks by name.
 const TASKS: &[(&str, Task)] = &[
     ("test", test::run),
+    ("model", model::run),
     ("mutants", mutants::run),
     ("orderings", orderings::run),
     ("unmodelled", unmodelled::run),

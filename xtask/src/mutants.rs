@@ -14,8 +14,6 @@ use crate::{Failure, root};
 #[derive(PartialEq, Eq, Debug)]
 struct Mutant {
     fault: String,
-    /// Crew that runs the blocks; `None` for all crews of the models.
-    crew: Option<&'static str>,
     fate: Fate,
 }
 
@@ -25,8 +23,6 @@ enum Fate {
     Killed { file: String, test: String },
     /// No model can notice, for this reason.
     Survives(String),
-    /// This crew has no such rule, for this reason.
-    Cannot(String),
 }
 
 /// Runs the task. The arguments name faults; none means all.
@@ -36,9 +32,7 @@ enum Fate {
 /// kills a fault that the table calls equivalent, or when a model fails without a fault.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let root = root();
-    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
-        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
-    let mut mutants = parse(&table).map_err(Failure::Task)?;
+    let mut mutants = read(&root)?;
     if let Some(unknown) = args
         .iter()
         .find(|name| !mutants.iter().any(|mutant| mutant.fault == **name))
@@ -47,37 +41,31 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     mutants.retain(|mutant| args.is_empty() || args.contains(&mutant.fault));
 
-    let (mut wrong, mut counts) = (Vec::new(), [0; 4]);
-    for Mutant { fault, crew, fate } in &mutants {
+    let (mut wrong, mut counts) = (Vec::new(), [0; 3]);
+    for Mutant { fault, fate } in &mutants {
         let started = Instant::now();
-        let run = |cargo: &[&str], filter: &[&str]| model(&root, (fault, *crew), cargo, filter);
+        let run = |cargo: &[&str], filter: &[&str]| model(&root, fault, cargo, filter);
         let (kind, line) = match fate {
             Fate::Killed { file, test } => match run(&["--test", file], &["--exact", test])? {
                 Some(how) => (0, format!("killed by {file}::{test}: {how}")),
-                None => (3, format!("NOT NOTICED by {file}::{test}")),
+                None => (2, format!("NOT NOTICED by {file}::{test}")),
             },
             // No model may notice.
             Fate::Survives(why) => match run(&["--tests"], &[])? {
                 None => (1, format!("survives: {why}")),
-                Some(how) => (3, format!("KILLED, but the table says it cannot be: {how}")),
+                Some(how) => (2, format!("KILLED, but the table says it cannot be: {how}")),
             },
-            Fate::Cannot(why) => {
-                counts[2] += 1;
-                println!("{:<34}           cannot exist: {why}", name(fault, *crew));
-                continue;
-            }
         };
         counts[kind] += 1;
-        if kind == 3 {
+        if kind == 2 {
             wrong.push(fault.as_str());
         }
         let seconds = started.elapsed().as_secs_f64();
-        println!("{:<34}{seconds:>7.1} s  {line}", name(fault, *crew));
+        println!("{fault:<34}{seconds:>7.1} s  {line}");
     }
-    let [killed, survived, impossible, mistakes] = counts;
+    let [killed, survived, mistakes] = counts;
     println!(
-        "{} mutants: {killed} killed, {survived} equivalent, {impossible} cannot exist alone, \
-         {mistakes} wrong",
+        "{} mutants: {killed} killed, {survived} equivalent, {mistakes} wrong",
         mutants.len()
     );
     if wrong.is_empty() {
@@ -90,6 +78,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// The names of all seeded faults.
+pub(crate) fn faults(root: &Path) -> Result<Vec<String>, Failure> {
+    let mutants = read(root)?;
+    Ok(mutants.into_iter().map(|mutant| mutant.fault).collect())
+}
+
+fn read(root: &Path) -> Result<Vec<Mutant>, Failure> {
+    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
+        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
+    parse(&table).map_err(Failure::Task)
+}
+
 fn parse(table: &str) -> Result<Vec<Mutant>, String> {
     let mut mutants = Vec::new();
     for (number, line) in (1..).zip(table.lines()) {
@@ -99,29 +99,14 @@ fn parse(table: &str) -> Result<Vec<Mutant>, String> {
         let bad = || {
             format!(
                 "loom_tests/mutants.txt:{number}: expected `<Fault> <file>::<test>` or \
-                 `<Fault> survives: <why>`, perhaps with ` | alone <file>::<test>` or \
-                 ` | alone cannot: <why>`"
+                 `<Fault> survives: <why>`"
             )
         };
         let (fault, rest) = line.split_once(' ').ok_or_else(bad)?;
-        let (first, alone) = match rest.split_once(" | alone ") {
-            Some((first, alone)) => (first, Some(alone)),
-            None => (rest, None),
-        };
-        let crew = alone.map(|_| "shared");
         mutants.push(Mutant {
             fault: fault.to_owned(),
-            crew,
-            fate: fate(first).ok_or_else(bad)?,
+            fate: fate(rest).ok_or_else(bad)?,
         });
-        if let Some(alone) = alone {
-            let fate = fate(alone).ok_or_else(bad)?;
-            mutants.push(Mutant {
-                fault: fault.to_owned(),
-                crew: Some("alone"),
-                fate,
-            });
-        }
     }
     if mutants.is_empty() {
         Err("loom_tests/mutants.txt names no fault".to_owned())
@@ -134,9 +119,6 @@ fn fate(text: &str) -> Option<Fate> {
     if let Some(why) = text.strip_prefix("survives: ") {
         return Some(Fate::Survives(why.to_owned()));
     }
-    if let Some(why) = text.strip_prefix("cannot: ") {
-        return Some(Fate::Cannot(why.to_owned()));
-    }
     let (file, test) = text.split_once("::")?;
     Some(Fate::Killed {
         file: file.to_owned(),
@@ -144,16 +126,20 @@ fn fate(text: &str) -> Option<Fate> {
     })
 }
 
-fn name(fault: &str, crew: Option<&str>) -> String {
-    crew.map_or_else(|| fault.to_owned(), |crew| format!("{fault}, {crew}"))
-}
-
 /// A cargo command that builds and runs models; `arguments` come before any `--`.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = crate::cargo();
     command
         .current_dir(root)
-        .args(["test", "-p", "loom_tests", "--profile", "models"])
+        .args([
+            "test",
+            "-p",
+            "loom_tests",
+            "--features",
+            "models",
+            "--profile",
+            "models",
+        ])
         .args(arguments)
         .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -165,7 +151,7 @@ pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
 /// How a model failed with the fault; `None` if it passed.
 fn model(
     root: &Path,
-    (fault, crew): (&str, Option<&str>),
+    fault: &str,
     cargo: &[&str],
     filter: &[&str],
 ) -> Result<Option<String>, Failure> {
@@ -175,10 +161,6 @@ fn model(
         .args(filter)
         .env("RUST_BACKTRACE", "0")
         .env("DPAMATCH_FAULT", fault);
-    match crew {
-        Some(crew) => command.env("DPAMATCH_LOOM_CREW", crew),
-        None => command.env_remove("DPAMATCH_LOOM_CREW"),
-    };
     let finished = process::run(&mut command).map_err(Failure::Task)?;
     if !finished.output.contains("running ") || finished.output.contains("no such fault") {
         return Err(Failure::Task(format!(

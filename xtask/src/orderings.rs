@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use dpamatch_needs::Need;
+
 use crate::process::{self, Finished};
 use crate::{Failure, root, rv64};
 
@@ -90,16 +92,22 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
-    // Noticed by models, by the firmware, explained, wrong.
-    let mut counts = [0; 4];
+    let has_firmware = Need::RiscV
+        .check(rv64::has_target())
+        .map_err(Failure::Task)?;
+    // Noticed by models, by the firmware, explained, wrong, not known.
+    let mut counts = [0; 5];
     for one in &all {
         let started = Instant::now();
         let reached = models
             .iter()
             .any(|model| model.places.contains(&one.place()));
-        let (kind, mut verdict) = match (noticed(&models, one)?, &one.why) {
+        let (kind, mut verdict) = match (noticed(&models, one, has_firmware)?, &one.why) {
             (Some((kind, by)), None) => (kind, format!("noticed by {by}")),
             (None, Some(why)) => (2, format!("not noticed: {why}")),
+            (None, None) if !has_firmware => {
+                (4, "no model notices; the firmware did not run".to_owned())
+            }
             (None, None) => (3, "NOT NOTICED, and the source does not say why".to_owned()),
             (Some(_), Some(_)) => (
                 3,
@@ -116,10 +124,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             started.elapsed().as_secs_f64()
         );
     }
-    let [by_models, by_firmware, explained, wrong] = counts;
+    let [by_models, by_firmware, explained, wrong, unknown] = counts;
     println!(
         "{} weaker orderings: {by_models} noticed by models, {by_firmware} by the firmware in \
-         weak memory, {explained} explained, {wrong} wrong",
+         weak memory, {explained} explained, {wrong} wrong, {unknown} not known",
         all.len()
     );
     if wrong == 0 {
@@ -130,7 +138,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 }
 
 /// Who notices a weaker ordering: the place of its count, and the words.
-fn noticed(models: &[Model], one: &Weakening) -> Result<Option<(usize, String)>, Failure> {
+fn noticed(
+    models: &[Model],
+    one: &Weakening,
+    has_firmware: bool,
+) -> Result<Option<(usize, String)>, Failure> {
     for model in models
         .iter()
         .filter(|model| model.places.contains(&one.place()))
@@ -144,6 +156,9 @@ fn noticed(models: &[Model], one: &Weakening) -> Result<Option<(usize, String)>,
             let how = crate::mutants::reason(&ran.output);
             return Ok(Some((0, format!("{}: {how}", model.name))));
         }
+    }
+    if !has_firmware {
+        return Ok(None);
     }
     let place = one.to_string();
     let ran = rv64::run(&["weak".to_owned(), SEEDS.to_owned(), place]);

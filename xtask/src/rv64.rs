@@ -1,7 +1,19 @@
 //! `cargo xtask rv64`: the card's side as firmware of a RISC-V machine. A separate package,
 //! `dpamatch_port`, does the work, so that this one builds in a second.
 
-use crate::{Failure, root};
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Failure, process, root};
+
+/// Whether Rust can build the firmware.
+pub(crate) fn has_target() -> bool {
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--print", "target-libdir", "--target"]);
+    let printed = process::run(rustc.arg("riscv64imac-unknown-none-elf"));
+    printed
+        .is_ok_and(|printed| printed.status.success() && Path::new(printed.stdout.trim()).is_dir())
+}
 
 /// Runs the task: builds `dpamatch_port` and passes the arguments on.
 ///

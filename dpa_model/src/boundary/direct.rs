@@ -338,7 +338,7 @@ impl MessageRow<'_> {
         let Indexes { bookings, bins, .. } = self.nic.indexes(self.view);
         let (bin, receive) = match self.nic.indexes(self.view).oldest::<0>(&key) {
             Oldest::Fits { bin, receive } => (bin, receive),
-            Oldest::None { .. } => return Now::Waits,
+            Oldest::None => return Now::Waits,
             Oldest::Other => return self.search(source, tag),
         };
         let receives = bookings.receives;
@@ -350,7 +350,7 @@ impl MessageRow<'_> {
         };
         // SAFETY: the search read this bin.
         let bin = unsafe { unchecked(bins, bin) };
-        bin.unlink::<true>(receives, receive, &ReceiveId::NIL);
+        bin.unlink(receives, receive, &ReceiveId::NIL);
         self.boundary.free_receives.give(receive);
         self.taken += 1;
         Now::Matched(number)
@@ -379,7 +379,7 @@ impl MessageRow<'_> {
             return Now::Queue;
         };
         let (bin, class) = (posted.bin, posted.run.class());
-        nic.bins[bin].unlink::<false>(&nic.receives, found.receive, &found.before);
+        nic.bins[bin].unlink(&nic.receives, found.receive, &found.before);
         boundary.free_receives.give(found.receive);
         boundary.count_left(nic, *comm, class, 1);
         boundary.count_matched(nic, 1);

@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Crew, Key, Scratch, run, run_slice};
+use crate::matching::{Key, Scratch, run_in_order, run_slice};
 use crate::number::WorkerId;
 use crate::shared::Shared;
 
@@ -138,14 +138,8 @@ impl Leader {
             self.run_shared(block);
             return true;
         }
-        if block.count == 1 {
-            run_alone(boundary, Alone::<true> { nic, block: &block }, scratch);
-        } else {
-            run_alone(boundary, Alone::<false> { nic, block: &block }, scratch);
-        }
-        if cfg!(debug_assertions) {
-            check_bookings(nic, &block);
-        }
+        let matched = run_in_order(nic, &block, scratch);
+        boundary.finish_alone(nic, &block, matched, &scratch.receives()[..block.count]);
         true
     }
 
@@ -236,19 +230,6 @@ impl Leader {
     pub fn monitor(&self) -> crate::Monitor {
         crate::Monitor::new(self.shared.clone())
     }
-}
-
-/// Runs a block that no other worker shares.
-#[inline(always)]
-fn run_alone<const ONE: bool>(
-    boundary: &mut Boundary,
-    crew: Alone<'_, ONE>,
-    scratch: &mut Scratch,
-) {
-    let Alone { nic, block } = crew;
-    let matched = run(nic, block, crew, scratch);
-    let taken = &scratch.receives()[crew.handlers()];
-    boundary.finish_alone(nic, block, matched, taken);
 }
 
 /// Counts a block that begins.

@@ -147,7 +147,7 @@ impl Boundary {
                 receive: receive.0,
                 alone: true
             });
-            nic.bins[bin].unlink::<false>(&nic.receives, receive, &ReceiveId::NIL);
+            nic.bins[bin].unlink(&nic.receives, receive, &ReceiveId::NIL);
         }
         self.free_receives.give(receive);
         self.count_left(nic, comm, class, 1);

@@ -1,23 +1,7 @@
-//! Who runs a block: what differs between a worker that runs it alone and one of several.
+//! Who runs a slice of a block with other workers: [`Slice`], or `Keyed` (`domain`), whose handlers
+//! wait within their conflict domains. Every rule of matching is written once, over a [`Crew`].
 //!
-//! Every rule of matching is written once, over a [`Crew`], and compiled for each kind. What a
-//! crew decides is only how a rule touches memory that others may touch, whom it waits for, and
-//! when data moves.
-//!
-//! | | [`Alone`] | [`Slice`] |
-//! |---|---|---|
-//! | handlers | all of the block | a contiguous slice |
-//! | book | load and store; one message: nothing | read-modify-write |
-//! | candidates | in the worker's scratch | published to higher slices |
-//! | partial barrier, slow path | nothing to wait for | lower slices |
-//! | mark | no other reader | a store, before the word that the slice is matched |
-//! | unlink | at once | after that, under the bin's lock |
-//! | deliver | with the match | when the whole slice is matched |
-//! | taken receives | in the leader's scratch | published to the leader |
-//!
-//! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
-//! order. A receive leaves its chain at once because no other worker walks the chains; its `next`
-//! stays, because the fast path may still walk over it (B2).
+//! A worker that runs a block alone needs none of this: see `in_order`.
 
 use core::ops::Range;
 
@@ -43,24 +27,7 @@ pub(crate) struct Chained<'a> {
     pub(super) before: &'a ReceiveId,
 }
 
-/// The part of a block that a worker runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
-    /// All of a block of one message. On a PC, too, the phases are part of `run`: saving and
-    /// restoring registers for each would be a fifth of their instructions.
-    Message,
-    /// All of a block.
-    Block,
-    /// Some of it. Data moves after all matches of the slice, because higher handlers wait for
-    /// matches, not for data (O21). Otherwise it moves as receives are taken.
-    Slice,
-}
-
 pub(crate) trait Crew: Copy {
-    /// How much of a block the worker runs: what is usual in a phase has a loop of its own where
-    /// that is a whole block.
-    const PART: Part;
-
     fn worker(self) -> WorkerId;
 
     /// The handlers that this worker runs.
@@ -70,8 +37,8 @@ pub(crate) trait Crew: Copy {
     #[inline(always)]
     fn announce(self, _handler: usize, _entry: &Entry, _view: CommView) {}
 
-    /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64;
+    /// Sets the handler's booking bit (O10).
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize);
 
     /// Publishes a handler's candidate, or `NIL` (S3).
     fn publish(self, handler: usize, candidate: ReceiveId);
@@ -93,101 +60,13 @@ pub(crate) trait Crew: Copy {
 
     /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
     /// `false`: another handler holds the bin's lock.
-    /// `OLDEST`: it is the oldest of its chain.
-    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool;
+    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool;
 
     /// Records for the leader which receive a handler took.
     fn note_taken(self, handler: usize, receive: ReceiveId);
 
     /// All their data has moved.
     fn finished(self);
-}
-
-/// One worker runs the whole block. `ONE`: it has one message, which can conflict with no other, so
-/// nothing is booked: a booked receive does not survive its block (S7), so no handler reads it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Alone<'a, const ONE: bool> {
-    pub(crate) nic: &'a Shared,
-    pub(crate) block: &'a BlockInfo,
-}
-
-impl<const ONE: bool> Crew for Alone<'_, ONE> {
-    const PART: Part = if ONE { Part::Message } else { Part::Block };
-
-    #[inline(always)]
-    fn worker(self) -> WorkerId {
-        WorkerId::LEADER
-    }
-
-    #[inline(always)]
-    fn handlers(self) -> Range<usize> {
-        0..if ONE { 1 } else { self.block.count }
-    }
-
-    #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
-        if ONE {
-            return 0;
-        }
-        step!(Booked {
-            handler,
-            receive: receive.0,
-            alone: true
-        });
-        // All lower handlers have searched before.
-        bookings.book_alone(receive, handler)
-    }
-
-    #[inline(always)]
-    fn publish(self, handler: usize, candidate: ReceiveId) {
-        // Only the check at the block's end needs it (S7).
-        if cfg!(debug_assertions) {
-            // SAFETY: this worker runs the handler, and there is no other.
-            unsafe { self.nic.block.set_candidate(handler, candidate) };
-        }
-    }
-
-    #[inline(always)]
-    fn pass_barrier(self, _: &mut Scratch) {}
-
-    #[inline(always)]
-    fn wait_for_lower(self) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
-        if cfg!(debug_assertions) && path != Path::Overtaking {
-            let live = descriptor.is_posted();
-            assert!(live, "receive {} was consumed twice (S18)", receive.0);
-        }
-    }
-
-    #[inline(always)]
-    fn matched(self) {}
-
-    #[inline(always)]
-    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        let Chained {
-            receives,
-            bin,
-            receive,
-            before,
-        } = chained;
-        step!(Unlinking {
-            bin: posted.bin.0,
-            receive: receive.0,
-            alone: true
-        });
-        bin.unlink::<OLDEST>(receives, receive, before);
-        true
-    }
-
-    #[inline(always)]
-    fn note_taken(self, _: usize, _: ReceiveId) {}
-
-    #[inline(always)]
-    fn finished(self) {}
 }
 
 /// One of several workers runs its slice.
@@ -229,8 +108,6 @@ impl<'a> Slice<'a> {
 }
 
 impl Crew for Slice<'_> {
-    const PART: Part = Part::Slice;
-
     fn worker(self) -> WorkerId {
         self.worker
     }
@@ -240,14 +117,13 @@ impl Crew for Slice<'_> {
     }
 
     #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
         step!(Booked {
             handler,
             receive: receive.0,
             alone: false
         });
         bookings.book(receive, handler);
-        0
     }
 
     #[inline(always)]
@@ -316,7 +192,7 @@ impl Crew for Slice<'_> {
             .reach(self.worker, self.block.number, Phase::Matched);
     }
 
-    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
+    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool {
         let Chained {
             receives,
             bin,

@@ -32,7 +32,7 @@
 use core::ops::Range;
 
 use super::block_run::BlockRun;
-use super::crew::{Chained, Crew, Part, Slice};
+use super::crew::{Chained, Crew, Slice};
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::{Refusal, choose_in_domain, choose_in_run};
 use super::resolve::count_refusals;
@@ -234,8 +234,6 @@ impl Keyed<'_> {
 }
 
 impl Crew for Keyed<'_> {
-    const PART: Part = Part::Slice;
-
     fn worker(self) -> WorkerId {
         self.slice.worker
     }
@@ -252,12 +250,11 @@ impl Crew for Keyed<'_> {
 
     /// Only the early check and form (a) read bookings.
     #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) {
         let options = &self.slice.nic.options;
         if options.early_check || options.fast_path == FastPath::Literal {
-            return self.slice.book(bookings, receive, handler);
+            self.slice.book(bookings, receive, handler);
         }
-        0
     }
 
     #[inline(always)]
@@ -307,8 +304,8 @@ impl Crew for Keyed<'_> {
         self.slice.matched();
     }
 
-    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
-        self.slice.unlink::<OLDEST>(chained, posted)
+    fn unlink(self, chained: Chained<'_>, posted: &Posted) -> bool {
+        self.slice.unlink(chained, posted)
     }
 
     #[inline(always)]
@@ -407,7 +404,7 @@ fn search_again(
     };
     let (entry, counters) = (block.entry(handler), &block.nic.handler_counters[handler]);
     let candidate = scratch.receives[handler];
-    SlowPath::new(block, None, false).find(handler, &entry, candidate, counters)
+    SlowPath::new(block, false).find(handler, &entry, candidate, counters)
 }
 
 /// What a handler with a candidate does.

@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
+use crate::CommId;
 use crate::block::Claim;
 use crate::number::{Label, ReceiveId, RunPlace, Sequence};
-use crate::{CommId, FastPath};
 
 /// The handlers of one communicator in a block, from the lowest up (S25: the shift counts only
 /// these handlers).
@@ -71,18 +71,6 @@ impl Group {
     #[inline(always)]
     pub(super) fn is_led_by(&self, candidate: ReceiveId) -> bool {
         candidate == self.receive && candidate != ReceiveId::NIL
-    }
-
-    /// Whether no further handler of the group may take the fast path: the candidates so far are
-    /// not alike enough, and further ones make them no more alike.
-    #[inline(always)]
-    pub(super) fn is_refused(&self, form: FastPath) -> bool {
-        let least = match form {
-            FastPath::Off => return true,
-            FastPath::Literal | FastPath::Prefix => Alike::Receive,
-            FastPath::Sequence => Alike::Sequence,
-        };
-        self.count > 0 && self.alike < least && !fault!(FastByAny)
     }
 
     /// Adds `handlers` handlers with the candidate of the lowest one.

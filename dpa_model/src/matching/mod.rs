@@ -2,9 +2,9 @@
 //! tells the protocol of a block.
 //!
 //! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
-//! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. No phase knows which thread
-//! runs it, and each is written once, over a [`Crew`]: the worker that runs a block alone, or one
-//! of several.
+//! (clean, `fast_path`, `slow_path`), `take`, and the `protocol` stage. Each phase is written once,
+//! over a [`Crew`]: whether handlers wait for the block or for their conflict domain. A worker that
+//! runs a block alone matches [in order](run_in_order), without phases.
 
 mod block_run;
 mod crew;
@@ -12,6 +12,7 @@ mod detect;
 mod domain;
 mod fast_path;
 mod group;
+mod in_order;
 mod protocol;
 mod resolve;
 mod scratch;
@@ -21,16 +22,16 @@ mod take;
 #[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
-pub(crate) use crew::{Alone, Crew};
 pub(crate) use domain::Key;
+pub(crate) use in_order::run_in_order;
 pub(crate) use protocol::{deliver_stored, give_up};
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::block_run::BlockRun;
-use self::crew::{Part, Slice};
+use self::crew::{Crew, Slice};
 use crate::block::BlockInfo;
-use crate::number::{ReceiveId, WorkerId};
+use crate::number::WorkerId;
 use crate::shared::Shared;
 use crate::{CommId, Domains};
 
@@ -55,17 +56,8 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: WorkerId, scrat
     }
 }
 
-/// Runs all phases of the crew's part of a block (O2, S1 to S18).
-///
-/// Phases are functions of their own on a PC, unless the crew says otherwise. On a card, where a
-/// slice has one handler, they are part of this one: to save and restore registers for each was a
-/// fifth of their instructions.
-pub(crate) fn run<C: Crew>(
-    nic: &Shared,
-    info: &BlockInfo,
-    crew: C,
-    scratch: &mut Scratch,
-) -> Matched {
+/// Runs all phases of the worker's slice of a block (O2, S1 to S18).
+fn run<C: Crew>(nic: &Shared, info: &BlockInfo, crew: C, scratch: &mut Scratch) {
     let handlers = crew.handlers();
     step!(SliceBegins {
         worker: crew.worker().0,
@@ -82,28 +74,10 @@ pub(crate) fn run<C: Crew>(
         crew,
         entries,
     };
-    let comm = if C::PART == Part::Message {
-        search::search_each_run(block, scratch)
-    } else {
-        search::search_and_book(block, scratch)
-    };
+    let comm = search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
-    let candidates = &scratch.receives[..handlers.end];
     step!(ConflictSought);
-    let conflict = if C::PART == Part::Slice || fault!(ConflictPreviousOnly) {
-        // Bookings of other slices could not be seen while booking.
-        detect::first_conflict(candidates)
-    } else {
-        debug_assert_eq!(scratch.conflict, detect::first_conflict(candidates));
-        let idle = || {
-            candidates
-                .iter()
-                .filter(|&&candidate| candidate == ReceiveId::NIL)
-                .count()
-        };
-        debug_assert!(!scratch.overtaken.is_empty() || scratch.idle == idle());
-        scratch.conflict
-    };
+    let conflict = detect::first_conflict(&scratch.receives[..handlers.end]);
     let met = conflict < handlers.end;
     step!(BarrierPassed {
         first: handlers.start,
@@ -114,19 +88,8 @@ pub(crate) fn run<C: Crew>(
         // The highest slice knows of every conflict of the block.
         nic.boundary_counters.conflict_blocks.add(1);
     }
-    let matched = if C::PART == Part::Message {
-        resolve::resolve_each(block, conflict, comm, scratch)
-    } else {
-        resolve::resolve(block, conflict, comm, scratch)
-    };
+    resolve::resolve(block, conflict, comm, scratch);
     step!(DeliveryBegins { conflict: met });
-    if C::PART == Part::Slice {
-        take::Taking::new(block).deliver_all(scratch);
-    }
+    take::Taking::new(block).deliver_all(scratch);
     crew.finished();
-    match comm {
-        Some(comm) if matched == handlers.len() => Matched::AllOf(comm),
-        _ if matched == 0 => Matched::Nothing,
-        _ => Matched::Mixed,
-    }
 }

@@ -5,7 +5,7 @@ use crate::block::BlockInfo;
 use crate::copy::BYTES_MIN;
 use crate::descriptor::Posted;
 use crate::host_address::HostAddress;
-use crate::message::{Completion, Entry, Message, Protocol, data};
+use crate::message::{Completion, Entry, Message, Protocol};
 use crate::number::StoredId;
 #[cfg(not(dpamatch_card))]
 use crate::region::RegionKey;
@@ -19,9 +19,9 @@ use crate::unexpected::UnexpectedStore;
 /// # Safety
 /// The caller runs handler `handler` of this block, and these runs begin with the block's first
 /// entry and first result. The handler has taken the receive `posted` for the message of this
-/// number, and has not reported its result. `DATA`: see [`data`].
+/// number, and has not reported its result.
 #[inline(always)]
-pub(super) unsafe fn deliver<const DATA: u8>(
+pub(super) unsafe fn deliver(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
@@ -35,7 +35,7 @@ pub(super) unsafe fn deliver<const DATA: u8>(
     step!(Delivered {
         bytes: entry.length.min(posted.capacity) as usize
     });
-    move_data::<DATA>(
+    move_data(
         nic,
         block,
         handler,
@@ -67,7 +67,7 @@ pub(super) unsafe fn deliver<const DATA: u8>(
 /// Copies a message's bytes to the user's buffer, up to its capacity. `result`: position of the
 /// result to come.
 #[inline(always)]
-fn move_data<const DATA: u8>(
+fn move_data(
     nic: &Shared,
     block: &BlockInfo,
     handler: usize,
@@ -76,11 +76,11 @@ fn move_data<const DATA: u8>(
     result: u64,
 ) {
     let (target, capacity) = (posted.buffer, posted.capacity);
-    if DATA == data::INLINE || DATA != data::SHORT && entry.protocol == Protocol::Inline {
+    if entry.protocol == Protocol::Inline {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
         // `HostPort`).
         unsafe { target.put_inline(capacity, &entry.payload, entry.length) }
-    } else if DATA == data::SHORT && capacity as usize >= BYTES_MIN {
+    } else if entry.is_short() && capacity as usize >= BYTES_MIN {
         let queue = nic.arrivals.queue(block.queue);
         let buffer = queue.bounce_buffer(block.first + handler as u64);
         step!(BounceRead {

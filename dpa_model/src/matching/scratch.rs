@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use super::detect::NO_CONFLICT;
 use super::group::{Group, Groups};
 use crate::Domains;
 use crate::booking::HandlerSet;
@@ -16,11 +15,6 @@ pub(crate) struct Scratch {
     pub(super) receives: Box<[ReceiveId]>,
     /// The receive before each candidate in its chain.
     pub(super) before: Box<[ReceiveId]>,
-    /// The first handler that booked a receive of a lower one, or `NO_CONFLICT`, as far as the
-    /// bookings of this worker tell.
-    pub(super) conflict: usize,
-    /// Handlers of this worker without a candidate.
-    pub(super) idle: usize,
     /// The union of [`CommView`](crate::index::CommView) kinds over the handlers' communicators. 0:
     /// no handler can have a candidate.
     pub(super) kinds: u32,
@@ -48,8 +42,6 @@ impl Scratch {
             members: (0..members).map(|_| ReceiveId::NIL).collect(),
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
-            conflict: NO_CONFLICT,
-            idle: 0,
             kinds: 0,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),

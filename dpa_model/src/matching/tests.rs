@@ -1,15 +1,16 @@
-//! Compares blocks run alone with blocks run as shared ones: equal results, paths, counters and
-//! tables, on random blocks of every option set.
+//! Compares matching in order with the phases of shared blocks: equal results, counters and tables,
+//! on random blocks of every option set.
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use crate::descriptor::state;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
-    Barrier, CommId, Counts, Domains, Envelope, Event, FastPath, HANDLERS_MAX, Hashes, Hints,
-    InlineHashes, Nic, NicConfig, Options, Rank, Removal, Round, Selector, SourceSel, Tag, TagSel,
-    UnexpectedFull,
+    Barrier, BoundaryCounts, CommId, Counts, Domains, Envelope, Event, FastPath, HANDLERS_MAX,
+    Hashes, Hints, InlineHashes, Nic, NicConfig, Options, Rank, Removal, Round, Selector,
+    SourceSel, Tag, TagSel, UnexpectedFull,
 };
 
 /// Numbers from a seed (xorshift).
@@ -66,28 +67,29 @@ fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
     nic
 }
 
-/// Counters on which both ways must agree. Excludes chain lengths in slow-path searches, polls, and
-/// the number of shared blocks; with domains also the paths, since fewer handlers are forced.
-fn agreed(mut counts: Counts, domains: Domains) -> Counts {
-    counts.boundary.shared_blocks = 0;
-    let handlers = &mut counts.handlers;
-    if domains == Domains::Keyed {
-        counts.boundary.conflict_blocks = 0;
-        (
-            handlers.clean,
-            handlers.fast,
-            handlers.slow,
-            handlers.forced,
-        ) = (0, 0, 0, 0);
-        (
-            handlers.refused_mixed,
-            handlers.refused_sequence,
-            handlers.refused_exhausted,
-        ) = (0, 0, 0);
+/// Checks the counters of matching in order, and those on which both ways must agree.
+fn check_counts(in_order: &Counts, shared: &Counts, overtaking: bool, context: &str) {
+    let boundary = |counts: &Counts| BoundaryCounts {
+        shared_blocks: 0,
+        conflict_blocks: 0,
+        ..counts.boundary
+    };
+    assert_eq!(boundary(in_order), boundary(shared), "{context}");
+    let (ours, theirs) = (&in_order.handlers, &shared.handlers);
+    assert_eq!(ours.messages, theirs.messages, "{context}");
+    assert_eq!(
+        ours.messages,
+        ours.in_order + ours.no_candidate,
+        "{context}"
+    );
+    assert!(ours.searched_again <= ours.in_order, "{context}");
+    assert_eq!(in_order.boundary.shared_blocks, 0, "{context}");
+    let of_the_phases = [ours.bookings, ours.clean, ours.fast, ours.slow, ours.forced];
+    assert_eq!(of_the_phases, [0; 5], "{context}");
+    assert_eq!(theirs.in_order + theirs.searched_again, 0, "{context}");
+    if !overtaking {
+        assert_eq!(ours.unexpected, theirs.unexpected, "{context}");
     }
-    (handlers.walked_exact, handlers.walked_any_source) = (0, 0);
-    (handlers.walked_any_tag, handlers.walked_any) = (0, 0);
-    counts
 }
 
 /// An event without its NIC's name.
@@ -148,7 +150,7 @@ fn rounds_of_whole_blocks(nic: &mut Nic) -> Vec<alloc::string::String> {
 }
 
 #[test]
-fn alone_and_shared_blocks_agree() {
+fn matching_in_order_and_in_shared_blocks_agree() {
     let mut paths = Counts::default();
     // Few under Miri, which checks every access rather than every path.
     let (seeds, rounds): (u64, _) = if cfg!(miri) { (3, 3) } else { (600, 12) };
@@ -234,16 +236,17 @@ fn alone_and_shared_blocks_agree() {
                 tables(&nics[1]),
                 "seed {seed}, {options:?}"
             );
-            let counts = nics
-                .each_ref()
-                .map(|nic| agreed(nic.leader.monitor().counts(), options.domains));
-            assert_eq!(counts[0], counts[1], "seed {seed}, {options:?}");
         }
-        for nic in &nics {
-            paths.handlers.add(&nic.leader.monitor().counts().handlers);
-        }
-        let shared = nics[1].leader.monitor().counts().boundary;
-        assert_eq!(shared.shared_blocks, shared.blocks);
+        let [in_order, shared] = nics.each_ref().map(|nic| nic.leader.monitor().counts());
+        check_counts(
+            &in_order,
+            &shared,
+            overtaking,
+            &format!("seed {seed}, {options:?}"),
+        );
+        paths.handlers.add(&in_order.handlers);
+        paths.handlers.add(&shared.handlers);
+        assert_eq!(shared.boundary.shared_blocks, shared.boundary.blocks);
     }
     if cfg!(miri) {
         return;
@@ -257,6 +260,7 @@ fn alone_and_shared_blocks_agree() {
             seen.refused_exhausted,
             seen.refused_mixed,
         ],
+        [seen.in_order, seen.searched_again, seen.no_candidate],
     ];
     assert!(
         kinds.as_flattened().iter().all(|&count| count > 100),
@@ -296,9 +300,10 @@ fn sources_of_one_hash(tag: Tag) -> [Rank; 2] {
     found.expect("of some 80,000 two are expected")
 }
 
-/// Sources distinguish consecutive messages with one tag and one hash.
+/// Sources distinguish consecutive messages with one tag and one hash. In order, each message but
+/// the first of its source loses its candidate to a lower handler.
 #[test]
-fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
+fn messages_with_one_hash_differ_by_their_sources() {
     let tag = Tag::new(7).unwrap();
     let [one, other] = sources_of_one_hash(tag);
     let mut nic = plain_nic(1);
@@ -333,9 +338,8 @@ fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     received.sort_by_key(|&(_, number)| number);
     let expected: Vec<_> = ids.into_iter().zip(0..).collect();
     assert_eq!(received, expected);
-    // The slow path would detect a wrong candidate: the fourth message kept its own.
     let handlers = nic.leader.monitor().counts().handlers;
-    assert_eq!((handlers.fast, handlers.slow, handlers.forced), (2, 2, 1));
+    assert_eq!((handlers.in_order, handlers.searched_again), (5, 3));
 }
 
 /// Searches count their visits: none in an empty chain, one for a receive that does not fit.

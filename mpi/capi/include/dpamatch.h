@@ -122,7 +122,8 @@ typedef struct dpamatch_comm dpamatch_comm;
 
 /*
  A process's receiving side with an emulated NIC of its own. One thread at a time is inside a
- call with it; a second one gets DPAMATCH_ERR_BUSY.
+ call with it; a second one gets DPAMATCH_ERR_BUSY. After dpamatch_endpoint_destroy, calls with
+ a copy of the pointer return DPAMATCH_ERR_STOPPED.
  */
 typedef struct dpamatch_endpoint dpamatch_endpoint;
 
@@ -216,10 +217,13 @@ int32_t dpamatch_endpoint_create(const char *options, struct dpamatch_endpoint *
  program may reuse their memory and free their requests. Senders get DPAMATCH_ERR_STOPPED.
 
  Sets `endpoint` to null. If another thread is inside a call with it, the call does nothing and
- returns BUSY.
+ returns BUSY. Of several threads that destroy one endpoint, each with a copy of the pointer, one
+ succeeds; the others get BUSY, or STOPPED and null. A thread that still has a copy may call with
+ it at any time, and gets STOPPED.
 
  # Safety
- `endpoint` is null, points to null, or points to an endpoint that was not destroyed.
+ `endpoint` is null, points to null, or points to an endpoint, which may have been destroyed. No
+ other thread uses the place that it points to.
  */
 int32_t dpamatch_endpoint_destroy(struct dpamatch_endpoint **endpoint);
 
@@ -446,9 +450,11 @@ int32_t dpamatch_try_send(struct dpamatch_sender *sender,
 
 /*
  Sends, and waits while the receiver is not ready, but never for a receive. The thread that uses
- the endpoint passes it, so that it makes progress meanwhile; other threads pass null.
+ the endpoint passes it, so that it makes progress meanwhile; other threads pass null. If the
+ receiver does not become ready, which only this thread could change, the call ends with
+ OWN_THREAD after some seconds; the message is not sent.
 
- Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
+ Errors: ARGUMENT, also for a sender to another endpoint; BUSY, TOO_LONG, OWN_THREAD, STOPPED.
 
  # Safety
  The conditions of dpamatch_try_send; the endpoint is alive or null.
@@ -486,8 +492,12 @@ int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
 int32_t dpamatch_send_test(struct dpamatch_send_request **request, bool *done);
 
 /*
- Waits until a receive has taken the message, and frees the request; for errors see
- dpamatch_send_test. The thread that uses the endpoint passes it; other threads pass null.
+ Waits until a receive has taken the message, and frees the request. The thread that uses the
+ endpoint passes it; other threads pass null.
+
+ Errors: STOPPED and NOT_RECEIVED, with the request freed; ARGUMENT, also for a message to
+ another endpoint, BUSY, and OWN_THREAD if the thread that uses the endpoint passes null, with
+ the request as it was.
 
  # Safety
  The conditions of dpamatch_send_test; the endpoint is alive or null.

@@ -21,7 +21,7 @@ typedef struct dpamatch_key {
 /* What a search found. All is zero before the call. */
 typedef struct dpamatch_found {
     uint64_t id;       /* of the receive or message */
-    uint64_t compares; /* with entries */
+    uint64_t compares; /* with entries; UINT64_MAX: the call failed */
     uint64_t hops;     /* steps over inner nodes */
 } dpamatch_found;
 
@@ -30,7 +30,8 @@ typedef struct dpamatch_sizes {
     uint32_t processes; /* in each communicator; 0: unknown */
 } dpamatch_sizes;
 
-/* One thread at a time calls the functions. A search returns whether it found something. Ids of
+/* The caller checks the answers: the first that no engine can give ends the use of the engine.
+ * No exception leaves a function. One thread at a time calls the functions. A search returns whether it found something. Ids of
  * entries that left may be used again. */
 typedef struct dpamatch_engine_table {
     uint32_t abi; /* DPAMATCH_ENGINE_ABI */

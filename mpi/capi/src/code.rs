@@ -60,6 +60,11 @@ impl Failure {
     pub(crate) fn argument(words: &str) -> Self {
         Self::new(DPAMATCH_ERR_ARGUMENT, words)
     }
+
+    /// Whether the endpoint has stopped or was destroyed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.code == DPAMATCH_ERR_STOPPED
+    }
 }
 
 impl From<Stopped> for Failure {

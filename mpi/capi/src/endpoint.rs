@@ -2,14 +2,17 @@
 
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use dpamatch::NicConfig;
 use dpamatch::endpoint::{Drive, Endpoint as Inner, EndpointConfig};
 use dpamatch::named::{NAMES, SetError};
 use dpamatch::registry::EngineOptions;
 
-use crate::code::{DPAMATCH_ERR_BUSY, DPAMATCH_ERR_OPTION, DPAMATCH_ERR_SYSTEM, Failure, guarded};
+use crate::code::{
+    DPAMATCH_ERR_BUSY, DPAMATCH_ERR_OPTION, DPAMATCH_ERR_STOPPED, DPAMATCH_ERR_SYSTEM, Failure,
+    guarded,
+};
 use crate::status::tell;
 
 /// Most buffers kept for later receives.
@@ -18,11 +21,59 @@ const SPARE_MAX: usize = 64;
 const SPARE_BYTES_MAX: usize = 1 << 16;
 
 /// A process's receiving side with an emulated NIC of its own. One thread at a time is inside a
-/// call with it; a second one gets DPAMATCH_ERR_BUSY.
+/// call with it; a second one gets DPAMATCH_ERR_BUSY. After dpamatch_endpoint_destroy, calls with
+/// a copy of the pointer return DPAMATCH_ERR_STOPPED.
 #[derive(Debug)]
 pub struct Endpoint {
     name: Name,
-    inside: Mutex<Inside>,
+    /// `None` once it is destroyed. This shell stays until the program ends, and is never used
+    /// again: a thread that read the pointer before another one destroyed the endpoint may enter at
+    /// any later time.
+    inside: Mutex<Option<Box<Inside>>>,
+}
+
+impl Endpoint {
+    /// # Safety
+    /// `endpoint` is null or was written by [`dpamatch_endpoint_create`].
+    unsafe fn of<'a>(endpoint: *const Self) -> Result<&'a Self, Failure> {
+        // SAFETY: the caller's promise; a shell stays until the program ends.
+        unsafe { endpoint.as_ref() }.ok_or_else(|| Failure::argument("the endpoint is null"))
+    }
+
+    /// Enters the endpoint unless another thread is inside.
+    fn enter(&self) -> Result<MutexGuard<'_, Option<Box<Inside>>>, Failure> {
+        match self.inside.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::WouldBlock) => Err(Failure::new(
+                DPAMATCH_ERR_BUSY,
+                "another thread is inside a call",
+            )),
+            // The state after a panic is usable: see `guarded`.
+            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
+        }
+    }
+}
+
+fn destroyed() -> Failure {
+    Failure::new(DPAMATCH_ERR_STOPPED, "the endpoint was destroyed")
+}
+
+/// The shells of all endpoints, so that a memory checker finds a way to each.
+static SHELLS: Mutex<Vec<&'static Endpoint>> = Mutex::new(Vec::new());
+
+/// Makes the shell of a new endpoint.
+fn shell(inner: Inner) -> &'static Endpoint {
+    let inside = Box::new(Inside {
+        endpoint: inner,
+        spare: Vec::new(),
+    });
+    let shell: &'static Endpoint = Box::leak(Box::new(Endpoint {
+        name: Name::fresh(),
+        inside: Mutex::new(Some(inside)),
+    }));
+    let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    shells.push(shell);
+    shell
 }
 
 /// A number that no other endpoint of the program has, not even an earlier one at its address.
@@ -39,10 +90,7 @@ impl Name {
     /// The conditions of [`with`].
     pub(crate) unsafe fn of(endpoint: *const Endpoint) -> Result<Self, Failure> {
         // SAFETY: the caller's promise.
-        let endpoint = unsafe { endpoint.as_ref() };
-        Ok(endpoint
-            .ok_or_else(|| Failure::argument("the endpoint is null"))?
-            .name)
+        unsafe { Endpoint::of(endpoint) }.map(|endpoint| endpoint.name)
     }
 
     /// Refuses an endpoint of another name.
@@ -55,6 +103,18 @@ impl Name {
             true => Ok(()),
             false => Err(Failure::argument("the handle belongs to another endpoint")),
         }
+    }
+
+    /// Refuses an endpoint of another name, but not null.
+    ///
+    /// # Safety
+    /// The conditions of [`with`].
+    pub(crate) unsafe fn check_unless_null(self, endpoint: *const Endpoint) -> Result<(), Failure> {
+        if endpoint.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.check(endpoint) }
     }
 }
 
@@ -85,26 +145,17 @@ impl Inside {
     }
 }
 
-/// Runs a function with an endpoint.
+/// Runs a function with an endpoint. Refuses one that was destroyed.
 ///
 /// # Safety
-/// `endpoint` is null or comes from [`dpamatch_endpoint_create`] and was not destroyed.
+/// `endpoint` is null or was written by [`dpamatch_endpoint_create`].
 pub(crate) unsafe fn with<R>(
     endpoint: *const Endpoint,
     inside: impl FnOnce(&mut Inside) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     // SAFETY: the caller's promise.
-    let endpoint = unsafe { endpoint.as_ref() };
-    let endpoint = endpoint.ok_or_else(|| Failure::argument("the endpoint is null"))?;
-    match endpoint.inside.try_lock() {
-        Ok(mut state) => inside(&mut state),
-        Err(TryLockError::WouldBlock) => Err(Failure::new(
-            DPAMATCH_ERR_BUSY,
-            "another thread is inside a call",
-        )),
-        // The state after a panic is usable: see `guarded`.
-        Err(TryLockError::Poisoned(state)) => inside(&mut state.into_inner()),
-    }
+    let mut state = unsafe { Endpoint::of(endpoint) }?.enter()?;
+    inside(state.as_deref_mut().ok_or_else(destroyed)?)
 }
 
 /// Creates an endpoint.
@@ -138,17 +189,8 @@ pub unsafe extern "C" fn dpamatch_endpoint_create(
             .to_str()
             .map_err(|_| Failure::argument("the options are not UTF-8"))?;
         let inner = Inner::new(&config(text)?)?;
-        let inside = Mutex::new(Inside {
-            endpoint: inner,
-            spare: Vec::new(),
-        });
         // SAFETY: the caller's promise.
-        unsafe {
-            endpoint.write(Box::into_raw(Box::new(Endpoint {
-                name: Name::fresh(),
-                inside,
-            })))
-        };
+        unsafe { endpoint.write((&raw const *shell(inner)).cast_mut()) };
         Ok(())
     })
 }
@@ -187,10 +229,13 @@ fn config(text: &str) -> Result<EndpointConfig, Failure> {
 /// program may reuse their memory and free their requests. Senders get DPAMATCH_ERR_STOPPED.
 ///
 /// Sets `endpoint` to null. If another thread is inside a call with it, the call does nothing and
-/// returns BUSY.
+/// returns BUSY. Of several threads that destroy one endpoint, each with a copy of the pointer, one
+/// succeeds; the others get BUSY, or STOPPED and null. A thread that still has a copy may call with
+/// it at any time, and gets STOPPED.
 ///
 /// # Safety
-/// `endpoint` is null, points to null, or points to an endpoint that was not destroyed.
+/// `endpoint` is null, points to null, or points to an endpoint, which may have been destroyed. No
+/// other thread uses the place that it points to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint) -> i32 {
     guarded(|| {
@@ -198,19 +243,14 @@ pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint)
         let Some(place) = (unsafe { endpoint.as_mut() }) else {
             return Ok(());
         };
-        // SAFETY: the caller's promise.
-        if let Some(owned) = unsafe { place.as_ref() } {
-            if matches!(owned.inside.try_lock(), Err(TryLockError::WouldBlock)) {
-                return Err(Failure::new(
-                    DPAMATCH_ERR_BUSY,
-                    "another thread is inside a call",
-                ));
-            }
-            // SAFETY: it came from a box, and no thread is inside.
-            drop(unsafe { Box::from_raw(*place) });
-            *place = std::ptr::null_mut();
+        if place.is_null() {
+            return Ok(());
         }
-        Ok(())
+        // SAFETY: the caller's promise.
+        let taken = unsafe { Endpoint::of(*place) }?.enter()?.take();
+        *place = std::ptr::null_mut();
+        // Its threads end here, outside the lock: later callers need not wait for them.
+        taken.map(drop).ok_or_else(destroyed)
     })
 }
 
@@ -272,7 +312,7 @@ mod tests {
     impl Endpoint {
         /// Runs a function while this thread is inside a call.
         pub(crate) fn while_locked(&self, inside: impl FnOnce()) {
-            let _guard = self.inside.lock().expect("nobody panicked before");
+            let _guard = self.inside.lock().expect("no thread panicked before");
             inside();
         }
     }

@@ -126,9 +126,13 @@ pub unsafe extern "C" fn dpamatch_imrecv(
             Ok(inside.endpoint.imrecv(taken.inner, own)?)
         };
         // SAFETY: the caller's promise.
-        let inner = unsafe { with(endpoint, receive) }?;
+        let received = unsafe { with(endpoint, receive) };
+        if received.as_ref().is_err_and(Failure::is_stopped) {
+            // SAFETY: the caller's promise; the message is null if the receive took it.
+            unsafe { forget(message) };
+        }
         // SAFETY: the caller's promise.
-        unsafe { Request::give(request, endpoint, inner, buffer) }
+        unsafe { Request::give(request, endpoint, received?, buffer) }
     })
 }
 

@@ -11,7 +11,7 @@ use dpamatch::endpoint::{Received, RecvError, RecvRequest};
 use crate::code::{DPAMATCH_ERR_STOPPED, DPAMATCH_ERR_TRUNCATED, Failure, check_length, guarded};
 use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, Name, with};
-use crate::status::{Status, source_of, tag_or_any, tell};
+use crate::status::{Status, forget, source_of, tag_or_any, tell};
 
 /// A posted receive whose end the program has not seen.
 #[derive(Debug)]
@@ -198,7 +198,15 @@ pub unsafe extern "C" fn dpamatch_test(
             }
         };
         // SAFETY: the caller's promise.
-        unsafe { with(endpoint, test) }
+        let outcome = unsafe { with(endpoint, test) };
+        if outcome.as_ref().is_err_and(Failure::is_stopped) {
+            // SAFETY: the caller's promise; the request is null if `end` freed it.
+            unsafe {
+                done.write(true);
+                forget(request);
+            }
+        }
+        outcome
     })
 }
 
@@ -231,7 +239,12 @@ pub unsafe extern "C" fn dpamatch_wait(
             unsafe { end(inside, request, result, status) }
         };
         // SAFETY: the caller's promise.
-        unsafe { with(endpoint, wait) }
+        let outcome = unsafe { with(endpoint, wait) };
+        if outcome.as_ref().is_err_and(Failure::is_stopped) {
+            // SAFETY: the caller's promise; the request is null if `end` freed it.
+            unsafe { forget(request) };
+        }
+        outcome
     })
 }
 
@@ -284,7 +297,12 @@ pub unsafe extern "C" fn dpamatch_request_free(
                 Ok(())
             };
             // SAFETY: the caller's promise.
-            unsafe { with(endpoint, release) }?;
+            let released = unsafe { with(endpoint, release) };
+            // A receive ends with its endpoint, so the handle alone is left.
+            released.or_else(|failure| match failure.is_stopped() {
+                true => Ok(()),
+                false => Err(failure),
+            })?;
         }
         // SAFETY: it came from a box; its place is set to null.
         drop(unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) });

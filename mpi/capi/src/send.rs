@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 
+use dpamatch::SendError;
 use dpamatch::endpoint::{CommSender, SendRequest as InnerRequest};
 
 use crate::code::{Failure, check_length, guarded};
 use crate::communicator::{Comm, of};
-use crate::endpoint::{Endpoint, Inside, with};
+use crate::endpoint::{Endpoint, Inside, Name, with};
 use crate::status::{forget, rank_of, tag_of};
 
 /// A process that sends to an endpoint: its rank in one communicator. One thread at a time uses a
@@ -14,12 +15,14 @@ use crate::status::{forget, rank_of, tag_of};
 /// the order sent.
 #[derive(Debug)]
 pub struct Sender {
+    home: Name,
     inner: CommSender,
 }
 
 /// A message in flight.
 #[derive(Debug)]
 pub struct SendRequest {
+    home: Name,
     inner: InnerRequest,
 }
 
@@ -41,12 +44,10 @@ unsafe fn bytes_of<'a>(bytes: *const c_void, length: usize) -> Result<&'a [u8], 
 
 /// # Safety
 /// `sender` is null or alive, and no other thread uses it.
-unsafe fn sender_of<'a>(sender: *mut Sender) -> Result<&'a mut CommSender, Failure> {
+unsafe fn sender_of<'a>(sender: *mut Sender) -> Result<&'a mut Sender, Failure> {
     // SAFETY: the caller's promise.
     let sender = unsafe { sender.as_mut() };
-    Ok(&mut sender
-        .ok_or_else(|| Failure::argument("the sender is null"))?
-        .inner)
+    sender.ok_or_else(|| Failure::argument("the sender is null"))
 }
 
 /// Creates a sender of rank `rank` in a communicator. It outlives the endpoint, and then gets
@@ -73,7 +74,9 @@ pub unsafe extern "C" fn dpamatch_sender_create(
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, |inside| Ok(inside.endpoint.sender(comm, rank))) }?;
         // SAFETY: the caller's promise.
-        unsafe { sender.write(Box::into_raw(Box::new(Sender { inner }))) };
+        let home = unsafe { Name::of(endpoint) }?;
+        // SAFETY: the caller's promise.
+        unsafe { sender.write(Box::into_raw(Box::new(Sender { home, inner }))) };
         Ok(())
     })
 }
@@ -96,9 +99,12 @@ pub unsafe extern "C" fn dpamatch_sender_clone(
         if copy.is_null() {
             return Err(Failure::argument("no place for the sender"));
         }
-        let inner = sender.inner.clone();
+        let another = Sender {
+            home: sender.home,
+            inner: sender.inner.clone(),
+        };
         // SAFETY: the caller's promise.
-        unsafe { copy.write(Box::into_raw(Box::new(Sender { inner }))) };
+        unsafe { copy.write(Box::into_raw(Box::new(another))) };
         Ok(())
     })
 }
@@ -133,14 +139,16 @@ pub unsafe extern "C" fn dpamatch_try_send(
     guarded(|| {
         // SAFETY: the caller's promise.
         let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
-        Ok(sender.try_send(tag_of(tag)?, bytes)?)
+        Ok(sender.inner.try_send(tag_of(tag)?, bytes)?)
     })
 }
 
 /// Sends, and waits while the receiver is not ready, but never for a receive. The thread that uses
-/// the endpoint passes it, so that it makes progress meanwhile; other threads pass null.
+/// the endpoint passes it, so that it makes progress meanwhile; other threads pass null. If the
+/// receiver does not become ready, which only this thread could change, the call ends with
+/// OWN_THREAD after some seconds; the message is not sent.
 ///
-/// Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
+/// Errors: ARGUMENT, also for a sender to another endpoint; BUSY, TOO_LONG, OWN_THREAD, STOPPED.
 ///
 /// # Safety
 /// The conditions of dpamatch_try_send; the endpoint is alive or null.
@@ -157,9 +165,11 @@ pub unsafe extern "C" fn dpamatch_send(
         let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
         let tag = tag_of(tag)?;
         if endpoint.is_null() {
-            return Ok(sender.send(tag, bytes)?);
+            return Ok(sender.inner.send(tag, bytes)?);
         }
-        let send = |inside: &mut Inside| Ok(inside.endpoint.send(sender, tag, bytes)?);
+        // SAFETY: the caller's promise.
+        unsafe { sender.home.check(endpoint) }?;
+        let send = |inside: &mut Inside| Ok(inside.endpoint.send(&mut sender.inner, tag, bytes)?);
         // SAFETY: the caller's promise.
         unsafe { with(endpoint, send) }
     })
@@ -186,10 +196,13 @@ pub unsafe extern "C" fn dpamatch_try_issend(
         }
         // SAFETY: the caller's promise.
         let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
-        let sent = sender.try_issend(tag_of(tag)?, bytes.to_vec());
-        let inner = sent.map_err(|(error, _)| Failure::from(error))?;
+        let sent = sender.inner.try_issend(tag_of(tag)?, bytes.to_vec());
+        let sent = SendRequest {
+            home: sender.home,
+            inner: sent.map_err(|(error, _)| Failure::from(error))?,
+        };
         // SAFETY: the caller's promise.
-        unsafe { request.write(Box::into_raw(Box::new(SendRequest { inner }))) };
+        unsafe { request.write(Box::into_raw(Box::new(sent))) };
         Ok(())
     })
 }
@@ -229,8 +242,12 @@ pub unsafe extern "C" fn dpamatch_send_test(
     })
 }
 
-/// Waits until a receive has taken the message, and frees the request; for errors see
-/// dpamatch_send_test. The thread that uses the endpoint passes it; other threads pass null.
+/// Waits until a receive has taken the message, and frees the request. The thread that uses the
+/// endpoint passes it; other threads pass null.
+///
+/// Errors: STOPPED and NOT_RECEIVED, with the request freed; ARGUMENT, also for a message to
+/// another endpoint, BUSY, and OWN_THREAD if the thread that uses the endpoint passes null, with
+/// the request as it was.
 ///
 /// # Safety
 /// The conditions of dpamatch_send_test; the endpoint is alive or null.
@@ -244,20 +261,31 @@ pub unsafe extern "C" fn dpamatch_send_wait(
         if request.is_null() || unsafe { request.read() }.is_null() {
             return Ok(());
         }
-        // SAFETY: it came from a box; its place is set to null.
-        let take = || unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) }.inner;
-        if endpoint.is_null() {
-            return take().wait().map(drop).map_err(|(error, _)| error.into());
-        }
-        let inside = |inside: &mut Inside| {
-            inside
-                .endpoint
-                .wait_send(take())
-                .map(drop)
-                .map_err(|(error, _)| error.into())
-        };
+        // SAFETY: the caller's promise; checked for null.
+        let handle = unsafe { &mut *request.read() };
         // SAFETY: the caller's promise.
-        unsafe { with(endpoint, inside) }
+        unsafe { handle.home.check_unless_null(endpoint) }?;
+        let result = if endpoint.is_null() {
+            handle.inner.wait_mut()
+        } else {
+            let wait = |inside: &mut Inside| {
+                // SAFETY: it came from a box; its place is set to null.
+                let owned = unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) };
+                Ok(inside.endpoint.wait_send(owned.inner))
+            };
+            // SAFETY: the caller's promise; `handle` is not used any more.
+            let waited = unsafe { with(endpoint, wait) };
+            if waited.as_ref().is_err_and(Failure::is_stopped) {
+                // SAFETY: the caller's promise.
+                unsafe { forget(request) };
+            }
+            waited?
+        };
+        if !matches!(result, Err((SendError::OwnThread, _))) {
+            // SAFETY: the caller's promise; null if the endpoint took it.
+            unsafe { forget(request) };
+        }
+        result.map(drop).map_err(|(error, _)| error.into())
     })
 }
 

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use dpamatch_needs::Need;
+
 fn run(command: &mut Command) -> Output {
     let output = command
         .output()
@@ -35,8 +37,9 @@ fn flags(prefix: &Path, question: &str) -> Vec<String> {
 
 #[test]
 fn the_c_example_runs() {
-    if !is_there("cc") || !is_there("pkg-config") {
-        eprintln!("skipped: no C compiler, or no pkg-config");
+    let has_compiler = Need::CCompiler.require(is_there("cc"));
+    let has_config = Need::PkgConfig.require(is_there("pkg-config"));
+    if !has_compiler || !has_config {
         return;
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -47,10 +47,8 @@ impl Gate {
             .as_ref()
             .map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: no other thread is inside, see above; nor is this one, by the caller's promise.
-        Held {
-            state: unsafe { &mut *self.state.get() },
-            _lock: lock,
-        }
+        let state = unsafe { &mut *self.state.get() };
+        Held { state, _lock: lock }
     }
 }
 

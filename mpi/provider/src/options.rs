@@ -155,7 +155,10 @@ impl ProviderOptions {
             ..matching.nic
         };
         let engine = source.parsed("ENGINE", None, |name| {
-            let entry = registry::open(name).map_err(|why| format!("an engine: {why}"))?;
+            // SAFETY: who sets the variable names a library to run in this program, as with the
+            // loader's LD_PRELOAD.
+            let entry =
+                unsafe { registry::open(name) }.map_err(|why| format!("an engine: {why}"))?;
             Ok((name != NIC).then_some(entry))
         });
         // By default a port is opened only where it is needed.

@@ -11,9 +11,12 @@
 #define __DPA_W 2
 #define __DPA_RW 3
 
-/* Entry points: dpacc finds them by these sections. */
+/* Entry points: dpacc finds them by these sections. It leaves the marks away where they stand on
+ * types, which it sees in text that still has them. */
+#ifndef DPACC_MARKS
 #define __dpa_global__ __attribute__((section("dpa_global"), used, noinline))
 #define __dpa_rpc__ __attribute__((section("dpa_rpc"), used, noinline))
+#endif
 
 uint64_t dpa_emulator_cycles(void);
 uint64_t dpa_emulator_time(void);

@@ -18,12 +18,14 @@
 //!
 //! # Environment
 //!
+//! A variable `DPA_...` that is not here, and a wrong value, end the program with exit code 2.
+//!
 //! | variable | meaning |
 //! |---|---|
 //! | `DPA_WIRE` | such as `pcap:in=FILE,out=FILE`; see [`wire`] |
 //! | `DPA_DEVICE` | name of the device, `mlx5_0` by default |
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
-//! | `DPA_WORKERS` | host threads that run DPA threads, 1 by default; `units`: one per handler |
+//! | `DPA_WORKERS` | host threads that run DPA threads, 1 to 256; `units`: one per handler |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
 //! | `DPA_TRACE` | a file for a timeline of activations, doorbells and completions (Perfetto) |
 //! | `DPA_READ_TURNS` | turns of the NIC until an RDMA READ is answered, 0 by default |
@@ -41,6 +43,7 @@ pub mod thread;
 pub mod verbs;
 pub mod wire;
 
+mod environment;
 mod handle;
 mod machine;
 mod model;

@@ -7,7 +7,7 @@ use crate::status::Refusal;
 use crate::thread::{Scheduler, TaskQueue, Unit};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 pub(crate) struct Machine {
     nic: Mutex<Nic>,
@@ -24,8 +24,8 @@ pub(crate) struct Objects {
     pub(crate) processes: Slab<Arc<Process>>,
     pub(crate) units: Slab<Arc<Unit>>,
     pub(crate) tasks: Slab<Arc<TaskQueue>>,
-    /// Windows, with the process of each.
-    pub(crate) windows: Slab<u32>,
+    /// Windows, with the process and the protection domain of each.
+    pub(crate) windows: Slab<(u32, usize)>,
 }
 
 /// Locks what a panic may have left behind: each change is whole.
@@ -33,34 +33,45 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn setting(name: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(name) else {
-        return default;
-    };
-    text.parse().unwrap_or_else(|_| {
-        crate::check::line(format_args!(
-            "{name}={text}: not a number, {default} is used"
-        ));
-        default
-    })
-}
-
 /// The machine of this program. The first call builds it.
 pub(crate) fn machine() -> &'static Machine {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
-    MACHINE.get_or_init(|| Machine {
-        nic: Mutex::new(Nic::new()),
-        objects: Mutex::new(Objects {
-            apps: Slab::new(1),
-            stubs: HashMap::new(),
-            functions: 0,
-            processes: Slab::new(1),
-            units: Slab::new(0),
-            tasks: Slab::new(1),
-            windows: Slab::new(1),
-        }),
-        scheduler: Scheduler::new(),
-    })
+    let made = MACHINE.get_or_init(|| {
+        crate::environment::check();
+        crate::trace::open();
+        crate::model::is_on();
+        Machine {
+            nic: Mutex::new(Nic::new()),
+            objects: Mutex::new(Objects {
+                apps: Slab::new(1),
+                stubs: HashMap::new(),
+                functions: 0,
+                processes: Slab::new(1),
+                units: Slab::new(0),
+                tasks: Slab::new(1),
+                windows: Slab::new(1),
+            }),
+            scheduler: Scheduler::new(),
+        }
+    });
+    static AT_EXIT: Once = Once::new();
+    // SAFETY: a function of this library, which stays loaded.
+    AT_EXIT.call_once(|| unsafe {
+        libc::atexit(look_last);
+    });
+    made
+}
+
+/// The program ends with what it has not destroyed.
+extern "C" fn look_last() {
+    // A worker holds the lock for a moment. A program that ends inside of a call of its own may hold
+    // it for ever.
+    for _ in 0..1000 {
+        if let Ok(guard) = machine().nic.try_lock() {
+            return NicGuard(guard).look_last(|_| true);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
 }
 
 impl Machine {

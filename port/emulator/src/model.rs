@@ -6,7 +6,7 @@
 //! lines, whose oldest makes room. Other lines come from the second level, or through a window.
 //! Looks that find nothing new, and the stack, are free.
 
-use crate::machine::setting;
+use crate::environment::number;
 use crate::thread::Unit;
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 const PROFILE: &str = include_str!("../../../tools/predict/profiles/bluefield3.toml");
 
-static ON: LazyLock<bool> = LazyLock::new(|| setting("DPA_VIRTUAL", 0) != 0);
+static ON: LazyLock<bool> = LazyLock::new(|| number("DPA_VIRTUAL", 0, 0..=1) != 0);
 
 /// Picoseconds of a line in the first level, in the second and behind a window, of a doorbell and
 /// of an activation.

@@ -19,16 +19,20 @@ struct Timeline {
 }
 
 static TIMELINE: LazyLock<Option<Mutex<Timeline>>> = LazyLock::new(|| {
-    let path = std::env::var("DPA_TRACE").ok()?;
-    let made = File::create(&path).map(|file| {
-        Mutex::new(Timeline {
+    let path = crate::environment::text("DPA_TRACE")?;
+    match File::create(&path) {
+        Ok(file) => Some(Mutex::new(Timeline {
             file: Some(file),
             bytes: 0,
-        })
-    });
-    made.map_err(|error| crate::check::line(format_args!("DPA_TRACE: {path}: {error}")))
-        .ok()
+        })),
+        Err(error) => crate::environment::refuse(format_args!("DPA_TRACE: {path}: {error}")),
+    }
 });
+
+/// Opens the file, if there is to be one. A program whose file cannot be made ends.
+pub(crate) fn open() {
+    LazyLock::force(&TIMELINE);
+}
 
 #[inline]
 fn is_on() -> bool {

@@ -1,5 +1,6 @@
 //! The examples, built as users build them. Exact counts, and all bytes of all answers.
 
+use dpamatch_needs::Need;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -385,12 +386,6 @@ fn a_timeline_has_each_activation_doorbell_and_completion() {
         [arms.len(); 2],
         "{events:?}"
     );
-    let output = run(Command::new(build("examples", "hello")).env("DPA_TRACE", "/"));
-    assert!(
-        text(&output.stderr).starts_with("dpa: DPA_TRACE: /: "),
-        "{}",
-        text(&output.stderr)
-    );
 }
 
 /// Three frames go to and fro between two programs until one has counted 50 of them.
@@ -412,9 +407,10 @@ fn two_programs_answer_each_other() {
     let (said, _, sent) = play(Command::new(&program).arg("50"), &link, &frames);
     second.kill().and_then(|()| second.wait()).expect("its end");
     went_to_and_fro(&said, &sent, &other);
-    run(Command::new(&program)
-        .arg("0")
-        .env("DPA_WIRE", format!("link:path={}", other.display())));
+    let mut command = Command::new(&program);
+    let wire = format!("link:path={}", other.display());
+    let refused = command.arg("0").env("DPA_WIRE", wire).status();
+    assert_eq!(refused.expect("a program").code(), Some(2));
     assert!(
         other.is_file(),
         "only a socket may be left of another program"
@@ -446,11 +442,11 @@ fn two_programs_answer_each_other_through_interfaces() {
         command.args(["-rn", "sh", "-c", script]);
         command
     };
-    if !apart(PAIR)
+    let makes_networks = apart(PAIR)
         .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        return eprintln!("skipped: this user makes no network (unshare -rn, ip)");
+        .is_ok_and(|output| output.status.success());
+    if !Need::Namespaces.require(makes_networks) {
+        return;
     }
     let program = build("examples", "counter");
     let other = place("other");
@@ -470,8 +466,10 @@ fn two_programs_answer_each_other_through_interfaces() {
     run(apart(&script)
         .arg(&program)
         .env("DPA_WIRE", "packet:interface=v0"));
-    let ran = run(apart("DPA_WIRE=packet:interface=no \"$0\" 0").arg(&program));
-    assert!(text(&ran.stderr).starts_with("dpa: DPA_WIRE: no: No such device (os error 19)\n"));
+    let mut command = apart("DPA_WIRE=packet:interface=no \"$0\" 0; test $? = 2");
+    let errors = text(&run(command.arg(&program)).stderr);
+    let why = "dpa: DPA_WIRE=packet:interface=no: no: No such device (os error 19)\n";
+    assert_eq!(errors, why);
 }
 
 /// Both sides of a comparison answer as many frames, from a file that repeats.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use dpamatch_needs::Need;
 
 use dpamatch_port::build::{Build, BuildError, root};
 use dpamatch_port::report::STACK_MOST;
@@ -70,11 +71,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => match error.downcast_ref::<BuildError>() {
-            // Without the target there is nothing to check.
-            Some(BuildError::NoTarget) => {
-                println!("skipped: {error}");
-                ExitCode::SUCCESS
-            }
+            Some(BuildError::NoTarget) => not_run(Need::RiscV),
             _ => {
                 eprintln!("rv64: {error}");
                 ExitCode::FAILURE
@@ -83,11 +80,22 @@ fn main() -> ExitCode {
     }
 }
 
+/// The exit code of a check that cannot run on this machine.
+fn not_run(need: Need) -> ExitCode {
+    match need.check(false) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("rv64: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 
 fn run_kit() -> Result {
     let mut good = true;
-    if kit::has_host_compiler() {
+    if Need::CCompiler.check(kit::has_host_compiler())? {
         let (host, folder) = (kit::build(true)?, root().join("target/firmware/run/kit"));
         std::fs::create_dir_all(&folder)?;
         let started = Instant::now();
@@ -97,14 +105,10 @@ fn run_kit() -> Result {
             started.elapsed().as_secs_f64()
         );
         good = verdict.wrong.is_empty();
-    } else {
-        println!("DPA emulator: skipped, there is no C compiler (cc)");
     }
-    if kit::has_compiler() {
+    if Need::RiscVCompiler.check(kit::has_compiler())? {
         kit::build_for_card()?;
         println!("RISC-V: compiled");
-    } else {
-        println!("RISC-V: skipped, there is no riscv64-unknown-elf-gcc");
     }
     Ok(good)
 }

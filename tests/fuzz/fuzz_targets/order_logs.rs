@@ -14,13 +14,13 @@ const FILES: [&str; 4] = [
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    let folder = std::env::temp_dir().join(format!("order-logs-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path();
     let mut parts = bytes.split(|&byte| byte == 0);
     for name in FILES {
         fs::write(folder.join(name), parts.next().unwrap_or_default()).expect("written");
     }
-    match Run::of_logs(&folder) {
+    match Run::of_logs(folder) {
         Ok(run) => drop(std::hint::black_box(run)),
         Err(error) => drop(std::hint::black_box(error.to_string())),
     }

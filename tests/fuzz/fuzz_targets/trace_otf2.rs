@@ -20,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/traces/otf2");
-    let folder = std::env::temp_dir().join(format!("otf2-{}", std::process::id()));
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = temporary.path();
     fs::create_dir_all(folder.join("three")).expect("a folder");
     for file in FILES {
         fs::copy(archive.join(file), folder.join(file)).expect("a copy");
@@ -28,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(folder.join(FILES[usize::from(chosen) % FILES.len()]), rest).expect("written");
     for salvage in [false, true] {
         let Ok(trace) = open(
-            &folder,
+            folder,
             &OpenOptions {
                 salvage,
                 rank: None,

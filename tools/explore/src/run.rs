@@ -194,6 +194,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
             removal: setup.removal,
             domains: setup.domains,
             barrier: setup.barrier,
+            always_shared: true,
             ..model::Options::default()
         },
         ..model::NicConfig::default()

@@ -56,6 +56,11 @@ impl Setup {
         }
     }
 
+    /// Unexpected messages that fit on the card.
+    pub const fn unexpected(&self) -> usize {
+        UNEXPECTED
+    }
+
     /// The emulated NIC's defaults with charged commands, for recorded programs, but the paper's
     /// rule: the profiles are fitted to a card that obeys it. The queue and bounce buffers of 512
     /// bytes fit the caches of the built-in profiles.

@@ -6,6 +6,7 @@ use dpa_model::{Footprint, FootprintLine};
 use indicatif::HumanBytes;
 
 use super::engines::EngineReport;
+use super::late::Late;
 use super::report::Report;
 use super::stats::{Hint, Needs, Plan};
 
@@ -27,19 +28,13 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
     if traffic.all_receives() == 0 {
         return vec![Advice {
             topic: "room",
-            text: match report.application.shares.collective {
-                0 => "Offloading has no benefit: the program posts no receives.",
-                _ => {
-                    "No verdict: the program posts no receives. --collectives adds the messages \
-                     inside its collective calls."
-                }
-            }
-            .to_owned(),
+            text: without_receives(report),
             because: calls(report).unwrap_or_else(|| "order logs hold no calls".to_owned()),
         }];
     }
     all.extend(room(report, plan));
-    all.extend(super::sites::advice(&report.sites));
+    let range = report.unexpected_by_order.words();
+    all.extend(super::sites::advice(&report.sites, &report.sharing, range));
     all.extend(bins(report));
     all.extend(engines(report));
     all.extend(chains(report));
@@ -49,6 +44,23 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
         all.extend(hints(report));
     }
     all
+}
+
+/// The verdict on a program whose trace has no receive.
+fn without_receives(report: &Report) -> String {
+    let sends = report.application.traffic.sends;
+    if report.source.calls == 0 && !report.is_of_logs() {
+        "No verdict: the trace holds no MPI call.".to_owned()
+    } else if sends > 0 {
+        let sends = counted(sends, "send");
+        format!("No verdict: the trace holds {sends} and no receive, so receives may be missing.")
+    } else if report.application.shares.collective > 0 {
+        "No verdict: the program posts no receives. --collectives adds the messages inside its \
+         collective calls."
+            .to_owned()
+    } else {
+        "Offloading has no benefit: the program posts no receives.".to_owned()
+    }
 }
 
 /// Nothing for order logs, which hold no calls.
@@ -69,8 +81,8 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
         ..
     } = report.application.needs;
     let traffic = &report.application.traffic;
-    let messages = traffic.messages().max(1);
-    let unexpected_share = traffic.unexpected as f64 * 100.0 / messages as f64;
+    let messages = traffic.messages();
+    let unexpected_share = traffic.unexpected as f64 * 100.0 / messages.max(1) as f64;
     let text = match fallback {
         Some(fallback) => {
             let (option, what) = fallback.shortage.option();
@@ -87,18 +99,30 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
             )
         }
         None if unexpected_share > 50.0 => {
-            "Everything fits, but most messages come before their receive and are stored on the NIC \
-             first: post receives earlier."
-                .to_owned()
+            let (when, what_to_do) = (in_which_orders(report), about_late(report));
+            format!(
+                "Everything fits, but {when}most messages come before their receive and are \
+                 stored on the NIC first. {what_to_do}"
+            )
         }
         None => {
             "Everything fits on the NIC. dpamatch offload shows whether offloading pays.".to_owned()
         }
     };
     let calls = calls(report).map_or_else(String::new, |calls| calls + "; ");
+    let range = report.unexpected_by_order.words();
+    let range = range.map_or(String::new(), |range| format!(" ({range})"));
+    let known = report.sharing.words().filter(|_| unexpected_share > 50.0);
+    let known = known.map_or(String::new(), |known| format!("; {known}"));
+    let share = match messages {
+        0 => "no message arrives".to_owned(),
+        _ => format!(
+            "{unexpected_share:.1} % of {} unexpected{range}{known}",
+            counted(messages, "message")
+        ),
+    };
     let because = format!(
-        "{calls}{unexpected_share:.1} % of {} unexpected; peak use {descriptors} of {}, {unexpected} of {} with {}",
-        counted(messages, "message"),
+        "{calls}{share}; peak use {descriptors} of {}, {unexpected} of {} with {}",
         counted(plan.nic.receives, "descriptor"),
         counted(plan.nic.unexpected, "unexpected message"),
         HumanBytes(unexpected_bytes)
@@ -108,6 +132,39 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
         text,
         because,
     })
+}
+
+/// Whether most messages are unexpected in all orders that were counted, or only in this one.
+fn in_which_orders(report: &Report) -> &'static str {
+    match report.unexpected_by_order.range() {
+        _ if report.unexpected_by_order.orders.len() < 2 => "",
+        Some([low, _]) if low > 50.0 => "in each of the counted orders ",
+        _ => "in this order ",
+    }
+}
+
+/// What the program can do about receives that come after their messages.
+fn about_late(report: &Report) -> String {
+    let Late {
+        probed,
+        posted_first,
+        could_be_earlier,
+        left,
+    } = report.late;
+    let receives = probed + posted_first + could_be_earlier;
+    if could_be_earlier * 2 <= receives {
+        format!(
+            "Of their {}, {probed} follow a probe and {posted_first} are posted before the sends \
+             of their phase: the program could post {could_be_earlier} earlier.",
+            counted(receives, "receive")
+        )
+    } else if left > receives {
+        "No receive ever gets most of them.".to_owned()
+    } else if report.sharing.is_shared() {
+        "Ranks shared processors, so senders may have been ahead of receivers.".to_owned()
+    } else {
+        "Post receives earlier.".to_owned()
+    }
 }
 
 fn steps_with(report: &Report, place: usize) -> f64 {

@@ -1,7 +1,7 @@
 //! Hand-written programs for tests.
 
 use super::order::Network;
-use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
+use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN_BYTES};
 use super::stats::Plan;
 use super::{OrderChoice, Question, Report, Run, legality};
 use crate::trace::{self, OpenOptions};
@@ -14,7 +14,7 @@ const BLANK: Transfer = Transfer {
     bytes: 4,
     got_source: -1,
     got_tag: -1,
-    got_bytes: UNKNOWN,
+    got_bytes: UNKNOWN_BYTES,
     call: 0,
     comm: 0,
     function: 0,

@@ -12,6 +12,7 @@ use super::communicators::{Communicators, Translation};
 use super::origin::LocalId;
 use super::program::{
     ANY, Action, CollectiveCall, End, Kind, Program, Side, Step, Sync, Transfer, UNKNOWN,
+    UNKNOWN_BYTES,
 };
 use crate::collectives::{Call, Library, Op, schedule};
 use crate::trace::{CollectiveKind, TraceError, TraceErrorKind};
@@ -176,17 +177,17 @@ fn made<'a>(
     } else {
         &[]
     };
-    (side.element != UNKNOWN && sent.element != UNKNOWN).then_some(Call {
+    (side.element != UNKNOWN_BYTES && sent.element != UNKNOWN_BYTES).then_some(Call {
         root: if call.root == UNKNOWN {
             0
         } else {
             call.root as usize
         },
         count: side.count,
-        element: u64::from(side.element),
+        element: side.element,
         counts: side.counts(program),
         sent_counts,
-        sent_element: u64::from(sent.element),
+        sent_element: sent.element,
         ..Call::new(call.kind, rank as usize, size)
     })
 }
@@ -371,10 +372,10 @@ fn transfer(
     Transfer {
         peer: peer as i32,
         tag: kind as i32,
-        bytes: bytes.min(u64::from(UNKNOWN - 1)) as u32,
+        bytes,
         got_source: -1,
         got_tag: -1,
-        got_bytes: UNKNOWN,
+        got_bytes: UNKNOWN_BYTES,
         call: call.call,
         comm: context,
         function: call.function,
@@ -502,7 +503,7 @@ mod tests {
     fn calls_stay_if_ranks_disagree_or_sizes_are_unknown() {
         use CollectiveKind::{Alltoallw, Bcast, Reduce};
         let unknown = Side {
-            element: UNKNOWN,
+            element: UNKNOWN_BYTES,
             ..VECTOR
         };
         let longer = Side { count: 4, ..VECTOR };

@@ -185,7 +185,10 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], context: &Context<'_>) 
 fn tiles(report: &Report) -> String {
     let all = &report.application;
     let (traffic, needs) = (&all.traffic, &all.needs);
-    let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
+    let share = |part: u64, all: u64| match all {
+        0 => "-".to_owned(),
+        all => format!("{:.1} %", 100.0 * part as f64 / all as f64),
+    };
     let mut tiles = vec![
         (
             "Ranks",
@@ -200,7 +203,14 @@ fn tiles(report: &Report) -> String {
         (
             "Unexpected messages",
             share(traffic.unexpected, traffic.messages()),
-            format!("{} before their receive", HumanCount(traffic.unexpected)),
+            format!(
+                "{} before their receive in this order{}",
+                HumanCount(traffic.unexpected),
+                report
+                    .unexpected_by_order
+                    .words()
+                    .map_or(String::new(), |range| format!("; {range}"))
+            ),
         ),
         (
             "Receives with a wildcard",

@@ -3,7 +3,7 @@
 use super::communicators::Communicators;
 use super::program::{Kind, Program, UNKNOWN};
 
-/// A message to a rank. 28 bytes.
+/// A message to a rank. 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inbound {
     /// The sender's world rank, or [`UNKNOWN`].
@@ -15,8 +15,8 @@ pub struct Inbound {
     /// The sender's rank there.
     pub source: u32,
     pub tag: u32,
-    /// Bytes sent, or [`UNKNOWN`].
-    pub bytes: u32,
+    /// Bytes sent, or [`UNKNOWN_BYTES`](super::program::UNKNOWN_BYTES).
+    pub bytes: u64,
     /// The receive that got the message in the recorded run, as a transfer of the receiver.
     /// [`UNKNOWN`] if none did or the trace does not say.
     pub receive: u32,

@@ -4,8 +4,11 @@
 //! meet. At that moment no earlier posted receive that accepts the message waits, and no earlier
 //! message that the receive accepts waits (from any sender). No partner remains in a queue
 //! afterwards.
+//!
+//! A fourth rule concerns probes ([`Probes`](super::Probes)): the message that the receive behind a
+//! probe gets waits when the probe looks, and no earlier message does that the probe accepts.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use super::order::{Happening, Order};
 use super::program::UNKNOWN;
@@ -30,6 +33,17 @@ pub enum Illegal {
     },
     #[error("receive {receive} got message {message} but did not wait")]
     NotWaiting { receive: u32, message: u32 },
+    #[error("probe {probe} found message {message}, which had not arrived")]
+    ProbedTooEarly { probe: u32, message: u32 },
+    #[error("probe {probe} found message {message} although message {earlier} waited before it")]
+    ProbeOvertaken {
+        probe: u32,
+        message: u32,
+        /// The message that the probe should have found.
+        earlier: u32,
+    },
+    #[error("receive {receive} was posted before its probe {probe}")]
+    PostedBeforeProbe { probe: u32, receive: u32 },
 }
 
 /// Checks the receive of each message, as [`RankView::run`] returns them, against the order.
@@ -61,12 +75,34 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
         view.comm(receive) == inbound.comm
             && transfers[receive as usize].accepts(inbound.source, inbound.tag)
     };
+    // The probes before each receive that have not looked yet.
+    let mut probed: HashMap<u32, VecDeque<u32>> = HashMap::new();
+    let looked_for = |probe: u32| {
+        let message = view.probes.message(probe)?;
+        let receive = view.inbound[message as usize].receive;
+        match partner.get(receive as usize) {
+            Some(&got) => Some((got, receive)),
+            None => Some((message, receive)),
+        }
+    };
+    for (probe, _) in view.probes.iter() {
+        if let Some((_, receive)) = looked_for(probe)
+            && receive != UNKNOWN
+            && !order.is_released(probe)
+        {
+            probed.entry(receive).or_default().push_back(probe);
+        }
+    }
     // Both queues in order. A pair leaves when both partners are present.
     let (mut posted, mut arrived) = (VecDeque::new(), VecDeque::new());
     for happening in order.iter() {
         match happening {
             Happening::Post(receive) => {
                 let got = partner[receive as usize];
+                let open = probed.get(&receive).and_then(|probes| probes.front());
+                if let Some(&probe) = open {
+                    return Err(Illegal::PostedBeforeProbe { probe, receive });
+                }
                 match arrived
                     .iter()
                     .position(|&message| accepts(receive, message))
@@ -106,7 +142,31 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
                 }
             }
             Happening::Cancel(receive) => posted.retain(|&waiting| waiting != receive),
-            Happening::Probe(_) => {}
+            Happening::Probe(probe) => {
+                let Some((message, receive)) = looked_for(probe) else {
+                    continue;
+                };
+                if let Some(probes) = probed.get_mut(&receive)
+                    && let Some(place) = probes.iter().position(|&other| other == probe)
+                {
+                    probes.remove(place);
+                }
+                if message == UNKNOWN {
+                    continue;
+                }
+                let accepts = |&message: &u32| accepts(probe, message);
+                match arrived.iter().copied().find(accepts) {
+                    Some(first) if first == message => {}
+                    Some(earlier) if arrived.contains(&message) => {
+                        return Err(Illegal::ProbeOvertaken {
+                            probe,
+                            message,
+                            earlier,
+                        });
+                    }
+                    _ => return Err(Illegal::ProbedTooEarly { probe, message }),
+                }
+            }
         }
     }
     if let Some(&receive) = posted

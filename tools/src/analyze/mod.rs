@@ -17,6 +17,7 @@ mod expand;
 pub mod figures;
 pub mod html;
 mod inbound;
+mod late;
 pub mod legality;
 pub mod lifetime;
 mod logged;
@@ -24,11 +25,13 @@ pub mod order;
 
 mod origin;
 mod pairs;
+mod probes;
 mod program;
 mod replay;
 mod report;
 mod run;
 mod sites;
+pub mod spread;
 pub mod stats;
 mod tables;
 mod timeline;
@@ -45,18 +48,21 @@ pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;
 pub use expand::Expanded;
 pub use inbound::{Inbound, Lost};
+pub use late::{Late, Sharing};
 pub use logged::{LogError, is_log};
 pub use order::OrderChoice;
-pub use origin::{How, LocalId, Members, Origin};
+pub use origin::{Connection, How, LocalId, Members, Origin};
 pub use pairs::pairs;
+pub use probes::Probes;
 pub use program::{
     ANY, Action, CollectiveCall, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Side,
-    Step, Sync, Transfer, UNKNOWN,
+    Step, Sync, Transfer, UNKNOWN, UNKNOWN_BYTES,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
+pub use spread::{InOrder, Spread};
 pub use tables::{by_rank, shown, tables};
 pub use timeline::{TimelineError, timeline};
 pub use times::{CallTime, Spent};

@@ -9,10 +9,21 @@ pub type How = CommHow<LocalId, Vec<i32>>;
 
 pub type Members = GroupHow<LocalId, Vec<i32>, Vec<[i32; 3]>>;
 
+/// The side of a connection between groups of processes that a call is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connection {
+    /// `MPI_Comm_accept`.
+    Accepts,
+    /// `MPI_Comm_connect`.
+    Connects,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
     Comm {
         how: How,
+        /// The side, for a call that connects two groups with recorded traces.
+        connection: Option<Connection>,
         /// The parent; `None` if it is no communicator of the rank.
         parent: Option<LocalId>,
         /// The new communicator; `None` if the rank is no member.

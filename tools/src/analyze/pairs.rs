@@ -1,6 +1,6 @@
 //! Writes the matching of a replay to a file.
 
-use super::program::UNKNOWN;
+use super::program::{UNKNOWN, UNKNOWN_BYTES};
 use super::run::Run;
 
 /// Writes the matching of a replay, one line per pair, ordered by communicator, sender, receiver,
@@ -45,15 +45,15 @@ pub fn pairs(
         let sent = run
             .programs
             .binary_search_by_key(&sender, |program| program.rank);
-        let sent = sent.map_or(UNKNOWN, |sender| {
+        let sent = sent.map_or(UNKNOWN_BYTES, |sender| {
             run.programs[sender].transfers[op as usize].bytes
         });
-        let bytes = if transfer.got_bytes == UNKNOWN {
+        let bytes = if transfer.got_bytes == UNKNOWN_BYTES {
             sent
         } else {
             transfer.got_bytes
         };
-        let bytes = if bytes == UNKNOWN {
+        let bytes = if bytes == UNKNOWN_BYTES {
             String::new()
         } else {
             bytes.to_string()

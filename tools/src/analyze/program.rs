@@ -11,8 +11,13 @@ use foldhash::fast::RandomState as Fast;
 use super::times::Spent;
 use crate::trace::{CallSites, CollectiveKind, Counts, Function};
 
-/// Bytes that the trace does not give, or a transfer, message or rank that is absent.
+/// A transfer, message or rank that is absent.
 pub const UNKNOWN: u32 = u32::MAX;
+/// Bytes that the trace does not give.
+pub const UNKNOWN_BYTES: u64 = u64::MAX;
+/// Maximum length of a message in bytes, 16 TiB; a longer one counts as unknown. So no sum of
+/// lengths overflows before a rank has a million of them.
+pub(super) const BYTES_MAX: u64 = 1 << 44;
 
 /// A wildcard as a [`Transfer`]'s peer or tag.
 pub const ANY: i32 = -1;
@@ -46,19 +51,20 @@ pub enum End {
     Freed,
 }
 
-/// A send, receive or successful probe, in posting order. 40 bytes.
+/// A send, receive or successful probe, in posting order. 48 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// Rank in the communicator, [`ANY`] or [`NOBODY`].
     pub peer: i32,
     pub tag: i32,
-    /// Bytes sent, or capacity of the receive; [`UNKNOWN`] if the trace lacks the datatype's size.
-    pub bytes: u32,
+    /// Bytes sent, or capacity of the receive; [`UNKNOWN_BYTES`] if the trace lacks the datatype's
+    /// size.
+    pub bytes: u64,
     /// Source in the completion's status, for [`End::Known`].
     pub got_source: i32,
     pub got_tag: i32,
-    /// Bytes in that status, or [`UNKNOWN`].
-    pub got_bytes: u32,
+    /// Bytes in that status, or [`UNKNOWN_BYTES`].
+    pub got_bytes: u64,
     pub call: u32,
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
@@ -156,8 +162,8 @@ pub struct Step {
     /// Wall time on the node's clock in nanoseconds: of the call's entry, or of its return for a
     /// successful probe.
     pub at_ns: i64,
-    /// Processor time since the previous call returned, up to 4 s.
-    pub gap_ns: u32,
+    /// Processor time since the previous call returned, in nanoseconds.
+    pub gap_ns: u64,
     pub action: Action,
 }
 
@@ -195,6 +201,9 @@ pub struct Oddities {
     pub unknown_starts: u64,
     /// Receives whose status contradicts the posted values.
     pub contradictions: u64,
+    /// Receives with room for 2 GiB or more. The recorded status has only 32 bits of the length,
+    /// so that of the matching send counts.
+    pub long_receives: u64,
 }
 
 /// The data of one side of a collective call.
@@ -202,8 +211,8 @@ pub struct Oddities {
 pub struct Side {
     /// Elements, for each peer or in all.
     pub count: u64,
-    /// Bytes of an element, or [`UNKNOWN`].
-    pub element: u32,
+    /// Bytes of an element, or [`UNKNOWN_BYTES`].
+    pub element: u64,
     /// First of the peers' elements in [`Program::counts`].
     pub first: u32,
     pub peers: u32,
@@ -253,6 +262,9 @@ pub struct Program {
     pub began_ns: Option<i64>,
     /// Wall time from there to the last return; 0 if unknown.
     pub run_ns: u64,
+    /// Processor time from the first call to the last; 0 if unknown.
+    pub cpu_ns: u64,
+    pub host: Option<String>,
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
     pub oddities: Oddities,
@@ -276,4 +288,4 @@ impl Program {
     }
 }
 
-const _: () = assert!(size_of::<Transfer>() <= 40 && size_of::<Step>() <= 24);
+const _: () = assert!(size_of::<Transfer>() <= 48 && size_of::<Step>() <= 32);

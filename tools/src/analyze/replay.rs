@@ -5,7 +5,8 @@ use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 use super::communicators::Communicators;
 use super::inbound::Inbound;
 use super::order::{Happening, Order};
-use super::program::{Program, UNKNOWN};
+use super::probes::Probes;
+use super::program::{Program, UNKNOWN, UNKNOWN_BYTES};
 use crate::trace::CollectiveKind;
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::{CollName, Collective, Event, Outcome, ProbeId, RunError, StreamMatcher};
@@ -16,6 +17,7 @@ pub struct RankView<'a> {
     pub at: usize,
     pub program: &'a Program,
     pub inbound: &'a [Inbound],
+    pub probes: &'a Probes,
     pub comms: &'a Communicators,
 }
 
@@ -41,7 +43,7 @@ impl<'a> RankView<'a> {
     }
 
     /// The mark of a message or receive inside a collective operation, whose number is the tag.
-    fn mark(self, comm: u32, tag: i32, bytes: u32) -> Option<Collective> {
+    fn mark(self, comm: u32, tag: i32, bytes: u64) -> Option<Collective> {
         let marked = self.comms.all[comm as usize].collectives;
         let kind = CollectiveKind::ALL
             .get(usize::try_from(tag).ok()?)
@@ -49,14 +51,14 @@ impl<'a> RankView<'a> {
         let name = CollName::new(kind.name())?;
         Some(Collective {
             name,
-            bytes: (bytes != UNKNOWN).then_some(u64::from(bytes)),
+            bytes: (bytes != UNKNOWN_BYTES).then_some(bytes),
         })
     }
 
     /// The order as an event stream. Receives and probes carry the number of their transfer,
     /// messages their own number, and communicators their number in the run.
     pub fn events(self, order: &'a Order) -> impl Iterator<Item = Event> + 'a {
-        let known = |bytes: u32| (bytes != UNKNOWN).then_some(u64::from(bytes));
+        let known = |bytes: u64| (bytes != UNKNOWN_BYTES).then_some(bytes);
         order.iter().map(move |happening| match happening {
             Happening::Post(at) => {
                 let transfer = &self.program.transfers[at as usize];
@@ -117,8 +119,8 @@ impl<'a> RankView<'a> {
                 agreement.more += u64::from(receive != UNKNOWN);
             }
             if let Some(transfer) = self.program.transfers.get(receive as usize)
-                && transfer.got_bytes != UNKNOWN
-                && message.bytes != UNKNOWN
+                && transfer.got_bytes != UNKNOWN_BYTES
+                && message.bytes != UNKNOWN_BYTES
             {
                 agreement.bytes_equal += u64::from(transfer.got_bytes == message.bytes);
                 agreement.bytes_differ += u64::from(transfer.got_bytes != message.bytes);

@@ -9,12 +9,14 @@ use super::communicators::Translation;
 use super::engines::{EngineReport, replay};
 use super::expand::Expanded;
 use super::inbound::{Inbound, Lost};
+use super::late::{Late, Sharing, late};
 use super::legality;
 use super::lifetime::{Lifetime, lifetime};
 use super::order::{Network, Order, OrderChoice, Stall};
-use super::program::{Oddities, UNKNOWN};
+use super::program::{Oddities, UNKNOWN, UNKNOWN_BYTES};
 use super::run::Run;
 use super::sites::{SiteReport, sites};
+use super::spread::{self, InOrder, Spread};
 use super::stats::{CommStats, Plan, RankStats, Totals, Unmatched, walk};
 use super::times::{CallTime, times};
 use super::truth::Truth;
@@ -56,6 +58,8 @@ pub struct CommReport {
     pub id: u32,
     /// Its number in the trace of the lowest rank that has it.
     pub number: u32,
+    /// Names it among all communicators of the run (see [`GlobalComm::label`](super::GlobalComm)).
+    pub label: String,
     pub name: String,
     /// Number of processes, in both groups together.
     pub size: u32,
@@ -74,6 +78,8 @@ pub struct Source {
     pub bytes: u64,
     pub truth: Truth,
     pub lost: Lost,
+    /// Successful probes whose message is in no trace. They take no part.
+    pub probes_without_message: u64,
     /// What became of collective operations, if their messages were made.
     pub expanded: Option<Expanded>,
     pub oddities: Oddities,
@@ -96,6 +102,11 @@ pub struct Report {
     pub first_stalls: Vec<Stall>,
     pub source: Source,
     pub application: Totals,
+    /// Expected and unexpected messages in several legal orders, the report's own first.
+    pub unexpected_by_order: Spread,
+    /// What the receives of unexpected messages allow.
+    pub late: Late,
+    pub sharing: Sharing,
     pub ranks: Vec<RankStats>,
     pub communicators: Vec<CommReport>,
     pub lifetime: Vec<Lifetime>,
@@ -151,10 +162,10 @@ impl Flows {
                 let cell = cell.and_then(|row| row.get_mut((view.program.rank / group) as usize));
                 if let Some([messages, bytes]) = cell {
                     *messages += 1;
-                    *bytes += if message.bytes == UNKNOWN {
+                    *bytes += if message.bytes == UNKNOWN_BYTES {
                         0
                     } else {
-                        u64::from(message.bytes)
+                        message.bytes
                     };
                 }
             }
@@ -216,9 +227,16 @@ impl Report {
             .iter()
             .map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
+        let late = late(run, &orders, &pairs);
         let sites = sites(run, &orders, &pairs);
         let waits = waits(run, &orders, &pairs, end_ns);
         drop(orders);
+        let own = InOrder {
+            order: spread::name(choice, question.network),
+            expected: application.traffic.expected,
+            unexpected: application.traffic.unexpected,
+        };
+        let unexpected_by_order = Spread::of(run, question.network, vec![own]);
         let views: Vec<_> = run.views().collect();
         let unmatched = ranks
             .iter()
@@ -236,6 +254,9 @@ impl Report {
             first_stalls,
             source: source(run),
             application,
+            unexpected_by_order,
+            late,
+            sharing: Sharing::of(run),
             communicators: communicators(run, &ranks),
             ranks,
             lifetime: lifetime(&views, &question.plan.bins),
@@ -297,6 +318,7 @@ fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
 fn source(run: &Run) -> Source {
     let mut source = Source {
         lost: run.lost,
+        probes_without_message: run.probes.iter().map(|probes| probes.without_message).sum(),
         expanded: run.expanded,
         incomplete_creations: run.comms.incomplete,
         ..Source::default()
@@ -310,6 +332,7 @@ fn source(run: &Run) -> Source {
         source.oddities.unknown_requests += program.oddities.unknown_requests;
         source.oddities.unknown_starts += program.oddities.unknown_starts;
         source.oddities.contradictions += program.oddities.contradictions;
+        source.oddities.long_receives += program.oddities.long_receives;
         source
             .salvaged
             .extend(program.salvaged.clone().map(|lost| (program.rank, lost)));
@@ -328,6 +351,7 @@ fn communicators(run: &Run, ranks: &[RankStats]) -> Vec<CommReport> {
         CommReport {
             id,
             number: comm.number,
+            label: comm.label.clone(),
             name: comm.name.clone(),
             size: size as u32,
             translation: comm.translation,

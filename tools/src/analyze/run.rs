@@ -7,6 +7,7 @@ use super::communicators::Communicators;
 use super::expand::{Expanded, expand};
 use super::inbound::{Inbound, Lost, route};
 use super::order::{Causal, Guided, Load, Network, Order, OrderChoice, Stall, merged};
+use super::probes::{Probes, probes};
 use super::program::Program;
 use super::replay::RankView;
 use super::truth::{Truth, pair};
@@ -27,6 +28,8 @@ pub struct Run {
     pub inbound: Vec<Vec<Inbound>>,
     /// How each program's receives and messages were paired.
     pub truth: Vec<Truth>,
+    /// What each program's probes found.
+    pub probes: Vec<Probes>,
     pub lost: Lost,
     /// What became of collective operations, if their messages were made.
     pub expanded: Option<Expanded>,
@@ -119,6 +122,12 @@ impl Run {
             .enumerate()
             .map(|(at, (program, inbound))| pair(at, program, inbound, &comms, &ranks))
             .collect();
+        let probes = programs
+            .par_iter()
+            .zip(&inbound)
+            .enumerate()
+            .map(|(at, (program, inbound))| probes(at, program, inbound, &comms))
+            .collect();
         Ok(Self {
             processes,
             processes_guessed,
@@ -126,6 +135,7 @@ impl Run {
             comms,
             inbound,
             truth,
+            probes,
             lost,
             expanded,
             recorded: None,
@@ -138,6 +148,7 @@ impl Run {
             at,
             program: &self.programs[at],
             inbound: &self.inbound[at],
+            probes: &self.probes[at],
             comms: &self.comms,
         }
     }
@@ -148,19 +159,14 @@ impl Run {
 
     /// A guided order at each rank, which reproduces the recorded pairs.
     pub fn guided(&self, choice: OrderChoice) -> Vec<Order> {
-        let order = |at: usize| {
-            let (program, inbound) = (&self.programs[at], self.inbound[at].as_slice());
-            Guided {
-                program,
-                at,
-                inbound,
-                comms: &self.comms,
-            }
-            .order(choice)
-        };
         (0..self.programs.len())
             .into_par_iter()
-            .map(order)
+            .map(|at| {
+                Guided {
+                    view: self.view(at),
+                }
+                .order(choice)
+            })
             .collect()
     }
 
@@ -176,7 +182,7 @@ impl Run {
         if let Some(orders) = &self.recorded {
             return (orders.clone(), 0, Vec::new());
         }
-        Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
+        Causal::new(self, network).run()
     }
 
     /// When each rank is done in the causal order with the matching cost `load`, in nanoseconds.
@@ -184,7 +190,7 @@ impl Run {
         if let Some(orders) = &self.recorded {
             return self.logged_ends(orders, &load);
         }
-        Causal::new(&self.programs, &self.comms, &self.inbound, network).ends(load)
+        Causal::new(self, network).ends(load)
     }
 
     /// The chosen order at each rank, the number of stalls and the first of them. `network` applies
@@ -207,7 +213,7 @@ impl Run {
 
     /// The order of the recorded clocks; `None` without wall times.
     pub fn merged(&self) -> Option<Vec<Order>> {
-        merged(&self.programs, &self.inbound)
+        merged(self)
     }
 }
 

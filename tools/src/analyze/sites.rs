@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 
 use super::advice::Advice;
+use super::late::{Earliest, Sharing, earliest};
 use super::order::{Happening, Order};
 use super::program::UNKNOWN;
 use super::replay::RankView;
@@ -25,6 +26,10 @@ pub struct SiteReport {
     pub count: u64,
     /// Those whose message arrived before its receive.
     pub unexpected: u64,
+    /// Those whose receive the program could post earlier.
+    pub could_be_earlier: u64,
+    /// Those that a probe found first.
+    pub probed: u64,
     /// Maximum of these messages waiting at one rank at a time.
     pub waiting_max: u64,
     /// Their total waiting time; `None` if the order has no times.
@@ -38,14 +43,18 @@ type Key = (Site, u16);
 struct Count {
     count: u64,
     unexpected: u64,
+    could_be_earlier: u64,
+    probed: u64,
     waiting: u64,
     waiting_max: u64,
     waited_ns: Option<u64>,
 }
 
 impl Count {
-    fn wait(&mut self) {
+    fn wait(&mut self, earliest: Option<Earliest>) {
         self.unexpected += 1;
+        self.could_be_earlier += u64::from(earliest == Some(Earliest::No));
+        self.probed += u64::from(earliest == Some(Earliest::Probed));
         self.waiting += 1;
         self.waiting_max = self.waiting_max.max(self.waiting);
     }
@@ -60,6 +69,8 @@ impl Count {
     fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.unexpected += other.unexpected;
+        self.could_be_earlier += other.could_be_earlier;
+        self.probed += other.probed;
         self.waiting_max = self.waiting_max.max(other.waiting_max);
         self.waited_ns = other
             .waited_ns
@@ -91,6 +102,8 @@ pub(super) fn sites(run: &Run, orders: &[Order], pairs: &[Vec<u32>]) -> Vec<Site
                 function: Function::from_number(function).map_or("?", Function::name),
                 count: count.count,
                 unexpected: count.unexpected,
+                could_be_earlier: count.could_be_earlier,
+                probed: count.probed,
                 waiting_max: count.waiting_max,
                 waited_ns: count.waited_ns,
             }
@@ -107,6 +120,7 @@ pub(super) fn sites(run: &Run, orders: &[Order], pairs: &[Vec<u32>]) -> Vec<Site
 
 fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> HashMap<Key, Count> {
     let mut counts: HashMap<Key, Count> = HashMap::new();
+    let earliest = earliest(view);
     let receiving = |receive: u32| key(run, view.at, receive);
     let sending = |message: u32| {
         let message = &view.inbound[message as usize];
@@ -159,7 +173,8 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
                 came.insert(message, order.time_ns(place));
                 let waits_for = (receive != UNKNOWN).then(|| receiving(receive)).flatten();
                 for key in [waits_for, sent].into_iter().flatten() {
-                    counts.entry(key).or_default().wait();
+                    let earliest = earliest.get(receive as usize).copied();
+                    counts.entry(key).or_default().wait(earliest);
                 }
             }
             Happening::Cancel(_) | Happening::Probe(_) => {}
@@ -213,8 +228,13 @@ impl Places {
 /// Minimum unexpected messages of a receive's site for advice.
 const TOLD: u64 = 2;
 
-/// Names the site that adds most to the unexpected queue.
-pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
+/// Names the site that adds most to the unexpected queue, and whether the program could post its
+/// receives earlier. `range` is the share of unexpected messages over several orders.
+pub(super) fn advice(
+    sites: &[SiteReport],
+    sharing: &Sharing,
+    range: Option<String>,
+) -> Option<Advice> {
     let receives = sites.iter().filter(|site| site.function.contains("ecv"));
     let worst = receives.max_by_key(|site| (site.waiting_max, site.unexpected))?;
     if worst.waiting_max < TOLD {
@@ -238,14 +258,28 @@ pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
             ns as f64 / 1e3 / *unexpected as f64
         )
     });
+    let what_to_do = if worst.probed * 2 > *unexpected {
+        "It follows a probe, so it cannot be posted earlier."
+    } else if worst.could_be_earlier * 2 <= *unexpected {
+        "The program posts it before its sends already, so only the phase before could post it."
+    } else if sharing.is_shared() {
+        "Ranks shared processors, so their senders may have been ahead; record a run with one rank \
+         per processor first."
+    } else {
+        "Post it earlier."
+    };
+    let known = sharing
+        .words()
+        .map_or(String::new(), |it| format!("; {it}"));
+    let range = range.map_or(String::new(), |range| format!("; unexpected: {range}"));
     Some(Advice {
         topic: "sites",
         text: format!(
             "The {function} at {place}{within} makes the unexpected queue grow, because its messages come \
-             first. Post it earlier."
+             first. {what_to_do}"
         ),
         because: format!(
-            "{unexpected} of its {} came first, and up to {waiting_max} waited at once{waited}",
+            "{unexpected} of its {} came first, and up to {waiting_max} waited at once{waited}{range}{known}",
             counted(count, "message")
         ),
     })

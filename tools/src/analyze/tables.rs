@@ -150,6 +150,7 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
         advice(report),
         calls(&subjects),
         traffic(&subjects),
+        orders(report),
         sizes(&subjects),
         times::table(report),
         queues("rank", &subjects),
@@ -201,6 +202,24 @@ pub(super) fn worst_ranks(report: &Report) -> Table {
         ("messages_left", |it| it.1.traffic.messages_left.into()),
     ]);
     cut(table, RANKS_SHOWN)
+}
+
+/// Unexpected messages in several legal orders, the report's own first.
+fn orders(report: &Report) -> Table {
+    let spread = &report.unexpected_by_order;
+    let table = Table::of("orders", "Unexpected messages by order", &spread.orders).columns(&[
+        ("order", |it| it.order.as_str().into()),
+        ("expected", |it| it.expected.into()),
+        ("unexpected", |it| it.unexpected.into()),
+        ("unexpected_percent", |it| it.percent().into()),
+    ]);
+    let range = spread.words().map(|range| format!("unexpected: {range}"));
+    let left_out = spread.left_out.as_ref();
+    let left_out = left_out.map(|why| format!("not computed: {why}"));
+    range
+        .into_iter()
+        .chain(left_out)
+        .fold(table, |table, note| table.note(note))
 }
 
 fn applications(reports: &[&Report]) -> Table {

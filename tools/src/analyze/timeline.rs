@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::program::{Action, Program, UNKNOWN};
+use super::program::{Action, Program, UNKNOWN, UNKNOWN_BYTES};
 use super::run::Run;
 use crate::trace::{TraceError, TraceSource};
 
@@ -72,7 +72,7 @@ pub fn timeline(
                 .programs
                 .binary_search_by_key(&message.sender, |it| it.rank);
             let Ok(sender) = sender else { continue };
-            let bytes = (message.bytes != UNKNOWN).then_some(message.bytes);
+            let bytes = (message.bytes != UNKNOWN_BYTES).then_some(message.bytes);
             let sides = [
                 ("s", message.sender, ends[sender].begun[message.op as usize]),
                 (

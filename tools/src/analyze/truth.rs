@@ -18,7 +18,7 @@ use foldhash::fast::RandomState as Fast;
 use super::align::{self, Sequences};
 use super::communicators::Communicators;
 use super::inbound::Inbound;
-use super::program::{End, Kind, Program, Transfer, UNKNOWN};
+use super::program::{End, Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
 
 /// Maximum compares per rank in the search for messages of receives without status.
 const ELIMINATION_STEPS_MAX: usize = 20_000_000;
@@ -45,12 +45,25 @@ pub struct Truth {
     pub without_message: u64,
     /// Messages without a known receive.
     pub left: u64,
+    /// Receives without status that were not examined, and receives whose byte counts contradict
+    /// their order and could not be aligned: a bound on the search was reached.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_examined: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Truth {
     pub fn add(&mut self, other: &Self) {
         add_fields! { self + other;
-            sum pairs eliminated bytes_equal bytes_differ assumed taken_for_null without_message left;
+            sum pairs eliminated bytes_equal bytes_differ assumed taken_for_null without_message left
+                not_examined;
         }
     }
 }
@@ -83,8 +96,8 @@ impl Parts<'_> {
         );
         let room = transfer.bytes;
         match transfer.got_bytes {
-            _ if sent == UNKNOWN => true,
-            UNKNOWN => room == UNKNOWN || sent <= room,
+            _ if sent == UNKNOWN_BYTES => true,
+            UNKNOWN_BYTES => room == UNKNOWN_BYTES || sent <= room,
             got => got == sent,
         }
     }
@@ -156,7 +169,7 @@ pub(super) fn pair(
         inbound,
     };
     let comm = |receive: u32| comms.global(at, parts.transfers[receive as usize].comm);
-    eliminate(parts, comm, &mut chains, &open);
+    truth.not_examined += eliminate(parts, comm, &mut chains, &open);
     let mut pairs = Vec::with_capacity(program.transfers.len());
     for chain in &chains {
         let in_order = || {
@@ -173,7 +186,10 @@ pub(super) fn pair(
             true => in_order(),
             false => parts
                 .align(&chain.receives, chain.messages, |_| false)
-                .unwrap_or_else(in_order),
+                .unwrap_or_else(|| {
+                    truth.not_examined += chain.receives.len() as u64;
+                    in_order()
+                }),
         };
         pairs.extend(
             chain
@@ -203,7 +219,7 @@ pub(super) fn pair(
             &mut truth.pairs
         } += 1;
         let got = transfer.got_bytes;
-        if got != UNKNOWN && message.bytes != UNKNOWN {
+        if got != UNKNOWN_BYTES && message.bytes != UNKNOWN_BYTES {
             truth.bytes_equal += u64::from(got == message.bytes);
             truth.bytes_differ += u64::from(got != message.bytes);
         }
@@ -221,7 +237,7 @@ pub(super) fn pair(
             continue;
         }
         truth.assumed += 1;
-        let bytes = if transfer.got_bytes == UNKNOWN {
+        let bytes = if transfer.got_bytes == UNKNOWN_BYTES {
             transfer.bytes
         } else {
             transfer.got_bytes
@@ -270,8 +286,14 @@ fn chains<'a>(sent: &'a [u32], inbound: &[Inbound], known: &[Known]) -> Vec<Chai
 
 /// Adds receives with only a known pattern to chains whose surplus messages no other receive can
 /// have got. Contradictory byte counts decide first, then surplus messages. `comm` is a receive's
-/// communicator.
-fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_>], open: &[u32]) {
+/// communicator. Returns the number of receives that remained when the bound on the search was
+/// reached.
+fn eliminate(
+    parts: Parts<'_>,
+    comm: impl Fn(u32) -> u32,
+    chains: &mut [Chain<'_>],
+    open: &[u32],
+) -> u64 {
     let mut steps = 0;
     // Complete receives go before those that may have got nothing.
     for sure in [true, false] {
@@ -306,7 +328,7 @@ fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_
             };
             steps += waiting.len();
             if steps > ELIMINATION_STEPS_MAX {
-                return;
+                return waiting.len() as u64;
             }
             let found = take(parts, chain, candidates().collect(), in_order);
             if !found.is_empty() {
@@ -314,6 +336,7 @@ fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_
             }
         }
     }
+    0
 }
 
 /// Adds the candidates that got a message of the chain; returns them, ascending.

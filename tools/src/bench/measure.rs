@@ -12,7 +12,7 @@ use super::load::{Window, rank};
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
 use super::outbox::{Outbox, Wire};
-use super::point::{Peer, Point};
+use super::point::{Matching, Peer, Point};
 use super::scenario::WINDOW_MAX;
 use super::signal::Signals;
 use super::stats::Summary;
@@ -134,8 +134,12 @@ impl Settings {
     /// The requested NIC, enlarged for the point if necessary.
     fn config(&self, point: &Point) -> NicConfig {
         let mut config = self.nic.nic;
-        if let Peer::Nic { handlers } = point.peer {
+        if let Peer::Nic { handlers, matching } = point.peer {
             config.handlers = handlers;
+            config.options.always_shared = matching == Matching::Optimistic;
+            if matching == Matching::InOrder {
+                config.workers = 1;
+            }
         }
         let Point {
             scenario,
@@ -175,7 +179,7 @@ impl Settings {
         if grow.communicators {
             config.communicators = config.communicators.max(scenario.comms);
         }
-        if self.like_card {
+        if self.like_card && point.peer.matching() != Some(Matching::InOrder) {
             config.workers = config.handlers;
             config.slice_min = 1;
             config.options.barrier = Barrier::Bitmap;

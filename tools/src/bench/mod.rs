@@ -33,7 +33,7 @@ pub use machine::Machine;
 pub use measure::{Grow, Sample, Settings, Sizes, measure};
 pub use nic_receiver::Paths;
 pub use placement::{Distance, Placement};
-pub use point::{Peer, Point};
+pub use point::{Matching, Peer, Point};
 pub use recorded::{Recorded, RecordedRow};
 pub use report::{Placed, PointError, Report, Row};
 pub use scaling::{Scaled, Scaling, ScalingRow, ShareRow};

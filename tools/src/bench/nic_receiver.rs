@@ -251,6 +251,11 @@ pub struct Paths {
     pub clean: f64,
     pub fast: f64,
     pub slow: f64,
+    /// Share that was matched in order, without bookings and paths.
+    pub in_order: f64,
+    /// Share that was matched in order and searched again, because a lower handler had taken the
+    /// candidate.
+    pub searched_again: f64,
     pub unexpected: f64,
     /// Share that found no room and went on to software matching.
     pub software: f64,
@@ -275,6 +280,8 @@ impl Paths {
             clean: share(counts.handlers.clean, messages),
             fast: share(counts.handlers.fast, messages),
             slow: share(counts.handlers.slow, messages),
+            in_order: share(counts.handlers.in_order, messages),
+            searched_again: share(counts.handlers.searched_again, messages),
             unexpected: share(counts.handlers.unexpected, messages),
             software: share(counts.boundary.arrivals_forwarded, messages),
             software_posts: share(

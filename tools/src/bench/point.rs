@@ -8,11 +8,34 @@ use dpamatch::registry::EngineEntry;
 
 use super::scenario::Scenario;
 
+/// How the emulated NIC matches a block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, clap::ValueEnum)]
+pub enum Matching {
+    /// By the paper's phases: search, book, wait at the barrier, detect and resolve conflicts; on
+    /// the workers that are there, also on one
+    Optimistic,
+    /// By one worker in two loops: all handlers search, then each takes its candidate or searches
+    /// again
+    InOrder,
+}
+
+impl Matching {
+    pub const ALL: [Self; 2] = [Self::Optimistic, Self::InOrder];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optimistic => "optimistic",
+            Self::InOrder => "in-order",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Peer {
     /// The emulated NIC with this many handlers.
     Nic {
         handlers: usize,
+        matching: Matching,
     },
     Endpoint,
     /// No matching: messages go to buffers in the order of arrival.
@@ -30,10 +53,18 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// The NIC with the paper's phases.
+    pub const fn optimistic(handlers: usize) -> Self {
+        Self::Nic {
+            handlers,
+            matching: Matching::Optimistic,
+        }
+    }
+
     /// The name, equal to the registry's for engines.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Nic { .. } => "optimistic",
+            Self::Nic { matching, .. } => matching.name(),
             Self::Endpoint => "endpoint",
             Self::NoMatching => "no-matching",
             Self::Bins => "bins",
@@ -44,9 +75,17 @@ impl Peer {
         }
     }
 
+    /// How the NIC matches; `None` for another receiver.
+    pub fn matching(self) -> Option<Matching> {
+        match self {
+            Self::Nic { matching, .. } => Some(matching),
+            _ => None,
+        }
+    }
+
     pub fn handlers(self) -> Option<usize> {
         match self {
-            Self::Nic { handlers } => Some(handlers),
+            Self::Nic { handlers, .. } => Some(handlers),
             _ => None,
         }
     }

@@ -150,6 +150,8 @@ impl Recorded {
             ..options.nic
         };
         config.options.order = Order::Stamped;
+        // The engine's name is the paper's algorithm.
+        config.options.always_shared = true;
         config.options.unexpected_full = UnexpectedFull::Demote;
         let (threads, hashes) = (options.threads, options.sender_hashes);
         let mut run = NicRun::start(&config, threads, hashes)?.without_checks();

@@ -374,7 +374,7 @@ mod tests {
             },
             Point {
                 window: 5,
-                peer: Peer::Nic { handlers: 4 },
+                peer: Peer::optimistic(4),
                 ..row(Peer::Bins, 3, &[]).point
             },
         ];

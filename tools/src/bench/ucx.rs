@@ -10,7 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
 
 use super::machine::Processors;
 use super::measure::{Sample, Settings};
@@ -46,34 +47,27 @@ pub enum UcxError {
 /// The compiled program, deleted with its last user.
 #[derive(Debug)]
 struct Program {
-    folder: PathBuf,
+    /// New, with a name that nobody can guess, and closed to other users: what it holds is run.
+    folder: TempDir,
     libraries: Option<PathBuf>,
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        // A leftover temporary folder is harmless.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 impl Program {
+    fn folder() -> io::Result<TempDir> {
+        tempfile::Builder::new().prefix("dpamatch-ucx-").tempdir()
+    }
+
     fn path(&self) -> PathBuf {
-        self.folder.join("ucx")
+        self.folder.path().join("ucx")
     }
 
     /// Compiles the source with UCX from `prefix`, or from the compiler's default paths.
     fn build(prefix: Option<&Path>) -> Result<Self, UcxError> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("dpamatch-ucx-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder)?;
         let program = Self {
-            folder,
+            folder: Self::folder()?,
             libraries: prefix.map(|prefix| prefix.join("lib")),
         };
-        let source = program.folder.join("ucx.c");
+        let source = program.folder.path().join("ucx.c");
         fs::write(&source, SOURCE)?;
         let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
         let mut command = Command::new(&compiler);
@@ -306,6 +300,28 @@ mod tests {
             "ucx.c:20:10: fatal error: ucp/api/ucp.h: No such file or directory"
         );
         assert_eq!(first_line(b""), "no message");
+    }
+
+    /// What is built there is run, so no other user may write into it or guess its name.
+    #[test]
+    #[cfg(unix)]
+    fn the_folder_is_new_and_closed_to_other_users() {
+        use std::os::unix::fs::PermissionsExt;
+        let [first, second] = [(); 2].map(|()| Program::folder().expect("a folder"));
+        assert_ne!(first.path(), second.path());
+        for folder in [&first, &second] {
+            let mode = fs::metadata(folder.path())
+                .expect("there")
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", folder.path().display());
+            let name = folder.path().to_string_lossy().into_owned();
+            let guess = format!("dpamatch-ucx-{}-", std::process::id());
+            assert!(!name.contains(&guess), "{name}");
+        }
+        let place = first.path().to_owned();
+        drop(first);
+        assert!(!place.exists(), "it ends with its last user");
     }
 
     #[test]

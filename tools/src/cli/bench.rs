@@ -18,8 +18,8 @@ use anyhow::Context;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, ClockQuality, Grow, Machine, Peer, Placed, Point, Report, Scenario,
-    Settings, Summary, Ucx, WINDOW_MAX,
+    BenchError, CALIBRATION, ClockQuality, Grow, Machine, Matching, Peer, Placed, Point, Report,
+    Scenario, Settings, Summary, Ucx, WINDOW_MAX,
 };
 use dpamatch_tools::counted;
 use dpamatch_tools::table::wrapped;
@@ -56,7 +56,11 @@ pub(super) struct Args {
     /// Milliseconds for the repetitions of a window; at least ten are made
     #[arg(long, value_name = "MS", default_value_t = 50)]
     budget: u64,
-    /// Numbers of handlers to measure, in place of --handlers
+    /// How the NIC matches: optimistically, by the paper's phases on --workers, or in order by one
+    /// worker
+    #[arg(long, value_enum, value_name = "HOW,..", value_delimiter = ',', default_values_t = Matching::ALL)]
+    matching: Vec<Matching>,
+    /// Numbers of handlers to measure, instead of --handlers
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     sweep: Vec<usize>,
     /// Percent of MIX's receives that accept any source or any tag
@@ -222,14 +226,23 @@ impl Args {
         self.scenario.is_empty() && self.sweep.is_empty() && self.sizes().len() == 1
     }
 
-    fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
+    /// The NIC with this many handlers, once for each way to match.
+    fn nics(&self, handlers: usize) -> impl Iterator<Item = Peer> + Clone {
+        let peer = move |&matching| Peer::Nic { handlers, matching };
+        // As the card does it means optimistically.
+        let chosen =
+            |matching: &&Matching| self.like.is_none() || **matching == Matching::Optimistic;
+        self.matching.iter().filter(chosen).map(peer)
+    }
+
+    fn depth_points(&self, points: &mut Points<'_>) {
         for kind in ["DEPTH", "WDEPTH"] {
             for depth in figures::DEPTHS {
                 let Ok(scenario) = format!("{kind}-{depth}").parse() else {
                     continue;
                 };
-                for peer in [nic]
-                    .into_iter()
+                for peer in self
+                    .nics(self.nic.handlers())
                     .chain(self.baselines())
                     .chain([Peer::List])
                 {
@@ -245,9 +258,7 @@ impl Args {
                 "--baseline ucx: --peers measures UCX itself".to_owned(),
             ));
         }
-        let nic = Peer::Nic {
-            handlers: self.nic.handlers(),
-        };
+        let handlers = self.nic.handlers();
         let sizes = self.sizes();
         let mut points = Points {
             sizes: &sizes,
@@ -264,8 +275,8 @@ impl Args {
                 .filter_map(|name| name.parse::<Scenario>().ok())
             {
                 for window in CALIBRATION {
-                    for &handlers in PAPER_SWEEP {
-                        points.add(Peer::Nic { handlers }, &scenario, window);
+                    for peer in PAPER_SWEEP.iter().flat_map(|&handlers| self.nics(handlers)) {
+                        points.add(peer, &scenario, window);
                     }
                     self.baselines()
                         .for_each(|peer| points.add(peer, &scenario, window));
@@ -276,13 +287,13 @@ impl Args {
             for (name, usual) in OVERVIEW.into_iter().flat_map(cases) {
                 let Ok(scenario) = name.parse() else { continue };
                 for window in windows(&[usual]) {
-                    points.add(nic, &scenario, window);
-                    self.baselines()
+                    self.nics(handlers)
+                        .chain(self.baselines())
                         .for_each(|peer| points.add(peer, &scenario, window));
                 }
             }
             if self.out.is_some() {
-                self.depth_points(nic, &mut points);
+                self.depth_points(&mut points);
             }
             return Ok(points.all);
         }
@@ -292,11 +303,12 @@ impl Args {
         }
         for scenario in &scenarios {
             for window in windows(scenario.usual_windows()) {
-                if self.sweep.is_empty() {
-                    points.add(nic, scenario, window);
-                }
-                for &handlers in &self.sweep {
-                    points.add(Peer::Nic { handlers }, scenario, window);
+                let sweep = match self.sweep.as_slice() {
+                    [] => &[handlers],
+                    sweep => sweep,
+                };
+                for peer in sweep.iter().flat_map(|&handlers| self.nics(handlers)) {
+                    points.add(peer, scenario, window);
                 }
                 for peer in self.baselines() {
                     if matches!(peer, Peer::NoMatching | Peer::Copy) {
@@ -427,6 +439,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let nic = Peer::Nic {
         handlers: args.nic.handlers(),
+        matching: args
+            .matching
+            .first()
+            .copied()
+            .unwrap_or(Matching::Optimistic),
     };
     let parts = if args.any_placement {
         vec![Part::whole(&report)]

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use dpamatch_tools::regular::is_no_file;
+
 use super::guard;
 use super::interrupt::Interrupted;
 
@@ -54,7 +56,7 @@ pub(super) fn is_wrong_file(error: &io::Error) -> bool {
             | AlreadyExists
             | PermissionDenied
             | ReadOnlyFilesystem
-    )
+    ) || is_no_file(error)
 }
 
 /// The error and its causes in one line, without repeating causes that an error's own text

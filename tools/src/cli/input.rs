@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dpa_model::Choice;
 use dpamatch::stream::ReadError;
+use dpamatch_tools::regular;
 
 use super::failure::{BadInput, is_wrong_file};
 
@@ -84,15 +85,7 @@ fn beside(path: &Path) -> String {
 }
 
 pub(super) fn file(path: &Path) -> anyhow::Result<File> {
-    let open = || {
-        let file = File::open(path)?;
-        // Reading a folder would fail only at its first line.
-        match file.metadata()?.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(file),
-        }
-    };
-    open().map_err(|error| unusable(path, error))
+    regular::open_once(path).map_err(|error| unusable(path, error))
 }
 
 pub(super) fn text(path: &Path) -> anyhow::Result<String> {

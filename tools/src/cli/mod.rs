@@ -110,10 +110,17 @@ fn keep_freed_memory() {
 /// Runs the command; returns the process's exit code.
 pub(crate) fn main() -> ExitCode {
     keep_freed_memory();
-    let result = parse(std::env::args_os().collect()).and_then(|cli| match cli.command {
+    let result = survive_file_limit().and_then(|()| parse(std::env::args_os().collect()));
+    let result = result.and_then(|cli| match cli.command {
         None => bare(),
         Some(command) => command.run(),
     });
+    // Whatever else went wrong, a lying library is the cause; without an error its results would
+    // be believed.
+    let result = match dpamatch::plugin::fault() {
+        Some(fault) => Err(anyhow::anyhow!(fault)),
+        None => result,
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -123,6 +130,20 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(failure::exit_code(&error))
         }
     }
+}
+
+/// Makes a write beyond the file size limit fail with an error. By default its signal ends the
+/// process without a word. Programs that this one starts get the default again.
+#[cfg(unix)]
+fn survive_file_limit() -> anyhow::Result<()> {
+    let seen = std::sync::Arc::default();
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen)?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn survive_file_limit() -> anyhow::Result<()> {
+    Ok(())
 }
 
 fn command_line() -> String {

@@ -7,7 +7,8 @@ use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::counted;
 use dpamatch_tools::offload::{
-    Advised, Answer, BUILT_IN, Card, Host, Matcher, OffloadError, Question, Range, Report,
+    Advised, Answer, BUILT_IN, BreakEven, Card, Gain, Host, InOrder, Matcher, OffloadError,
+    Question, Range, Remark, Report,
 };
 use dpamatch_tools::table::{Column, Table};
 use dpamatch_tools::trace::OpenOptions;
@@ -135,17 +136,26 @@ impl Args {
     }
 }
 
+/// The verdict for a whole application.
 #[derive(Clone, Debug)]
-pub(super) struct Advice(Advised);
+pub(super) struct Advice(Report);
 
 impl Advice {
-    /// The verdict in one or two sentences.
+    /// The verdict in a few sentences.
     pub(super) fn sentence(&self, name: &str) -> String {
         format!("offload {}", sentence(name, &self.0))
     }
 
     pub(super) fn whole(&self) -> &Advised {
-        &self.0
+        &self.0.application
+    }
+
+    pub(super) fn orders(&self) -> &[InOrder] {
+        &self.0.orders
+    }
+
+    pub(super) fn remarks(&self) -> &[Remark] {
+        &self.0.remarks
     }
 }
 
@@ -166,9 +176,7 @@ pub(super) fn advice(run: &Run, path: &Path, question: &Question) -> anyhow::Res
     let progress = bar(run.programs.len(), "ranks weighed");
     let report = Report::make(run, question, |_| progress.inc(1));
     progress.finish_and_clear();
-    report
-        .map(|report| Advice(report.application))
-        .map_err(|error| refused(error, path))
+    report.map(Advice).map_err(|error| refused(error, path))
 }
 
 fn refused(error: OffloadError, path: &Path) -> anyhow::Error {
@@ -189,35 +197,79 @@ fn columns<'a>() -> [Column<'static, Part<'a>>; 10] {
         ("steps", |it| it.2.demand.steps_per_message().into()),
         ("freed_us", |it| it.2.costs.freed_us().likely.into()),
         ("later_us", |it| it.2.costs.delay_us.likely.into()),
-        ("worst_%", |it| (100.0 * it.2.gain.share.low).into()),
-        ("gain_%", |it| (100.0 * it.2.gain.share.likely).into()),
-        ("best_%", |it| (100.0 * it.2.gain.share.high).into()),
+        ("worst_%", |it| percents(it.2, |range| range.low).into()),
+        ("gain_%", |it| percents(it.2, |range| range.likely).into()),
+        ("best_%", |it| percents(it.2, |range| range.high).into()),
         ("verdict", |it| it.2.verdict.answer.name().into()),
     ]
 }
 
-/// The verdict in one or two sentences.
-fn sentence(name: &str, advised: &Advised) -> String {
-    let Advised { gain, verdict, .. } = advised;
+fn percents(advised: &Advised, of: fn(Range) -> f64) -> Option<f64> {
+    advised.gain.map(|gain| 100.0 * of(gain.share))
+}
+
+/// The verdict in a few sentences, each with one number and its range.
+fn sentence(name: &str, report: &Report) -> String {
+    let Advised { gain, verdict, .. } = &report.application;
     let what = match verdict.answer {
         Answer::Yes => "yes, offload",
         Answer::No => "no, do not offload",
         Answer::Indifferent => "indifferent",
+        Answer::DependsOnOrder => "the verdict depends on the order of posts and messages",
+        Answer::None => "no verdict",
     };
-    let Range { low, likely, high } = gain.share;
-    let [low, likely, high] = [low, likely, high].map(moved);
-    format!(
-        "{name}: {what}: {}. The run ends {likely} ({low} to {high}).",
-        verdict.reason
-    )
+    let reason = match verdict.answer {
+        Answer::DependsOnOrder => by_order(&report.orders),
+        _ => verdict.reason.to_string(),
+    };
+    let Some(Gain { share, .. }) = gain else {
+        return format!("{name}: {what}. {reason}");
+    };
+    let Range { low, likely, high } = *share;
+    let mut text = format!(
+        "{name}: {what}. The run ends {} (range of prices: {} to {}). ",
+        moved(likely),
+        moved(low),
+        moved(high)
+    );
+    if let Some((least, most)) = over_orders(&report.orders) {
+        let orders = counted(report.orders.len(), "order");
+        text += &format!(
+            "Over {orders} it ends {} to {}. ",
+            moved(least),
+            moved(most)
+        );
+    }
+    text + &reason
+}
+
+/// The answer in each order, as a sentence.
+fn by_order(orders: &[InOrder]) -> String {
+    let answers: Vec<String> = orders
+        .iter()
+        .map(|it| format!("{} in {}", it.answer.name(), it.order))
+        .collect();
+    format!("The verdicts are {}.", answers.join(", "))
+}
+
+/// The least and the largest likely gain, if several orders were run.
+fn over_orders(orders: &[InOrder]) -> Option<(f64, f64)> {
+    let mut gains: Vec<f64> = orders.iter().map(|it| it.gain.likely).collect();
+    gains.sort_by(f64::total_cmp);
+    match gains[..] {
+        [least, .., most] => Some((least, most)),
+        _ => None,
+    }
 }
 
 fn moved(share: f64) -> String {
-    format!(
-        "{:.2} % {}",
-        100.0 * share.abs(),
-        if share < 0.0 { "later" } else { "earlier" }
-    )
+    let percent = 100.0 * share.abs();
+    let word = if share < 0.0 { "later" } else { "earlier" };
+    match percent {
+        0.0 => "at the same time".to_owned(),
+        _ if percent < 0.005 => format!("less than 0.01 % {word}"),
+        _ => format!("{percent:.2} % {word}"),
+    }
 }
 
 /// The application, and the requested parts.
@@ -250,44 +302,102 @@ fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
 
 fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
     let rows = parts(name, args, report).map(|(part, advised)| (String::new(), part, advised));
-    let table = Table::of("offload", sentence(name, &report.application), rows);
+    let table = Table::of("offload", sentence(name, report), rows);
     let table = table.columns(&columns()[1..]);
     let Advised {
+        demand,
         service,
-        break_even: even,
+        break_even,
         ..
     } = &report.application;
     let setup = &question.card.setup;
-    let range = |range: Range| {
+    let mut notes = vec![
         format!(
-            "{:.0} ({:.0} to {:.0})",
-            range.likely, range.low, range.high
-        )
-    };
-    table
-        .note(format!(
-            "now: engine {} on {}; card: {} version {}, {}, fast path {:?}, removal {:?}",
-            question.engine.name,
-            question.host.name,
+            "now: engine {} on {}",
+            question.engine.name, question.host.name
+        ),
+        format!(
+            "card: {} version {}, {}, fast path {:?}, removal {:?}",
             setup.profile.name,
             setup.profile.version,
             counted(setup.handlers, "handler"),
             setup.fast_path,
             setup.removal
-        ))
-        .note(format!(
-            "card: peak {:.3} M messages/s; at the recorded times mean latency {:.2} us, \
-             maximum {:.2} us; {} fell back to software",
-            even.card_rate,
-            service.latency_us,
-            service.longest_us,
-            counted(service.sent_on, "message")
-        ))
-        .note(format!(
-            "break-even: the host saves time from {} steps per message on; no message is delayed from {} steps on",
-            range(even.host_steps),
+        ),
+        format!(
+            "latency on the card at the recorded times: mean {:.2} us, maximum {:.2} us",
+            service.latency_us, service.longest_us,
+        ),
+        format!(
+            "matched in software, since the card had no room: {} of {}, {} of {}",
+            service.messages_in_software,
+            counted(demand.messages, "message"),
+            service.receives_in_software,
+            counted(demand.posts, "receive")
+        ),
+    ];
+    notes.extend(length(report));
+    notes.extend(break_even.iter().flat_map(even_notes));
+    notes.extend(order_notes(report));
+    let remarks = report.remarks.iter();
+    notes.extend(remarks.map(|it| format!("{}: {}", it.kind.name(), it.text)));
+    notes.into_iter().fold(table, Table::note)
+}
+
+/// The length of the run, of which all percentages are parts.
+fn length(report: &Report) -> Option<String> {
+    let simulated = seconds(report.length.simulated_us?);
+    Some(match report.length.recorded_us {
+        Some(recorded) => format!(
+            "length of the run: {simulated} simulated without a card; {} recorded",
+            seconds(recorded)
+        ),
+        None => format!("length of the run: {simulated} simulated without a card"),
+    })
+}
+
+/// Microseconds in the unit that suits them.
+fn seconds(us: f64) -> String {
+    match us {
+        us if us < 1e3 => format!("{us:.2} us"),
+        us if us < 1e6 => format!("{:.2} ms", us / 1e3),
+        us => format!("{:.2} s", us / 1e6),
+    }
+}
+
+fn even_notes(even: &BreakEven) -> [String; 3] {
+    let range = |range: Range| {
+        format!(
+            "{:.0} entries per message (range {:.0} to {:.0})",
+            range.likely, range.low, range.high
+        )
+    };
+    [
+        format!("peak of the card: {:.3} M messages/s", even.card_rate),
+        format!(
+            "break-even: the host saves time if it searches more than {}",
+            range(even.host_steps)
+        ),
+        format!(
+            "break-even: messages are not delayed if the host searches more than {}",
             range(even.delay_steps)
-        ))
+        ),
+    ]
+}
+
+/// The verdict in each order.
+fn order_notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    for it in &report.orders {
+        notes.push(format!(
+            "order {}: {}, the run ends {}; {:.1} entries per message",
+            it.order,
+            it.answer.name(),
+            moved(it.gain.likely),
+            it.steps_per_message,
+        ));
+    }
+    notes
 }
 
 /// Host, DPA and hardware side by side.
@@ -313,7 +423,7 @@ fn matchers(name: &str, report: &Report, entries: u32) -> Table {
         .columns(&columns)
         .keyed(1);
     table
-        .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes of control, all ranks")
+        .note("on_card_%: messages that the card matches; no_room_%: receives that never fit; changes: of control, all ranks")
         .note("steps: entries passed per message; host_us: the host's time for all ranks, likely, low and high")
 }
 

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use dpamatch::Rank;
 use dpamatch_tools::analyze::{LogError, Run, is_log};
 use dpamatch_tools::collectives::Library;
+use dpamatch_tools::regular::is_no_file;
 use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 
 use super::failure::is_wrong_file;
@@ -121,6 +122,7 @@ pub(super) fn load(
 /// `--salvage`, and it is off.
 pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
     match error.kind() {
+        TraceErrorKind::Io(cause) if is_no_file(cause) => BadInput(error.to_string()).into(),
         TraceErrorKind::Io(cause) if is_wrong_file(cause) => {
             unusable(error.file(), cause.kind().into())
         }

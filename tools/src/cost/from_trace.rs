@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::message_list::{Message, MessageList, Phase};
-use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN};
+use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN, UNKNOWN_BYTES};
 use crate::collectives::Library;
 use crate::trace::{TraceError, TraceSource};
 
@@ -64,7 +64,7 @@ pub fn of_run(run: &Run) -> TraceMessages {
                 found.left_out.to_no_rank += 1;
                 continue;
             };
-            if transfer.bytes == UNKNOWN {
+            if transfer.bytes == UNKNOWN_BYTES {
                 found.left_out.unknown_bytes += 1;
                 continue;
             }
@@ -74,7 +74,7 @@ pub fn of_run(run: &Run) -> TraceMessages {
                 src: program.rank,
                 dst,
                 tag: transfer.tag as u32,
-                bytes: u64::from(transfer.bytes),
+                bytes: transfer.bytes,
                 comm: number,
                 post: posts[at][op as usize],
             };

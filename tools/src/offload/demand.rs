@@ -12,6 +12,8 @@ use crate::cost::steps::counted_steps;
 pub struct Demand {
     pub posts: u64,
     pub messages: u64,
+    /// Probes that found a message, which they leave in the queue.
+    pub probes: u64,
     pub eager_bytes: u64,
     /// Messages too long to be eager.
     pub rendezvous: u64,
@@ -23,6 +25,7 @@ impl Demand {
     pub fn add(&mut self, other: &Self) {
         self.posts += other.posts;
         self.messages += other.messages;
+        self.probes += other.probes;
         self.eager_bytes += other.eager_bytes;
         self.rendezvous += other.rendezvous;
         self.steps += other.steps;
@@ -94,6 +97,7 @@ impl<'a> Part<'a> {
         for (event, _) in self.events() {
             match event {
                 Event::Post { .. } => demand.posts += 1,
+                Event::Probe { .. } => demand.probes += 1,
                 Event::Arrive { bytes, .. } => {
                     demand.messages += 1;
                     let bytes = bytes.unwrap_or(0);

@@ -20,7 +20,7 @@ pub struct Matcher {
     pub name: &'static str,
     pub posts: u64,
     pub messages: u64,
-    /// Messages that the card matched. For the DPA, all that did not fall back.
+    /// Messages that the card matched. A probe that finds a message matches nothing.
     pub on_card: u64,
     /// Receives for which the card had no room when they were posted.
     pub no_room: u64,
@@ -77,15 +77,14 @@ impl Matcher {
             host_steps: demand.steps,
             host_us: costs.now_us,
         };
-        // As in the costs: what falls back are posts and messages alike.
-        let sent_on = service.sent_on as f64 / (posts + messages).max(1) as f64;
+        let host_share = service.messages_in_software as f64 / messages.max(1) as f64;
         let dpa = Self {
             name: "dpa",
-            on_card: messages - (messages as f64 * sent_on).round() as u64,
-            no_room: (posts as f64 * sent_on).round() as u64,
+            on_card: service.matched,
+            no_room: service.receives_in_software,
             changes: None,
             card_steps: None,
-            host_steps: (demand.steps as f64 * sent_on).round() as u64,
+            host_steps: (demand.steps as f64 * host_share).round() as u64,
             host_us: costs.after_us,
             ..none
         };
@@ -116,6 +115,7 @@ impl Matcher {
             counter.map_or(0, |counter| counter.value)
         };
         let (on_card, no_room) = (count("card_matches"), count("host_receives"));
+        debug_assert!(on_card <= demand.messages && no_room <= demand.posts);
         let host_steps = count("host_steps");
         Ok(Self {
             name,

@@ -1,6 +1,6 @@
 //! The verdict for an application, its ranks and its communicators.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dpamatch::registry::{EngineEntry, EngineOptions};
 use dpamatch::stream::RunError;
@@ -8,11 +8,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::demand::Part;
+use super::ends::Ends;
 use super::hardware::Matcher;
-use super::verdict::{BreakEven, Costs, Gain};
-use super::{Card, CardError, Demand, Host, Range, Service, Verdict};
-use crate::analyze::Run;
-use crate::analyze::order::{Load, Network};
+use super::orders::{self, InOrder};
+use super::remarks::{self, Remark, RemarkKind};
+use super::verdict::{BreakEven, Costs, Gain, Reason};
+use super::{Answer, Card, CardError, Demand, Host, Service, Verdict};
+use crate::analyze::order::{Network, Order};
+use crate::analyze::{Program, Run};
 
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -41,10 +44,10 @@ pub struct Advised {
     pub service: Service,
     /// Costs, summed.
     pub costs: Costs,
-    /// The change of the run's end.
-    pub gain: Gain,
-    /// From where on the card pays.
-    pub break_even: BreakEven,
+    /// The change of the run's end; `None` without a verdict.
+    pub gain: Option<Gain>,
+    /// From where on the card pays; `None` without a verdict.
+    pub break_even: Option<BreakEven>,
     pub verdict: Verdict,
 }
 
@@ -56,6 +59,50 @@ pub struct Report {
     pub communicators: Vec<Advised>,
     /// Host, DPA and hardware side by side, if requested.
     pub matchers: Vec<Matcher>,
+    /// The application in each order that was run, the deciding one first.
+    pub orders: Vec<InOrder>,
+    pub length: Length,
+    /// What is assumed, capped, not modelled, not read or not run.
+    pub remarks: Vec<Remark>,
+}
+
+/// Ratio of the simulated and the recorded length from which on a remark names it.
+const FAR: f64 = 2.0;
+
+/// How long the run takes, from its first matching call to the end of its last rank.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Length {
+    /// Simulated without a card, in microseconds: the whole of each percentage. `None` without a
+    /// verdict.
+    pub simulated_us: Option<f64>,
+    /// From a rank's first call to its last one as recorded, in microseconds: the longest rank.
+    /// `None` without recorded times.
+    pub recorded_us: Option<f64>,
+}
+
+impl Length {
+    fn of(run: &Run, gain: Option<&Gain>) -> Self {
+        let longest = run.programs.iter().map(|program| program.run_ns).max();
+        let recorded_ns = longest.filter(|&ns| ns > 0);
+        Self {
+            simulated_us: gain.map(|gain| gain.run_us),
+            recorded_us: recorded_ns.map(|ns| ns as f64 / 1e3),
+        }
+    }
+
+    /// A remark if the simulated run is far from the recorded one.
+    fn remark(&self) -> Option<Remark> {
+        let ratio = self.simulated_us? / self.recorded_us?;
+        let text = if ratio > FAR {
+            format!("the simulated length, which is {ratio:.1} times the recorded one")
+        } else if ratio < 1.0 / FAR {
+            let times = 1.0 / ratio;
+            format!("the simulated length; the recorded run is {times:.1} times as long")
+        } else {
+            return None;
+        };
+        Some(Remark::new(RemarkKind::Assumed, text))
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -73,14 +120,14 @@ pub enum OffloadError {
 
 /// A rank, a communicator at a rank, or a sum of several.
 #[derive(Clone, Copy, Debug, Default)]
-struct Weighed {
-    demand: Demand,
-    service: Service,
-    costs: Costs,
+pub(super) struct Weighed {
+    pub(super) demand: Demand,
+    pub(super) service: Service,
+    pub(super) costs: Costs,
 }
 
 impl Weighed {
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         let (mine, theirs) = (self.demand.messages, other.demand.messages);
         let share = |part: u64| part as f64 / (mine + theirs).max(1) as f64;
         self.service = Service {
@@ -88,140 +135,204 @@ impl Weighed {
             latency_us: self.service.latency_us * share(mine)
                 + other.service.latency_us * share(theirs),
             longest_us: self.service.longest_us.max(other.service.longest_us),
-            sent_on: self.service.sent_on + other.service.sent_on,
+            matched: self.service.matched + other.service.matched,
+            messages_in_software: self.service.messages_in_software
+                + other.service.messages_in_software,
+            receives_in_software: self.service.receives_in_software
+                + other.service.receives_in_software,
         };
         self.costs.add(&other.costs, mine, theirs);
         self.demand.add(&other.demand);
     }
 
-    fn advised(&self, number: Option<u32>, gain: Gain, question: &Question) -> Advised {
+    /// With the verdict that `gain` leads to, or with none for a `reason`.
+    fn advised(
+        &self,
+        number: Option<u32>,
+        gain: Result<Gain, Reason>,
+        question: &Question,
+    ) -> Advised {
         let Self {
             demand,
             service,
             costs,
         } = *self;
         let host = &question.host;
+        let verdict = match &gain {
+            Ok(gain) => Verdict::of(&demand, host, &costs, gain, question.worth),
+            Err(reason) => Verdict::none(*reason),
+        };
+        let gain = gain.ok();
         Advised {
             number,
             demand,
             service,
             costs,
             gain,
-            break_even: BreakEven::of(&demand, &service, host),
-            verdict: Verdict::of(&demand, host, &costs, &gain, question.worth),
+            break_even: gain.map(|_| BreakEven::of(&demand, &service, host)),
+            verdict,
         }
     }
 }
 
-/// The end of each range that counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Case {
-    /// Least favourable to the card.
-    Worst,
-    Likely,
-    /// Most favourable to the card.
-    Best,
+/// Each rank, its communicators, and its matchers.
+struct Weights {
+    ranks: Vec<Weighed>,
+    by_comm: Vec<BTreeMap<u32, Weighed>>,
+    matchers: Vec<Matcher>,
 }
 
-impl Case {
-    const ALL: [Self; 3] = [Self::Worst, Self::Likely, Self::Best];
-
-    fn of_now(self, range: Range) -> f64 {
-        [range.low, range.likely, range.high][self as usize]
-    }
-
-    fn of_card(self, range: Range) -> f64 {
-        [range.high, range.likely, range.low][self as usize]
-    }
-}
-
-/// The ends of all ranks in microseconds, for each case: without a card, with it, and with it but
-/// without its delay.
-struct Ends {
-    now: [Vec<f64>; 3],
-    card: [Vec<f64>; 3],
-    not_late: Vec<f64>,
-}
-
-impl Ends {
-    /// Runs the ranks with these costs, for the receives of one communicator or of all.
-    fn of(run: &Run, network: Network, ranks: &[Weighed], comm: Option<u32>) -> Self {
-        let receives = |us: &dyn Fn(&Costs) -> f64| {
-            let each = |weighed: &Weighed| {
-                (us(&weighed.costs) * 1e3 / weighed.demand.posts.max(1) as f64).round() as u64
-            };
-            ranks.iter().map(each).collect::<Vec<u64>>()
-        };
-        let mut all = Weighed::default();
-        ranks.iter().for_each(|rank| all.add(rank));
-        let delay_ns = |case: Case| (case.of_card(all.costs.delay_us) * 1e3).round() as u64;
-        let ends = |receive_ns: Vec<u64>, delay_ns: u64| {
-            let ends = run.ends(
-                network,
-                Load {
-                    receive_ns,
-                    delay_ns,
-                    comm,
-                },
-            );
-            ends.into_iter()
-                .map(|ns| ns as f64 / 1e3)
-                .collect::<Vec<f64>>()
-        };
-        let now = |case: Case| ends(receives(&|costs| case.of_now(costs.now_us)), 0);
-        let after = |case: Case| receives(&|costs| case.of_card(costs.after_us));
-        Self {
-            now: Case::ALL.map(now),
-            card: Case::ALL.map(|case| ends(after(case), delay_ns(case))),
-            not_late: ends(after(Case::Likely), 0),
-        }
-    }
-
-    fn gain(&self, rank: Option<usize>) -> Gain {
-        let end = |ends: &[f64]| match rank {
-            Some(rank) => ends[rank],
-            None => ends.iter().copied().fold(0.0, f64::max),
-        };
-        let share = |now: f64, card: f64| (now - card) / now.max(1e-9);
-        let mut shares = Case::ALL.map(|case| {
-            share(
-                end(&self.now[case as usize]),
-                end(&self.card[case as usize]),
-            )
-        });
-        // A wildcard receive may take another message, so the worst case need not give the least
-        // gain.
-        shares.sort_by(f64::total_cmp);
-        let run_us = end(&self.now[Case::Likely as usize]);
-        Gain {
-            run_us,
-            share: Range::from(shares),
-            share_without_delay: share(run_us, end(&self.not_late)),
-        }
-    }
+/// The weights of one rank.
+struct RankWeights {
+    all: Weighed,
+    by_comm: BTreeMap<u32, Weighed>,
+    matchers: Vec<Matcher>,
 }
 
 impl Question {
-    fn weigh(&self, part: Part<'_>) -> Result<Weighed, OffloadError> {
-        let rank = part.view.program.rank;
+    pub(super) fn demand(&self, part: Part<'_>) -> Result<Demand, OffloadError> {
         let limit = self.card.setup.eager_limit as u64;
-        let demand = part
-            .demand(self.engine, &self.options, limit)
+        part.demand(self.engine, &self.options, limit)
             .map_err(|error| OffloadError::Engine {
                 engine: self.engine.name,
-                rank,
+                rank: part.view.program.rank,
                 error,
-            })?;
+            })
+    }
+
+    pub(super) fn weighed(&self, demand: Demand, service: Service) -> Weighed {
+        Weighed {
+            demand,
+            service,
+            costs: Costs::of(&demand, &service, &self.host),
+        }
+    }
+
+    fn weigh(&self, part: Part<'_>) -> Result<Weighed, OffloadError> {
+        let demand = self.demand(part)?;
+        let rank = part.view.program.rank;
         let service = self
             .card
             .serve(part)
             .map_err(|error| OffloadError::Card { rank, error })?;
-        Ok(Weighed {
-            demand,
-            service,
-            costs: Costs::of(&demand, &service, &self.host),
+        Ok(self.weighed(demand, service))
+    }
+
+    fn weigh_rank(&self, whole: Part<'_>) -> Result<RankWeights, OffloadError> {
+        let all = self.weigh(whole)?;
+        let mut by_comm = BTreeMap::new();
+        if self.communicators {
+            let comms = whole.comms();
+            for &comm in &comms {
+                let part = Part {
+                    comm: Some(comm),
+                    ..whole
+                };
+                let weighed = if comms.len() == 1 {
+                    all
+                } else {
+                    self.weigh(part)?
+                };
+                by_comm.insert(comm, weighed);
+            }
+        }
+        let parts = (&all.demand, &all.service, &all.costs);
+        let matchers = self.hardware.map_or(Ok(Vec::new()), |entries| {
+            Matcher::all(whole, parts, &self.host, entries)
+        });
+        let matchers = matchers.map_err(|error| OffloadError::Engine {
+            engine: "hw-list",
+            rank: whole.view.program.rank,
+            error,
+        })?;
+        Ok(RankWeights {
+            all,
+            by_comm,
+            matchers,
         })
     }
+
+    fn weigh_all(
+        &self,
+        run: &Run,
+        orders: &[Order],
+        done: impl Fn(u32) + Sync,
+    ) -> Result<Weights, OffloadError> {
+        let weigh = |at: usize| {
+            let whole = Part {
+                view: run.view(at),
+                order: &orders[at],
+                comm: None,
+            };
+            let weights = self.weigh_rank(whole)?;
+            done(run.programs[at].rank);
+            Ok(weights)
+        };
+        let weighed: Result<Vec<RankWeights>, OffloadError> =
+            (0..orders.len()).into_par_iter().map(weigh).collect();
+        let mut all = Weights {
+            ranks: Vec::new(),
+            by_comm: Vec::new(),
+            matchers: Vec::new(),
+        };
+        for rank in weighed? {
+            all.ranks.push(rank.all);
+            all.by_comm.push(rank.by_comm);
+            if all.matchers.is_empty() {
+                all.matchers = rank.matchers;
+            } else {
+                let sums = all.matchers.iter_mut().zip(&rank.matchers);
+                sums.for_each(|(sum, rank)| sum.add(rank));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Each communicator's verdict, as if it alone were offloaded.
+    fn communicators(&self, run: &Run, weights: &Weights, nothing: Option<Reason>) -> Vec<Advised> {
+        let comms: BTreeSet<u32> = weights
+            .by_comm
+            .iter()
+            .flat_map(|comms| comms.keys().copied())
+            .collect();
+        let advised = |comm: u32| {
+            let of_rank =
+                |comms: &BTreeMap<u32, Weighed>| comms.get(&comm).copied().unwrap_or_default();
+            let ranks: Vec<Weighed> = weights.by_comm.iter().map(of_rank).collect();
+            let sum = sum(&ranks);
+            let gain = match nothing.or(sum.demand.nothing()) {
+                None => Ok(Ends::of(run, self.network, &ranks, Some(comm)).gain(None)),
+                Some(reason) => Err(reason),
+            };
+            sum.advised(Some(comm), gain, self)
+        };
+        comms.into_par_iter().map(advised).collect()
+    }
+}
+
+impl Demand {
+    /// Why there is nothing to judge, if so.
+    fn nothing(&self) -> Option<Reason> {
+        (self.messages == 0 || self.posts == 0).then_some(Reason::NothingToMatch)
+    }
+}
+
+/// Why the run has nothing to judge, if so.
+fn nothing(run: &Run, demand: &Demand) -> Option<Reason> {
+    let calls = |program: &Program| program.calls.total() + program.transfers.len() as u64;
+    if run.programs.iter().map(calls).sum::<u64>() == 0 {
+        return Some(Reason::NoCalls);
+    }
+    demand.nothing().or(match &run.programs[..] {
+        [only] => Some(Reason::OneRank { rank: only.rank }),
+        _ => None,
+    })
+}
+
+fn sum(ranks: &[Weighed]) -> Weighed {
+    let mut sum = Weighed::default();
+    ranks.iter().for_each(|rank| sum.add(rank));
+    sum
 }
 
 impl Report {
@@ -234,79 +345,47 @@ impl Report {
         question: &Question,
         done: impl Fn(u32) + Sync,
     ) -> Result<Self, OffloadError> {
-        let (orders, ..) = run.causal(question.network);
-        let weigh_rank = |at: usize| {
-            let whole = Part {
-                view: run.view(at),
-                order: &orders[at],
-                comm: None,
-            };
-            let all = question.weigh(whole)?;
-            let mut by_comm = BTreeMap::new();
-            if question.communicators {
-                let comms = whole.comms();
-                for &comm in &comms {
-                    let part = Part {
-                        comm: Some(comm),
-                        ..whole
-                    };
-                    let weighed = if comms.len() == 1 {
-                        all
-                    } else {
-                        question.weigh(part)?
-                    };
-                    by_comm.insert(comm, weighed);
-                }
+        let (causal, stalls, _) = run.causal(question.network);
+        let weights = question.weigh_all(run, &causal, done)?;
+        drop(causal);
+        let total = sum(&weights.ranks);
+        let nothing = nothing(run, &total.demand);
+        let ends = match nothing {
+            None => Ok(Ends::of(run, question.network, &weights.ranks, None)),
+            Some(reason) => Err(reason),
+        };
+        let gain = |rank: Option<usize>| match &ends {
+            Ok(ends) => Ok(ends.gain(rank)),
+            Err(reason) => Err(*reason),
+        };
+        let mut application = total.advised(None, gain(None), question);
+        let mut remarks = remarks::of(run, question, &total, stalls);
+        let mut in_orders = Vec::new();
+        if let Some(gain) = application.gain {
+            let first = InOrder::first(run, &application, gain);
+            let others = orders::others(run, question, &weights.ranks, &mut remarks)?;
+            in_orders.push(first);
+            in_orders.extend(others);
+            if in_orders.iter().any(|it| it.answer != in_orders[0].answer) {
+                application.verdict = Verdict {
+                    answer: Answer::DependsOnOrder,
+                    reason: Reason::Order,
+                };
             }
-            let rank = run.programs[at].rank;
-            let parts = (&all.demand, &all.service, &all.costs);
-            let matchers = question.hardware.map_or(Ok(Vec::new()), |entries| {
-                Matcher::all(whole, parts, &question.host, entries)
-            });
-            let matchers = matchers.map_err(|error| OffloadError::Engine {
-                engine: "hw-list",
-                rank,
-                error,
-            })?;
-            done(rank);
-            Ok(((all, by_comm), matchers))
-        };
-        let weighed: Result<Vec<_>, OffloadError> =
-            (0..orders.len()).into_par_iter().map(weigh_rank).collect();
-        let (weighed, of_ranks): (Vec<_>, Vec<Vec<Matcher>>) = weighed?.into_iter().unzip();
-        let (ranks, by_comm): (Vec<Weighed>, Vec<BTreeMap<u32, Weighed>>) =
-            weighed.into_iter().unzip();
-        let matchers = of_ranks.into_iter().reduce(|mut sum, rank| {
-            sum.iter_mut()
-                .zip(&rank)
-                .for_each(|(sum, rank)| sum.add(rank));
-            sum
-        });
-        let ends = Ends::of(run, question.network, &ranks, None);
-        let mut application = Weighed::default();
-        ranks.iter().for_each(|rank| application.add(rank));
-        let comms: std::collections::BTreeSet<u32> = by_comm
-            .iter()
-            .flat_map(|comms| comms.keys().copied())
-            .collect();
-        let communicators = comms.into_par_iter().map(|comm| {
-            let of_rank =
-                |comms: &BTreeMap<u32, Weighed>| comms.get(&comm).copied().unwrap_or_default();
-            let ranks: Vec<Weighed> = by_comm.iter().map(of_rank).collect();
-            let mut sum = Weighed::default();
-            ranks.iter().for_each(|rank| sum.add(rank));
-            let gain = Ends::of(run, question.network, &ranks, Some(comm)).gain(None);
-            sum.advised(Some(comm), gain, question)
-        });
-        let communicators = communicators.collect();
+        }
         let of_rank = |(at, weighed): (usize, &Weighed)| {
-            weighed.advised(Some(run.programs[at].rank), ends.gain(Some(at)), question)
+            weighed.advised(Some(run.programs[at].rank), gain(Some(at)), question)
         };
+        let length = Length::of(run, application.gain.as_ref());
+        remarks.extend(length.remark());
         Ok(Self {
-            application: application.advised(None, ends.gain(None), question),
-            ranks: ranks.iter().enumerate().map(of_rank).collect(),
-            communicators,
-            matchers: matchers.unwrap_or_default(),
+            application,
+            ranks: weights.ranks.iter().enumerate().map(of_rank).collect(),
+            communicators: question.communicators(run, &weights, nothing),
+            matchers: weights.matchers,
+            orders: in_orders,
+            length,
+            remarks,
         })
     }
 }

@@ -18,6 +18,10 @@ choices! {
         No = "no",
         /// The difference is too small, or the ranges do not decide.
         Indifferent = "indifferent",
+        /// Legal orders of posts and arrivals lead to different answers.
+        DependsOnOrder = "depends on the order",
+        /// The trace has nothing to judge.
+        None = "none",
     }
 }
 
@@ -25,8 +29,18 @@ choices! {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "name")]
 pub enum Reason {
-    /// No receives are posted.
+    /// The trace has no MPI call at all.
+    NoCalls,
+    /// The trace has no receives, or no messages for them.
     NothingToMatch,
+    /// Only one rank was read, so no other rank's waits are known.
+    OneRank {
+        rank: u32,
+    },
+    /// Legal orders disagree.
+    Order,
+    /// The rank or communicator matches nothing: other ranks move its end.
+    OtherRanks,
     /// The difference is too small a part of the run.
     TooLittle {
         /// The largest gain or loss, in per cent of the run.
@@ -54,26 +68,37 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::NoCalls => f.write_str("The trace has no MPI call."),
             Self::NothingToMatch => f.write_str(
-                "the trace holds no receives; --collectives adds the messages inside collectives",
+                "The trace has no messages with receives; --collectives adds the messages inside \
+                 collectives.",
             ),
+            Self::OneRank { rank } => write!(
+                f,
+                "The trace has only rank {rank}, and a verdict needs the ranks that wait for each \
+                 other."
+            ),
+            Self::Order => {
+                f.write_str("Legal orders of posts and messages lead to different verdicts.")
+            }
+            Self::OtherRanks => f.write_str("Other ranks decide when it ends."),
             Self::TooLittle { percent } => {
-                write!(f, "it moves the run's end by {percent:.2} % at most")
+                write!(f, "The card moves the run's end by {percent:.2} % at most.")
             }
             Self::Delay { each_us, percent } => write!(
                 f,
-                "a message is there {each_us:.2} us later, which alone makes the run \
-                 {percent:.2} % longer"
+                "Each message arrives {each_us:.2} us later. This alone lengthens the run by \
+                 {percent:.2} %."
             ),
             Self::LongSearches { steps } => {
-                write!(f, "the host passes {steps:.1} entries for a message")
+                write!(f, "The host searches {steps:.1} entries for each message.")
             }
             Self::Copies { bytes } => {
-                write!(f, "the host copies {bytes:.0} bytes for a message")
+                write!(f, "The host copies {bytes:.0} bytes for each message.")
             }
-            Self::Calls => f.write_str("posts and completions weigh most"),
+            Self::Calls => f.write_str("The cost of posts and completions decides."),
             Self::Uncertain => {
-                f.write_str("the costs are not known well enough to tell gain from loss")
+                f.write_str("The prices are too uncertain to distinguish gain from loss.")
             }
         }
     }
@@ -101,10 +126,16 @@ impl Costs {
             + now.copy_ns_per_byte * demand.eager_bytes as f64
             + now.rendezvous_ns * demand.rendezvous as f64)
             * (1.0 / NS);
-        // Messages and receives that fall back to software cost both.
-        let sent_on = service.sent_on as f64 / (posts + messages).max(1.0);
-        let after_us = (after.post_ns * posts + after.completion_ns * messages) * (1.0 / NS)
-            + now_us * sent_on;
+        // What falls back to software costs the host as much as without a card, and the card's
+        // command or completion besides. Messages and receives are counted apart.
+        let host_share = service.messages_in_software as f64 / messages.max(1.0);
+        let in_software = now.post_ns * service.receives_in_software as f64
+            + now.message_ns * service.messages_in_software as f64
+            + now.step_ns * (demand.steps as f64 * host_share)
+            + now.copy_ns_per_byte * (demand.eager_bytes as f64 * host_share)
+            + now.rendezvous_ns * (demand.rendezvous as f64 * host_share);
+        let on_card = after.post_ns * posts + after.completion_ns * messages;
+        let after_us = (on_card + in_software) * (1.0 / NS);
         let delay_us = Range::exact(service.latency_us) + after.handover_ns * (1.0 / NS);
         Self {
             now_us,
@@ -182,25 +213,35 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// No verdict, for this reason.
+    pub const fn none(reason: Reason) -> Self {
+        Self {
+            answer: Answer::None,
+            reason,
+        }
+    }
+
     /// Judges a gain. Gains and losses below `worth`, a part of the run's time, count as none.
     pub fn of(demand: &Demand, host: &Host, costs: &Costs, gain: &Gain, worth: f64) -> Self {
         let Range { low, likely, high } = gain.share;
         let largest = low.abs().max(high.abs());
-        let answer = match () {
-            () if low > worth => Answer::Yes,
-            () if high < -worth => Answer::No,
-            () => Answer::Indifferent,
-        };
-        let reason = match answer {
-            _ if demand.posts == 0 => Reason::NothingToMatch,
-            Answer::Yes => gained(demand, host),
-            Answer::No => lost(costs, gain),
-            Answer::Indifferent if largest <= worth => Reason::TooLittle {
-                percent: 100.0 * largest,
-            },
+        let (answer, reason) = if low > worth {
+            (Answer::Yes, gained(demand, host))
+        } else if high < -worth {
+            (Answer::No, lost(costs, gain))
+        } else if largest <= worth {
+            let percent = 100.0 * largest;
+            (Answer::Indifferent, Reason::TooLittle { percent })
+        } else if likely < -worth {
             // Most of the range is a loss: name its cause.
-            Answer::Indifferent if likely < -worth => lost(costs, gain),
-            Answer::Indifferent => Reason::Uncertain,
+            (Answer::Indifferent, lost(costs, gain))
+        } else {
+            (Answer::Indifferent, Reason::Uncertain)
+        };
+        let reason = if demand.posts == 0 {
+            Reason::OtherRanks
+        } else {
+            reason
         };
         Self { answer, reason }
     }
@@ -259,11 +300,14 @@ mod tests {
         busy_us: 200.0,
         latency_us: 2.0,
         longest_us: 9.0,
-        sent_on: 0,
+        matched: 100,
+        messages_in_software: 0,
+        receives_in_software: 0,
     };
     const DEEP: Demand = Demand {
         posts: 120,
         messages: 100,
+        probes: 0,
         eager_bytes: 800,
         rendezvous: 2,
         steps: 100_000,
@@ -294,16 +338,24 @@ mod tests {
         near(costs.after_us, 23.0);
         near(costs.freed_us(), 991.68);
         near(costs.delay_us, 2.9);
-        // Half of the posts and messages fall back.
-        let half = Costs::of(
-            &DEEP,
-            &Service {
-                sent_on: 110,
-                ..CARD
-            },
-            &host(),
+        // 30 of 120 receives and 80 of 100 messages fall back: 30 x 30 + 80 x 100 + 0.8 of the
+        // steps, bytes and long messages, above the card's commands and completions.
+        let mixed = Service {
+            receives_in_software: 30,
+            messages_in_software: 80,
+            ..CARD
+        };
+        let mixed = Costs::of(&DEEP, &mixed, &host());
+        near(
+            mixed.after_us,
+            23.0 + 0.9 + 8.0 + 0.8 * (1000.0 + 0.08 + 1.0),
         );
-        near(half.after_us, 23.0 + 1014.68 / 2.0);
+        let only_receives = Service {
+            receives_in_software: 30,
+            ..CARD
+        };
+        let only_receives = Costs::of(&DEEP, &only_receives, &host());
+        near(only_receives.after_us, 23.0 + 0.9);
     }
 
     #[test]
@@ -388,6 +440,7 @@ mod tests {
             let demand = Demand {
                 posts: 10,
                 messages: 7,
+                probes: 3,
                 eager_bytes,
                 rendezvous: 2,
                 steps,
@@ -406,10 +459,7 @@ mod tests {
             [named(15, 300), named(15, 302), named(15, 0)],
             [deep(), copies(302), deep()]
         );
-        let nothing = Demand::default();
-        assert_eq!(
-            judged(nothing, [0.0; 3], 0.0).reason,
-            Reason::NothingToMatch
-        );
+        let idle = Demand::default();
+        assert_eq!(judged(idle, [0.0; 3], 0.0).reason, Reason::OtherRanks);
     }
 }

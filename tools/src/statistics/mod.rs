@@ -13,6 +13,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::regular;
 use crate::table::Cell;
 
 pub use live::Live;
@@ -176,7 +177,7 @@ pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let text = fs::read_to_string(&path).map_err(failed(&path))?;
+        let text = regular::read_to_string(&path).map_err(failed(&path))?;
         let endpoint: Endpoint =
             serde_json::from_str(&text).map_err(|error| StatisticsError::Content {
                 path: path.clone(),

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{TraceError, TraceErrorKind};
+use super::TraceError;
+use crate::regular;
 
 /// A range of bytes: a whole file, a part of one, or a buffer.
 #[derive(Clone, Debug)]
@@ -29,13 +30,8 @@ impl Region {
     /// The file cannot be opened or is not a regular file.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let about = |error: io::Error| TraceError::new(path, error);
-        let file = File::open(path).map_err(about)?;
+        let file = regular::open(path).map_err(about)?;
         let metadata = file.metadata().map_err(about)?;
-        if !metadata.is_file() {
-            let what =
-                TraceErrorKind::Unsupported("neither a file nor a folder of files".to_owned());
-            return Err(TraceError::new(path, what));
-        }
         Ok(Self::part_of(
             Arc::new(file),
             path.to_owned(),

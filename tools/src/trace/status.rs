@@ -9,7 +9,7 @@ use dpamatch_vocabulary::{Rank, Tag};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
     /// Bytes received; negative (`MPI_UNDEFINED`) if unknown to the library.
-    pub bytes: i32,
+    pub bytes: i64,
     /// The sender's rank in the communicator; negative without a sender.
     pub source: i32,
     pub tag: i32,

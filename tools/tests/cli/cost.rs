@@ -31,7 +31,7 @@ fn runs_by_the_model() -> String {
 #[test]
 fn runs_go_through_the_fit_into_a_profile() {
     let folder = folder("cost-fit");
-    let saved = folder.join("mine.toml");
+    let saved = folder.path().join("mine.toml");
     let line = format!("fit - --write {}", saved.to_str().expect("a plain path"));
     let report = json(&line, &runs_by_the_model());
     let parameters = report["parameters"].as_array().expect("rows");
@@ -55,7 +55,10 @@ fn runs_go_through_the_fit_into_a_profile() {
     let kept: f64 = kept.expect("gamma").parse().expect("a number");
     assert!((kept / value - 1.0).abs() < 1e-4, "{kept} is not {value}");
     let used = cost(
-        &format!("profile --profile {}", folder.join("mine.toml").display()),
+        &format!(
+            "profile --profile {}",
+            folder.path().join("mine.toml").display()
+        ),
         "",
     );
     assert_eq!(String::from_utf8(used.stdout).expect("text"), profile);

@@ -5,6 +5,8 @@ mod bench;
 mod compare;
 mod cost;
 mod errors;
+#[cfg(unix)]
+mod files;
 #[cfg(target_os = "linux")]
 mod guard;
 mod help;
@@ -26,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 const DPAMATCH: &str = env!("CARGO_BIN_EXE_dpamatch");
 
@@ -72,11 +75,10 @@ fn results(output: &Output) -> Value {
     document["results"].clone()
 }
 
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+/// A new folder, which no other test uses, also of another run of the tests.
+fn folder(name: &str) -> TempDir {
+    let made = tempfile::Builder::new().prefix(name).tempdir();
+    made.expect("a folder")
 }
 
 fn help(command: &str) -> String {

@@ -4,15 +4,21 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dpamatch_needs::Need;
+use tempfile::TempDir;
+
 use super::{command, dpamatch_reads, folder, said, text};
 
 /// The library of the C example after a change of its text, or `None` without a C compiler.
-fn library(name: &str, change: (&str, &str)) -> Option<String> {
+fn library(name: &str, change: (&str, &str)) -> Option<(TempDir, String)> {
     let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mpi/capi");
     let source_text = fs::read_to_string(capi.join("examples/engine.c")).expect("the example");
     assert!(source_text.contains(change.0), "{}", change.0);
     let folder = folder(name);
-    let (source, library) = (folder.join("engine.c"), folder.join("libarrays.so"));
+    let (source, library) = (
+        folder.path().join("engine.c"),
+        folder.path().join("libarrays.so"),
+    );
     fs::write(&source, source_text.replace(change.0, change.1)).expect("a file");
     let mut compile = Command::new("cc");
     compile.args([
@@ -24,7 +30,7 @@ fn library(name: &str, change: (&str, &str)) -> Option<String> {
         .arg("-o")
         .arg(&library);
     let Ok(output) = compile.output() else {
-        eprintln!("skipped: no C compiler");
+        Need::CCompiler.require(false);
         return None;
     };
     assert!(
@@ -32,12 +38,13 @@ fn library(name: &str, change: (&str, &str)) -> Option<String> {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Some(library.to_str().expect("UTF-8").to_owned())
+    let path = library.to_str().expect("UTF-8").to_owned();
+    Some((folder, path))
 }
 
 #[test]
 fn the_c_engine_gives_the_oracles_results() {
-    let Some(library) = library("plugin-right", ("", "")) else {
+    let Some((_folder, library)) = library("plugin-right", ("", "")) else {
         return;
     };
     for (seed, profile) in ["wild", "coll", "comms"].iter().enumerate() {
@@ -52,7 +59,7 @@ fn the_c_engine_gives_the_oracles_results() {
 
 #[test]
 fn commands_take_the_library_as_an_engine() {
-    let Some(library) = library("plugin-commands", ("", "")) else {
+    let Some((_folder, library)) = library("plugin-commands", ("", "")) else {
         return;
     };
     let options =
@@ -138,15 +145,100 @@ fn what_is_no_engine_ends_with_one_line() {
             "it has no function dpamatch_engine",
         ),
     ] {
-        let Some(library) = library(&format!("plugin-{name}"), change) else {
+        let Some((_folder, library)) = library(&format!("plugin-{name}"), change) else {
             return;
         };
         assert_eq!(answer(&library), invalid(&library, why));
     }
     let change = ("return calloc(1, sizeof(engine));", "return NULL;");
-    let Some(library) = library("plugin-none", change) else {
+    let Some((_folder, library)) = library("plugin-none", change) else {
         return;
     };
     let why = "dpamatch: engine arrays: the library cannot make one".to_owned();
     assert_eq!(answer(&library), (Some(1), why));
+}
+
+/// What an engine says that no engine can say ends each command with one line that names the
+/// library, the engine and the call. It never ends with a panic, and never well.
+#[test]
+fn a_lie_ends_each_command_with_one_line() {
+    let lies = [
+        (
+            "id",
+            (
+                "if (search(&((engine *)e)->posted, key, found, true))\n        return true;",
+                "if (search(&((engine *)e)->posted, key, found, true)) {\n        \
+                 found->id = 123456789012345;\n        return true;\n    }",
+            ),
+            "arrive returned receive 123456789012345, which is not posted",
+        ),
+        (
+            "steps",
+            (
+                "if (search(&((engine *)e)->posted, key, found, true))\n        return true;",
+                "found->hops = UINT64_MAX;\n    return false;",
+            ),
+            "arrive took 0 compares and 18446744073709551615 hops",
+        ),
+        (
+            "bytes",
+            ("* sizeof(entry)", "* 0 - 1"),
+            "bytes returned 18446744073709551615",
+        ),
+        (
+            "twice",
+            ("if (take)", "if (take && q->length > 1000000)"),
+            "",
+        ),
+        ("count", ("return q->length;", "return q->length + 3;"), ""),
+    ];
+    let trace = "../tests/data/traces/minife-16";
+    let events = command("gen", "--kind wild --seed 7 --events 3000");
+    for (name, change, expected) in lies {
+        let Some((_folder, library)) = library(&format!("plugin-lies-{name}"), change) else {
+            return;
+        };
+        let begin = format!("dpamatch: {library}: the engine arrays is wrong: {expected}");
+        let lines = [
+            format!("match --engine {library}"),
+            format!("analyze {trace} --engine {library} --check"),
+            format!("analyze {trace} --engine {library}"),
+            format!("study compare search --ranks 16 --pending 4 --rounds 0 --engine {library}"),
+        ];
+        let mut wrong = 0;
+        for line in lines {
+            let words: Vec<&str> = line.split(' ').collect();
+            let output = dpamatch_reads(&words, &events.stdout);
+            if output.status.success() {
+                // The command made no call that lies.
+                continue;
+            }
+            wrong += 1;
+            let errors: Vec<&str> = said(&output)
+                .lines()
+                .filter(|line| !line.starts_with("note: "))
+                .collect();
+            assert_eq!(output.status.code(), Some(1), "{line}: {errors:?}");
+            assert!(
+                errors.len() == 1 && errors[0].starts_with(&begin),
+                "{line}: {errors:?}"
+            );
+        }
+        assert!(wrong > 0, "{name}: no command met the lie");
+        // `match` makes every call.
+        let output = dpamatch_reads(&["match", "--engine", &library], &events.stdout);
+        assert!(
+            said(&output).starts_with(&begin),
+            "{name}: {}",
+            said(&output)
+        );
+    }
+    let change = (".is_empty = is_empty", ".is_empty = NULL");
+    let Some((_folder, library)) = library("plugin-hole", change) else {
+        return;
+    };
+    let output = dpamatch_reads(&["match", "--engine", &library], b"");
+    let why = "the engine has no function is_empty";
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains(why), "{}", said(&output));
 }

@@ -206,7 +206,7 @@ fn the_schema_knows_the_engines() {
         .expect("names")
         .iter();
     let told: BTreeSet<&str> = told.map(|name| name.as_str().expect("a name")).collect();
-    let others = ["endpoint", "no-matching", "memcpy", "ucx"];
+    let others = ["in-order", "endpoint", "no-matching", "memcpy", "ucx"];
     let known = dpamatch::registry::ENGINES.iter().map(|entry| entry.name);
     assert_eq!(told, known.chain(others).collect());
 }

@@ -1,9 +1,12 @@
 //! Tables of command lines in text files, and the files that these lines name.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use tempfile::TempDir;
 
 use super::{Output, dpamatch, dpamatch_reads};
 
@@ -46,10 +49,17 @@ impl Table {
     }
 }
 
-fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tables");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+/// The folder of this run. It stays when the program ends, so it is made where `cargo clean`
+/// removes it.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let make = || {
+        let made = tempfile::Builder::new()
+            .prefix("tables-")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        made.expect("a folder")
+    };
+    FOLDER.get_or_init(make).path()
 }
 
 pub(super) fn file(name: &str, contents: impl AsRef<[u8]>) {

@@ -12,8 +12,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn row(table: &mut TestTable, tools: &Tools, programs: &Path) {
     if !programs.is_dir() {
-        println!("skipped: fabtests are not in {}", programs.display());
-        return;
+        return table.not_there("fabtests", programs);
     }
     table.add("fabtests", "system", || run(tools, programs));
 }

@@ -49,7 +49,7 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, prog
     for program in all() {
         let path = programs.join(program.name);
         if !path.exists() {
-            println!("skipped: {} is not in {}", program.name, programs.display());
+            table.not_there(program.name, programs);
             continue;
         }
         let words: Vec<_> = program.arguments.split_whitespace().collect();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
 use super::run::{Ended, Job};
-use super::{Library, NO_NAMESPACES, TestTable, two_hosts};
+use super::{Library, TestTable, no_namespaces, two_hosts};
 
 /// Too long, too large, or about the library alone: they fail or hang with stock providers, too.
 const LEFT_OUT: &[&str] = &["large_message", "pt2pt_large", "sendflood"];
@@ -72,11 +72,11 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sour
                     &wanted,
                     &["sh", &script],
                 ),
-                None => Ok(NO_NAMESPACES.to_owned()),
+                None => no_namespaces(),
             },
         );
     } else {
-        println!("skipped: MPICH's tests are not in {}", mpich.display());
+        table.not_there("MPICH's tests", &mpich);
     }
     let mpi4py = sources.join("mpi4py/test/main.py");
     if mpi4py.is_file() {
@@ -99,7 +99,7 @@ pub(super) fn rows(table: &mut TestTable, tools: &Tools, library: &Library, sour
             });
         }
     } else {
-        println!("skipped: mpi4py's tests are not in {}", mpi4py.display());
+        table.not_there("mpi4py's tests", &mpi4py);
     }
 }
 

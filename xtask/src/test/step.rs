@@ -187,7 +187,8 @@ const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-ass
 /// Without doc tests, since rustdoc does not know the cfg. One model at a time: loom maps and
 /// unmaps a stack per thread and execution, and in a multi-threaded process every unmap interrupts
 /// the other core. Two models at a time take two thirds more processor time.
-const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=1";
+const LOOM: &str =
+    "test -p loom_tests --features models --profile models --tests -- --nocapture --test-threads=1";
 
 /// Makes glibc's allocator keep freed memory. Otherwise threads return it to the system and fault
 /// it in again, for up to half of a test program's processor time.

@@ -106,6 +106,10 @@ impl super::Endpoint {
         self.posts.iter().count()
     }
 
+    pub(crate) fn moves_into_receives(&self) -> bool {
+        self.posts.iter().any(|(_, post)| post.transfers > 0)
+    }
+
     pub(crate) fn connections_and_places(&self) -> (usize, usize) {
         (
             self.connections.live.len(),

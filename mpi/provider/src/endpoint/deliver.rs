@@ -5,7 +5,7 @@ use super::{Common, Completion, Endpoint};
 use crate::bindings::{
     CqTaggedEntry, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED,
 };
-use crate::wire::{Kind, Link, PeerMemory, Record, copy_from_peer};
+use crate::wire::{Kind, Lent, Record};
 
 impl Endpoint {
     /// Moves the data of a matched message into its receive, or starts to.
@@ -112,39 +112,26 @@ impl Endpoint {
         cookie: u64,
         address: u64,
     ) {
-        let link = self
-            .connections
-            .get(connection)
-            .map(|connection| &connection.link);
-        let pid = link
-            .and_then(Link::pid)
-            .filter(|_| common.options.read_peers);
-        let post = &mut self.posts[recv];
-        let read = match pid {
-            _ if length == 0 => Ok(()),
-            // SAFETY: the receive's buffers are the program's until it completes, and hold its
-            // capacity.
-            Some(pid) => unsafe {
-                copy_from_peer(pid, address, post.buffers.as_slice(), at, length)
-            },
-            None => Err(PeerMemory::Absent),
+        let buffers = self.posts[recv].buffers.clone();
+        let lent = Lent {
+            address,
+            epoch: None,
         };
-        match read {
-            Ok(()) => {
-                self.tell(
-                    connection,
-                    Record {
-                        cookie,
-                        ..Record::new(Kind::Fin)
-                    },
-                );
-                return self.complete(common, recv, at, length, receipt);
-            }
-            // The kernel forbids it to all processes of this user, so do not try again.
-            Err(PeerMemory::Forbidden) => common.options.read_peers = false,
-            Err(PeerMemory::Absent) => {}
+        // SAFETY: the receive's buffers are the program's until it completes, and hold its
+        // capacity.
+        let read =
+            unsafe { self.read_lent(common, connection, lent, buffers.as_slice(), at, length) };
+        if read {
+            self.tell(
+                connection,
+                Record {
+                    cookie,
+                    ..Record::new(Kind::Fin)
+                },
+            );
+            return self.complete(common, recv, at, length, receipt);
         }
-        post.transfers += 1;
+        self.posts[recv].transfers += 1;
         self.pull(Transfer {
             connection,
             cookie,
@@ -228,12 +215,23 @@ impl Endpoint {
         let post = &self.posts[recv];
         let completes = post.completes;
         if !post.waiting && post.transfers == 0 {
+            if !self.cancelled.is_empty() && self.cancelled.contains(&recv) {
+                return self.finish_cancelled(common, recv, completion);
+            }
             if post.multi {
                 completion.entry.flags |= FI_MULTI_RECV;
             }
             self.posts.free(recv);
         }
         self.received(common, completion, completes);
+    }
+
+    /// Finishes the last message of a receive that the program has cancelled meanwhile.
+    #[cold]
+    fn finish_cancelled(&mut self, common: &mut Common, recv: usize, completion: Completion) {
+        self.cancelled.retain(|&other| other != recv);
+        self.received(common, completion, self.posts[recv].completes);
+        self.end_cancelled(common, recv);
     }
 
     /// Ends a receive; `tell`: the program wants its completion.

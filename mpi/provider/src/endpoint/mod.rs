@@ -52,7 +52,7 @@ use library::KeptOff;
 use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
-use tables::{Arrived, Post, Push, Sending, Transfer};
+use tables::{Arrived, Grant, Post, Push, Sending, Transfer};
 use usage::Usage;
 
 /// Longest time that a closing endpoint waits for its peers to take its records.
@@ -158,6 +158,16 @@ impl State {
             }
         }
         self.forget_peers_if_crowded();
+    }
+
+    /// Ends a registration. When this returns, no peer takes what it reads in that memory.
+    pub(crate) fn close_region(&mut self, key: u64) {
+        let Some(region) = self.common.regions.remove(&key) else {
+            return;
+        };
+        for (_, endpoint) in &mut self.endpoints {
+            endpoint.revoke(&region);
+        }
     }
 
     #[inline(always)]
@@ -289,11 +299,14 @@ pub(crate) struct Endpoint {
     messages: Table<Arrived>,
     untagged_posts: VecDeque<usize>,
     untagged_messages: VecDeque<usize>,
+    /// Receives that the program has cancelled, and into which data still move.
+    cancelled: Vec<usize>,
     /// Messages that a program peeked at and claimed, by its context.
     claimed: HashMap<usize, usize>,
     sendings: Slab<Sending>,
     transfers: Slab<Transfer>,
     pushes: VecDeque<Push>,
+    grants: Slab<Grant>,
 
     /// Messages read in this round of progress whose data lie in a link's memory.
     batch: Vec<usize>,
@@ -358,10 +371,12 @@ impl Endpoint {
             messages: Table::new(),
             untagged_posts: VecDeque::new(),
             untagged_messages: VecDeque::new(),
+            cancelled: Vec::new(),
             claimed: HashMap::new(),
             sendings: Slab::new(),
             transfers: Slab::new(),
             pushes: VecDeque::new(),
+            grants: Slab::new(),
             batch: Vec::new(),
             verdicts: Vec::new(),
             posted_now: 0,
@@ -402,6 +417,18 @@ impl Endpoint {
             all &= connection.link.flush() && connection.outbox.is_empty();
         }
         all
+    }
+
+    /// A counter was closed.
+    pub(crate) fn forget_counter(&mut self, counter: usize) {
+        let counters = [
+            &mut self.tx.counter,
+            &mut self.rx.counter,
+            &mut self.rma_counter,
+        ];
+        for bound in counters {
+            bound.take_if(|bound| *bound == counter);
+        }
     }
 
     /// The program is about to sleep until [`wait_fd`](Self::wait_fd) is readable. `false`: there

@@ -320,6 +320,8 @@ impl Endpoint {
             }
             Kind::Data => self.piece(common, incoming)?,
             Kind::Write | Kind::WriteLong | Kind::Read => self.remote(common, incoming)?,
+            Kind::Grant => self.granted(common, connection, &record)?,
+            Kind::Return => self.returned(connection, &record)?,
             // Read by the link.
             Kind::Wrap | Kind::Long => return None,
         }
@@ -401,18 +403,15 @@ impl Endpoint {
     /// Ends a send, write or read of this side that the peer has finished.
     fn finished(&mut self, common: &mut Common, connection: usize, record: &Record) -> Option<()> {
         let key = usize::try_from(record.cookie).ok()?;
-        if self.sendings.get(key)?.connection != connection {
+        let known = self.sendings.get(key)?;
+        // A read ends with its data, or with an error.
+        let without_data = known.flags & FI_READ != 0 && record.body[0] == 0 && known.length > 0;
+        if known.connection != connection || without_data {
             return None;
         }
         let sending = self.take_sending(key)?;
         self.pushes
             .retain(|push| !matches!(push.source, Source::Sending { sending } if sending == key));
-        if sending.flags & FI_READ != 0 {
-            // Refused, or written by the peer: no data will come.
-            self.transfers.retain(
-                |_, moving| !matches!(moving.target, Target::Read { sending } if sending == key),
-            );
-        }
         let mut completion = Completion::new(sending.context, sending.flags);
         if record.body[0] != 0 {
             completion = completion.failed(i32::try_from(record.body[0]).unwrap_or(FI_EIO));

@@ -325,7 +325,7 @@ impl Endpoint {
         self.end_cancelled(common, recv);
     }
 
-    fn end_cancelled(&mut self, common: &mut Common, recv: usize) {
+    pub(super) fn end_cancelled(&mut self, common: &mut Common, recv: usize) {
         let post = self.posts.remove(recv);
         let kind = if post.tagged { FI_TAGGED } else { FI_MSG };
         let mut completion = Completion::new(post.context, FI_RECV | kind).failed(FI_ECANCELED);
@@ -354,9 +354,15 @@ impl Endpoint {
             self.matcher.cancel(RecvKey(key as u32), &asked);
             self.asked = true;
             self.settle(common);
-        } else if post.transfers == 0 {
+        } else {
+            let moving = post.transfers > 0;
             self.untagged_posts.retain(|&other| other != key);
-            self.end_cancelled(common, key);
+            if moving {
+                self.posts[key].waiting = false;
+                self.cancelled.push(key);
+            } else {
+                self.end_cancelled(common, key);
+            }
         }
         Ok(())
     }

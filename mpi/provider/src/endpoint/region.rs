@@ -1,19 +1,21 @@
-//! Reads and writes of registered memory. The owner of the memory moves the data when it makes
-//! progress, after it has checked key, range and rights.
+//! Reads and writes of registered memory. The owner of the memory handles a request when it makes
+//! progress, after it has checked key, range and rights. It takes the data of a write itself. To a
+//! reader on the same machine it grants the memory, and the reader copies the data; other readers
+//! get them in pieces. A grant ends with the region (`wire::lease`).
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::connections::OUTSTANDING_MAX;
 use super::progress::Incoming;
-use super::tables::{Buffers, Sending, Source, Target, Transfer};
+use super::tables::{Buffers, Grant, Sending, Source, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
     FI_EACCES, FI_EMSGSIZE, FI_INJECT, FI_READ, FI_REMOTE_CQ_DATA, FI_REMOTE_READ, FI_REMOTE_WRITE,
     FI_RMA, FI_WRITE, IoVec,
 };
 use crate::endpoint::tables::Push;
-use crate::wire::{EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, scatter};
+use crate::wire::{EAGER_MAX, Kind, Lent, PeerMemory, Record, flag, scatter};
 
 /// Registered memory. A transfer refers to the registration itself, which ends when the program
 /// closes it. By then the key may name other memory.
@@ -103,10 +105,10 @@ impl Endpoint {
             buffers,
             _copy: copy,
             length,
-            pulled: false,
+            pulled: !remote.write && !self.reads_memory(common, connection),
+            transfer: None,
         })?;
         record.cookie = sending as u64;
-        let mut token = None;
         if !remote.write {
             let target = Target::Read { sending };
             let transfer = Transfer {
@@ -117,20 +119,22 @@ impl Endpoint {
                 target,
             };
             let key = self.transfers.insert(transfer);
-            let address = match remote.iov {
-                [one] => one.iov_base as u64,
-                _ => 0,
-            };
-            record.body = [length as u64, key as u64, address];
-            token = Some(key);
+            let asks = !self.sendings[sending].pulled;
+            self.sendings[sending].transfer = Some(key);
+            record.body = [length as u64, key as u64, asks.into()];
         }
         // SAFETY: the list holds `length` bytes, no more than which are payload.
         let put = unsafe { self.put(connection, record, remote.iov) };
         if put.is_err() {
             self.take_sending(sending);
-            token.map(|key| self.transfers.remove(key));
         }
         put
+    }
+
+    /// Whether this side reads the memory of this peer, as far as it knows.
+    fn reads_memory(&self, common: &Common, connection: usize) -> bool {
+        let connection = self.connections.get(connection);
+        common.options.read_peers && connection.is_some_and(|one| one.link.is_local())
     }
 
     /// Ends a send, read or write; `tell`: the program wants its completion.
@@ -182,18 +186,17 @@ impl Endpoint {
                 self.answer(connection, cookie, 0);
             }
             Kind::WriteLong => {
-                let pid = self.connections[connection].link.pid();
-                let pid = pid.filter(|_| common.options.read_peers);
+                let lent = Lent {
+                    address: record.body[1],
+                    epoch: None,
+                };
+                let region = Arc::downgrade(region);
                 // SAFETY: as above.
-                let read = length == 0
-                    || pid.is_some_and(|pid| unsafe {
-                        copy_from_peer(pid, record.body[1], &iov, 0, length).is_ok()
-                    });
+                let read = unsafe { self.read_lent(common, connection, lent, &iov, 0, length) };
                 if read {
                     self.written(common, connection, &record, length);
                     self.answer(connection, cookie, 0);
                 } else {
-                    let region = Arc::downgrade(region);
                     let target = Target::Region {
                         region,
                         address: start,
@@ -209,38 +212,155 @@ impl Endpoint {
                     });
                 }
             }
+            _ if length == 0 => self.answer(connection, cookie, 0),
             _ => {
-                let pid = self.connections[connection].link.pid();
-                let pid = pid.filter(|_| common.options.read_peers);
-                let target = record.body[2];
-                // SAFETY: the range was checked against a region that the program registered for
-                // remote reading.
-                let written = length == 0
-                    || pid.filter(|_| target != 0).is_some_and(|pid| unsafe {
-                        copy_to_peer(pid, target, start as *const u8, length)
-                    });
-                if written {
-                    self.answer(connection, cookie, 0);
-                    return Some(());
-                }
-                let region = Arc::downgrade(region);
-                let source = Source::Region {
-                    region,
-                    address: start,
-                    cookie,
-                };
-                let token = record.body[1];
-                self.connections[connection].moving += 1;
-                self.pushes.push_back(Push {
+                let grant = Grant {
                     connection,
-                    token,
-                    source,
-                    sent: 0,
+                    region: Arc::downgrade(region),
+                    address: start,
                     length,
-                });
+                    cookie,
+                    token: record.body[1],
+                };
+                self.connections[connection].moving += 1;
+                let link = &self.connections[connection].link;
+                if record.body[2] == 0 || !link.is_local() {
+                    self.push_granted(grant);
+                } else {
+                    let epoch = link.epoch();
+                    let number = self.grants.insert(grant) as u64;
+                    let granted = Record {
+                        cookie,
+                        body: [start, number, epoch],
+                        ..Record::new(Kind::Grant)
+                    };
+                    self.tell(connection, granted);
+                }
             }
         }
         Some(())
+    }
+
+    /// Sends a peer in pieces what it reads.
+    fn push_granted(&mut self, grant: Grant) {
+        let Grant {
+            connection,
+            region,
+            address,
+            length,
+            cookie,
+            token,
+        } = grant;
+        let source = Source::Region {
+            region,
+            address,
+            cookie,
+        };
+        self.pushes.push_back(Push {
+            connection,
+            token,
+            source,
+            sent: 0,
+            length,
+        });
+    }
+
+    /// Handles the end of a grant. `None`: the record breaks the rules.
+    pub(super) fn returned(&mut self, connection: usize, record: &Record) -> Option<()> {
+        let number = usize::try_from(record.cookie).ok()?;
+        if self.grants.get(number)?.connection != connection {
+            return None;
+        }
+        let grant = self.grants.remove(number);
+        if record.body[0] == 0 {
+            self.connections[connection].moving -= 1;
+        } else {
+            self.push_granted(grant);
+        }
+        Some(())
+    }
+
+    /// The program closes a region: no peer takes what it reads there from now on.
+    pub(crate) fn revoke(&mut self, region: &Arc<Region>) {
+        let granted = self
+            .grants
+            .iter()
+            .filter(|(_, grant)| std::ptr::eq(grant.region.as_ptr(), Arc::as_ptr(region)));
+        let mut peers: Vec<_> = granted.map(|(_, grant)| grant.connection).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        for connection in peers {
+            self.connections[connection].link.revoke();
+        }
+    }
+
+    /// Reads the memory that a peer grants for a read of this side. `None`: the record breaks the
+    /// rules.
+    pub(super) fn granted(
+        &mut self,
+        common: &mut Common,
+        connection: usize,
+        record: &Record,
+    ) -> Option<()> {
+        let key = usize::try_from(record.cookie).ok()?;
+        let [address, number, epoch] = record.body;
+        let read = self.sendings.get_mut(key)?;
+        if read.connection != connection || read.flags & FI_READ == 0 || read.pulled {
+            return None;
+        }
+        // At most one grant comes, and no piece before it is returned.
+        read.pulled = true;
+        let (buffers, length) = (read.buffers.clone(), read.length);
+        let lent = Lent {
+            address,
+            epoch: Some(epoch),
+        };
+        let iov = buffers.as_slice();
+        // SAFETY: the buffers are the program's until its read completes, and hold its length.
+        let has_read = unsafe { self.read_lent(common, connection, lent, iov, 0, length) };
+        let body = [u64::from(!has_read), 0, 0];
+        self.tell(
+            connection,
+            Record {
+                cookie: number,
+                body,
+                ..Record::new(Kind::Return)
+            },
+        );
+        if has_read && let Some(read) = self.take_sending(key) {
+            let completion = Completion::new(read.context, read.flags);
+            self.end_sending(common, completion, read.completes);
+        }
+        Some(())
+    }
+
+    /// Reads what a peer lends into the list, if it can be read and is still lent after that.
+    ///
+    /// # Safety
+    /// The list's buffers can be written and hold `skip + length` bytes.
+    pub(super) unsafe fn read_lent(
+        &mut self,
+        common: &mut Common,
+        connection: usize,
+        lent: Lent,
+        iov: &[IoVec],
+        skip: usize,
+        length: usize,
+    ) -> bool {
+        if length == 0 {
+            return true;
+        }
+        if !common.options.read_peers {
+            return false;
+        }
+        let Some(connection) = self.connections.get_mut(connection) else {
+            return false;
+        };
+        // SAFETY: the caller's promise.
+        let read = unsafe { connection.link.read_memory(lent, iov, skip, length) };
+        // The kernel forbids it to all processes of this user, so do not try again.
+        common.options.read_peers &= read != Err(PeerMemory::Forbidden);
+        read.is_ok()
     }
 
     /// Sends a peer the outcome of its read or write.

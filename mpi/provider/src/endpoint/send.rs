@@ -163,6 +163,7 @@ impl Endpoint {
                 _copy: copy,
                 length,
                 pulled: false,
+                transfer: None,
             };
             let key = self.add_sending(entry)?;
             sending = Some(key);
@@ -197,9 +198,12 @@ impl Endpoint {
         Ok(self.sendings.insert(sending))
     }
 
-    /// Takes out an operation that the peer has ended.
+    /// Takes out an operation that has ended. No more data will come for it.
     pub(super) fn take_sending(&mut self, key: usize) -> Option<Sending> {
         let sending = self.sendings.try_remove(key)?;
+        if let Some(transfer) = sending.transfer {
+            self.transfers.try_remove(transfer);
+        }
         if let Some(connection) = self.connections.get_mut(sending.connection) {
             connection.outstanding -= 1;
         }
@@ -245,7 +249,7 @@ impl Endpoint {
     }
 
     pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
-        self.streams |= link.pid().is_none();
+        self.streams |= !link.is_local();
         self.totals.connected += 1;
         let index = self.connections.insert(peer, link);
         self.watch(

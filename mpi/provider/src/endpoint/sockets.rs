@@ -146,6 +146,8 @@ impl Endpoint {
         // Payload in the link's memory would vanish with it.
         self.settle(common);
         self.hold_batch();
+        // The link ends here, so that the peer takes nothing that it reads from now on in the
+        // memory of the operations that fail below.
         let peer = self.connections.remove(index).peer;
         // A new connection may soon have its number.
         if let Some(route) = self.routes.get_mut(peer.index())
@@ -167,6 +169,7 @@ impl Endpoint {
             ));
         }
         self.pushes.retain(|push| push.connection != index);
+        self.grants.retain(|_, grant| grant.connection != index);
         let mine = self
             .sendings
             .iter()

@@ -227,8 +227,11 @@ pub(super) struct Sending {
     /// A copy of the data, if the program's buffers are already free for reuse.
     pub(super) _copy: Option<Box<[u8]>>,
     pub(super) length: usize,
-    /// The peer has asked for its data in pieces.
+    /// The data move in pieces, or have begun to. A peer asks for a send's pieces, and grants the
+    /// memory of a read, only once.
     pub(super) pulled: bool,
+    /// The transfer that takes the pieces of a read.
+    pub(super) transfer: Option<usize>,
 }
 
 // SAFETY: see `Post`.
@@ -272,6 +275,19 @@ pub(super) struct Receipt {
     pub(super) data: Option<u64>,
     /// Bytes that were sent.
     pub(super) length: usize,
+}
+
+/// Registered memory that a peer may be reading.
+#[derive(Debug)]
+pub(super) struct Grant {
+    pub(super) connection: usize,
+    pub(super) region: Weak<Region>,
+    pub(super) address: u64,
+    pub(super) length: usize,
+    /// The peer's name for its read.
+    pub(super) cookie: u64,
+    /// The peer's name for the pieces, if it wants them.
+    pub(super) token: u64,
 }
 
 /// Data on their way out, in pieces.

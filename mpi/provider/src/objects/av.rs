@@ -59,6 +59,15 @@ pub(super) unsafe extern "C" fn open(
 
 unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     // SAFETY: see `objects`.
+    let vector = unsafe { Object::<FidAv>::of(fid) };
+    let busy = vector.enter(|state, index| {
+        let mut endpoints = state.endpoints.iter();
+        endpoints.any(|(_, endpoint)| endpoint.vector == Some(index))
+    });
+    if busy {
+        return -FI_EBUSY;
+    }
+    // SAFETY: see `objects`, and the program is done with it.
     let vector = unsafe { Object::<FidAv>::take(fid) };
     vector.enter(|state, index| state.common.vectors.try_remove(index));
     0

@@ -51,7 +51,13 @@ pub(super) unsafe extern "C" fn open(
 unsafe extern "C" fn close(counter: *mut Fid) -> c_int {
     // SAFETY: see `objects`.
     let counter = unsafe { Object::<FidCntr>::take(counter) };
-    counter.enter(|state, index| state.common.counters.try_remove(index));
+    counter.enter(|state, index| {
+        state.common.counters.try_remove(index);
+        // A later counter may get its number.
+        for (_, endpoint) in &mut state.endpoints {
+            endpoint.forget_counter(index);
+        }
+    });
     0
 }
 

@@ -85,13 +85,12 @@ pub(super) unsafe extern "C" fn open(
 
 unsafe extern "C" fn close(queue: *mut Fid) -> c_int {
     // SAFETY: see `objects`.
-    let queue = unsafe { Object::<FidCq>::of(queue) };
-    let busy = queue.enter(|state, index| !state.common.queues[index].endpoints.is_empty());
-    if busy {
+    let object = unsafe { Object::<FidCq>::of(queue) };
+    if object.enter(|state, index| !state.common.queues[index].endpoints.is_empty()) {
         return -FI_EBUSY;
     }
     // SAFETY: see `objects`, and the program is done with it.
-    let queue = unsafe { Object::<FidCq>::take(std::ptr::from_ref(queue).cast_mut()) };
+    let queue = unsafe { Object::<FidCq>::take(queue) };
     queue.enter(|state, index| state.common.queues.try_remove(index));
     0
 }

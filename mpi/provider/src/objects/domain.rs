@@ -51,6 +51,12 @@ static OPS: OpsDomain = OpsDomain {
 
 unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     // SAFETY: see `objects`.
+    let domain = unsafe { Object::<FidDomain>::of(fid) };
+    // Without an endpoint nobody reaches the regions that are left.
+    if domain.enter(|state, _| !state.endpoints.is_empty()) {
+        return -FI_EBUSY;
+    }
+    // SAFETY: see `objects`, and the program is done with it.
     drop(unsafe { Object::<FidDomain>::take(fid) });
     0
 }

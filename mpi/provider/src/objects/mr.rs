@@ -183,6 +183,6 @@ unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     // SAFETY: see `objects`.
     let region = unsafe { Object::<FidMr>::take(fid) };
     let key = region.c.key;
-    region.enter(|state, _| state.common.regions.remove(&key));
+    region.enter(|state, _| state.close_region(key));
     0
 }

@@ -35,7 +35,7 @@ fn register_as(side: &Side, buffer: &mut [u8], access: u64, key: u64) -> (*mut F
     }
 }
 
-fn close(region: *mut FidMr) {
+pub(super) fn close(region: *mut FidMr) {
     let fid = region.cast::<Fid>();
     // SAFETY: closed once.
     assert_eq!(unsafe { call!(fid, ops, close) }, 0);

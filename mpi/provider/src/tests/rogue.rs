@@ -12,6 +12,7 @@ use super::regions::{register, transfer};
 use super::side::{Side, pair, pattern};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
+use crate::options::ProviderOptions;
 use crate::wire::{
     Address, EAGER_MAX, Hello, Kind, LONG_MAX, Link, PEERS_MIN, Record, connect, flag, new_file,
     ring_bytes, send_file,
@@ -140,6 +141,14 @@ fn records_about_what_is_not_theirs() {
             cookie: 0,
             bytes: 0,
             ..Record::new(Kind::Data)
+        },
+        Record {
+            cookie: 5,
+            ..Record::new(Kind::Grant)
+        },
+        Record {
+            cookie: 5,
+            ..Record::new(Kind::Return)
         },
         // An announcement with no sender waiting for it, which could never end.
         Record { flags: 0, ..ack },
@@ -365,8 +374,17 @@ fn a_peer_that_never_reads_is_cut_off() {
         tag: 3,
         ..Record::new(Kind::Eager)
     };
-    // A refusal, the end of a message, and data in pieces.
-    for (request, registered) in [(read, false), (message, false), (read, true)] {
+    let granted = Record {
+        body: [8, 0, 1],
+        ..read
+    };
+    // A refusal, the end of a message, data in pieces, and a grant.
+    for (request, registered) in [
+        (read, false),
+        (message, false),
+        (read, true),
+        (granted, true),
+    ] {
         let (a, b, to_b, _) = pair(|_| ());
         let mut memory = [1; 8];
         let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
@@ -393,6 +411,40 @@ fn a_peer_that_never_reads_is_cut_off() {
         }
         still_works(&a, &b, to_b);
     }
+}
+
+/// A peer that reads all grants, and returns none of them.
+#[test]
+fn a_peer_that_returns_nothing_is_cut_off() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let mut memory = [1; 8];
+    let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
+    let read = Record {
+        flags: flag::ACK,
+        tag: memory.as_ptr() as u64,
+        data: key,
+        body: [8, 0, 1],
+        ..Record::new(Kind::Read)
+    };
+    let (_, mut link) = peer(&b, 1024);
+    let (mut put, mut granted) = (0, 0);
+    while totals(&b).lost == 0 {
+        match link.put_head(read) {
+            Ok(true) => put += 1,
+            _ => b.progress(),
+        }
+        assert!(put < 2 * OUTSTANDING_MAX);
+        while let Ok(Some((grant, _))) = link.next() {
+            assert_eq!(grant.body[1], granted, "each grant has a number");
+            granted += 1;
+        }
+        link.release();
+    }
+    while let Ok(Some(_)) = link.next() {
+        granted += 1;
+    }
+    assert_eq!(granted, OUTSTANDING_MAX as u64);
+    still_works(&a, &b, to_b);
 }
 
 /// Answers for which there is no room wait, and go out in order.
@@ -555,6 +607,124 @@ fn an_early_end_is_that_of_one_operation() {
     }
 }
 
+/// What a peer answers to a read: each answer that it may not give ends the connection, and the
+/// read with an error.
+#[test]
+fn answers_to_a_read_are_checked() {
+    const LENGTH: usize = 100;
+    let bytes = pattern(3, LENGTH);
+    let grant = |cookie, address, epoch| Record {
+        cookie,
+        body: [address, 9, epoch],
+        ..Record::new(Kind::Grant)
+    };
+    let address = bytes.as_ptr() as u64;
+    // Whether the reader wants to read by itself, the answers, the read's error, the connections
+    // lost, and how the grant is returned.
+    let cases = [
+        (true, vec![grant(0, address, 0)], 0, 0, Some(0)),
+        // An end without data.
+        (true, vec![Record::fin(0, 0)], FI_ECONNRESET, 1, None),
+        (false, vec![Record::fin(0, 0)], FI_ECONNRESET, 1, None),
+        // Pieces were asked for.
+        (false, vec![grant(0, address, 0)], FI_ECONNRESET, 1, None),
+        // Memory that is not there, an epoch that is over, and a second grant.
+        (true, vec![grant(0, 8, 0)], FI_EIO, 0, Some(1)),
+        (true, vec![grant(0, address, 1)], FI_EIO, 0, Some(1)),
+        (
+            true,
+            vec![grant(0, 8, 0), grant(0, address, 0)],
+            FI_ECONNRESET,
+            1,
+            Some(1),
+        ),
+    ];
+    for (number, (read_peers, answers, error, lost, returned)) in cases.into_iter().enumerate() {
+        let change = |options: &mut ProviderOptions| options.read_peers = read_peers;
+        let (a, b, to_b, _) = pair(change);
+        let (from, mut link) = peer(&b, 1024);
+        until(&b, |seen| seen.connected == 1);
+        let row = b.insert(&from.to_bytes());
+        let mut buffer = vec![0; LENGTH];
+        transfer(&b, false, &mut buffer, row, (8, 9));
+        let (asked, _) = link.next().expect("a link").expect("a request");
+        assert_eq!(asked.body[2], u64::from(read_peers));
+        for answer in answers {
+            let cookie = asked.cookie;
+            assert_eq!(link.put_head(Record { cookie, ..answer }), Ok(true));
+        }
+        (0..10).for_each(|_| b.progress());
+        let answer = link.next().ok().flatten();
+        let answer = answer.map(|(answer, _)| (answer.kind, answer.cookie, answer.body[0]));
+        let expected = returned.map(|flag| (Kind::Return, 9, flag));
+        assert_eq!(answer, expected, "case {number}");
+        if lost == 0 && error != 0 {
+            assert_eq!(link.put_head(Record::fin(asked.cookie, error)), Ok(true));
+        }
+        let done = b.wait(&[]);
+        assert_eq!((done.err, totals(&b).lost), (error, lost), "case {number}");
+        assert_eq!(buffer == bytes, error == 0, "case {number}");
+        still_works(&a, &b, to_b);
+    }
+}
+
+/// Grants that a peer returns: only its own, and each once. One that it returns unread comes in
+/// pieces.
+#[test]
+fn only_grants_of_the_peer_are_returned() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let mut memory = pattern(1, 100);
+    let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
+    let mut links = [(); 3].map(|()| peer(&b, 1024).1);
+    let read = Record {
+        flags: flag::ACK,
+        tag: memory.as_ptr() as u64,
+        data: key,
+        cookie: 70,
+        body: [100, 60, 1],
+        ..Record::new(Kind::Read)
+    };
+    let grants = links.each_mut().map(|link| {
+        assert_eq!(link.put_head(read), Ok(true));
+        (0..200).for_each(|_| b.progress());
+        let (grant, _) = link.next().expect("a link").expect("a grant");
+        assert_eq!((grant.kind, grant.cookie), (Kind::Grant, 70));
+        assert_eq!([grant.body[0], grant.body[2]], [memory.as_ptr() as u64, 0]);
+        grant.body[1]
+    });
+    assert!(grants[0] != grants[1] && grants[1] != grants[2]);
+    let returned = |number, unread| Record {
+        cookie: number,
+        body: [unread, 0, 0],
+        ..Record::new(Kind::Return)
+    };
+    // It is read, or returned unread; then it is no more.
+    for (lost, (link, unread)) in (0..).zip([(0, 0), (1, 1)]) {
+        assert_eq!(
+            links[link].put_head(returned(grants[link], unread)),
+            Ok(true)
+        );
+        (0..10).for_each(|_| b.progress());
+        assert_eq!(totals(&b).lost, lost);
+        links[link].on_readable();
+        let piece = links[link].next().expect("a link");
+        let piece = piece.map(|(piece, bytes)| (piece.kind, piece.cookie, bytes.length));
+        assert_eq!(piece, (unread == 1).then_some((Kind::Data, 60, 100)));
+        assert_eq!(
+            links[link].put_head(returned(grants[link], unread)),
+            Ok(true)
+        );
+        until(&b, |seen| seen.lost == lost + 1);
+    }
+    // That of another peer, whose connection is over or not.
+    let (_, mut other) = peer(&b, 1024);
+    assert_eq!(other.put_head(returned(grants[2], 1)), Ok(true));
+    until(&b, |seen| seen.lost == 3);
+    assert_eq!(links[2].put_head(returned(grants[0] + 100, 0)), Ok(true));
+    until(&b, |seen| seen.lost == 4);
+    still_works(&a, &b, to_b);
+}
+
 /// Second pieces of data that were asked for: one that fits, and others that are too long, empty or
 /// over another connection.
 #[test]
@@ -587,10 +757,8 @@ fn pieces_are_those_that_were_asked_for() {
                 ..kind
             };
             // SAFETY: the list holds as many bytes.
-            assert_eq!(
-                unsafe { links[link].put_in(true, piece, &iov, skip) },
-                Ok(true)
-            );
+            let put = unsafe { links[link].put_in(true, piece, &iov, skip) };
+            assert_eq!(put, Ok(true));
             (0..200).for_each(|_| b.progress());
         }
         assert_eq!(

@@ -14,7 +14,7 @@ use crate::wire::{Address, TcpChoice};
 pub(super) struct Side {
     pub(super) fabric: *mut FidFabric,
     pub(super) domain: *mut FidDomain,
-    vector: *mut FidAv,
+    pub(super) vector: *mut FidAv,
     pub(super) queue: *mut FidCq,
     pub(super) ep: *mut FidEp,
 }
@@ -159,10 +159,8 @@ impl Side {
     pub(super) fn remove(&self, row: u64) {
         let mut rows = [row];
         // SAFETY: one row.
-        assert_eq!(
-            unsafe { call!(self.vector, ops, remove, rows.as_mut_ptr(), 1, 0) },
-            0
-        );
+        let got = unsafe { call!(self.vector, ops, remove, rows.as_mut_ptr(), 1, 0) };
+        assert_eq!(got, 0);
     }
 
     pub(super) fn send(&self, bytes: &[u8], to: u64, tag: u64, context: usize) -> isize {

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 pub(crate) const LENGTH: usize = 64;
 const MAGIC: u32 = 0x6d41_5044;
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// Where an endpoint is. The bytes are what `fi_getname` gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

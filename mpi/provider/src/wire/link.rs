@@ -7,9 +7,12 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use super::file::{Mapping, new_file, recv_with_file, send_file};
+use super::lease::CLOSED;
+use super::memory::{PeerMemory, copy_from_peer};
 use super::record::{Bytes, Kind, Record};
 use super::ring::{Broken, LINES_MAX, LINES_MIN, RingReceiver, RingSender, ring_bytes};
 use super::tcp::TcpLink;
+use super::witness::Witness;
 use crate::bindings::IoVec;
 
 /// Why a connection is over.
@@ -36,8 +39,12 @@ pub(crate) struct ShmLink {
     pid: i32,
     peer_sleeps: bool,
     asleep: bool,
-    /// The socket ended: no more records will come than the rings hold.
+    /// The peer is gone: no more records will come than the rings hold.
     ended: bool,
+    /// The epoch of this side's memory.
+    epoch: u64,
+    /// That of the process that made this value.
+    witness: Witness,
     bulk_out: Option<Box<Bulk<RingSender>>>,
     bulk_into: Option<Box<Bulk<RingReceiver>>>,
     /// The ring for long data exists, or cannot be made.
@@ -109,6 +116,8 @@ impl ShmLink {
         // this value owns; `lines` was checked; a file is handed over once, so there is one end of
         // each kind here.
         let (out, into) = unsafe { (RingSender::new(out, lines), RingReceiver::new(into, lines)) };
+        let witness = Witness::of_this_process();
+        into.witness().set(witness);
         Ok(Self {
             out,
             into,
@@ -117,6 +126,8 @@ impl ShmLink {
             peer_sleeps,
             asleep: false,
             ended: false,
+            epoch: 0,
+            witness,
             bulk_out: None,
             bulk_into: None,
             widened: lines >= BULK_LINES,
@@ -168,6 +179,46 @@ impl ShmLink {
         });
         // Without it, long data take the usual ring.
         self.bulk_out = bulk.ok();
+    }
+
+    /// See [`Link::read_memory`].
+    ///
+    /// # Safety
+    /// The list's buffers can be written and hold `skip + length` bytes.
+    unsafe fn read_memory(
+        &mut self,
+        lent: Lent,
+        iov: &[IoVec],
+        skip: usize,
+        length: usize,
+    ) -> Result<(), PeerMemory> {
+        let lease = self.out.lease();
+        let witness = self.out.witness().get();
+        if witness.value == 0 || !lent.holds(lease.epoch()) {
+            return Err(self.cannot_read(PeerMemory::Absent));
+        }
+        // SAFETY: the caller's promise.
+        let read = unsafe { copy_from_peer(self.pid, witness, lent.address, iov, skip, length) };
+        match read {
+            Ok(()) if lent.holds(lease.epoch()) => Ok(()),
+            read => Err(self.cannot_read(read.err().unwrap_or(PeerMemory::Absent))),
+        }
+    }
+
+    /// Sets the epoch of this side's memory, except in a forked child: the memory is its parent's.
+    fn set_epoch(&mut self, epoch: u64) {
+        if self.witness == Witness::of_this_process() {
+            self.epoch = epoch;
+            self.into.lease().set(epoch);
+        }
+    }
+
+    /// Notes a peer that is gone.
+    #[cold]
+    fn cannot_read(&mut self, why: PeerMemory) -> PeerMemory {
+        // Whatever the peer wrote before this is in the rings.
+        self.ended |= why == PeerMemory::Replaced || self.out.lease().epoch() == CLOSED;
+        why
     }
 
     fn ready(&self) -> bool {
@@ -228,6 +279,27 @@ impl ShmLink {
         Ok(self.out.has_room_for_head()?
             && unsafe { bulk.ring.put(data, iov, 0) }?
             && self.out.put_head(head)?)
+    }
+}
+
+impl Drop for ShmLink {
+    /// The memory of operations that have not ended goes back to the program soon.
+    fn drop(&mut self) {
+        self.set_epoch(CLOSED);
+    }
+}
+
+/// Memory of a peer that this side may read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lent {
+    pub(crate) address: u64,
+    /// The epoch in which it is lent; `None`: as long as the connection lasts.
+    pub(crate) epoch: Option<u64>,
+}
+
+impl Lent {
+    fn holds(self, epoch: u64) -> bool {
+        epoch != CLOSED && self.epoch.is_none_or(|lent| lent == epoch)
     }
 }
 
@@ -390,11 +462,48 @@ impl Link {
         }
     }
 
-    /// The peer's process, whose memory may be read, if it is on this machine.
-    pub(crate) fn pid(&self) -> Option<i32> {
+    /// Whether the peer is a process of this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Shm(_))
+    }
+
+    /// Reads `length` bytes of the peer's memory into the list, from `skip` bytes on. They are what
+    /// the peer's program lent: the peer is still the process that made the connection, and the
+    /// memory was lent until after the copy.
+    ///
+    /// # Safety
+    /// The list's buffers can be written and hold `skip + length` bytes.
+    ///
+    /// # Errors
+    /// The bytes are not valid, though some may have been copied. If the peer is gone, the
+    /// connection ends as soon as the records that it has sent were read.
+    pub(crate) unsafe fn read_memory(
+        &mut self,
+        lent: Lent,
+        iov: &[IoVec],
+        skip: usize,
+        length: usize,
+    ) -> Result<(), PeerMemory> {
         match self {
-            Self::Shm(link) => Some(link.pid),
-            Self::Tcp(_) => None,
+            // SAFETY: the caller's promise.
+            Self::Shm(link) => unsafe { link.read_memory(lent, iov, skip, length) },
+            Self::Tcp(_) => Err(PeerMemory::Absent),
+        }
+    }
+
+    /// The epoch in which this side lends memory now.
+    pub(crate) fn epoch(&self) -> u64 {
+        match self {
+            Self::Shm(link) => link.epoch,
+            Self::Tcp(_) => 0,
+        }
+    }
+
+    /// Begins a new epoch: the peer takes nothing that it reads in memory lent before, except that
+    /// of sends and writes.
+    pub(crate) fn revoke(&mut self) {
+        if let Self::Shm(link) = self {
+            link.set_epoch(link.epoch + 1);
         }
     }
 

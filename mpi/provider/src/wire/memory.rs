@@ -1,5 +1,6 @@
 //! Copies between lists of buffers, and from the memory of another process.
 
+use super::witness::Witness;
 use crate::bindings::IoVec;
 
 /// The pieces of the list that hold `length` bytes from `skip` on: where each begins, and its
@@ -51,30 +52,25 @@ pub(crate) unsafe fn scatter(iov: &[IoVec], skip: usize, mut source: *const u8, 
     }
 }
 
-/// Why another process's memory cannot be read or written. Some bytes may have been transferred.
+/// Why another process's memory was not read. Some bytes may have been copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerMemory {
     /// The kernel forbids it for good.
     Forbidden,
-    /// The process or the memory does not exist.
+    /// There is no such memory, or it is no longer this reader's to read.
     Absent,
+    /// The process is not the peer: the witness is not there.
+    Replaced,
 }
 
-impl PeerMemory {
-    fn of(error: &std::io::Error) -> Self {
-        match error.raw_os_error() {
-            Some(libc::EPERM | libc::ENOSYS) => Self::Forbidden,
-            _ => Self::Absent,
-        }
-    }
-}
-
-/// Reads `length` bytes at `address` of process `pid` into the list, from `skip` bytes on.
+/// Reads `length` bytes at `address` of the process `pid` into the list, from `skip` bytes on. The
+/// process must have this witness.
 ///
 /// # Safety
 /// The list's buffers can be written and hold `skip + length` bytes.
-pub(crate) unsafe fn copy_from_peer(
+pub(super) unsafe fn copy_from_peer(
     pid: i32,
+    witness: Witness,
     mut address: u64,
     iov: &[IoVec],
     skip: usize,
@@ -84,19 +80,9 @@ pub(crate) unsafe fn copy_from_peer(
     for (start, count) in pieces(iov, skip, length) {
         let mut done = 0;
         while done < count {
-            let local = IoVec {
-                iov_base: start.wrapping_add(done).cast(),
-                iov_len: count - done,
-            };
-            let remote = IoVec {
-                iov_base: address as *mut _,
-                iov_len: count - done,
-            };
-            // SAFETY: the kernel checks the remote range; the local one is inside the piece.
-            let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
-            let Ok(read @ 1..) = usize::try_from(read) else {
-                return Err(PeerMemory::of(&std::io::Error::last_os_error()));
-            };
+            let rest = count - done;
+            // SAFETY: the rest is inside the piece.
+            let read = unsafe { read_once(pid, witness, address, start.wrapping_add(done), rest) }?;
             address = address.wrapping_add(read as u64);
             done += read;
         }
@@ -109,37 +95,48 @@ pub(crate) unsafe fn copy_from_peer(
     }
 }
 
-/// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it
-/// or the memory is not there; some bytes may have been written.
+/// Reads up to `length` bytes in one system call, which concerns one address space. Returns how
+/// many bytes it has read, at least one.
 ///
 /// # Safety
-/// `source` begins `length` bytes that can be read.
-pub(crate) unsafe fn copy_to_peer(
+/// `target` has room for `length` bytes, at least one.
+unsafe fn read_once(
     pid: i32,
+    witness: Witness,
     address: u64,
-    source: *const u8,
+    target: *mut u8,
     length: usize,
-) -> bool {
-    let mut done = 0;
-    while done < length {
-        let left = length - done;
-        let local = IoVec {
-            iov_base: source.wrapping_add(done).cast_mut().cast(),
-            iov_len: left,
-        };
-        let at = address.wrapping_add(done as u64);
-        let remote = IoVec {
-            iov_base: at as *mut _,
-            iov_len: left,
-        };
-        // SAFETY: the kernel checks the remote range; the local one is inside the source.
-        let written = unsafe { libc::process_vm_writev(pid, &local, 1, &remote, 1, 0) };
-        let Ok(written @ 1..) = usize::try_from(written) else {
-            return false;
-        };
-        done += written;
+) -> Result<usize, PeerMemory> {
+    const WORD: usize = size_of::<u64>();
+    let mut found = !witness.value;
+    let part = |iov_base: *mut u8, iov_len| IoVec {
+        iov_base: iov_base.cast(),
+        iov_len,
+    };
+    let local = [part((&raw mut found).cast(), WORD), part(target, length)];
+    // The kernel reads the first part first. Without it, it reads nothing.
+    let remote = [
+        part(witness.address as *mut u8, WORD),
+        part(address as *mut u8, length),
+    ];
+    // SAFETY: the kernel checks the remote ranges; the local ones are a word here and the caller's
+    // buffer.
+    let read = unsafe { libc::process_vm_readv(pid, local.as_ptr(), 2, remote.as_ptr(), 2, 0) };
+    let Ok(read) = usize::try_from(read) else {
+        return Err(match std::io::Error::last_os_error().raw_os_error() {
+            Some(libc::EPERM | libc::ENOSYS) => PeerMemory::Forbidden,
+            // Not even the witness is mapped.
+            Some(libc::EFAULT) => PeerMemory::Replaced,
+            _ => PeerMemory::Absent,
+        });
+    };
+    if read < WORD || found != witness.value {
+        return Err(PeerMemory::Replaced);
     }
-    true
+    match read - WORD {
+        0 => Err(PeerMemory::Absent),
+        bytes => Ok(bytes),
+    }
 }
 
 #[cfg(test)]
@@ -174,34 +171,81 @@ mod tests {
                     length
                 );
 
-                let mut other = vec![0; length];
-                let address = other.as_mut_ptr() as u64;
                 let me = std::process::id() as i32;
-                // SAFETY: the source has `length` bytes.
-                assert!(unsafe { copy_to_peer(me, address, source.as_ptr(), length) });
-                assert_eq!(other, source);
-
+                let witness = Witness::of_this_process();
                 let mut parts = [vec![0; 2], vec![], vec![0; 1], vec![0; 3]];
                 let iov = list(&mut parts);
                 // SAFETY: see the copy above.
-                let read =
-                    unsafe { copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length) };
+                let read = unsafe {
+                    copy_from_peer(me, witness, source.as_ptr() as u64, &iov, skip, length)
+                };
                 assert_eq!(read, Ok(()), "a process reads its own memory");
                 assert_eq!(&parts.concat()[skip..skip + length], &source[..]);
             }
         }
     }
 
-    #[test]
-    fn memory_that_is_not_there_is_no_success() {
+    /// Reads 8 bytes of this process's memory as if it were a peer's.
+    fn read(pid: i32, witness: Witness, address: u64) -> Result<(), PeerMemory> {
         let mut parts = [vec![0; 8]];
         let iov = list(&mut parts);
         // SAFETY: the part holds 8 bytes.
-        let read = unsafe { copy_from_peer(std::process::id() as i32, 8, &iov, 0, 8) };
-        assert_eq!(read, Err(PeerMemory::Absent));
-        let forbidden = [libc::EPERM, libc::ENOSYS, libc::ESRCH, libc::EFAULT]
-            .map(|code| PeerMemory::of(&std::io::Error::from_raw_os_error(code)));
-        let (forbids, absent) = (PeerMemory::Forbidden, PeerMemory::Absent);
-        assert_eq!(forbidden, [forbids, forbids, absent, absent]);
+        unsafe { copy_from_peer(pid, witness, address, &iov, 0, 8) }
+    }
+
+    #[test]
+    fn only_the_process_with_the_witness_is_read() {
+        let me = std::process::id() as i32;
+        let there = [7_u8; 8];
+        let address = there.as_ptr() as u64;
+        let right = Witness::of_this_process();
+        assert_eq!(read(me, right, address), Ok(()));
+        assert_eq!(read(me, right, 8), Err(PeerMemory::Absent));
+        let others = [
+            Witness {
+                value: right.value ^ 1,
+                ..right
+            },
+            Witness { address, ..right },
+            Witness {
+                address: 8,
+                ..right
+            },
+        ];
+        for wrong in others {
+            assert_eq!(read(me, wrong, address), Err(PeerMemory::Replaced));
+        }
+        // The number of no process.
+        assert_eq!(read(i32::MAX, right, address), Err(PeerMemory::Absent));
+    }
+
+    /// Memory that ends before the data do: what is there may be copied, and that is no success.
+    #[test]
+    fn half_of_the_data_is_no_success() {
+        const PAGE: usize = 4096;
+        let access = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE;
+        let private = rustix::mm::MapFlags::PRIVATE;
+        // SAFETY: a new mapping, of which the test unmaps the second half.
+        let start = unsafe {
+            let none = std::ptr::null_mut();
+            let start = rustix::mm::mmap_anonymous(none, 2 * PAGE, access, private);
+            let start = start.expect("memory").cast::<u8>();
+            rustix::mm::munmap(start.add(PAGE).cast(), PAGE).expect("a mapping");
+            start
+        };
+        let (me, witness) = (std::process::id() as i32, Witness::of_this_process());
+        for (length, expected) in [
+            (PAGE - 1, Ok(())),
+            (PAGE, Ok(())),
+            (PAGE + 1, Err(PeerMemory::Absent)),
+        ] {
+            let mut parts = [vec![0; length - 40], vec![0; 40]];
+            let iov = list(&mut parts);
+            // SAFETY: the parts hold `length` bytes.
+            let read = unsafe { copy_from_peer(me, witness, start as u64, &iov, 0, length) };
+            assert_eq!(read, expected, "{length} bytes");
+        }
+        // SAFETY: mapped above.
+        unsafe { rustix::mm::munmap(start.cast(), PAGE).expect("a mapping") };
     }
 }

@@ -7,6 +7,9 @@
 //! reports a lost peer and wakes a sleeper. There are no names in a file system, so a killed
 //! process leaves nothing behind, and `/dev/shm` need not exist.
 //!
+//! Each process writes to its own memory and to the rings, and to nothing else. It may read the
+//! memory of a peer that has announced a send or a write, or granted a read (`lease`, `witness`).
+//!
 //! **Trust.** A peer on the Unix socket must have this process's user, as the kernel says; every
 //! peer must know the endpoint's key. A process with the key belongs to the job, and the endpoint
 //! trusts its identity, since each process of a job has all addresses and keys. It trusts no other
@@ -15,6 +18,7 @@
 
 mod address;
 mod file;
+mod lease;
 mod link;
 mod listener;
 mod memory;
@@ -22,13 +26,14 @@ mod peers;
 mod record;
 mod ring;
 mod tcp;
+mod witness;
 
 pub(crate) use address::Address;
 #[cfg(test)]
 pub(crate) use file::{new_file, send_file};
-pub(crate) use link::{Link, LinkError};
+pub(crate) use link::{Lent, Link, LinkError};
 pub(crate) use listener::{Hello, Listener, Newcomer, Source, TcpChoice, connect};
-pub(crate) use memory::{PeerMemory, copy_from_peer, copy_to_peer, gather, scatter};
+pub(crate) use memory::{PeerMemory, gather, scatter};
 #[cfg(test)]
 pub(crate) use peers::PEERS_MIN;
 pub(crate) use peers::{PeerId, Peers};

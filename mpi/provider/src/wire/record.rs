@@ -28,10 +28,16 @@ pub(crate) enum Kind {
     /// A write whose data stay at the sender. `tag`: address; `data`: key; `body`: length, address.
     WriteLong = 8,
     /// Requests bytes of a registered region. `tag`: address; `data`: key; `body`: length, token,
-    /// and where the reader wants them in its own memory, or 0.
+    /// and whether the reader can read them in the owner's memory (0: they come as `Data`).
     Read = 9,
     /// The data of the next eager message of more than [`EAGER_MAX`] bytes, put before its head.
     Long = 10,
+    /// Lets the peer whose read is `cookie` read the bytes in this process's memory. `body`: their
+    /// address, the grant's number, and the epoch under which it holds.
+    Grant = 11,
+    /// The peer has done with grant `cookie`. `body`: 0, or 1 if it could not read the bytes there
+    /// and wants them as `Data`.
+    Return = 12,
 }
 
 impl Kind {
@@ -47,6 +53,8 @@ impl Kind {
             8 => Self::WriteLong,
             9 => Self::Read,
             10 => Self::Long,
+            11 => Self::Grant,
+            12 => Self::Return,
             _ => return None,
         })
     }

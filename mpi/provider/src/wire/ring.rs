@@ -25,7 +25,9 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use super::lease::Lease;
 use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, INLINE, Kind, Record, flag};
+use super::witness::Announced;
 use crate::bindings::IoVec;
 use crate::wire::memory::gather;
 
@@ -48,6 +50,10 @@ struct Control {
     asleep: AtomicU32,
     /// The receiver wants long messages announced.
     crowded: AtomicU32,
+    /// Until when the sender may use what it reads in the receiver's memory.
+    lease: Lease,
+    /// How the sender knows the receiver's memory.
+    witness: Announced,
 }
 
 /// The memory of a ring: the common part of both ends.
@@ -245,6 +251,16 @@ impl RingSender {
         }
         self.done = done;
         Ok(end - done <= self.place.lines())
+    }
+
+    /// That of the receiver's memory.
+    pub(super) fn lease(&self) -> &Lease {
+        &self.place.control().lease
+    }
+
+    /// That of the receiver.
+    pub(super) fn witness(&self) -> &Announced {
+        &self.place.control().witness
     }
 
     pub(super) fn receiver_is_crowded(&self) -> bool {
@@ -471,6 +487,16 @@ impl RingReceiver {
                 .done
                 .store(self.head, Ordering::Release);
         }
+    }
+
+    /// That of this side's memory.
+    pub(super) fn lease(&self) -> &Lease {
+        &self.place.control().lease
+    }
+
+    /// That of this side.
+    pub(super) fn witness(&self) -> &Announced {
+        &self.place.control().witness
     }
 
     /// Asks the sender to announce long messages, or no longer.

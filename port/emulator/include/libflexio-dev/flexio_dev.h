@@ -66,6 +66,7 @@ void dpa_emulator_ring(uint32_t index, uint32_t number);
 void dpa_emulator_arm(uint32_t index, uint32_t cqn);
 void dpa_emulator_zero_completion(uint32_t cqn);
 void dpa_emulator_event_index(uint32_t index, uint32_t eqn);
+int dpa_emulator_outbox(uint32_t outbox);
 int dpa_emulator_window(int entity, int windows, uint32_t window, uint32_t mkey);
 uint64_t dpa_emulator_window_pointer(int entity, uint64_t address, uint64_t bytes);
 void dpa_emulator_message(int stream, int level, const char *text, uint64_t bytes);
@@ -84,9 +85,18 @@ static inline int flexio_dev_get_thread_ctx(struct flexio_dev_thread_ctx **conte
 #define flexio_dev_get_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), (uint64_t)0)
 #define flexio_dev_get_and_rst_errno(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), (uint64_t)0)
 #define flexio_dev_rst_errno(...) DPA_EMULATOR_UNUSED(__VA_ARGS__)
-#define flexio_dev_outbox_config(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
-#define flexio_dev_outbox_config_fast(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
-#define flexio_dev_outbox_config_uar_extension(...) (DPA_EMULATOR_UNUSED(__VA_ARGS__), FLEXIO_DEV_STATUS_SUCCESS)
+/* Outboxes: with the thread's context before 24.10, without it since. */
+#define dpa_emulator_outbox1(outbox) ((flexio_dev_status_t)dpa_emulator_outbox(outbox))
+#define dpa_emulator_outbox2(context, outbox) ((void)(context), dpa_emulator_outbox1(outbox))
+#define dpa_emulator_outbox_of2(outbox, uar) ((void)(uar), dpa_emulator_outbox1(outbox))
+#define dpa_emulator_outbox_of3(context, outbox, uar) \
+	((void)(context), (void)(uar), dpa_emulator_outbox1(outbox))
+#define flexio_dev_outbox_config(...) \
+	DPA_EMULATOR_PICK2(__VA_ARGS__, dpa_emulator_outbox2, dpa_emulator_outbox1, )(__VA_ARGS__)
+#define flexio_dev_outbox_config_fast(...) flexio_dev_outbox_config(__VA_ARGS__)
+#define flexio_dev_outbox_config_uar_extension(...)                                          \
+	DPA_EMULATOR_PICK3(__VA_ARGS__, dpa_emulator_outbox_of3, dpa_emulator_outbox_of2, ) \
+	(__VA_ARGS__)
 #define flexio_dev_thread_reschedule() dpa_emulator_end(DPA_EMULATOR_RESCHEDULE)
 #define flexio_dev_thread_retrigger() dpa_emulator_end(DPA_EMULATOR_RETRIGGER)
 #define flexio_dev_thread_finish() dpa_emulator_end(DPA_EMULATOR_FINISH)

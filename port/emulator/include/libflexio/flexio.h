@@ -131,6 +131,7 @@ struct flexio_sq;
 struct flexio_qp;
 struct flexio_mkey;
 struct flexio_msg_stream;
+struct flexio_resource;
 struct mlx5dv_devx_umem;
 struct mlx5dv_devx_uar;
 
@@ -330,6 +331,14 @@ flexio_status flexio_process_call(struct flexio_process *process, flexio_func_t 
 enum flexio_err_status flexio_err_status_get(struct flexio_process *process);
 int flexio_err_handler_fd(struct flexio_process *process);
 flexio_status flexio_coredump_create(struct flexio_process *process, const char *path);
+
+/* Files that share out execution units, since 25.4: refused. */
+flexio_status flexio_resources_create(const char *key, const void *file, size_t bytes,
+				      struct flexio_resource **resources);
+flexio_status flexio_resources_destroy(struct flexio_resource *resources);
+uint32_t flexio_resources_get_eus_num(struct flexio_resource *resources);
+uint32_t *flexio_resources_get_eus(struct flexio_resource *resources);
+uint32_t flexio_resources_get_eugs_num(struct flexio_resource *resources);
 
 /* Memory. */
 flexio_status flexio_buf_dev_alloc(struct flexio_process *process, size_t bytes,

@@ -2,6 +2,7 @@
 
 use super::race::{self, Knowledge};
 use super::window::{Lines, Windows};
+use super::writes::Writes;
 use super::{Fault, device};
 use crate::process::{Heap, is_of_a_heap};
 use crate::thread::{Unit, wait_in_vain};
@@ -15,8 +16,6 @@ const STACK: usize = 8184;
 const ROOM: usize = 64 << 10;
 /// Reads of one place by one instruction in a row that count as waiting.
 const READS: u32 = 64;
-/// Ranges that a thread may write between two fences before the oldest is forgotten.
-const WRITES: usize = 64;
 /// Blocks of the heap that a thread remembers.
 const BLOCKS: usize = 32;
 
@@ -48,9 +47,6 @@ impl Access {
     }
 }
 
-/// A written range, and the instruction that wrote last.
-type Write = (Range<usize>, usize);
-
 /// What a thread has done so far; its worker alone touches it.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -64,7 +60,7 @@ pub(crate) struct Watch {
     windows: Windows,
     lines: Lines,
     /// Ranges of the DPA's memory and of the host's that were written since the last fence for it.
-    writes: [RefCell<Vec<Write>>; 2],
+    writes: [RefCell<Writes>; 2],
     last_read: Cell<(usize, usize, u32)>,
     /// What orders the thread and others.
     pub(super) race: Knowledge,
@@ -119,11 +115,11 @@ impl Watch {
 
     /// The instruction that wrote a part of the range after the last fence.
     pub(crate) fn unfenced(&self, start: usize, bytes: usize) -> Option<usize> {
-        self.writes.iter().find_map(|writes| {
-            let writes = writes.borrow();
-            let within = |(range, _): &&Write| range.start < start + bytes && start < range.end;
-            writes.iter().find(within).map(|&(_, place)| place)
-        })
+        let mut found = self
+            .writes
+            .iter()
+            .map(|writes| writes.borrow().within(start, bytes));
+        found.find_map(|place| place)
     }
 
     /// Whether the host's memory was written since the last fence for it.
@@ -157,19 +153,17 @@ impl Watch {
     }
 
     fn note_write(&self, access: Access, host: bool) {
-        let mut writes = self.writes[usize::from(host)].borrow_mut();
-        let (start, end) = (access.address, access.address.saturating_add(access.bytes));
-        if let Some((last, place)) = writes.last_mut()
-            && last.start <= start
-            && start <= last.end
-        {
-            (last.end, *place) = (last.end.max(end), access.place);
-            return;
-        }
-        if writes.len() == WRITES {
-            writes.remove(0);
-        }
-        writes.push((start..end, access.place));
+        let range = access.address..access.address.saturating_add(access.bytes);
+        self.writes[usize::from(host)]
+            .borrow_mut()
+            .add(range, access.place);
+    }
+
+    /// Whether more was written without a fence than the thread remembers.
+    fn has_forgotten(&self) -> bool {
+        self.writes
+            .iter()
+            .any(|writes| writes.borrow().has_forgotten)
     }
 
     fn in_block(&self, heap: &Heap, access: Access) -> bool {
@@ -293,7 +287,7 @@ fn host_memory(unit: &Unit, access: Access) -> bool {
 
 /// An activation or a call is about to end.
 pub(crate) fn ends(unit: &Unit) {
-    let last = unit.own.watch.writes[1].borrow().last().cloned();
+    let last = unit.own.watch.writes[1].borrow().last();
     if let Some((range, place)) = last {
         let text = format_args!(
             "the activation ends without a window writeback after host memory at {:#x} was written",
@@ -348,5 +342,12 @@ pub(crate) fn announce(unit: &Unit, number: u32, ranges: &[(usize, usize, &str)]
             );
             return report(unit, Fault::NoFence, place, text);
         }
+    }
+    if unit.own.watch.has_forgotten() {
+        let text = format_args!(
+            "doorbell of queue {number:#x} after so many writes without a fence that the oldest are \
+             not checked"
+        );
+        device(Some(unit), Fault::NoFence, text);
     }
 }

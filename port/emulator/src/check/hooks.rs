@@ -10,11 +10,11 @@ use std::ffi::{c_int, c_void};
 /// below the caller's stack pointer.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Caller(*const usize);
+pub(crate) struct Caller(*const usize);
 
 impl Caller {
     /// The instruction after the call.
-    fn place(self) -> usize {
+    pub(crate) fn place(self) -> usize {
         // SAFETY: the hooks below pass the address of their return address, which is on the stack
         // as long as they run.
         unsafe { self.0.read() }
@@ -44,6 +44,7 @@ macro_rules! with_place {
         }
     };)+};
 }
+pub(crate) use with_place;
 
 // Inlined: the compiler then knows the length and what is done.
 #[inline(always)]

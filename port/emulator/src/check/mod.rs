@@ -10,7 +10,9 @@ mod hooks;
 pub(crate) mod race;
 mod report;
 mod window;
+mod writes;
 
 pub(crate) use access::{Watch, announce, ends};
+pub(crate) use hooks::{Caller, with_place};
 pub(crate) use report::{Fault, device, line};
 pub(crate) use window::gone;

@@ -34,6 +34,19 @@ pub(crate) enum Fault {
     ArmedTwice,
     NoBuffer,
     DeadFrame,
+    Asleep,
+    Foreign,
+    Ahead,
+    TakesNone,
+    TooManyBuffers,
+}
+
+/// The source line of the call that the thread makes on this host thread.
+fn here(unit: &Unit) -> Option<String> {
+    let current = crate::thread::current()?;
+    let place = current.own.place.get();
+    let is_it = std::ptr::eq(current, unit) && place != 0;
+    is_it.then(|| unit.process.image.source_line(place.wrapping_sub(1)))
 }
 
 /// Reports a fault of a DPA thread, or of the NIC on behalf of nobody.
@@ -42,7 +55,10 @@ pub(crate) fn device(unit: Option<&Unit>, fault: Fault, text: fmt::Arguments<'_>
         return line(text);
     };
     if unit.first(fault as u8) {
-        of(unit, text);
+        match here(unit) {
+            Some(line) => of(unit, format_args!("{text}, at {line}")),
+            None => of(unit, text),
+        }
     }
 }
 

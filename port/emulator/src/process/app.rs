@@ -1,11 +1,13 @@
 //! Programs as hosts know them: a name, the device part's bytes, and stubs of its functions.
 
 use super::image::refuse;
+use super::prototype::Prototype;
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::status::{Given, Refusal, attributes, calls, host, put};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Most bytes of a program's name.
 const NAME_BYTES: usize = 256;
@@ -13,6 +15,8 @@ const NAME_BYTES: usize = 256;
 pub(crate) struct App {
     pub(crate) name: CString,
     pub(crate) bytes: Vec<u8>,
+    /// Prototypes of functions that were called, by their place in the file.
+    pub(crate) prototypes: Mutex<HashMap<u64, Arc<Prototype>>>,
 }
 
 #[repr(C)]
@@ -51,6 +55,7 @@ fn add(name: &CStr, bytes: &[u8]) -> Result<(u32, Arc<App>), Refusal> {
     let app = Arc::new(App {
         name: name.to_owned(),
         bytes: bytes.to_vec(),
+        prototypes: Mutex::default(),
     });
     let number = machine().objects().apps.insert(|_| Arc::clone(&app));
     Ok((number.ok_or("too many programs")?, app))

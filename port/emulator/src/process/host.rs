@@ -3,7 +3,7 @@
 use super::message::Stream;
 use super::{Heap, HeapInfo, Image, Process, ended};
 use crate::handle::{Handle, Kind, destroyers};
-use crate::machine::{machine, setting};
+use crate::machine::machine;
 use crate::status::{Given, Refusal, attributes, calls, given, put};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -41,7 +41,7 @@ calls! {
         let pd = given(attr).map_or(std::ptr::null_mut(), |attr| attr.pd);
         let pd = if pd.is_null() { crate::verbs::new_pd(context)? } else { pd };
         let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
-        let heap = Heap::new(setting("DPA_HEAP_MIB", 1024).clamp(1, 1 << 20) << 20)?;
+        let heap = Heap::new(crate::environment::heap_bytes())?;
         // SAFETY: a new descriptor, or -1.
         let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
         if event < 0 {
@@ -179,6 +179,7 @@ calls! {
 
 fn destroy(id: u32) -> Result<(), Refusal> {
     let gone = machine().process(Kind::Process.handle(id))?;
+    machine().nic().look_last(|cq| cq.process == id);
     gone.end(ended::FINISHED);
     crate::thread::retire_all(&gone);
     machine().nic().forget(id);

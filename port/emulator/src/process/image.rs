@@ -1,6 +1,7 @@
 //! A private copy of a device part, loaded into this program.
 
 use crate::status::Refusal;
+use object::{Object, ObjectSymbol, SymbolKind};
 use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -103,7 +104,28 @@ impl Image {
         })
     }
 
-    pub(crate) fn function(&self, name: &str) -> Result<usize, Refusal> {
+    /// The function's address. `bytes` are those of the file, whose table of symbols also has the
+    /// functions that are `static`.
+    pub(crate) fn function(&self, name: &str, bytes: &[u8]) -> Result<usize, Refusal> {
+        let file = object::File::parse(bytes).map_err(|error| error.to_string())?;
+        let is_it = |symbol: &object::Symbol<'_, '_>| {
+            symbol.kind() == SymbolKind::Text && symbol.name() == Ok(name)
+        };
+        let mut found: Vec<u64> = file
+            .symbols()
+            .filter(is_it)
+            .map(|it| it.address())
+            .collect();
+        found.dedup();
+        match found[..] {
+            [] => {}
+            [address] => return Ok(self.range.start + address as usize),
+            _ => {
+                let count = found.len();
+                let why = format!("the device part has {count} entry points {name}");
+                return Err(why.into());
+            }
+        }
         let title = CString::new(name).map_err(|_| "a name with a 0 byte")?;
         // SAFETY: the handle is loaded, the name ends with 0.
         let found = unsafe { libc::dlsym(self.loaded, title.as_ptr()) } as usize;
@@ -140,6 +162,8 @@ impl Image {
                 .or_else(|| text.lines().next())
                 .map(str::trim)
         });
+        // The tool adds which of several paths through a line it means.
+        let line = line.map(|line| line.split(" (discriminator").next().unwrap_or(line));
         match line.map(|line| line.trim_start_matches("(inlined by) ")) {
             Some(line) if !line.is_empty() => {
                 // A line of several blocks of code has numbers for them, which help no reader.

@@ -89,7 +89,7 @@ calls! {
             return Err("no protection domain".into());
         }
         let place = process.heap.place(attr.daddr, bytes(attr.length)?)?;
-        let made = Mkey::of_heap(process.id, place, attr.daddr, attr.length as u64, attr.access);
+        let made = Mkey::of_heap(process.id, place, attr.daddr, attr.length as u64, attr.access, attr.pd as usize);
         let key = machine().nic().keys.add(made)?;
         put(mkey, Kind::Mkey.handle(key))
     }
@@ -99,7 +99,7 @@ calls! {
         if pd.is_null() {
             return Err("no protection domain".into());
         }
-        let made = machine().objects().windows.insert(|_| process.id);
+        let made = machine().objects().windows.insert(|_| (process.id, pd as usize));
         put(window, Kind::Window.handle(made.ok_or("too many windows")?))
     }
 

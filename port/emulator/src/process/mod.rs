@@ -6,10 +6,13 @@ mod host;
 mod image;
 mod memory;
 mod message;
+mod prototype;
+mod resources;
 
 pub(crate) use app::{App, stub};
 pub(crate) use heap::{Heap, HeapInfo, Place, is_of_a_heap};
 pub(crate) use image::Image;
+pub(crate) use prototype::{Class, Parameter, Prototype, Scalar};
 
 use crate::machine::lock;
 use message::Stream;
@@ -60,6 +63,18 @@ impl Process {
         if entry != 0 {
             crate::thread::last_words(self, entry, u64::from(code));
         }
+    }
+
+    /// The prototype of the function at `address`.
+    pub(crate) fn prototype(&self, address: usize) -> Result<Arc<Prototype>, String> {
+        let offset = (address - self.image.range.start) as u64;
+        let mut known = lock(&self.app.prototypes);
+        if let Some(found) = known.get(&offset) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(Prototype::find(&self.app.bytes, offset)?);
+        known.insert(offset, Arc::clone(&found));
+        Ok(found)
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<Option<Stream>>> {

@@ -65,14 +65,30 @@ pub(crate) struct Cq {
     pub(crate) broken: bool,
     /// When a frame first found the queue full.
     pub(crate) full: Option<Instant>,
+    pub(crate) asleep: Option<super::asleep::Asleep>,
+    /// The receive queue that completes here, the last one made.
+    pub(crate) receiver: Option<u32>,
+    /// Whether an entry had its owner bit before the NIC wrote it.
+    pub(crate) was_owned: bool,
+    /// The index at which an arming has woken the thread last, and how often before.
+    pub(crate) woken: (u32, u32),
 }
+
+/// Armings at one index, each of which wakes the thread, that count as an endless loop.
+const VAIN_WAKES: u32 = 256;
 
 /// How long a frame waits for a full queue. Programs give a buffer back before they publish that
 /// its completion is consumed, and a card needs longer to see the buffer than they need to go on.
 const FULL: Duration = Duration::from_millis(500);
 
 impl Cq {
-    fn waiting(&self) -> u32 {
+    /// Completions that are consumed, by the queue's record.
+    pub(crate) fn consumed(&self) -> u32 {
+        self.record.word(0) & INDEX
+    }
+
+    /// Completions that wait, by the queue's record.
+    pub(crate) fn waiting(&self) -> u32 {
         self.producer.wrapping_sub(self.record.word(0)) & INDEX
     }
 
@@ -91,6 +107,17 @@ impl Cq {
         }
         let depth = 1_u32 << self.log_depth;
         let waiting = self.waiting();
+        if self.is_ahead(self.consumed()) && !self.overrun_ignore && !self.collapsed {
+            self.broken = true;
+            let (number, consumed) = (self.number, self.consumed());
+            let (written, why) = (self.producer, self.why_ahead());
+            let text = format_args!(
+                "completion queue {number:#x}: its doorbell record says that {consumed} completions \
+                 are consumed, and {written} were written{why}"
+            );
+            device(self.unit.as_deref(), Fault::Ahead, text);
+            return false;
+        }
         if waiting >= depth && !self.overrun_ignore && !self.collapsed {
             self.broken = true;
             let number = self.number;
@@ -112,10 +139,14 @@ impl Cq {
         crate::check::race::completes(self.number, place.addr());
         // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
         // comes last and publishes the others.
-        unsafe {
+        let before = unsafe {
+            let owner = &*place.add(last).cast::<AtomicU8>();
+            let before = owner.load(Ordering::Relaxed);
             std::ptr::copy_nonoverlapping(entry.as_ptr(), place, last);
-            (*place.add(last).cast::<AtomicU8>()).store(entry[last], Ordering::Release);
-        }
+            owner.store(entry[last], Ordering::Release);
+            before
+        };
+        self.was_owned |= (before ^ entry[last]) & 1 == 0 && !self.collapsed;
         self.producer = (self.producer + 1) & INDEX;
         let event = self.armed || self.always_armed;
         self.armed = false;
@@ -125,6 +156,40 @@ impl Cq {
     /// Whether its record says that all completions are consumed.
     pub(crate) fn is_consumed(&self) -> bool {
         self.record.word(0) & INDEX == self.producer
+    }
+
+    /// Whether an index is beyond all completions that were written.
+    pub(crate) fn is_ahead(&self, index: u32) -> bool {
+        let ahead = index.wrapping_sub(self.producer) & INDEX;
+        (1..=INDEX / 2).contains(&ahead)
+    }
+
+    /// What may have led a program beyond.
+    pub(crate) fn why_ahead(&self) -> &'static str {
+        let at = u64::from(self.producer & ((1 << self.log_depth) - 1));
+        let last = self.ring.at(at * format::CQE + format::CQE - 1, 1);
+        // SAFETY: in the ring, which the heap keeps mapped.
+        let next = unsafe { &*last.cast::<AtomicU8>() }.load(Ordering::Acquire) & 1;
+        let comes = (self.producer >> self.log_depth) as u8 & 1;
+        if self.was_owned || next == comes {
+            "; an entry had the owner bit of a completion before there was one"
+        } else {
+            ""
+        }
+    }
+
+    /// Whether the thread is woken at this index over and over.
+    pub(crate) fn wakes_in_vain(&mut self, index: u32) -> bool {
+        let (at, count) = self.woken;
+        self.woken = (
+            index,
+            if at == index {
+                count.saturating_add(1)
+            } else {
+                0
+            },
+        );
+        self.woken.1 >= VAIN_WAKES
     }
 
     /// The consumed completions by the record, if an index is older than they.

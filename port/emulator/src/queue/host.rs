@@ -86,7 +86,14 @@ calls! {
             return Err("compressed completions are not emulated".into());
         }
         let unit = match attr.element {
-            0 => Some(crate::thread::find(attr.thread)?),
+            0 => {
+                let unit = crate::thread::find(attr.thread)?;
+                if unit.process.id != process.id {
+                    let owner = unit.process.id;
+                    return Err(format!("the thread belongs to process {owner}").into());
+                }
+                Some(unit)
+            }
             8 => None,
             other => return Err(format!("element type {other} is not emulated").into()),
         };
@@ -109,6 +116,10 @@ calls! {
             users: 0,
             broken: false,
             full: None,
+            asleep: None,
+            receiver: None,
+            was_owned: false,
+            woken: (u32::MAX, 0),
         });
         put(cq, Kind::Cq.handle(number.ok_or("too many completion queues")?))
     }
@@ -119,6 +130,7 @@ fn destroy_cq(number: u32) -> Result<(), Refusal> {
     if nic.cqs.get(number).ok_or_else(|| Kind::Cq.gone())?.users > 0 {
         return Err("work queues complete here".into());
     }
+    nic.look_last(|cq| cq.number == number);
     nic.cqs.remove(number);
     Ok(())
 }
@@ -149,6 +161,7 @@ fn create(
     let (log_depth, user_index) = (attr.log_depth, attr.user_index);
     let mut wq = Wq {
         process: process.id,
+        pd: attr.pd as usize,
         ..Wq::default()
     };
     if sends {
@@ -173,7 +186,17 @@ fn add(wq: Wq, queue: Given<Handle>) -> Result<(), Refusal> {
     if let Some(cqn) = cqns.iter().find(|&&cqn| nic.cqs.get(cqn).is_none()) {
         return Err(format!("no completion queue {cqn:#x}").into());
     }
+    for cq in cqns.iter().filter_map(|&cqn| nic.cqs.get(cqn)) {
+        if cq.process != wq.process {
+            let (cqn, owner) = (cq.number, cq.process);
+            return Err(format!("completion queue {cqn:#x} belongs to process {owner}").into());
+        }
+    }
+    let receives_at = wq.receive.as_ref().map(|receive| receive.cqn);
     let number = nic.wqs.insert(|_| wq).ok_or("too many work queues")?;
+    if let Some(cq) = receives_at.and_then(|cqn| nic.cqs.get_mut(cqn)) {
+        cq.receiver = Some(number);
+    }
     for cqn in cqns {
         nic.cqs
             .get_mut(cqn)
@@ -272,7 +295,8 @@ calls! {
             return Err(format!("a depth of 2^{}, at most 2^{WQ_DEPTH}", rq.max(sq)).into());
         }
         let made = Some(Pair::new(attr.access));
-        let mut wq = Wq { process: process.id, pair: made, ..Wq::default() };
+        let pd = attr.pd as usize;
+        let mut wq = Wq { process: process.id, pd, pair: made, ..Wq::default() };
         // The send queue follows the receive queue, unless it has memory of its own.
         let mut sq_ring = attr.sq_ring;
         let user_index = attr.user_index;

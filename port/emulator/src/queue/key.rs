@@ -12,6 +12,8 @@ const FIRST: u32 = 0x10;
 
 pub(crate) struct Mkey {
     process: u32,
+    /// Its protection domain, by address.
+    pub(crate) pd: usize,
     /// The range in the addresses that entries use.
     base: u64,
     bytes: u64,
@@ -25,9 +27,17 @@ pub(crate) struct Mkey {
 unsafe impl Send for Mkey {}
 
 impl Mkey {
-    pub(crate) fn of_heap(process: u32, place: Place, base: u64, bytes: u64, access: i32) -> Self {
+    pub(crate) fn of_heap(
+        process: u32,
+        place: Place,
+        base: u64,
+        bytes: u64,
+        access: i32,
+        pd: usize,
+    ) -> Self {
         Self {
             process,
+            pd,
             base,
             bytes,
             access,
@@ -37,9 +47,10 @@ impl Mkey {
     }
 
     /// A key of host memory, which the host keeps mapped as long as the key exists.
-    pub(crate) fn of_host(start: *mut u8, base: u64, bytes: u64, access: i32) -> Self {
+    pub(crate) fn of_host(start: *mut u8, base: u64, bytes: u64, access: i32, pd: usize) -> Self {
         Self {
             process: 0,
+            pd,
             base,
             bytes,
             access,
@@ -85,6 +96,21 @@ impl Keys {
     pub(crate) fn memory(&self, key: u32) -> Option<Range<usize>> {
         self.find(key)
             .map(|key| key.start.addr()..key.start.addr() + key.bytes as usize)
+    }
+
+    /// The protection domain of a key.
+    pub(crate) fn domain(&self, key: u32) -> Option<usize> {
+        self.find(key).map(|key| key.pd)
+    }
+
+    /// Whether queues of this protection domain may use the key.
+    pub(crate) fn allows(&self, key: u32, pd: usize) -> Result<(), String> {
+        match self.find(key) {
+            Some(found) if pd != 0 && found.pd != pd => Err(format!(
+                "key {key:#x} is of another protection domain than the queue"
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn remove(&mut self, key: u32) -> Option<()> {

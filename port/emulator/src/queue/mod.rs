@@ -4,6 +4,7 @@
 //! Device code writes them at any time, so the NIC reads bytes through pointers that were checked
 //! when the queue was made, and believes nothing in them.
 
+mod asleep;
 mod completion;
 mod format;
 mod host;
@@ -20,13 +21,15 @@ pub(crate) use send::Sender;
 
 use crate::check::race::Cause;
 use crate::check::{Fault, device};
-use crate::machine::{machine, setting};
+use crate::environment::number;
+use crate::machine::machine;
 use crate::slab::Slab;
 use crate::thread::Unit;
 use crate::verbs::Steering;
 use crate::wire::Wires;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Numbers begin here, apart from each other, so that a wrong one is found.
 const FIRST_CQ: u32 = 0x400;
@@ -38,6 +41,8 @@ const FRAME: usize = 1 << 14;
 #[derive(Default)]
 pub(crate) struct Wq {
     pub(crate) process: u32,
+    /// The protection domain that its attributes name, by address; 0 for none, which is not checked.
+    pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
     pub(crate) send: Option<Sender>,
     pub(crate) pair: Option<Pair>,
@@ -68,6 +73,12 @@ pub(crate) struct Nic {
     stalled: Vec<u32>,
     /// Turns until a READ is answered.
     read_turns: u64,
+    /// Completions that were written so far, by all queues.
+    pub(crate) completions: u64,
+    /// Workers that sleep though their threads poll.
+    napping: Vec<usize>,
+    /// When it last looked for handlers that sleep for good.
+    looked: Option<Instant>,
 }
 
 impl Nic {
@@ -81,7 +92,10 @@ impl Nic {
             outgoing: Vec::new(),
             entry: Vec::new(),
             stalled: Vec::new(),
-            read_turns: setting("DPA_READ_TURNS", 0),
+            read_turns: number("DPA_READ_TURNS", 0, 0..=u64::MAX),
+            completions: 0,
+            napping: Vec::new(),
+            looked: None,
         }
     }
 
@@ -106,9 +120,24 @@ impl Nic {
             return;
         };
         crate::trace::completion(cqn, completion.opcode, completion.bytes);
+        self.completions += 1;
         if cq.push(completion) {
             cq.wake();
+        } else if !self.napping.is_empty() {
+            machine().scheduler.rouse(self.napping.drain(..));
         }
+    }
+
+    /// A worker whose threads poll wants to sleep. False if a completion has come since it saw
+    /// `completions` of them.
+    pub(crate) fn naps(&mut self, worker: usize, completions: u64) -> bool {
+        if self.completions != completions {
+            return false;
+        }
+        if !self.napping.contains(&worker) {
+            self.napping.push(worker);
+        }
+        true
     }
 
     /// Arms a completion queue: the next completion after `index` wakes its thread.
@@ -118,7 +147,16 @@ impl Nic {
             let text = format_args!("no completion queue {cqn:#x} to arm");
             return device(by, Fault::NoSuchQueue, text);
         };
+        if let Some(owner) = strangers(by, cq.process) {
+            let text = format_args!("completion queue {cqn:#x} belongs to process {owner}");
+            return device(by, Fault::Foreign, text);
+        }
         let said = format_args!("completion queue {cqn:#x} is armed at {index}");
+        if cq.is_ahead(index) {
+            let (written, why) = (cq.producer, cq.why_ahead());
+            let text = format_args!("{said}, and {written} completions were written{why}");
+            device(by, Fault::Ahead, text);
+        }
         if let Some(consumed) = cq.is_behind(index) {
             let why = "though its record says that";
             let text = format_args!("{said}, {why} {consumed} completions are consumed");
@@ -133,19 +171,35 @@ impl Nic {
             );
         }
         cq.armed_by = arms;
+        let receiver = cq.receiver;
         if cq.arm(index) {
+            let waiting = cq.producer.wrapping_sub(index);
+            if cq.wakes_in_vain(index) {
+                let text = format_args!(
+                    "{said} again and again, though {waiting} completions wait there: the handler \
+                     is woken and takes none"
+                );
+                device(by, Fault::TakesNone, text);
+            }
             cq.wake();
+        }
+        let receive = receiver.and_then(|number| self.wqs.get(number)?.receive.as_ref());
+        if let Some((receive, number)) = receive.zip(receiver)
+            && let Some(given) = receive.excess()
+        {
+            too_many_buffers(by, number, given, 1 << receive.log_depth);
         }
     }
 
     /// Writes a completion of zeros, which wakes a thread.
     pub(crate) fn zero_completion(&mut self, by: Option<&Unit>, cqn: u32) {
-        if self.cqs.get(cqn).is_none() {
-            device(
-                by,
-                Fault::NoSuchQueue,
-                format_args!("no completion queue {cqn:#x} to wake"),
-            );
+        let Some(cq) = self.cqs.get(cqn) else {
+            let text = format_args!("no completion queue {cqn:#x} to wake");
+            return device(by, Fault::NoSuchQueue, text);
+        };
+        if let Some(owner) = strangers(by, cq.process) {
+            let text = format_args!("completion queue {cqn:#x} belongs to process {owner}");
+            return device(by, Fault::Foreign, text);
         }
         self.complete(cqn, &Completion::default());
     }
@@ -159,6 +213,7 @@ impl Nic {
                 Arrival::Later
             };
         };
+        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
         let wq = self.wqs.get_mut(number).and_then(|wq| wq.receive.as_mut());
         let Some(receiver) = wq else {
             return Arrival::Dropped;
@@ -171,6 +226,10 @@ impl Nic {
         let unit = cq.and_then(|cq| cq.unit.as_ref());
         if unit.is_some_and(|unit| unit.is_new()) {
             return Arrival::Later;
+        }
+        if let Some(given) = receiver.excess() {
+            let depth = 1_u32 << receiver.log_depth;
+            too_many_buffers(unit.map(|unit| &**unit), number, given, depth);
         }
         let Some(buffer) = receiver.take() else {
             if let Some(unit) = unit.filter(|unit| unit.is_idle() && !receiver.broken)
@@ -191,7 +250,7 @@ impl Nic {
         completion.bytes = frame.len() as u32;
         completion.opcode = format::RECEIVED;
         completion.user_index = receiver.user_index;
-        if let Err(why) = buffer.scatter(&self.keys, frame) {
+        if let Err(why) = buffer.scatter(&self.keys, pd, frame) {
             device(
                 None,
                 Fault::Key,
@@ -233,11 +292,31 @@ impl Nic {
     }
 }
 
+/// The process of a queue that a thread of another one uses.
+fn strangers(by: Option<&Unit>, process: u32) -> Option<u32> {
+    by.is_some_and(|unit| unit.process.id != process)
+        .then_some(process)
+}
+
+fn too_many_buffers(unit: Option<&Unit>, number: u32, given: u16, depth: u32) {
+    let text = format_args!(
+        "receive queue {number:#x}: its doorbell record gives {given} buffers, and it has {depth}"
+    );
+    device(unit, Fault::TooManyBuffers, text);
+}
+
 impl Cq {
     fn wake(&self) {
-        if let Some(unit) = &self.unit {
-            crate::check::race::event(self.number, unit);
-            machine().scheduler.wake(unit);
+        let Some(unit) = &self.unit else { return };
+        if unit.is_new() {
+            let number = self.number;
+            let text = format_args!(
+                "an event of completion queue {number:#x} comes before event_handler_run, and is \
+                 lost; the queue is not armed any more"
+            );
+            return device(Some(unit), Fault::LostEvent, text);
         }
+        crate::check::race::event(self.number, unit);
+        machine().scheduler.wake(unit);
     }
 }

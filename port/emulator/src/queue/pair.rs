@@ -86,6 +86,8 @@ impl Nic {
         if pair.state != READY_TO_SEND {
             return Err(format!("QP {number:#x} is in state {}", pair.state).into());
         }
+        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
+        let peer_pd = self.wqs.get(pair.remote).map_or(0, |wq| wq.pd);
         let peer = self.wqs.get(pair.remote).and_then(|wq| wq.pair);
         let answers = |peer: &Pair| {
             (READY_TO_RECEIVE..=READY_TO_SEND).contains(&peer.state) && peer.remote == number
@@ -106,17 +108,18 @@ impl Nic {
         data.clear();
         let result = match opcode {
             format::SEND | format::SEND_IMMEDIATE => self
-                .gather(bytes, 0x10, &mut data, MESSAGE)
+                .gather(pd, bytes, 0x10, &mut data, MESSAGE)
                 .and_then(|()| self.receive_message(pair.remote, &data, bytes, opcode)),
             format::WRITE | format::WRITE_IMMEDIATE => (|| {
                 segments(2)?;
                 let right = allowed(format::REMOTE_WRITE)?;
-                self.gather(bytes, 0x20, &mut data, MESSAGE)?;
+                self.gather(pd, bytes, 0x20, &mut data, MESSAGE)?;
                 let place = (format::be32(bytes, 0x18), format::be64(bytes, 0x10));
                 if opcode == format::WRITE_IMMEDIATE {
                     self.receiver(pair.remote)?;
                 }
                 if !data.is_empty() {
+                    self.keys.allows(place.0, peer_pd).map_err(remote)?;
                     self.keys.write(place, right, &data).map_err(remote)?;
                 }
                 if opcode == format::WRITE_IMMEDIATE {
@@ -135,8 +138,10 @@ impl Nic {
                     }
                     data.clear();
                     let source = (format::be32(bytes, 0x18), from, length);
+                    self.keys.allows(source.0, peer_pd).map_err(remote)?;
                     self.keys.read(source, right, &mut data).map_err(remote)?;
                     let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
+                    self.keys.allows(place.0, pd).map_err(local)?;
                     self.keys
                         .write(place, format::LOCAL_WRITE, &data)
                         .map_err(local)?;
@@ -156,12 +161,14 @@ impl Nic {
                     true => old,
                     false => old.wrapping_add(change),
                 };
+                self.keys.allows(key, peer_pd).map_err(remote)?;
                 let old = self
                     .keys
                     .change(key, address, right, change)
                     .map_err(remote)?;
                 let place = (format::be32(bytes, 0x34), format::be64(bytes, 0x38));
                 let old = old.to_ne_bytes();
+                self.keys.allows(place.0, pd).map_err(local)?;
                 self.keys
                     .write(place, format::LOCAL_WRITE, &old)
                     .map_err(local)
@@ -192,6 +199,13 @@ impl Nic {
         entry: &[u8],
         opcode: u8,
     ) -> Result<(), Undone> {
+        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
+        let receiver = self.receiver(number)?;
+        if let Some(given) = receiver.excess() {
+            let (cqn, depth) = (receiver.cqn, 1_u32 << receiver.log_depth);
+            let unit = self.cqs.get(cqn).and_then(|cq| cq.unit.clone());
+            super::too_many_buffers(unit.as_deref(), number, given, depth);
+        }
         let receiver = self.receiver(number)?;
         let (cqn, user_index) = (receiver.cqn, receiver.user_index);
         let Some(buffer) = receiver.take() else {
@@ -212,7 +226,7 @@ impl Nic {
         };
         let landed = match kind {
             format::WRITTEN_IMMEDIATE => Ok(()),
-            _ => buffer.scatter(&self.keys, data),
+            _ => buffer.scatter(&self.keys, pd, data),
         };
         if landed.is_err() {
             completion.fail(format::RESPONDER_ERROR, format::LOCAL_PROTECTION);

@@ -51,6 +51,12 @@ impl Receiver {
         !self.broken && self.record.word(0) as u16 != self.taken
     }
 
+    /// The buffers that its record gives, if they are more than it has.
+    pub(crate) fn excess(&self) -> Option<u16> {
+        let given = (self.record.word(0) as u16).wrapping_sub(self.taken);
+        Some(given).filter(|&given| u32::from(given) > 1 << self.log_depth)
+    }
+
     pub(crate) fn take(&mut self) -> Option<Buffer> {
         if !self.has_buffer() {
             return None;
@@ -80,7 +86,7 @@ impl Buffer {
         }
     }
 
-    pub(crate) fn scatter(&self, keys: &Keys, mut message: &[u8]) -> Result<(), String> {
+    pub(crate) fn scatter(&self, keys: &Keys, pd: usize, mut message: &[u8]) -> Result<(), String> {
         let all = message.len();
         for segment in 0..self.segments {
             // SAFETY: a segment of the entry, which stays mapped while the NIC holds its ring.
@@ -95,6 +101,7 @@ impl Buffer {
                 break;
             }
             let (now, rest) = message.split_at(message.len().min(length as usize));
+            keys.allows(key, pd)?;
             keys.write((key, format::be64(&raw, 8)), format::LOCAL_WRITE, now)?;
             message = rest;
         }

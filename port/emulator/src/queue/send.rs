@@ -88,10 +88,15 @@ impl Nic {
     /// A doorbell: the NIC reads entries up to `index`.
     pub(crate) fn ring(&mut self, by: Option<&Unit>, index: u16, number: u32) {
         crate::trace::doorbell(by, "ring", number, index.into());
+        let process = self.wqs.get(number).map_or(0, |wq| wq.process);
         let Some(send) = self.wqs.get_mut(number).and_then(|wq| wq.send.as_mut()) else {
             let text = format_args!("no send queue {number:#x} to ring");
             return device(by, Fault::NoSuchQueue, text);
         };
+        if let Some(owner) = super::strangers(by, process) {
+            let text = format_args!("send queue {number:#x} belongs to process {owner}");
+            return device(by, Fault::Foreign, text);
+        }
         let (read, depth) = (send.read, 1_u32 << send.log_depth);
         if u32::from(index.wrapping_sub(read)) > depth {
             let text = format_args!(
@@ -246,7 +251,7 @@ impl Nic {
                 }
                 self.operate(opcode, bytes, number, pair)
             }
-            (format::SEND, None) => self.send_ethernet(bytes),
+            (format::SEND, None) => self.send_ethernet(number, bytes),
             (other, None) => Err(format!("opcode {other:#x} is not emulated").into()),
         }
     }
@@ -254,6 +259,7 @@ impl Nic {
     /// Adds the data of the segments from `at` on.
     pub(super) fn gather(
         &self,
+        pd: usize,
         bytes: &[u8],
         mut at: usize,
         data: &mut Vec<u8>,
@@ -273,6 +279,7 @@ impl Nic {
                 at = (at + 4 + length).next_multiple_of(format::SEGMENT);
             } else {
                 let place = (format::be32(bytes, at + 4), format::be64(bytes, at + 8));
+                self.keys.allows(place.0, pd).map_err(local)?;
                 self.keys
                     .read((place.0, place.1, length as u64), 0, data)
                     .map_err(local)?;
@@ -282,7 +289,7 @@ impl Nic {
         Ok(())
     }
 
-    fn send_ethernet(&mut self, bytes: &[u8]) -> Result<(), Undone> {
+    fn send_ethernet(&mut self, number: u32, bytes: &[u8]) -> Result<(), Undone> {
         if bytes.len() < 3 * format::SEGMENT {
             return Err(format!("{} segments for an Ethernet frame", bytes.len() / 16).into());
         }
@@ -297,7 +304,8 @@ impl Nic {
         if let Some(inline) = bytes.get(0x1e..0x1e + header) {
             frame.extend_from_slice(inline);
         }
-        let result = self.gather(bytes, at, &mut frame, super::FRAME);
+        let pd = self.wqs.get(number).map_or(0, |wq| wq.pd);
+        let result = self.gather(pd, bytes, at, &mut frame, super::FRAME);
         if result.is_ok() {
             self.send_frame(&frame);
         }

@@ -1,5 +1,6 @@
 //! Calls from the host: a device function with arguments, to its end.
 
+use super::convention::{Arguments, Variadic, narrow};
 use super::unit::{Kind, Unit};
 use crate::handle::Handle;
 use crate::machine::{lock, machine};
@@ -8,23 +9,17 @@ use crate::status::{Refusal, host};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, mpsc};
 
-const ARGUMENTS: usize = 11;
-
 /// A call, and where its caller waits: for the result, then for the sender's end.
 pub(crate) struct Call {
-    arguments: [u64; ARGUMENTS],
+    arguments: Arguments,
     told: Mutex<Option<mpsc::Sender<u64>>>,
 }
 
 impl Call {
     /// Runs the function. Called on a coroutine.
     pub(crate) fn run(&self, entry: usize) {
-        type Function = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
-        // SAFETY: an entry point of the image. The calling convention lets a function ignore
-        // arguments that it does not have.
-        let function: Function = unsafe { std::mem::transmute(entry) };
-        let [a, b, c, d, e, f, g, h, i, j, k] = self.arguments;
-        let result = function(a, b, c, d, e, f, g, h, i, j, k);
+        // SAFETY: an entry point of the image, and arguments for its prototype.
+        let result = unsafe { self.arguments.call(entry) };
         let _ = lock(&self.told).as_ref().map(|told| told.send(result));
     }
 
@@ -37,7 +32,7 @@ impl Call {
 fn start(
     process: &Arc<Process>,
     entry: (String, usize),
-    arguments: [u64; ARGUMENTS],
+    arguments: Arguments,
 ) -> Result<mpsc::Receiver<u64>, Refusal> {
     let (told, result) = mpsc::channel();
     let call = Call {
@@ -60,20 +55,33 @@ pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
     super::worker::alone(&unit);
 }
 
-/// The API's variadic call, as a caller in C makes it: three registers and the stack hold what
-/// follows the first three arguments.
+/// Arguments of the call that have names: process, function, place of the result.
+const NAMED: usize = 3;
+
+/// The API's variadic call, as a caller in C makes it: registers and the stack hold what follows the
+/// first three arguments.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn flexio_process_call() {
     std::arch::naked_asm!(
-        "push r9",
-        "push r8",
-        "push rcx",
+        "sub rsp, 184",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "movups [rsp + 48], xmm0",
+        "movups [rsp + 64], xmm1",
+        "movups [rsp + 80], xmm2",
+        "movups [rsp + 96], xmm3",
+        "movups [rsp + 112], xmm4",
+        "movups [rsp + 128], xmm5",
+        "movups [rsp + 144], xmm6",
+        "movups [rsp + 160], xmm7",
         "mov rcx, rsp",
-        "lea r8, [rsp + 32]",
+        "lea r8, [rsp + 48]",
+        "lea r9, [rsp + 192]",
         "call {inner}",
-        "add rsp, 24",
+        "add rsp, 184",
         "ret",
         inner = sym process_call,
     )
@@ -84,50 +92,52 @@ unsafe extern "C" fn flexio_process_call() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn flexio_process_call() {
     std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-64]!",
-        "stp x3, x4, [sp, #16]",
-        "stp x5, x6, [sp, #32]",
-        "str x7, [sp, #48]",
+        "stp x29, x30, [sp, #-80]!",
+        "str x3, [sp, #40]",
+        "stp x4, x5, [sp, #48]",
+        "stp x6, x7, [sp, #64]",
         "add x3, sp, #16",
-        "add x4, sp, #64",
+        // Floating-point numbers are refused.
+        "mov x4, xzr",
+        "add x5, sp, #80",
         "bl {inner}",
-        "ldp x29, x30, [sp], #64",
+        "ldp x29, x30, [sp], #80",
         "ret",
         inner = sym process_call,
     )
 }
 
-/// Registers that hold arguments after the third.
-const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 3 } else { 5 };
-
 extern "C" fn process_call(
     process: Handle,
     stub: *const c_void,
     result: *mut u64,
-    registers: *const u64,
+    integers: *const u64,
+    floats: *const [u64; 2],
     stack: *const u64,
 ) -> i32 {
     host("flexio_process_call", || {
         let process = machine().process(process)?;
         let entry = super::entry(&process, stub)?;
         let name = entry.0.clone();
-        let argument = |at: usize| {
-            // SAFETY: the registers were stored above; then come words of the caller's frame. The
-            // device function uses those that the caller wrote, and ignores the others.
-            unsafe {
-                if at < REGISTERS {
-                    *registers.add(at)
-                } else {
-                    *stack.add(at - REGISTERS)
-                }
-            }
+        let refuse = |why: String| format!("the arguments of {name} cannot be passed: {why}");
+        let prototype = process.prototype(entry.1).map_err(refuse)?;
+        let from = Variadic {
+            integers,
+            named: NAMED,
+            floats,
+            stack,
         };
-        let call = start(&process, entry, std::array::from_fn(argument))?;
+        // SAFETY: the registers were stored above; then come words of the caller's frame. The API's
+        // contract: the caller passes what the function takes.
+        let arguments = unsafe { Arguments::take(&prototype, from) };
+        let arguments = arguments.map_err(|why| refuse(why.to_owned()))?;
+        let call = start(&process, entry, arguments)?;
         let found = call
             .iter()
             .last()
             .ok_or_else(|| Refusal::fatal(format!("the process ended in or before {name}")))?;
         if !result.is_null() {
+            let found = prototype.result.as_ref().map_or(0, |of| narrow(of, found));
             // SAFETY: the API's contract: a place for the result.
             unsafe { result.write(found) };
         }

@@ -2,7 +2,7 @@
 
 use super::unit::{POLLS, Unit};
 use super::worker::{Pause, current, pause, wants_turn};
-use crate::check::{Fault, announce, device, race};
+use crate::check::{Caller, Fault, announce, device, race, with_place};
 use crate::machine::machine;
 use crate::model::DOORBELL;
 use crate::process::ended;
@@ -46,23 +46,6 @@ device_calls! {
 
     fn dpa_emulator_local_storage(unit) -> u64 = 0 => { unit.local }
 
-    fn dpa_emulator_end(unit, how: c_int) {
-        if how < 3 {
-            crate::check::ends(unit);
-            race::ended(unit);
-        }
-        pause(
-            unit,
-            match how {
-                0 => Pause::Rescheduled,
-                1 => Pause::Again,
-                2 => Pause::Finished,
-                3 => Pause::Waits,
-                _ => Pause::Turn,
-            },
-        );
-    }
-
     fn dpa_emulator_end_process(unit, code: u32) {
         if code >= ended::USER {
             let name = &unit.name;
@@ -71,19 +54,6 @@ device_calls! {
         }
         unit.process.end(code);
         pause(unit, Pause::Finished);
-    }
-
-    fn dpa_emulator_activate(unit, id: u32) {
-        let other = machine().objects().units.get(id).cloned();
-        match other.filter(|other| other.process.id == unit.process.id) {
-            Some(other) => {
-                race::wakes(unit, &other);
-                machine().scheduler.wake(&other);
-            }
-            None => {
-                device(Some(unit), Fault::NoSuchThread, format_args!("no thread {id} to activate"));
-            }
-        }
     }
 
     /// A wait for others: gives them a turn.
@@ -114,6 +84,7 @@ pub(crate) fn accessed(unit: &Unit) {
 
 /// Work: no wait. A place where the seed may choose another thread.
 fn doorbell(unit: &Unit) {
+    unit.own.worked.set(true);
     unit.own.spins.set(0);
     unit.own.time.add(DOORBELL);
     if wants_turn() {
@@ -188,45 +159,127 @@ extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
     let cell = &unit.own.polls[(owner as usize >> 6) % POLLS];
     if cell.replace((owner as usize, found)) != (owner as usize, found) {
         unit.own.spins.set(0);
+        unit.own.worked.set(true);
         unit.own.time.access(owner as usize, 1, false);
         race::polls(unit, owner as usize);
         return found;
     }
     pause(unit, Pause::Vain);
     let found = read();
-    cell.set((owner as usize, found));
+    if cell.replace((owner as usize, found)) == (owner as usize, found) {
+        unit.polls_in_vain(owner as usize);
+    }
     race::polls(unit, owner as usize);
     found
 }
 
+with_place! {
+    "dpa_emulator_end" => end, "rsi", "x1";
+    "dpa_emulator_activate" => activate, "rsi", "x1";
+    "dpa_emulator_ring" => ring, "rdx", "x2";
+    "dpa_emulator_arm" => arm, "rdx", "x2";
+    "dpa_emulator_zero_completion" => zero_completion, "rsi", "x1";
+    "dpa_emulator_event_index" => event_index, "rdx", "x2";
+    "dpa_emulator_outbox" => outbox, "rsi", "x1";
+}
+
+/// Does a call's work. Faults of the thread that are found meanwhile name the call's place.
+fn at_place<T>(unit: &Unit, caller: Caller, work: impl FnOnce() -> T) -> T {
+    unit.own.place.set(caller.place());
+    let result = work();
+    unit.own.place.set(0);
+    result
+}
+
+extern "C" fn end(how: c_int, caller: Caller) {
+    let Some(unit) = current() else { return };
+    if how < 3 {
+        crate::check::ends(unit);
+        race::ended(unit);
+    }
+    unit.sleeps_at(caller.place());
+    pause(
+        unit,
+        match how {
+            0 => Pause::Rescheduled,
+            1 => Pause::Again,
+            2 => Pause::Finished,
+            3 => Pause::Waits,
+            _ => Pause::Turn,
+        },
+    );
+}
+
+extern "C" fn activate(id: u32, caller: Caller) {
+    let Some(unit) = current() else { return };
+    let other = machine().objects().units.get(id).cloned();
+    let Some(other) = other.filter(|other| other.process.id == unit.process.id) else {
+        let text = format_args!("no thread {id} to activate");
+        return at_place(unit, caller, || {
+            device(Some(unit), Fault::NoSuchThread, text)
+        });
+    };
+    if other.is_new() {
+        let name = &other.name;
+        let text = format_args!(
+            "thread {id} ({name}) is activated before event_handler_run, and this event is lost"
+        );
+        return at_place(unit, caller, || device(Some(unit), Fault::LostEvent, text));
+    }
+    other.is_activated();
+    race::wakes(unit, &other);
+    machine().scheduler.wake(&other);
+}
+
+extern "C" fn ring(index: u32, number: u32, caller: Caller) {
+    let Some(unit) = current() else { return };
+    race::rings(unit, number);
+    let mut nic = machine().nic();
+    if unit.own.watch.has_unfenced() {
+        announce(unit, number, &nic.announced(index as u16, number));
+    }
+    at_place(unit, caller, || nic.ring(Some(unit), index as u16, number));
+    drop(nic);
+    doorbell(unit);
+}
+
+extern "C" fn arm(index: u32, cqn: u32, caller: Caller) {
+    let Some(unit) = current() else { return };
+    at_place(unit, caller, || {
+        machine().nic().arm(Some(unit), index & 0xff_ffff, cqn)
+    });
+    doorbell(unit);
+}
+
+extern "C" fn zero_completion(cqn: u32, caller: Caller) {
+    let Some(unit) = current() else { return };
+    race::signals(unit, cqn);
+    at_place(unit, caller, || {
+        machine().nic().zero_completion(Some(unit), cqn)
+    });
+    doorbell(unit);
+}
+
+/// 0 if the outbox, whose number is that of its process, is the thread's.
+extern "C" fn outbox(number: u32, caller: Caller) -> c_int {
+    let Some(unit) = current() else { return 0 };
+    if number == unit.process.id {
+        return 0;
+    }
+    let text = format_args!("outbox {number} is none of the process");
+    at_place(unit, caller, || device(Some(unit), Fault::Foreign, text));
+    1
+}
+
+extern "C" fn event_index(_index: u32, eqn: u32, caller: Caller) {
+    let Some(unit) = current() else { return };
+    let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
+    at_place(unit, caller, || {
+        device(Some(unit), Fault::NoSuchQueue, text)
+    });
+}
+
 device_calls! {
-    fn dpa_emulator_ring(unit, index: u32, number: u32) {
-        race::rings(unit, number);
-        let mut nic = machine().nic();
-        if unit.own.watch.has_unfenced() {
-            announce(unit, number, &nic.announced(index as u16, number));
-        }
-        nic.ring(Some(unit), index as u16, number);
-        drop(nic);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_arm(unit, index: u32, cqn: u32) {
-        machine().nic().arm(Some(unit), index & 0xff_ffff, cqn);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_zero_completion(unit, cqn: u32) {
-        race::signals(unit, cqn);
-        machine().nic().zero_completion(Some(unit), cqn);
-        doorbell(unit);
-    }
-
-    fn dpa_emulator_event_index(unit, _index: u32, eqn: u32) {
-        let text = format_args!("event queue {eqn} does not exist: event queues are not emulated");
-        device(Some(unit), Fault::NoSuchQueue, text);
-    }
-
     fn dpa_emulator_window(
         unit, entity: c_int, windows: c_int, window: u32, mkey: u32
     ) -> c_int = 1 => {
@@ -239,17 +292,21 @@ device_calls! {
             return refuse(Fault::Window, text);
         };
         let owner = machine().objects().windows.get(window).copied();
-        let window = (windows != 0).then_some(window);
-        if let Some(window) = window.filter(|_| owner != Some(unit.process.id)) {
+        if windows != 0 && owner.is_none_or(|(process, _)| process != unit.process.id) {
             return refuse(Fault::Window, format_args!("window {window} is none of the process"));
         }
-        if window.is_none() && unit.own.watch.has_lost_window(entity as usize) {
+        if windows == 0 && unit.own.watch.has_lost_window(entity as usize) {
             return refuse(Fault::Window, format_args!("window {entity}: it was destroyed"));
         }
         let Some(memory) = machine().nic().keys.memory(mkey) else {
             return refuse(Fault::Key, format_args!("key {mkey:#x} of a window does not exist"));
         };
+        if windows != 0 && machine().nic().keys.domain(mkey) != owner.map(|(_, pd)| pd) {
+            let why = "is of another protection domain than the window";
+            return refuse(Fault::Key, format_args!("key {mkey:#x} {why}"));
+        }
         slot.set(Some(mkey));
+        let window = (windows != 0).then_some(window);
         unit.own.watch.configure(entity as usize, window, (mkey, memory));
         0
     }

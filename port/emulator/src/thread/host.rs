@@ -37,7 +37,7 @@ pub(crate) fn entry(
     if !Arc::ptr_eq(&app, &process.app) {
         return Err(format!("{name} is a function of another program").into());
     }
-    let address = process.image.function(&name)?;
+    let address = process.image.function(&name, &process.app.bytes)?;
     Ok((name, address))
 }
 
@@ -76,7 +76,7 @@ calls! {
         if !unit.begin() {
             return Err("the handler runs already".into());
         }
-        machine().nic().wires.running += 1;
+        machine().nic().runs();
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! host threads reach it through its state word and the worker's inbox.
 
 mod call;
+mod convention;
 mod crash;
 mod device;
 mod host;

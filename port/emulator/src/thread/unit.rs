@@ -11,7 +11,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// States. Events before `IDLE` are lost; an event while it runs is kept.
@@ -47,8 +47,12 @@ pub(crate) struct Own {
     pub(crate) polls: [Cell<(usize, u8)>; POLLS],
     /// Fences, looks at the clock: such calls since the last work.
     pub(crate) spins: Cell<u32>,
+    /// Whether it consumed a completion or rang a doorbell in this turn.
+    pub(crate) worked: Cell<bool>,
     /// Accesses since it has last given others a turn for them.
     pub(crate) accesses: Cell<u32>,
+    /// The device part's call that is under way, if one may be at fault; else 0.
+    pub(crate) place: Cell<usize>,
     pub(crate) watch: Watch,
     pub(crate) time: Time,
     /// When the clock was first looked at in this activation, and the thread's turns.
@@ -70,6 +74,12 @@ pub(crate) struct Unit {
     pub(crate) activations: AtomicU64,
     /// Frames that came to its queues.
     pub(crate) frames: AtomicU64,
+    /// Where it went to sleep last, the entry of a completion queue where it last looked in vain,
+    /// how often it has done so since its activation began, and whether another thread woke it.
+    slept_at: AtomicUsize,
+    polled: AtomicUsize,
+    vain_polls: AtomicU32,
+    activated: AtomicBool,
     /// Faults that were reported. The NIC reports some from other workers.
     reported: AtomicU32,
     pub(crate) own: Own,
@@ -101,6 +111,10 @@ impl Unit {
             state: state::NEW.into(),
             activations: 0.into(),
             frames: 0.into(),
+            slept_at: 0.into(),
+            polled: 0.into(),
+            vain_polls: 0.into(),
+            activated: false.into(),
             reported: 0.into(),
             own: Own::default(),
         }
@@ -112,6 +126,43 @@ impl Unit {
 
     pub(crate) fn is_call(&self) -> bool {
         matches!(self.kind, Kind::Call(_))
+    }
+
+    /// An activation begins.
+    pub(crate) fn begins(&self) {
+        self.vain_polls.store(0, Ordering::Relaxed);
+    }
+
+    /// It found no completion at this address, though it had looked there before.
+    pub(crate) fn polls_in_vain(&self, address: usize) {
+        self.polled.store(address, Ordering::Relaxed);
+        self.vain_polls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether it has waited for completions before it went to sleep.
+    pub(crate) fn has_polled_in_vain(&self) -> bool {
+        self.vain_polls.load(Ordering::Relaxed) > 1
+    }
+
+    pub(crate) fn polled(&self) -> usize {
+        self.polled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn sleeps_at(&self, place: usize) {
+        self.slept_at.store(place, Ordering::Relaxed);
+    }
+
+    pub(crate) fn slept_at(&self) -> usize {
+        self.slept_at.load(Ordering::Relaxed)
+    }
+
+    /// Another thread wakes it, and may again.
+    pub(crate) fn is_activated(&self) {
+        self.activated.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn was_activated(&self) -> bool {
+        self.activated.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_first(&self, fault: u8) -> bool {

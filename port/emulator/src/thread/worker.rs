@@ -3,7 +3,8 @@
 use super::crash;
 use super::unit::{Kind, Unit, state};
 use crate::check::{Fault, device, race};
-use crate::machine::{lock, machine, setting};
+use crate::environment;
+use crate::machine::{lock, machine};
 use crate::process::ended;
 use crate::status::Refusal;
 use corosensei::stack::{DefaultStack, Stack};
@@ -42,8 +43,13 @@ const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
 const TURNS: u32 = 256;
 const WATCHDOG_S: u64 = 12;
-/// Longest sleep while all threads wait for events.
+/// Most host threads.
+const MOST_WORKERS: u64 = 256;
+/// Longest sleep while all threads wait for events, and while one may never get any.
 const SLEEP_MS: i64 = 100;
+const SHORT_SLEEP_US: i64 = 20_000;
+/// Looks at the NIC between two looks for handlers that sleep for good.
+const LOOKS: u32 = 1024;
 
 thread_local! {
     static CURRENT: Cell<*const Unit> = const { Cell::new(std::ptr::null()) };
@@ -63,6 +69,11 @@ pub(crate) struct Scheduler {
     next: AtomicUsize,
     /// Each handler has a worker of its own; the first runs all else.
     apart: bool,
+    /// Otherwise this many workers run all.
+    wanted: usize,
+    seed: u64,
+    /// Seconds of the longest activation; 0 for any.
+    limit: u64,
 }
 
 enum Message {
@@ -91,6 +102,10 @@ pub(crate) struct Worker {
     units: RefCell<HashMap<*const Unit, Arc<Unit>>>,
     /// Threads of calls that are over. They are dropped when nothing refers to them any more.
     over: RefCell<Vec<Arc<Unit>>>,
+    /// Looks at the NIC.
+    looks: Cell<u32>,
+    /// Completions of the NIC when this worker last looked.
+    completions: Cell<u64>,
 }
 
 // SAFETY: the cells belong to the worker's own host thread; others use inbox, flags and event.
@@ -100,11 +115,19 @@ unsafe impl Sync for Worker {}
 
 impl Scheduler {
     pub(crate) fn new() -> Self {
-        let apart = std::env::var("DPA_WORKERS").is_ok_and(|text| text == "units");
+        let apart = environment::text("DPA_WORKERS").is_some_and(|text| text == "units");
+        let most = 1..=MOST_WORKERS;
         Self {
             workers: OnceLock::new(),
             next: AtomicUsize::new(0),
             apart,
+            wanted: if apart {
+                0
+            } else {
+                environment::number("DPA_WORKERS", 1, most) as usize
+            },
+            seed: environment::number("DPA_SEED", 0, 0..=u64::MAX),
+            limit: environment::number("DPA_WATCHDOG_S", WATCHDOG_S, 0..=u64::MAX),
         }
     }
 
@@ -116,12 +139,11 @@ impl Scheduler {
         self.workers.get_or_init(|| {
             crash::install();
             let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-            let wanted = || setting("DPA_WORKERS", 1).clamp(1, cores.max(64) as u64) as usize;
-            let count = if self.apart { cores + 1 } else { wanted() };
-            let limit = setting("DPA_WATCHDOG_S", WATCHDOG_S);
-            let workers: Vec<_> = (0..count).map(|at| Worker::spawn(at, limit)).collect();
-            if limit > 0 {
-                super::watchdog::start(workers.clone(), Duration::from_secs(limit));
+            let count = if self.apart { cores + 1 } else { self.wanted };
+            let spawn = |index| Worker::spawn(index, self.seed, self.limit);
+            let workers: Vec<_> = (0..count).map(spawn).collect();
+            if self.limit > 0 {
+                super::watchdog::start(workers.clone(), Duration::from_secs(self.limit));
             }
             workers
         })
@@ -149,10 +171,6 @@ impl Scheduler {
 
     /// An event for a thread: it is queued unless it runs or waits already.
     pub(crate) fn wake(&self, unit: &Arc<Unit>) {
-        if unit.is_new() {
-            let text = format_args!("an event before event_handler_run is lost");
-            return device(None, Fault::LostEvent, text);
-        }
         if !unit.event() {
             return;
         }
@@ -164,6 +182,14 @@ impl Scheduler {
             }
             _ => self.workers()[unit.worker].post(Message::Ready(Arc::clone(unit))),
         }
+    }
+
+    /// Wakes workers whose threads poll.
+    pub(crate) fn rouse(&self, workers: impl Iterator<Item = usize>) {
+        let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        workers
+            .filter_map(|index| all.get(index))
+            .for_each(|worker| worker.nudge());
     }
 
     /// Takes a thread from its worker. Waits for a thread that does not yield, but not for ever.
@@ -179,7 +205,7 @@ impl Scheduler {
 }
 
 impl Worker {
-    fn spawn(index: usize, limit: u64) -> Arc<Self> {
+    fn spawn(index: usize, seed: u64, limit: u64) -> Arc<Self> {
         // SAFETY: a new descriptor; a failure is found below.
         let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
         assert!(event >= 0, "the system has no event descriptor left");
@@ -190,7 +216,7 @@ impl Worker {
             sleeps: AtomicBool::new(false),
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
-            seed: Cell::new(setting("DPA_SEED", 0)),
+            seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
             thread: OnceLock::new(),
@@ -198,6 +224,8 @@ impl Worker {
             queue: RefCell::default(),
             units: RefCell::default(),
             over: RefCell::default(),
+            looks: Cell::new(0),
+            completions: Cell::new(0),
         });
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
@@ -214,6 +242,7 @@ impl Worker {
         self.nudge();
     }
 
+    /// Wakes the worker if it sleeps.
     fn nudge(&self) {
         if self.sleeps.load(Ordering::SeqCst) {
             super::signal(&self.event);
@@ -230,37 +259,65 @@ impl Worker {
             if self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::SeqCst) {
                 self.read_mail();
             }
-            let pause = self.next().map(|unit| self.step(unit));
+            let (mut pause, mut worked) = (None, false);
+            if let Some(unit) = self.next() {
+                unit.own.worked.set(false);
+                pause = Some(self.step(unit));
+                worked = unit.own.worked.get();
+            }
             self.over.borrow_mut().clear();
             turns += 1;
             let waiting = self.queue.borrow().len();
             let mut moved = 0;
             if pause.is_none() || turns >= waiting {
                 turns = 0;
-                moved = machine().nic().pump();
+                moved = self.look_at_nic();
             }
-            let idle = moved == 0 && matches!(pause, None | Some(Pause::Vain));
+            // A turn that ends in vain may have worked before.
+            let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {
-                self.sleep(SLEEP_MS * 1000);
+                self.sleep(SLEEP_MS * 1000, false);
             } else if vain > VAIN_ROUNDS * (waiting + 1) {
-                self.sleep(NAP_US);
+                self.sleep(NAP_US, true);
             }
         }
     }
 
-    fn sleep(&self, microseconds: i64) {
+    /// Takes what the wire brings. Answers how many things moved, by any worker.
+    fn look_at_nic(&self) -> u64 {
+        let mut nic = machine().nic();
+        let moved = nic.pump() as u64;
+        self.looks.set(self.looks.get().wrapping_add(1));
+        if self.looks.get().is_multiple_of(LOOKS) {
+            nic.look_for_sleepers();
+        }
+        let before = self.completions.replace(nic.completions);
+        moved + (nic.completions - before)
+    }
+
+    /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a
+    /// completion comes, since nothing else announces those of queues that are not armed.
+    fn sleep(&self, microseconds: i64, polls: bool) {
         self.sleeps.store(true, Ordering::SeqCst);
         if !self.mail.load(Ordering::SeqCst) {
-            let waits = machine().nic().waits();
-            let nanoseconds = if waits {
-                NAP_US * 1000
+            let mut nic = machine().nic();
+            if polls && !nic.naps(self.index, self.completions.get()) {
+                self.sleeps.store(false, Ordering::SeqCst);
+                return;
+            }
+            let one_may_sleep_for_good = nic.look_for_sleepers();
+            let microseconds = if nic.waits() {
+                NAP_US
+            } else if one_may_sleep_for_good {
+                microseconds.min(SHORT_SLEEP_US)
             } else {
-                microseconds * 1000
+                microseconds
             };
+            drop(nic);
             let time = libc::timespec {
                 tv_sec: 0,
-                tv_nsec: nanoseconds,
+                tv_nsec: microseconds * 1000,
             };
             let fd = self.event.as_raw_fd();
             let mut entry = libc::pollfd {
@@ -343,6 +400,7 @@ impl Worker {
             unit.activations
                 .store(unit.activations() + 1, Ordering::Relaxed);
             own.begun.set(None);
+            unit.begins();
             own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {

@@ -168,7 +168,13 @@ extern "C" fn ibv_reg_mr_iova2(
         if pd.is_null() || address.is_null() || length == 0 {
             return Err(format!("{length} bytes at {address:p}").into());
         }
-        let key = Mkey::of_host(address.cast(), base, length as u64, access as c_int);
+        let key = Mkey::of_host(
+            address.cast(),
+            base,
+            length as u64,
+            access as c_int,
+            pd as usize,
+        );
         let key = machine().nic().keys.add(key)?;
         // SAFETY: a domain of the host's, by the API's contract.
         let domain = unsafe { &*pd };

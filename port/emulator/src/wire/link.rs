@@ -17,6 +17,8 @@ pub(crate) struct Link {
     /// The other program's socket.
     to: String,
     outgoing: VecDeque<Vec<u8>>,
+    /// Whether a frame was lost, which is said once.
+    has_dropped: bool,
     /// Where the next datagram lands, and what is left of the last.
     room: Box<[u8; BYTES]>,
     rest: Range<usize>,
@@ -50,6 +52,7 @@ impl Link {
             socket,
             to,
             outgoing: VecDeque::new(),
+            has_dropped: false,
             room,
             rest: 0..0,
         })
@@ -63,6 +66,11 @@ impl Link {
             .is_none_or(|last| last.len() + bytes > BYTES)
         {
             if self.outgoing.len() == WAITING || bytes > BYTES {
+                if !std::mem::replace(&mut self.has_dropped, true) {
+                    crate::check::line(format_args!(
+                        "DPA_WIRE: {WAITING} datagrams wait for the other program; frames are lost"
+                    ));
+                }
                 return;
             }
             self.outgoing.push_back(Vec::new());

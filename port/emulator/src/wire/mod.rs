@@ -35,6 +35,7 @@ const BACK: usize = 1 << 12;
 struct Back {
     frames: VecDeque<Vec<u8>>,
     swaps: bool,
+    has_dropped: bool,
 }
 
 #[derive(Default)]
@@ -56,64 +57,75 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
+    /// The wire that the environment chooses. A program with a wrong one ends.
     pub(crate) fn new() -> Self {
-        let mut wires = Self {
+        let Some(text) = crate::environment::text("DPA_WIRE") else {
+            return Self::without();
+        };
+        Self::open(&text).unwrap_or_else(|why| {
+            crate::environment::refuse(format_args!("DPA_WIRE={text}: {why}"))
+        })
+    }
+
+    fn without() -> Self {
+        Self {
             rules: 1,
             burst: BURST,
             ..Self::default()
-        };
-        let Ok(text) = std::env::var("DPA_WIRE") else {
-            return wires;
-        };
-        let (kind, options) = text.split_once(':').unwrap_or((&text, ""));
-        match kind {
-            "pcap" | "link" | "packet" => {}
-            "loop" => wires.back = Some(Back::default()),
-            "reflect" => {
-                wires.back = Some(Back {
-                    swaps: true,
-                    ..Back::default()
-                })
-            }
-            _ => {
-                crate::check::line(format_args!("DPA_WIRE={text}: an unknown wire"));
-                return wires;
-            }
         }
+    }
+
+    fn open(text: &str) -> Result<Self, String> {
+        let mut wires = Self::without();
+        let (kind, options) = text.split_once(':').unwrap_or((text, ""));
+        wires.back = match kind {
+            "pcap" | "link" | "packet" => None,
+            "loop" | "reflect" => Some(Back {
+                swaps: kind == "reflect",
+                ..Back::default()
+            }),
+            _ => return Err("there are the wires pcap, link, packet, loop and reflect".into()),
+        };
         let mut repeats = false;
         for option in options.split(',').filter(|option| !option.is_empty()) {
-            let number = |text: &str| text.parse().map_err(|error| format!("{option}: {error}"));
-            let result = match option.split_once('=') {
-                Some(("in", path)) => Reader::open(path).map(|made| wires.input = Some(made)),
-                Some(("out", path)) => Writer::create(path).map(|made| wires.output = Some(made)),
-                Some(("path", path)) => Link::open(path).map(|made| wires.link = Some(made)),
-                Some(("interface", name)) => {
-                    Packet::open(name).map(|made| wires.packet = Some(made))
-                }
-                Some(("rules", count)) => number(count).map(|count| wires.rules = count),
-                Some(("handlers", count)) => number(count).map(|count| wires.handlers = count),
-                Some(("burst", count)) => number(count).map(|count| wires.burst = count.max(1)),
-                Some(("repeat", count)) => number(count).map(|count| repeats = count > 0),
-                _ => Err(format!("an unknown option {option}")),
+            let number = |text: &str, least: usize| match text.parse() {
+                Ok(number) if number >= least => Ok(number),
+                Ok(_) => Err(format!("{option}: at least {least} is needed")),
+                Err(_) => Err(format!("{option}: not a number")),
             };
-            if let Err(why) = result {
-                crate::check::line(format_args!("DPA_WIRE: {why}"));
+            match option.split_once('=') {
+                Some(("in", path)) => wires.input = Some(Reader::open(path)?),
+                Some(("out", path)) => wires.output = Some(Writer::create(path)?),
+                Some(("path", path)) if kind == "link" => wires.link = Some(Link::open(path)?),
+                Some(("interface", name)) if kind == "packet" => {
+                    wires.packet = Some(Packet::open(name)?);
+                }
+                Some(("rules", count)) => wires.rules = number(count, 0)?,
+                Some(("handlers", count)) => wires.handlers = number(count, 0)?,
+                Some(("burst", count)) => wires.burst = number(count, 1)?,
+                Some(("repeat", count)) => repeats = number(count, 0)? > 0,
+                _ => return Err(format!("the wire {kind} has no option {option}")),
             }
         }
-        if kind == "link" && wires.link.is_none() {
-            crate::check::line(format_args!(
-                "DPA_WIRE={text}: no link, which needs path=FILE"
-            ));
+        let lacks = match kind {
+            "link" if wires.link.is_none() => Some("path=FILE"),
+            "packet" if wires.packet.is_none() => Some("interface=NAME"),
+            "pcap" if wires.input.is_none() && wires.output.is_none() => {
+                Some("in=FILE or out=FILE")
+            }
+            _ => None,
+        };
+        if let Some(option) = lacks {
+            return Err(format!("the wire {kind} needs {option}"));
         }
-        if kind == "packet" && wires.packet.is_none() {
-            let why = "no interface, which needs interface=NAME";
-            crate::check::line(format_args!("DPA_WIRE={text}: {why}"));
+        if repeats && wires.input.is_none() {
+            return Err("repeat needs in=FILE".into());
         }
         wires
             .input
             .iter_mut()
             .for_each(|reader| reader.repeats = repeats);
-        wires
+        Ok(wires)
     }
 
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
@@ -148,9 +160,15 @@ impl Wires {
         }
         self.link.iter_mut().for_each(|link| link.send(frame));
         self.packet.iter_mut().for_each(|packet| packet.send(frame));
-        if let Some(back) = &mut self.back
-            && back.frames.len() < BACK
-        {
+        if let Some(back) = &mut self.back {
+            if back.frames.len() >= BACK {
+                if !std::mem::replace(&mut back.has_dropped, true) {
+                    crate::check::line(format_args!(
+                        "DPA_WIRE: more than {BACK} frames wait to come back; others are lost"
+                    ));
+                }
+                return;
+            }
             let mut frame = frame.to_vec();
             if back.swaps && frame.len() >= 12 {
                 frame[..12].rotate_left(6);

@@ -10,6 +10,14 @@ const FRAME_HEADER: usize = 16;
 /// Most bytes of a frame.
 const MOST: usize = 1 << 14;
 
+/// Link type of Ethernet.
+const ETHERNET: u32 = 1;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let word = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*word))
+}
+
 pub(crate) struct Reader {
     bytes: Vec<u8>,
     at: usize,
@@ -21,13 +29,48 @@ impl Reader {
     pub(crate) fn open(path: &str) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
         if bytes.len() < HEADER || bytes[..4] != MAGIC.to_le_bytes() {
-            return Err(format!("{path}: no pcap file of this byte order"));
+            return Err(format!(
+                "{path}: no pcap file with microseconds and little-endian numbers"
+            ));
         }
-        Ok(Self {
+        let link = word(&bytes, 20).unwrap_or(0) & 0xffff;
+        if link != ETHERNET {
+            return Err(format!(
+                "{path}: frames of link type {link}, and not of Ethernet"
+            ));
+        }
+        let reader = Self {
             bytes,
             at: HEADER,
             repeats: false,
-        })
+        };
+        reader.tell_what_is_not_played(path);
+        Ok(reader)
+    }
+
+    /// Says which frames are not played, or not wholly.
+    fn tell_what_is_not_played(&self, path: &str) {
+        let (mut at, mut frames, mut long) = (HEADER, 0, 0);
+        while let Some(length) = word(&self.bytes, at + 8) {
+            let next = at + FRAME_HEADER + length as usize;
+            if next > self.bytes.len() {
+                break;
+            }
+            frames += 1;
+            long += u32::from(length as usize > MOST);
+            at = next;
+        }
+        if at != self.bytes.len() {
+            crate::check::line(format_args!(
+                "DPA_WIRE: {path}: the file is cut after {frames} frames"
+            ));
+        }
+        if long > 0 {
+            crate::check::line(format_args!(
+                "DPA_WIRE: {path}: {long} of {frames} frames have more than {MOST} bytes, which are \
+                 cut"
+            ));
+        }
     }
 
     /// The next frame. None at the end, and where the file is cut.
@@ -35,8 +78,7 @@ impl Reader {
         if self.repeats && self.at == self.bytes.len() {
             self.at = HEADER;
         }
-        let length = self.bytes.get(self.at + 8..self.at + 12)?;
-        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+        let length = word(&self.bytes, self.at + 8)? as usize;
         let begin = self.at + FRAME_HEADER;
         let frame = self
             .bytes

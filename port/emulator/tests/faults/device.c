@@ -127,6 +127,7 @@ __dpa_global__ void reschedules(uint64_t argument)
 	struct shared *shared = (void *)argument;
 	uint64_t pointer = open_window(shared->window, shared->host_key, shared->host);
 
+	flexio_dev_cq_arm(1, shared->bell);
 	*(volatile uint64_t *)pointer = 1; /* ERROR reschedules */
 	flexio_dev_thread_reschedule();
 }

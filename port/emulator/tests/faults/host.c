@@ -34,7 +34,7 @@ int main(int count, char **words)
 	int keeps_buffers = !strcmp(words[1], "keeps");
 	int reschedule = !strcmp(words[1], "reschedules");
 	int finish = !strcmp(words[1], "finishes");
-	pd = ibv_alloc_pd(context);
+	pd = flexio_process_get_pd(process);
 	first = ibv_reg_mr(pd, memory[0], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	second = ibv_reg_mr(pd, memory[1], BLOCK, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(!first || !second);

@@ -7,7 +7,7 @@ use expect_test::expect_file;
 use super::*;
 use crate::analyze::by_hand::{counted, question};
 use crate::analyze::stats::{BinStats, BlockStats, Fallback, Searches, Shortage, Violation};
-use crate::analyze::{Agreement, OrderChoice};
+use crate::analyze::{Agreement, Late, OrderChoice, Sharing};
 
 /// What is said on one topic, a heading for each report.
 #[derive(Default)]
@@ -57,6 +57,41 @@ fn room(said: &mut Said) {
             format!("{expected} expected, {unexpected} unexpected"),
         );
     }
+    let late = |probed, posted_first, could_be_earlier| Late {
+        probed,
+        posted_first,
+        could_be_earlier,
+        left: 0,
+    };
+    for (case, late) in [
+        ("half are probed, the rest could be earlier", late(2, 0, 2)),
+        ("most are probed", late(3, 0, 2)),
+        ("half are posted first", late(0, 2, 2)),
+        ("most could be earlier", late(1, 1, 3)),
+    ] {
+        report.late = late;
+        said.on("room", &report, case);
+    }
+    report.sharing = Sharing {
+        hosts: 2,
+        ranks_max: 3,
+        processor_share: Some(0.79),
+    };
+    said.on(
+        "room",
+        &report,
+        "most could be earlier, and ranks shared processors",
+    );
+    let [only, ..] = &report.unexpected_by_order.orders[..] else {
+        panic!("orders")
+    };
+    report.unexpected_by_order.orders = vec![only.clone()];
+    report.sharing.processor_share = None;
+    said.on(
+        "room",
+        &report,
+        "one order, and processor times are unknown",
+    );
     let fallback = Fallback {
         shortage: Shortage::Descriptors,
         rank: 5,

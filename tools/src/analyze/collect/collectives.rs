@@ -1,7 +1,7 @@
 //! Calls of collective operations.
 
-use super::Collector;
-use crate::analyze::program::{Action, CollectiveCall, Side, Sync, UNKNOWN};
+use super::{Collector, call_number};
+use crate::analyze::program::{Action, CollectiveCall, Side, Sync, UNKNOWN, UNKNOWN_BYTES};
 use crate::trace::{Call, Collective, Payload};
 
 impl Collector<'_> {
@@ -24,7 +24,7 @@ impl Collector<'_> {
                 sent: self.side(sent, sent_counts),
                 received: self.side(received, received_counts),
                 step: self.program.steps.len() as u32,
-                call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+                call: call_number(call),
                 root,
                 comm,
                 function: call.function.number(),
@@ -46,7 +46,7 @@ impl Collector<'_> {
     fn side(&mut self, payload: Option<Payload>, counts: &[i32]) -> Side {
         let unknown = Side {
             count: 0,
-            element: UNKNOWN,
+            element: UNKNOWN_BYTES,
             first: 0,
             peers: 0,
         };
@@ -57,9 +57,7 @@ impl Collector<'_> {
             count: 1,
             ..payload
         });
-        let element = element
-            .and_then(|bytes| u32::try_from(bytes).ok())
-            .unwrap_or(UNKNOWN);
+        let element = element.unwrap_or(UNKNOWN_BYTES);
         let Ok(first) = u32::try_from(self.program.counts.len()) else {
             return unknown;
         };

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use dpamatch_vocabulary::TagSel;
 use foldhash::fast::RandomState as Fast;
 
-use super::origin::{LocalId, Origin};
+use super::origin::{Connection, LocalId, Origin};
 use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
 };
@@ -45,6 +45,7 @@ pub(super) struct Collector<'a> {
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
+    cpu_began: Option<i64>,
     /// Whether the arguments of collective calls are kept.
     keeps_collectives: bool,
 }
@@ -52,7 +53,8 @@ pub(super) struct Collector<'a> {
 /// Collects the operations of a rank, with the arguments of its collective calls if wanted.
 ///
 /// # Errors
-/// The trace cannot be read, or it has more than 2^30 transfers or 65,535 communicators.
+/// The trace cannot be read, or it has more than 2^30 transfers, 65,535 communicators
+/// or 2^32 - 1 calls.
 pub fn collect(
     reader: &mut dyn RankReader,
     keeps_collectives: bool,
@@ -71,6 +73,9 @@ pub fn collect(
     };
     let mut bytes = 0;
     while let Some(call) = reader.next_call()? {
+        if call.sequence >= u64::from(UNKNOWN) {
+            return Err(too_many("calls"));
+        }
         bytes = call.offset;
         collector.call(&call);
         if collector.program.transfers.len() > TRANSFERS_MAX {
@@ -81,9 +86,15 @@ pub fn collect(
         }
     }
     let mut program = collector.finish();
+    program.host = info.hostname;
     program.trace_bytes = info.bytes.unwrap_or(bytes);
     program.salvaged = reader.salvage().map(|salvage| salvage.error.to_string());
     Ok(program)
+}
+
+/// The call's number in its rank's trace, which [`collect`] bounds.
+fn call_number(call: &Call<'_>) -> u32 {
+    u32::try_from(call.sequence).expect("fewer than 2^32 - 1 calls")
 }
 
 impl<'a> Collector<'a> {
@@ -114,6 +125,7 @@ impl<'a> Collector<'a> {
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
+            cpu_began: None,
             keeps_collectives: false,
         }
     }
@@ -225,6 +237,11 @@ impl<'a> Collector<'a> {
     }
 
     fn time(&mut self, call: &Call<'_>) {
+        if let Some(cpu) = call.cpu {
+            let began = *self.cpu_began.get_or_insert(cpu.entry_ns);
+            let ns = cpu.return_ns.saturating_sub(began);
+            self.program.cpu_ns = self.program.cpu_ns.max(u64::try_from(ns).unwrap_or(0));
+        }
         let Some(Span {
             entry_ns,
             return_ns,
@@ -291,7 +308,8 @@ impl<'a> Collector<'a> {
         let at = call
             .wall
             .map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
-        let gap_ns = gap.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32;
+        // A clock that steps back gives no time.
+        let gap_ns = gap.and_then(|gap| u64::try_from(gap).ok()).unwrap_or(0);
         self.program.steps.push(Step {
             at_ns: at,
             gap_ns,
@@ -353,7 +371,7 @@ impl<'a> Collector<'a> {
                 any_source: wild.0,
                 any_tag: wild.1,
                 count: 0,
-                call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+                call: call_number(call),
                 function: call.function.number(),
             });
             polls.len() - 1
@@ -377,7 +395,17 @@ impl<'a> Collector<'a> {
         let how = how.to_owned(|comm| self.comm(comm.0));
         let parent = (parent != Comm::NULL).then(|| self.comm(parent.0));
         let new = (new != Comm::NULL).then(|| self.new_comm(new.0, true));
-        self.program.origins.push(Origin::Comm { how, parent, new });
+        let connection = match call.function.name() {
+            "MPI_Comm_accept" => Some(Connection::Accepts),
+            "MPI_Comm_connect" => Some(Connection::Connects),
+            _ => None,
+        };
+        self.program.origins.push(Origin::Comm {
+            how,
+            connection,
+            parent,
+            new,
+        });
         if let Some(comm) = parent {
             self.step(
                 call,

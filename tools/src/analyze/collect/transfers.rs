@@ -1,16 +1,20 @@
 //! Sends and receives as they are posted, and how each one ends.
 
-use super::Collector;
-use crate::analyze::program::{ANY, End, Kind, NOBODY, Transfer, UNKNOWN};
+use super::{Collector, call_number};
+use crate::analyze::program::{ANY, BYTES_MAX, End, Kind, NOBODY, Transfer, UNKNOWN_BYTES};
 use crate::trace::{
     Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
 };
 
+/// Maximum length that a signed number of 32 bits holds.
+const STATUS_BYTES_MAX: u64 = i32::MAX as u64;
+
 impl Collector<'_> {
-    fn bytes(&self, payload: Payload) -> u32 {
-        self.sizes
-            .bytes(payload)
-            .map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
+    fn bytes(&self, payload: Payload) -> u64 {
+        let bytes = self.sizes.bytes(payload);
+        bytes
+            .filter(|&bytes| bytes <= BYTES_MAX)
+            .unwrap_or(UNKNOWN_BYTES)
     }
 
     fn blank(&mut self, call: &Call<'_>, comm: Comm, payload: Payload) -> Transfer {
@@ -20,8 +24,8 @@ impl Collector<'_> {
             bytes: self.bytes(payload),
             got_source: -1,
             got_tag: -1,
-            got_bytes: UNKNOWN,
-            call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+            got_bytes: UNKNOWN_BYTES,
+            call: call_number(call),
             comm: self.comm(comm.0),
             function: call.function.number(),
             kind: Kind::Null,
@@ -94,7 +98,7 @@ impl Collector<'_> {
             self.program.oddities.unknown_starts += 1;
             return;
         };
-        let call_number = call.sequence.min(u64::from(UNKNOWN)) as u32;
+        let call_number = call_number(call);
         let at = self.begin(
             call,
             Transfer {
@@ -132,7 +136,14 @@ impl Collector<'_> {
             status.tag
         };
         (transfer.got_source, transfer.got_tag) = (status.source, tag);
-        transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
+        transfer.got_bytes = u64::try_from(status.bytes).unwrap_or(UNKNOWN_BYTES);
+        // DUMPI keeps 32 bits of a status's length, so that of a longer message is wrong. OTF2 has
+        // all bits, and gives a receive the room of its message.
+        let may_be_longer = transfer.bytes != UNKNOWN_BYTES && transfer.bytes > STATUS_BYTES_MAX;
+        if may_be_longer && transfer.got_bytes != transfer.bytes {
+            transfer.got_bytes = UNKNOWN_BYTES;
+            self.program.oddities.long_receives += 1;
+        }
         let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
         if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, tag) {
             if transfer.unsure_null {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Creation, OPEN, Resolver, Translation};
-use crate::analyze::origin::{How, LocalId};
+use super::{Creation, Handshake, OPEN, Resolver, Side, Translation};
+use crate::analyze::origin::{Connection, How, LocalId};
 
 /// What distinguishes the parts of a split: a colour, or a group's members.
 type Part = (u64, Vec<u32>);
@@ -50,7 +50,7 @@ impl Resolver<'_> {
             How::Split { .. } | How::Create { .. } | How::CartSub { .. } => {
                 self.partition(&programs, parent, whole)
             }
-            How::Dynamic => Vec::new(),
+            How::Dynamic => return self.close_connection(parent, programs),
         };
         if !whole {
             self.closed.insert(creation, made);
@@ -265,26 +265,90 @@ impl Resolver<'_> {
             self.halves.insert(handshake, (group, programs));
             return;
         };
-        let mut all = others;
-        all.extend(&programs);
+        self.join((other, others), (group, programs), Translation::Exact);
+    }
+
+    /// Records a complete side of an accept and a connect. The port that would identify the other
+    /// side is not kept, so sides are joined in their order, which is certain for one of each.
+    fn close_connection(&mut self, parent: u32, programs: Vec<usize>) {
+        let group = self.all[parent as usize].members.clone();
+        let connection = programs.first().and_then(|&it| self.connection(it));
+        let (own, others) = match connection {
+            Some(Connection::Accepts) => (0, 1),
+            Some(Connection::Connects) => (1, 0),
+            // The other side has traces of its own.
+            None => return self.join_strangers((group, programs)),
+        };
+        let Some(other) = self.connections[others].pop_front() else {
+            return self.connections[own].push_back((group, programs));
+        };
+        // Accepting ranks come first, whoever was followed first.
+        let (first, second) = match connection {
+            Some(Connection::Accepts) => ((group, programs), other),
+            _ => (other, (group, programs)),
+        };
+        let global = self.join(first, second, Translation::Exact);
+        self.connected.extend(global);
+        if self.connected.len() > 1 {
+            for &global in &self.connected {
+                self.all[global as usize].translation = Translation::Assumed;
+            }
+        }
+    }
+
+    /// Gives up waiting for the other sides of inter-communicators: their processes have no trace,
+    /// or recorded less. `false` if no side waits.
+    pub(super) fn give_up_sides(&mut self) -> bool {
+        let halves = std::mem::take(&mut self.halves);
+        let mut sides: Vec<(Handshake, Side)> = halves.into_iter().collect();
+        sides.sort_by_key(|&(handshake, _)| handshake);
+        let mut sides: Vec<Side> = sides.into_iter().map(|(_, side)| side).collect();
+        sides.extend(self.connections.iter_mut().flat_map(std::mem::take));
+        let some_wait = !sides.is_empty();
+        for side in sides {
+            self.incomplete += 1;
+            self.join_strangers(side);
+        }
+        some_wait
+    }
+
+    fn join_strangers(&mut self, side: Side) {
+        let name = "inter-communicator with processes without a trace";
+        self.inter(name, side, ([].into(), Vec::new()), Translation::Assumed);
+    }
+
+    fn join(&mut self, first: Side, second: Side, translation: Translation) -> Option<u32> {
+        self.inter("inter-communicator", first, second, translation)
+    }
+
+    /// Makes an inter-communicator of two sides, and lets their programs go on.
+    fn inter(
+        &mut self,
+        name: &str,
+        first: Side,
+        second: Side,
+        translation: Translation,
+    ) -> Option<u32> {
+        let all = [first.1, second.1].concat();
         let receivers: Vec<_> = all
             .iter()
             .filter_map(|&program| Some((program, self.call(program).1?)))
             .collect();
-        if let Some(&(first, local)) = receivers.first() {
-            let number = self.programs[first].comms[usize::from(local)].number;
-            let global = self.push(
-                "inter-communicator".to_owned(),
-                other,
-                Some(group),
-                Translation::Exact,
+        let global = receivers.first().map(|&(first_program, local)| {
+            let number = self.programs[first_program].comms[usize::from(local)].number;
+            self.push(
+                name.to_owned(),
+                first.0,
+                Some(second.0),
+                translation,
                 number,
-            );
-            for (program, local) in receivers {
-                self.of_local[program][usize::from(local)] = global;
-            }
+            )
+        });
+        for (program, local) in receivers {
+            self.of_local[program][usize::from(local)] = global.unwrap_or(OPEN);
         }
         self.go_on(&all);
+        global
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Creation, GlobalComm, OPEN, Resolver, Translation};
-use crate::analyze::origin::{How, LocalId, Origin};
+use crate::analyze::origin::{Connection, How, LocalId, Origin};
 
 impl<'a> Resolver<'a> {
     /// Follows a program's creating calls until one must wait for other ranks.
@@ -17,11 +17,12 @@ impl<'a> Resolver<'a> {
                 }
                 Origin::Comm {
                     parent: None, new, ..
-                } => self.name_unknown(program, *new),
+                } => self.with_strangers(program, *new),
                 Origin::Comm {
                     parent: Some(parent),
                     how,
                     new,
+                    ..
                 } => {
                     let global = self.global(program, *parent);
                     let count = self.creations.entry((program, global)).or_insert(0);
@@ -102,6 +103,26 @@ impl<'a> Resolver<'a> {
         self.of_local[program][local] = global;
     }
 
+    /// An inter-communicator with processes that have no trace here. All ranks with its number
+    /// share it, since their messages go to none of each other.
+    fn with_strangers(&mut self, program: usize, local: Option<LocalId>) {
+        let Some(local) = local.map(usize::from) else {
+            return;
+        };
+        let number = self.programs[program].comms[local].number;
+        let global = match self.strangers.get(&number) {
+            Some(&known) => known,
+            None => {
+                let name = "inter-communicator with processes without a trace".to_owned();
+                let world = self.world.clone();
+                let global = self.push(name, world, Some([].into()), Translation::Assumed, number);
+                self.strangers.insert(number, global);
+                global
+            }
+        };
+        self.of_local[program][local] = global;
+    }
+
     /// Members of the communicator with this number, if every rank that has it without a creating
     /// call also recorded a rank in it, and all recorded ranks differ.
     fn reported_members(&self, number: u32) -> Option<Arc<[u32]>> {
@@ -137,10 +158,18 @@ impl<'a> Resolver<'a> {
             remote,
             translation,
             number,
+            label: String::new(),
             collectives: false,
             dims: None,
         });
         self.all.len() as u32 - 1
+    }
+
+    pub(super) fn connection(&self, program: usize) -> Option<Connection> {
+        match &self.programs[program].origins[self.next[program]] {
+            Origin::Comm { connection, .. } => *connection,
+            Origin::Group { .. } => None,
+        }
     }
 
     pub(super) fn call(&self, program: usize) -> (&'a How, Option<LocalId>) {

@@ -48,6 +48,9 @@ pub struct GlobalComm {
     pub translation: Translation,
     /// The number in the trace of its lowest rank.
     pub number: u32,
+    /// Names it among all communicators of the run: its number, and if others have that as well,
+    /// `@` and its lowest world rank, and `#` and a count if these are equal, too.
+    pub label: String,
     /// Whether it is the context of another communicator's collective operations.
     pub collectives: bool,
     dims: Option<Vec<i32>>,
@@ -74,6 +77,10 @@ impl GlobalComm {
     }
 
     fn rank_of(&self, world: u32) -> Option<u32> {
+        // The world, whose search would take as long as it is large for each of its ranks.
+        if self.members.get(world as usize) == Some(&world) {
+            return Some(world);
+        }
         let groups = [Some(&self.members), self.remote.as_ref()];
         let places = groups.into_iter().flatten();
         places
@@ -125,6 +132,7 @@ impl Communicators {
             GlobalComm {
                 name,
                 number,
+                label: String::new(),
                 members: Arc::clone(&members),
                 remote: None,
                 translation: Translation::Exact,
@@ -133,7 +141,8 @@ impl Communicators {
             }
         };
         let own_rank = of_local.iter().map(|comms| vec![0; comms.len()]).collect();
-        let all = names.into_iter().enumerate().map(comm).collect();
+        let mut all: Vec<_> = names.into_iter().enumerate().map(comm).collect();
+        label(&mut all);
         Self {
             all,
             of_local,
@@ -154,8 +163,10 @@ impl Communicators {
         for &comm in of {
             let comm = &self.all[comm as usize];
             let name = format!("collectives of {}", comm.name);
+            let label = format!("{} collectives", comm.label);
             self.all.push(GlobalComm {
                 name,
+                label,
                 collectives: true,
                 dims: None,
                 ..comm.clone()
@@ -193,6 +204,34 @@ const OPEN: u32 = u32::MAX;
 type Creation = (u32, u32);
 /// The leaders' world ranks, lower first, and their tag.
 type Handshake = (u32, u32, i32);
+/// A side of an inter-communicator: its group and the programs there.
+type Side = (Arc<[u32]>, Vec<usize>);
+
+/// Labels communicators so that no two share one. If two share number and name, the names get the
+/// labels as well.
+fn label(all: &mut [GlobalComm]) {
+    let lowest = |comm: &GlobalComm| comm.everyone().min().unwrap_or(0);
+    let mut by_number: HashMap<u32, u32> = HashMap::new();
+    let mut by_name: HashMap<(u32, String), u32> = HashMap::new();
+    for comm in all.iter() {
+        *by_number.entry(comm.number).or_default() += 1;
+        *by_name.entry((comm.number, comm.name.clone())).or_default() += 1;
+    }
+    let mut by_rank: HashMap<(u32, u32), u32> = HashMap::new();
+    for comm in all {
+        let (number, rank) = (comm.number, lowest(comm));
+        let count = by_rank.entry((number, rank)).or_default();
+        *count += 1;
+        comm.label = match (by_number[&number], *count) {
+            (1, _) => number.to_string(),
+            (_, 1) => format!("{number}@{rank}"),
+            (_, count) => format!("{number}@{rank}#{count}"),
+        };
+        if by_name[&(number, comm.name.clone())] > 1 {
+            comm.name = format!("{}, {}", comm.name, comm.label);
+        }
+    }
+}
 
 /// Follows the creating calls of all programs at once ([`follow`]) and makes the communicators
 /// ([`create`]).
@@ -209,8 +248,14 @@ struct Resolver<'a> {
     /// The results, by colour, of creations that were closed before all members came.
     closed: HashMap<Creation, Vec<(Option<u32>, u32)>>,
     unknown: HashMap<u32, u32>,
-    /// Inter-communicators with one complete side: its group and programs.
-    halves: HashMap<Handshake, (Arc<[u32]>, Vec<usize>)>,
+    /// Inter-communicators with processes that have no trace, by number.
+    strangers: HashMap<u32, u32>,
+    /// Inter-communicators with one complete side.
+    halves: HashMap<Handshake, Side>,
+    /// Sides that wait for the other one: those that accept, and those that connect.
+    connections: [VecDeque<Side>; 2],
+    /// The inter-communicators of joined connections.
+    connected: Vec<u32>,
     ready: VecDeque<usize>,
     incomplete: u64,
 }
@@ -224,6 +269,7 @@ impl<'a> Resolver<'a> {
             remote: None,
             translation: Translation::Exact,
             number,
+            label: String::new(),
             collectives: false,
             dims: None,
         };
@@ -252,7 +298,10 @@ impl<'a> Resolver<'a> {
             waiting: BTreeMap::new(),
             closed: HashMap::new(),
             unknown: HashMap::new(),
+            strangers: HashMap::new(),
             halves: HashMap::new(),
+            connections: Default::default(),
+            connected: Vec::new(),
             ready: (0..programs.len()).collect(),
             incomplete: 0,
         }
@@ -265,11 +314,12 @@ impl<'a> Resolver<'a> {
             }
             // Every program waits for a rank that recorded less or has no trace: the first creation
             // proceeds without it.
-            let Some((&creation, _)) = self.waiting.first_key_value() else {
+            if let Some((&creation, _)) = self.waiting.first_key_value() {
+                self.incomplete += 1;
+                self.close(creation, false);
+            } else if !self.give_up_sides() {
                 break;
-            };
-            self.incomplete += 1;
-            self.close(creation, false);
+            }
         }
         for program in 0..self.programs.len() {
             for local in 0..self.programs[program].comms.len() {
@@ -288,6 +338,7 @@ impl<'a> Resolver<'a> {
                 locals.iter().zip(&program.comms).map(known).collect()
             });
         let own_rank = own_rank.collect();
+        label(&mut self.all);
         Communicators {
             all: self.all,
             of_local: self.of_local,

@@ -51,6 +51,13 @@ fn communicators_are_those_of_the_text() {
                     let (rank, local) = at(rank, name);
                     comms.own_rank(rank, local) == number(place)
                 }
+                ["label", rank, name, label] => {
+                    comms.all[global(rank, name) as usize].label == label
+                }
+                ["peer", rank, name, peer, "none"] => {
+                    let comm = &comms.all[global(rank, name) as usize];
+                    comm.peer(number(rank), number(peer)).is_none()
+                }
                 ["peer", rank, name, peer, world] => {
                     let comm = &comms.all[global(rank, name) as usize];
                     comm.peer(number(rank), number(peer)) == Some(number(world))

@@ -7,7 +7,9 @@ use dpamatch_vocabulary::{Selector, SourceSel};
 
 use super::super::inbound::Inbound;
 use super::super::order::{Happening, Order};
-use super::super::program::{ANY, Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
+use super::super::program::{
+    ANY, Action, BYTES_MAX, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN, UNKNOWN_BYTES,
+};
 use super::super::truth::Truth;
 use super::LogError;
 use super::piece::Piece;
@@ -167,7 +169,7 @@ impl Collector<'_> {
                     comm,
                     source,
                     tag: envelope.tag.get(),
-                    bytes: short(bytes),
+                    bytes: length(bytes),
                     receive: UNKNOWN,
                 });
                 self.order.push_at(Happening::Arrive(message), time);
@@ -236,7 +238,7 @@ impl Collector<'_> {
             }
         };
         let call = self.program.transfers.len() as u32;
-        let transfer = transfer(kind, selector, comm, call, short(size));
+        let transfer = transfer(kind, selector, comm, call, length(size));
         self.program.transfers.push(Transfer { peer, ..transfer });
         self.program.transfers.len() as u32 - 1
     }
@@ -269,7 +271,7 @@ pub(super) fn transfer(
     selector: Selector,
     comm: u16,
     call: u32,
-    bytes: u32,
+    bytes: u64,
 ) -> Transfer {
     Transfer {
         peer: ANY,
@@ -277,7 +279,7 @@ pub(super) fn transfer(
         bytes,
         got_source: ANY,
         got_tag: ANY,
-        got_bytes: UNKNOWN,
+        got_bytes: UNKNOWN_BYTES,
         call,
         comm,
         function: u16::MAX,
@@ -289,8 +291,8 @@ pub(super) fn transfer(
     }
 }
 
-fn short(bytes: Option<u64>) -> u32 {
+fn length(bytes: Option<u64>) -> u64 {
     bytes
-        .and_then(|bytes| u32::try_from(bytes).ok())
-        .unwrap_or(UNKNOWN)
+        .filter(|&bytes| bytes <= BYTES_MAX)
+        .unwrap_or(UNKNOWN_BYTES)
 }

@@ -21,6 +21,7 @@ use self::piece::processes;
 use super::communicators::Communicators;
 use super::inbound::Lost;
 use super::order::{Happening, Load, Order};
+use super::probes::Probes;
 use super::program::{End, Kind, LocalComm, Program, Transfer, UNKNOWN};
 use super::run::Run;
 use super::truth::Truth;
@@ -131,6 +132,7 @@ impl Run {
             comms: Communicators::known(Vec::new(), Vec::new(), [].into()),
             inbound: Vec::new(),
             truth: Vec::new(),
+            probes: Vec::new(),
             lost: Lost::default(),
             expanded: None,
             recorded: None,
@@ -174,6 +176,8 @@ impl Run {
             run.programs.push(collector.program);
             run.inbound.push(collector.inbound);
             run.truth.push(collector.truth);
+            // The order is known, so it needs no rule.
+            run.probes.push(Probes::default());
             orders.push(collector.order);
             of_local.push(collector.of_local);
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use dpamatch::stream::{Event, Reader};
 
 use super::LogError;
+use crate::regular;
 
 pub(super) struct Piece {
     pub(super) path: PathBuf,
@@ -55,7 +56,7 @@ impl Piece {
             path: path.clone(),
             what,
         };
-        let text = fs::read_to_string(&path).map_err(io_error(&path))?;
+        let text = regular::read_to_string(&path).map_err(io_error(&path))?;
         let text = whole_lines(&text);
         let mut piece = Self {
             path: path.clone(),
@@ -117,7 +118,7 @@ impl Piece {
     }
 
     fn read_results(&mut self, path: &Path) -> Result<(), LogError> {
-        let text = fs::read_to_string(path).map_err(io_error(path))?;
+        let text = regular::read_to_string(path).map_err(io_error(path))?;
         for line in whole_lines(&text).lines() {
             let fields: Vec<_> = line.split(',').collect();
             let number = |text: &str| text.parse::<u64>().ok();

@@ -6,30 +6,54 @@
 //! receive took nothing, so a message that it would have taken from a later receive arrives after
 //! the cancel.
 //!
+//! A message that a probe found arrives before the probe, and those come first that must arrive
+//! before it ([`Gate`]). All other messages keep the order above.
+//!
 //! The order may reorder one sender's messages with different tags, which no matcher observes.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState as Fast;
 
+use super::gate::{Gate, by_receive};
 use super::{Dice, Happening, Order, OrderChoice};
-use crate::analyze::communicators::Communicators;
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
+use crate::analyze::program::{ANY, Action, End, Kind, Transfer, UNKNOWN};
+use crate::analyze::replay::RankView;
 
 #[derive(Debug)]
 pub struct Guided<'a> {
-    pub program: &'a Program,
-    /// Its index in the list of programs.
-    pub at: usize,
-    pub inbound: &'a [Inbound],
-    pub comms: &'a Communicators,
+    pub view: RankView<'a>,
 }
 
 /// A message, and the number of program events that must precede it.
 struct Arrival {
     message: u32,
     after: u32,
+}
+
+/// The order so far, and the gate of a rank with probes.
+struct Made<'a> {
+    order: Order,
+    gate: Option<Gate<'a>>,
+}
+
+impl Made<'_> {
+    fn has_arrived(&self, message: u32) -> bool {
+        self.gate
+            .as_ref()
+            .is_some_and(|gate| gate.has_arrived(message))
+    }
+
+    /// Lets a message arrive, after those that must come before it.
+    fn arrive(&mut self, message: u32) {
+        let Some(gate) = &mut self.gate else {
+            return self.order.push(Happening::Arrive(message));
+        };
+        for message in gate.demand(message, false) {
+            self.order.push(Happening::Arrive(message));
+        }
+    }
 }
 
 impl Guided<'_> {
@@ -39,17 +63,30 @@ impl Guided<'_> {
     /// # Complexity
     /// Sorts the messages once.
     pub fn order(&self, choice: OrderChoice) -> Order {
+        let view = self.view;
         let events = self.events();
         let arrivals = self.arrivals(&events);
-        let mut order = Order::with_capacity(events.len() + self.inbound.len());
+        let mut made = Made {
+            order: Order::with_capacity(events.len() + view.inbound.len()),
+            gate: Gate::new(view, false),
+        };
         let (mut posted, mut arrived) = (0, 0);
         let mut dice = match choice {
-            OrderChoice::Random { seed } => Dice::new(seed, self.program.rank),
+            OrderChoice::Random { seed } => Dice::new(seed, view.program.rank),
             _ => Dice::new(0, 0),
         };
         // The remaining length of the current run, of arrivals (true) or posts.
         let mut run = (false, 0_u64);
-        while posted < events.len() || arrived < arrivals.len() {
+        loop {
+            while arrivals
+                .get(arrived)
+                .is_some_and(|arrival| made.has_arrived(arrival.message))
+            {
+                arrived += 1;
+            }
+            if posted == events.len() && arrived == arrivals.len() {
+                break;
+            }
             let due = arrivals
                 .get(arrived)
                 .is_some_and(|arrival| arrival.after as usize <= posted);
@@ -68,28 +105,36 @@ impl Guided<'_> {
                 }
             };
             if arrive {
-                order.push(Happening::Arrive(arrivals[arrived].message));
+                made.arrive(arrivals[arrived].message);
                 arrived += 1;
             } else {
-                order.push(events[posted]);
+                if let Happening::Probe(probe) = events[posted]
+                    && let Some(message) = view.probes.message(probe)
+                    && !made.has_arrived(message)
+                {
+                    made.arrive(message);
+                }
+                made.order.push(events[posted]);
                 posted += 1;
             }
         }
-        for (message, inbound) in self.inbound.iter().enumerate() {
-            if inbound.receive == UNKNOWN {
-                order.push(Happening::Arrive(message as u32));
+        for (message, inbound) in (0..).zip(view.inbound) {
+            if inbound.receive == UNKNOWN && !made.has_arrived(message) {
+                made.arrive(message);
             }
         }
-        order
+        made.order
     }
 
     fn events(&self) -> Vec<Happening> {
-        let transfers = &self.program.transfers;
-        let steps = self.program.steps.iter();
+        let transfers = &self.view.program.transfers;
+        let steps = self.view.program.steps.iter();
         let event = |action| match action {
-            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => {
-                Some(Happening::Post(at))
-            }
+            Action::Begin(at) => match transfers[at as usize].kind {
+                Kind::Recv => Some(Happening::Post(at)),
+                Kind::Probe => self.view.probes.message(at).map(|_| Happening::Probe(at)),
+                Kind::Send | Kind::Null => None,
+            },
             Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => {
                 Some(Happening::Cancel(at))
             }
@@ -98,11 +143,40 @@ impl Guided<'_> {
         steps.filter_map(|step| event(step.action)).collect()
     }
 
+    /// The messages that a receive got or a probe found, in an order that keeps all claims.
+    fn claimed(&self) -> Vec<u32> {
+        let received = by_receive(self.view.inbound).into_iter();
+        let received = received.map(|(_, message)| message);
+        match Gate::new(self.view, false) {
+            None => received.collect(),
+            Some(mut gate) => {
+                let mut claimed = Vec::with_capacity(self.view.inbound.len());
+                for message in received {
+                    if !gate.has_arrived(message) {
+                        claimed.extend(gate.demand(message, false));
+                    }
+                }
+                claimed
+            }
+        }
+    }
+
     fn arrivals(&self, events: &[Happening]) -> Vec<Arrival> {
-        let mut paired: Vec<u32> = (0..self.inbound.len() as u32)
-            .filter(|&message| self.inbound[message as usize].receive != UNKNOWN)
-            .collect();
-        paired.sort_unstable_by_key(|&message| self.inbound[message as usize].receive);
+        let after = self.after_cancels(events);
+        let mut latest = 0;
+        let arrival = |message: u32| {
+            latest = after.get(&message).copied().unwrap_or(0).max(latest);
+            Arrival {
+                message,
+                after: latest,
+            }
+        };
+        self.claimed().into_iter().map(arrival).collect()
+    }
+
+    /// The number of events up to the last cancel of a receive that would have taken the message
+    /// from a later receive, by message.
+    fn after_cancels(&self, events: &[Happening]) -> HashMap<u32, u32, Fast> {
         // Cancels by receive, each with the number of events up to and including it.
         let mut cancels: Vec<(u32, u32)> = events
             .iter()
@@ -113,44 +187,36 @@ impl Guided<'_> {
             })
             .collect();
         cancels.sort_unstable();
+        let mut after = HashMap::default();
+        if cancels.is_empty() {
+            return after;
+        }
+        let view = self.view;
         let mut cancels = cancels.into_iter().peekable();
         let mut until: HashMap<(u32, i32, i32), u32, Fast> = HashMap::default();
-        let mut after = 0;
-        let arrival = |message: u32| {
-            let &Inbound {
-                receive,
-                comm,
-                source,
-                tag,
-                ..
-            } = &self.inbound[message as usize];
+        let mut all = by_receive(view.inbound);
+        // A message without receive comes after all receives that would have taken it.
+        let found = view.probes.iter().map(|(_, message)| message);
+        let is_left = |message: &u32| view.inbound[*message as usize].receive == UNKNOWN;
+        all.extend(found.filter(is_left).map(|message| (UNKNOWN, message)));
+        for (receive, message) in all {
             while let Some((cancelled, place)) =
                 cancels.next_if(|&(cancelled, _)| cancelled < receive)
             {
-                let &Transfer {
-                    peer, tag, comm, ..
-                } = &self.program.transfers[cancelled as usize];
-                let last = until
-                    .entry((self.comms.global(self.at, comm), peer, tag))
-                    .or_default();
+                let &Transfer { peer, tag, .. } = &view.program.transfers[cancelled as usize];
+                let last = until.entry((view.comm(cancelled), peer, tag)).or_default();
                 *last = place.max(*last);
             }
-            if !until.is_empty() {
-                for (source, tag) in [
-                    (source as i32, tag as i32),
-                    (-1, tag as i32),
-                    (source as i32, -1),
-                    (-1, -1),
-                ] {
-                    after = until
-                        .get(&(comm, source, tag))
-                        .copied()
-                        .unwrap_or(0)
-                        .max(after);
-                }
-            }
-            Arrival { message, after }
-        };
-        paired.into_iter().map(arrival).collect()
+            let &Inbound {
+                comm, source, tag, ..
+            } = &view.inbound[message as usize];
+            let (source, tag) = (source as i32, tag as i32);
+            let patterns = [(source, tag), (ANY, tag), (source, ANY), (ANY, ANY)];
+            let places = patterns
+                .iter()
+                .filter_map(|&(source, tag)| until.get(&(comm, source, tag)));
+            after.extend(places.max().map(|&place| (message, place)));
+        }
+        after
     }
 }

@@ -1,17 +1,30 @@
 //! The order of the recorded clocks. It is right only if all ranks ran on one node, or if the
 //! nodes' clocks agree.
 
+use std::collections::HashMap;
+
+use super::gate::Gate;
 use super::{Happening, Order};
-use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, UNKNOWN};
+use crate::analyze::replay::RankView;
+use crate::analyze::run::Run;
+
+/// An event at its time. At equal times posts come first, then messages in the order of their
+/// lists, then probes.
+type Timed = (i64, u32, Happening);
 
 /// Orders of all ranks. A receive is posted when its call is entered, a message arrives when its
 /// sending call is entered, and a probe looks when it returns. A message without recorded send
 /// arrives when its receive is waited for. `None` if a trace has no wall times.
 ///
+/// Clocks may disagree, and a message takes time. So at a rank with probes the recorded pairs count
+/// as well ([`Gate`]): a message that a probe found arrives with the probe at the latest, and a
+/// message that would be found or received in its place arrives after it.
+///
 /// # Complexity
 /// Sorts the events of each rank once.
-pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Order>> {
+pub fn merged(run: &Run) -> Option<Vec<Order>> {
+    let programs = &run.programs;
     let recorded = |program: &Program| {
         program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty()
     };
@@ -25,40 +38,15 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
         .map(|step| step.at_ns)
         .min();
     let start = start.unwrap_or(0);
-    let index: std::collections::HashMap<u32, usize> = programs
+    let index: HashMap<u32, usize> = programs
         .iter()
         .enumerate()
         .map(|(at, program)| (program.rank, at))
         .collect();
-    let order = |(program, messages): (&Program, &Vec<Inbound>)| {
-        let ends = ends(program);
-        // At equal times posts come first, then messages in the order of their lists.
-        let mut events: Vec<(i64, u32, Happening)> =
-            Vec::with_capacity(program.steps.len() + messages.len());
-        let mut latest = i64::MIN;
-        for step in &program.steps {
-            // Calls of several threads may overlap: the recorded order counts.
-            latest = latest.max(step.at_ns);
-            let happening = match step.action {
-                Action::Begin(at) => match program.transfers[at as usize].kind {
-                    Kind::Recv => Happening::Post(at),
-                    Kind::Probe => Happening::Probe(at),
-                    Kind::Send | Kind::Null => continue,
-                },
-                Action::Cancel(at) if program.transfers[at as usize].end == End::Cancelled => {
-                    Happening::Cancel(at)
-                }
-                Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
-            };
-            // A stable sort: program order among equals.
-            let class = if matches!(happening, Happening::Probe(_)) {
-                2
-            } else {
-                0
-            };
-            events.push((latest, class, happening));
-        }
-        for (at, message) in messages.iter().enumerate() {
+    let order = |view: RankView<'_>| {
+        let (mut events, latest) = own_events(view);
+        let ends = ends(view.program);
+        for (at, message) in (0..).zip(view.inbound) {
             let sent = index.get(&message.sender).filter(|_| message.op != UNKNOWN);
             let time = match sent {
                 Some(&sender) => begins[sender][message.op as usize],
@@ -67,17 +55,84 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
                     .copied()
                     .unwrap_or(latest),
             };
-            events.push((time, 1, Happening::Arrive(at as u32)));
+            events.push((time, 1, Happening::Arrive(at)));
         }
         events.sort_by_key(|&(time, class, _)| (time, class));
-        let mut order = Order::with_capacity(events.len());
-        order.times_ns.reserve(events.len());
-        for (time, _, happening) in events {
-            order.push_at(happening, time.saturating_sub(start).max(0) as u64);
-        }
-        order
+        gated(view, events, start)
     };
-    Some(programs.iter().zip(inbound).map(order).collect())
+    Some(run.views().map(order).collect())
+}
+
+/// What the rank does itself, and the time of its last event.
+fn own_events(view: RankView<'_>) -> (Vec<Timed>, i64) {
+    let program = view.program;
+    let mut events = Vec::with_capacity(program.steps.len() + view.inbound.len());
+    let mut latest = i64::MIN;
+    for step in &program.steps {
+        // Calls of several threads may overlap: the recorded order counts.
+        latest = latest.max(step.at_ns);
+        let happening = match step.action {
+            Action::Begin(at) => match program.transfers[at as usize].kind {
+                Kind::Recv => Happening::Post(at),
+                Kind::Probe if view.probes.message(at).is_some() => Happening::Probe(at),
+                Kind::Probe | Kind::Send | Kind::Null => continue,
+            },
+            Action::Cancel(at) if program.transfers[at as usize].end == End::Cancelled => {
+                Happening::Cancel(at)
+            }
+            Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
+        };
+        // A stable sort: program order among equals.
+        let class = if matches!(happening, Happening::Probe(_)) {
+            2
+        } else {
+            0
+        };
+        events.push((latest, class, happening));
+    }
+    (events, latest)
+}
+
+/// The order of sorted events in which each probe finds its message.
+fn gated(view: RankView<'_>, events: Vec<Timed>, start: i64) -> Order {
+    let mut order = Order::with_capacity(events.len());
+    order.times_ns.reserve(events.len());
+    let mut gate = Gate::new(view, true);
+    let mut now = 0;
+    for (time, _, happening) in events {
+        now = time.saturating_sub(start).max(0) as u64;
+        let Some(gate) = &mut gate else {
+            order.push_at(happening, now);
+            continue;
+        };
+        let (before, after) = match happening {
+            Happening::Arrive(message) => (Vec::new(), gate.offer(message)),
+            Happening::Cancel(receive) => (Vec::new(), gate.cancel(receive)),
+            Happening::Probe(probe) => match view.probes.message(probe) {
+                Some(message) if !gate.has_arrived(message) => {
+                    (gate.demand(message, true), Vec::new())
+                }
+                _ => (Vec::new(), Vec::new()),
+            },
+            Happening::Post(_) => (Vec::new(), Vec::new()),
+        };
+        for message in before {
+            order.push_at(Happening::Arrive(message), now);
+        }
+        if !matches!(happening, Happening::Arrive(_)) {
+            order.push_at(happening, now);
+        }
+        for message in after {
+            order.push_at(Happening::Arrive(message), now);
+        }
+    }
+    // The claims of a damaged trace may wait for each other.
+    while let Some(message) = gate.as_mut().and_then(Gate::next_held) {
+        for message in gate.iter_mut().flat_map(|gate| gate.demand(message, true)) {
+            order.push_at(Happening::Arrive(message), now);
+        }
+    }
+    order
 }
 
 fn begins(program: &Program) -> Vec<i64> {
@@ -115,6 +170,7 @@ fn ends(program: &Program) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::Inbound;
     use crate::analyze::by_hand::{program, receive};
     use crate::analyze::program::Step;
 
@@ -138,6 +194,7 @@ mod tests {
                 action,
             });
         }
+        let mut run = Run::new(vec![receiver], Some(2));
         let message = |receive| Inbound {
             sender: 0,
             op: UNKNOWN,
@@ -147,7 +204,8 @@ mod tests {
             bytes: 4,
             receive,
         };
-        let orders = merged(&[receiver], &[vec![message(0), message(1)]]).expect("wall times");
+        run.inbound = vec![vec![message(0), message(1)]];
+        let orders = merged(&run).expect("wall times");
         let happened: Vec<_> = orders[0].iter().zip(&orders[0].times_ns).collect();
         let [post, arrive] = [Happening::Post, Happening::Arrive];
         let expected = [

@@ -5,6 +5,7 @@
 //! ([`merged`]).
 
 mod causal;
+mod gate;
 mod guided;
 mod merged;
 
@@ -79,13 +80,16 @@ pub struct Order {
     codes: Vec<Code>,
     /// Nanoseconds since the first event of all ranks; empty without times.
     times_ns: Vec<u64>,
+    /// Probes that the simulation released before their message came, ascending. They are no
+    /// events.
+    released: Vec<u32>,
 }
 
 impl Order {
     fn with_capacity(events: usize) -> Self {
         Self {
             codes: Vec::with_capacity(events),
-            times_ns: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -96,6 +100,11 @@ impl Order {
     pub(super) fn push_at(&mut self, happening: Happening, time_ns: u64) {
         self.codes.push(happening.into());
         self.times_ns.push(time_ns);
+    }
+
+    /// Whether the simulation released the probe before its message came.
+    pub fn is_released(&self, probe: u32) -> bool {
+        self.released.binary_search(&probe).is_ok()
     }
 
     pub fn len(&self) -> usize {

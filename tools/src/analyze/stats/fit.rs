@@ -3,7 +3,7 @@
 use dpa_model::{INLINE_BYTES, NicConfig};
 
 use crate::analyze::order::Happening;
-use crate::analyze::program::UNKNOWN;
+use crate::analyze::program::UNKNOWN_BYTES;
 
 /// The part of the NIC that is too small.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
@@ -100,12 +100,12 @@ impl Fit {
         }
     }
 
-    fn size(&self, bytes: u32) -> (u64, u64) {
-        let bytes = if bytes == UNKNOWN { 0 } else { bytes as usize };
+    fn size(&self, bytes: u64) -> (u64, u64) {
+        let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
         match bytes {
-            _ if bytes > self.config.eager_limit.max(INLINE_BYTES) => (0, 0),
-            _ if bytes > INLINE_BYTES => (bytes as u64, 1),
-            _ => (bytes as u64, 0),
+            _ if bytes > self.config.eager_limit.max(INLINE_BYTES) as u64 => (0, 0),
+            _ if bytes > INLINE_BYTES as u64 => (bytes, 1),
+            _ => (bytes, 0),
         }
     }
 
@@ -125,7 +125,7 @@ impl Fit {
         self.posted -= 1;
     }
 
-    pub(crate) fn stored(&mut self, bytes: u32) -> Option<Shortage> {
+    pub(crate) fn stored(&mut self, bytes: u64) -> Option<Shortage> {
         let (bytes, buffers) = self.size(bytes);
         self.unexpected += 1;
         self.bytes += bytes;
@@ -143,7 +143,7 @@ impl Fit {
         }
     }
 
-    pub(crate) fn fetched(&mut self, bytes: u32) {
+    pub(crate) fn fetched(&mut self, bytes: u64) {
         let (bytes, buffers) = self.size(bytes);
         self.unexpected -= 1;
         self.bytes -= bytes;

@@ -1,7 +1,7 @@
 //! Which communicator hints the trace permits (MPI 4.1, section 7.4.4; S24).
 
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN};
+use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN, UNKNOWN_BYTES};
 use crate::trace::Function;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -118,8 +118,8 @@ impl Hints {
     pub(crate) fn matched(&mut self, program: &Program, at: u32, message: &Inbound) {
         let transfer = &program.transfers[at as usize];
         // A message made up without a status has the receive's own size.
-        let is_made_up = message.op == UNKNOWN && transfer.got_bytes == UNKNOWN;
-        if is_made_up || message.bytes == UNKNOWN || transfer.bytes == UNKNOWN {
+        let is_made_up = message.op == UNKNOWN && transfer.got_bytes == UNKNOWN_BYTES;
+        if is_made_up || message.bytes == UNKNOWN_BYTES || transfer.bytes == UNKNOWN_BYTES {
             self.exact_length.unknown += 1;
         } else if message.bytes != transfer.bytes {
             self.exact_length

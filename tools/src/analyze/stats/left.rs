@@ -31,7 +31,7 @@ fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
         }
     };
     let (source, tag) = (field(source, source), field(tag, comm.tag(tag)));
-    format!("communicator {}, source {source}, tag {tag}", comm.number)
+    format!("communicator {}, source {source}, tag {tag}", comm.label)
 }
 
 /// Bits of the fields in which pattern and envelope differ: communicator 4, source 2, tag 1.

@@ -1,6 +1,6 @@
 //! Messages by size.
 
-use crate::analyze::program::UNKNOWN;
+use crate::analyze::program::UNKNOWN_BYTES;
 
 /// The messages between two powers of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -14,14 +14,13 @@ pub struct SizeClass {
 }
 
 /// The classes in rising order, without empty ones.
-pub(super) fn classes(sizes: impl Iterator<Item = u32>, eager_limit: usize) -> Vec<SizeClass> {
+pub(super) fn classes(sizes: impl Iterator<Item = u64>, eager_limit: usize) -> Vec<SizeClass> {
     let mut all = Vec::new();
     for size in sizes {
-        let (bytes, known) = (u64::from(size), size != UNKNOWN);
-        let up_to = known.then_some(if size == 0 {
-            0
-        } else {
-            bytes.next_power_of_two()
+        let (bytes, known) = (size, size != UNKNOWN_BYTES);
+        let up_to = known.then(|| match size {
+            0 => 0,
+            _ => bytes.next_power_of_two(),
         });
         let rendezvous = known && bytes > eager_limit as u64;
         let bytes = if known { bytes } else { 0 };
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     fn powers_of_two_and_the_eager_limit_part_classes() {
-        let sizes = [5000, 0, 1, 2, 3, 4, 4096, UNKNOWN, 4097, 5, 6000];
+        let sizes = [5000, 0, 1, 2, 3, 4, 4096, UNKNOWN_BYTES, 4097, 5, 6000];
         let mut all = classes(sizes.into_iter(), 5000);
         classes([8, 9].into_iter(), 5000)
             .iter()

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use expect_test::expect_file;
 
 use crate::analyze::by_hand::{program, question, receive, report, run, send};
-use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN};
+use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN_BYTES};
 use crate::analyze::stats::{COLUMNS, Fallback, Needs, Violation};
 use crate::analyze::{OrderChoice, Report, Run};
 
@@ -99,7 +99,7 @@ fn lengths_that_the_trace_does_not_tell_are_no_proof() {
         lengths(
             &[send(1, 0)],
             &[Transfer {
-                bytes: UNKNOWN,
+                bytes: UNKNOWN_BYTES,
                 ..known
             }]
         ),
@@ -198,7 +198,7 @@ fn needs_are_those_of_the_messages() {
         &few,
     );
 
-    let sends = |bytes: u32| {
+    let sends = |bytes: u64| {
         let send = move |tag| Transfer {
             call: 10 + tag as u32,
             bytes,
@@ -216,13 +216,13 @@ fn needs_are_those_of_the_messages() {
         &["unexpected=2"],
     );
 
-    let inline = dpa_model::INLINE_BYTES as u32;
+    let inline = dpa_model::INLINE_BYTES as u64;
     for sizes in [
         [0, inline],
         [0, inline + 1],
         [100, 101],
         [100, 99],
-        [UNKNOWN, 1],
+        [UNKNOWN_BYTES, 1],
     ] {
         let sized = |tag: usize| Transfer {
             bytes: sizes[tag],
@@ -238,7 +238,7 @@ fn needs_are_those_of_the_messages() {
     }
 
     let long = |tag| Transfer {
-        bytes: 30 + tag as u32,
+        bytes: 30 + tag as u64,
         ..send(1, tag)
     };
     let large = |tag| Transfer {

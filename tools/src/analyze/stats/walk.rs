@@ -17,7 +17,7 @@ use super::{
 };
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
-use crate::analyze::program::{ANY, Kind, UNKNOWN};
+use crate::analyze::program::{ANY, Kind, UNKNOWN, UNKNOWN_BYTES};
 use crate::analyze::replay::RankView;
 use crate::trace::Function;
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId, selector_hash};
@@ -295,10 +295,10 @@ impl Walk<'_> {
                 Kind::Send => {
                     let traffic = &mut self.comms.entry(comm).or_default().traffic;
                     traffic.sends += 1;
-                    traffic.bytes_sent += if transfer.bytes == UNKNOWN {
+                    traffic.bytes_sent += if transfer.bytes == UNKNOWN_BYTES {
                         0
                     } else {
-                        u64::from(transfer.bytes)
+                        transfer.bytes
                     };
                 }
                 Kind::Null => {

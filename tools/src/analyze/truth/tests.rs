@@ -5,17 +5,17 @@ use expect_test::expect_file;
 use crate::analyze::Run;
 use crate::analyze::by_hand::{paired, program, receive, run, send};
 use crate::analyze::order::{Dice, Happening, Network};
-use crate::analyze::program::{End, Transfer, UNKNOWN};
+use crate::analyze::program::{End, Transfer, UNKNOWN_BYTES};
 use dpamatch::engine::Oracle;
 
-fn sent(bytes: u32) -> Transfer {
+fn sent(bytes: u64) -> Transfer {
     Transfer {
         bytes,
         ..send(1, 5)
     }
 }
 
-fn got_from(source: i32, bytes: u32) -> Transfer {
+fn got_from(source: i32, bytes: u64) -> Transfer {
     Transfer {
         bytes: 100,
         got_source: source,
@@ -25,7 +25,7 @@ fn got_from(source: i32, bytes: u32) -> Transfer {
     }
 }
 
-fn got(bytes: u32) -> Transfer {
+fn got(bytes: u64) -> Transfer {
     got_from(0, bytes)
 }
 
@@ -39,7 +39,7 @@ fn asked(peer: i32, tag: i32) -> Transfer {
 
 /// The receives of rank 1's messages, and what was found out of them.
 fn told(text: &mut String, what: &str, run: &Run, receives: &[u32]) {
-    let bytes: Vec<u32> = run.inbound[1].iter().map(|message| message.bytes).collect();
+    let bytes: Vec<u64> = run.inbound[1].iter().map(|message| message.bytes).collect();
     let ends: Vec<End> = run.programs[1]
         .transfers
         .iter()
@@ -137,14 +137,14 @@ fn receives_without_a_status_get_what_is_left() {
         &[sent(1), sent(3), sent(5)],
         &five,
     );
-    let unknown = [sent(UNKNOWN); 3];
+    let unknown = [sent(UNKNOWN_BYTES); 3];
     case(
         "Unknown sizes fit everywhere",
         &unknown,
         &[got(1), asked(0, 5), got(2)],
     );
     let anything = Transfer {
-        bytes: UNKNOWN,
+        bytes: UNKNOWN_BYTES,
         ..asked(0, 5)
     };
     case(
@@ -163,7 +163,7 @@ fn receives_without_a_status_get_what_is_left() {
     ]);
     receivers.extend([asked(-1, 5), got_from(0, 3), got_from(0, 4)]);
     receivers.extend(nobody);
-    let to = |bytes: &[u32]| bytes.iter().map(|&bytes| sent(bytes)).collect::<Vec<_>>();
+    let to = |bytes: &[u64]| bytes.iter().map(|&bytes| sent(bytes)).collect::<Vec<_>>();
     let programs = vec![
         program(0, &to(&[1, 2, 3, 4])),
         program(1, &receivers),
@@ -233,7 +233,7 @@ fn no_receive_of_a_whole_trace_contradicts_its_status() {
             let rank = 2 * source as i32;
             let patterns = [(rank, 5), (-1, 5), (rank, -1), (-1, -1)];
             let (peer, tag) = patterns[dice.below(4) as usize];
-            let bytes = 1 + dice.below(sizes) as u32;
+            let bytes = 1 + dice.below(sizes);
             let is_asked = dice.below(3) == 0;
             receives.push(match is_asked {
                 true => asked(peer, tag),

@@ -2,6 +2,7 @@
 
 use super::super::scenario::Scenario;
 use super::*;
+use dpa_model::Options;
 
 pub(in crate::bench) fn settings(threads: bool) -> Settings {
     let nic = EngineOptions {
@@ -33,7 +34,7 @@ fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
 #[test]
 fn every_scenario_is_matched_right_by_every_peer() {
     for scenario in Scenario::all() {
-        let nic = Peer::Nic { handlers: 8 };
+        let nic = Peer::optimistic(8);
         for peer in [
             nic,
             Peer::Endpoint,
@@ -54,7 +55,7 @@ fn every_scenario_is_matched_right_by_every_peer() {
 
 #[test]
 fn every_size_takes_its_protocol() {
-    let nic = Peer::Nic { handlers: 32 };
+    let nic = Peer::optimistic(32);
     let plain: [(&str, &[Peer]); 2] = [
         ("NC", &[nic, Peer::Endpoint, Peer::NoMatching, Peer::Bins]),
         ("UNEXP", &[nic]),
@@ -98,7 +99,7 @@ fn what_a_peer_does_not_take_is_refused() {
 
 #[test]
 fn tables_grow_with_the_window() {
-    let nic = Peer::Nic { handlers: 32 };
+    let nic = Peer::optimistic(32);
     for scenario in ["NC-REV", "UNEXP", "MIX-0-0-90"] {
         measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
     }
@@ -130,7 +131,7 @@ fn tables_grow_with_the_window() {
 #[test]
 fn a_nic_has_room_for_every_message_of_a_window() {
     let config = |handlers, scenario, window, size| {
-        settings(false).config(&point(Peer::Nic { handlers }, scenario, window, size))
+        settings(false).config(&point(Peer::optimistic(handlers), scenario, window, size))
     };
     let least = settings(false).nic.nic;
     let plain = config(5, "NC", 10, 8);
@@ -142,6 +143,10 @@ fn a_nic_has_room_for_every_message_of_a_window() {
         },
         NicConfig {
             bins: plain.bins,
+            options: Options {
+                always_shared: true,
+                ..least.options
+            },
             ..least
         }
     );
@@ -180,11 +185,44 @@ fn a_nic_has_room_for_every_message_of_a_window() {
     }
 }
 
+/// Each way to match runs what its name says: phases with paths, or two loops on one worker.
+#[test]
+fn each_way_to_match_is_measured_by_itself() {
+    for (matching, workers, scenario) in [
+        (Matching::Optimistic, 2, "NC"),
+        (Matching::Optimistic, 1, "WC"),
+        (Matching::InOrder, 1, "NC"),
+        (Matching::InOrder, 1, "WC"),
+    ] {
+        let mut settings = settings(false);
+        settings.nic.nic.workers = 2;
+        settings.nic.threads = workers == 2;
+        let peer = Peer::Nic {
+            handlers: 8,
+            matching,
+        };
+        let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
+        let paths = sample.paths.expect("a NIC");
+        let context = format!("{peer} {scenario}: {paths:?}");
+        let in_order = matching == Matching::InOrder;
+        let by_phases = paths.clean + paths.fast + paths.slow;
+        assert_eq!(paths.in_order, f64::from(u8::from(in_order)), "{context}");
+        assert!((by_phases + paths.in_order - 1.0).abs() < 1e-9, "{context}");
+        assert_eq!(
+            paths.searched_again > 0.0,
+            in_order && scenario == "WC",
+            "{context}"
+        );
+        let sizes = sample.sizes.expect("a NIC");
+        assert_eq!(sizes.workers, if in_order { 1 } else { 2 }, "{context}");
+    }
+}
+
 /// Half of the receives, or of the messages, find no room in each window; all get the right
 /// bytes. With a size that was asked for, nothing grows.
 #[test]
 fn what_does_not_fit_goes_to_software_in_every_window() {
-    let nic = Peer::Nic { handlers: 8 };
+    let nic = Peer::optimistic(8);
     let software = |peer, scenario, settings: &Settings, size| {
         let sample = measure(&point(peer, scenario, 40, size), settings);
         let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
@@ -230,7 +268,7 @@ fn threads_of_the_nic_give_the_same_matches() {
         settings.nic.nic.workers = workers;
         settings.like_card = like_card;
         let handlers = if like_card { 2 } else { 32 };
-        let config = settings.config(&point(Peer::Nic { handlers }, "WC", 100, 8));
+        let config = settings.config(&point(Peer::optimistic(handlers), "WC", 100, 8));
         let usual = settings.nic.nic;
         let plan = match like_card {
             true => (handlers, 1, Barrier::Bitmap, Domains::Paper),
@@ -255,7 +293,10 @@ fn threads_of_the_nic_give_the_same_matches() {
             "MIX-30-30-30",
             "COMMS-5",
         ] {
-            let sample = measure(&point(Peer::Nic { handlers }, scenario, 100, 8), &settings);
+            let sample = measure(
+                &point(Peer::optimistic(handlers), scenario, 100, 8),
+                &settings,
+            );
             let sizes = sample.expect("a sample").sizes.expect("a NIC");
             assert_eq!(sizes.workers, if like_card { handlers } else { workers });
         }
@@ -267,7 +308,7 @@ fn the_forced_paths_are_taken() {
     let paths = |scenario| {
         let mut settings = settings(false);
         settings.nic.nic.options.fast_path = FastPath::Literal;
-        let config = settings.config(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8));
+        let config = settings.config(&point(Peer::optimistic(32), scenario, 100, 8));
         config.options.fast_path
     };
     assert_eq!(
@@ -277,7 +318,7 @@ fn the_forced_paths_are_taken() {
     assert_eq!(paths("WC-SP"), FastPath::Off);
     let mut settings = settings(false);
     settings.nic.nic.options.fast_path = FastPath::Off;
-    let config = settings.config(&point(Peer::Nic { handlers: 32 }, "WC-FP", 100, 8));
+    let config = settings.config(&point(Peer::optimistic(32), "WC-FP", 100, 8));
     assert_eq!(config.options.fast_path, FastPath::Sequence);
 }
 
@@ -320,7 +361,7 @@ fn excluded_wildcards_are_reported() {
     for threads in [false, true] {
         let mut settings = settings(threads);
         settings.nic.hints.no_any_source = true;
-        for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint] {
+        for peer in [Peer::optimistic(32), Peer::Endpoint] {
             for (scenario, size) in [
                 ("ANYSRC", 8),
                 ("UNEXP-ANYSRC-REV", 8),

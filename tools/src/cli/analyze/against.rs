@@ -167,9 +167,14 @@ impl Pair {
                 "differs": change.verdict != Verdict::NoChange,
             })
         };
-        let offload = self.reports.iter().zip(&self.verdicts).map(
-            |(report, advice)| json!({ "application": report.name, "advice": advice.whole() }),
-        );
+        let offload = self
+            .reports
+            .iter()
+            .zip(&self.verdicts)
+            .map(|(report, advice)| {
+                json!({ "application": report.name, "advice": advice.whole(),
+                "orders": advice.orders(), "remarks": advice.remarks() })
+            });
         let [only_first, only_second] = self.found.alone;
         let more = json!({
             "applications_compared": [first.name, second.name],

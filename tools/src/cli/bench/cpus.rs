@@ -57,12 +57,7 @@ mod tests {
             window: 8,
             size: 8,
         };
-        let points = [
-            Peer::Nic { handlers: 2 },
-            Peer::Bins,
-            Peer::Nic { handlers: 3 },
-        ]
-        .map(point);
+        let points = [Peer::optimistic(2), Peer::Bins, Peer::optimistic(3)].map(point);
         let said = enough_processors(&points, 4)
             .expect_err("five are needed")
             .to_string();

@@ -2,7 +2,7 @@
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
-use dpamatch_tools::bench::{Peer, Point, Report, Row};
+use dpamatch_tools::bench::{Matching, Peer, Point, Report, Row};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
@@ -41,13 +41,7 @@ fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
 }
 
 fn sweep(report: &Report) -> Vec<usize> {
-    let handlers = |row: &Row| {
-        if let Peer::Nic { handlers } = row.point.peer {
-            Some(handlers)
-        } else {
-            None
-        }
-    };
+    let handlers = |row: &Row| row.point.peer.handlers();
     let mut all: Vec<usize> = report.rows.iter().filter_map(handlers).collect();
     all.sort_unstable();
     all.dedup();
@@ -62,12 +56,17 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     };
     let mut series: Vec<Series> = Vec::new();
     for row in report.rows.iter().filter(of_window) {
-        let name = row.point.scenario.to_string();
-        let is_nic = matches!(row.point.peer, Peer::Nic { .. });
-        if is_nic && !series.iter().any(|series| series.name == name) {
+        let Some(matching) = row.point.peer.matching() else {
+            continue;
+        };
+        let name = match matching {
+            Matching::Optimistic => row.point.scenario.to_string(),
+            Matching::InOrder => format!("{}, in order", row.point.scenario),
+        };
+        if !series.iter().any(|series| series.name == name) {
             let value = |&handlers: &usize| {
                 let point = Point {
-                    peer: Peer::Nic { handlers },
+                    peer: Peer::Nic { handlers, matching },
                     ..row.point.clone()
                 };
                 measured(handlers, report.find(&point, calibrated))

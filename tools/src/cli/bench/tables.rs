@@ -44,7 +44,7 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
     let mut table = Table::new("paper", title, columns);
     for &handlers in sweep {
         let [nc, fast, slow] =
-            ["NC", "WC-FP", "WC-SP"].map(|scenario| row(Peer::Nic { handlers }, scenario));
+            ["NC", "WC-FP", "WC-SP"].map(|scenario| row(Peer::optimistic(handlers), scenario));
         let ours = [
             mega(nc),
             mega(fast),
@@ -89,8 +89,9 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> Ta
 }
 
 /// Columns that a narrow table omits, in this order; `bytes` only if all sizes are equal.
-const EXTRA: [&str; 7] = [
+const EXTRA: [&str; 8] = [
     "per block",
+    "again",
     "slow",
     "fast",
     "post ns",
@@ -102,7 +103,8 @@ const EXTRA: [&str; 7] = [
 /// All scenarios for one number of handlers, or for all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
     let shown = |row: &&Row| {
-        matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
+        matches!(row.point.peer, Peer::Nic { .. })
+            && (!only_nic || row.point.peer.handlers() == nic.handlers())
     };
     // Only where something found no room, so that the columns are noticed.
     let any_software = report.rows.iter().filter(shown).any(|row| {
@@ -142,6 +144,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
         let (none, bins, rate) = (beside(Peer::NoMatching), beside(Peer::Bins), row.rate());
         let mut cells: Vec<(String, Cell)> = [
             ("scenario", row.point.scenario.name().into()),
+            ("matching", row.point.peer.name().into()),
             ("handlers", row.point.peer.handlers().into()),
             (
                 "window",
@@ -169,6 +172,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> Table {
             ("per block", of_paths(row, |paths| paths.per_block).into()),
             ("fast", of_paths(row, |paths| paths.fast).into()),
             ("slow", of_paths(row, |paths| paths.slow).into()),
+            ("again", of_paths(row, |paths| paths.searched_again).into()),
         ]
         .map(|(name, cell)| (name.to_owned(), cell))
         .into();

@@ -6,7 +6,7 @@ use expect_test::{ExpectFile, expect_file};
 
 use super::*;
 
-const NIC: Peer = Peer::Nic { handlers: 32 };
+const NIC: Peer = Peer::optimistic(32);
 
 /// A row with these rates in million messages per second, by round.
 fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
@@ -27,6 +27,8 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
             clean: 0.4,
             fast: [0.5, 0.25, 0.3][round],
             slow: 0.125,
+            in_order: 0.0,
+            searched_again: [0.01, 0.02, 0.03][round],
             unexpected: 0.0625,
             software: 0.0,
             software_posts: 0.0,
@@ -89,7 +91,7 @@ fn everything() -> Report {
         row(Peer::List, "NC", 100, &[5.0, 5.0, 5.0]),
         row(Peer::Copy, "NC", 100, &[100.0, 160.0, 120.0]),
         row(Peer::Ucx, "NC", 100, &[200.0, 200.0, 200.0]),
-        row(Peer::Nic { handlers: 4 }, "NC", 100, &[8.0]),
+        row(Peer::optimistic(4), "NC", 100, &[8.0]),
         calibrated(NIC, "NC", &[50.0, 0.0, 40.0]),
         calibrated(Peer::Bins, "NC", &[25.0, 1.0, 16.0]),
         calibrated(Peer::NoMatching, "NC", &[0.0]),
@@ -140,7 +142,7 @@ fn moved() -> Report {
 }
 
 fn sweep() -> Report {
-    let peer = |handlers| Peer::Nic { handlers };
+    let peer = |handlers| Peer::optimistic(handlers);
     report(vec![
         calibrated(peer(4), "NC", &[20.0]),
         calibrated(peer(4), "WC-FP", &[15.0]),

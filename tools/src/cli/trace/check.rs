@@ -104,10 +104,38 @@ fn text(
         ]);
     }
     write!(out, "{}", table.text(width))?;
-    let good = ranks.iter().filter(|(_, result)| is_good(result)).count();
-    let (calls, ranks) = (counted(all.total(), "call"), counted(ranks.len(), "rank"));
-    writeln!(out, "{calls}; consistent: {good} of {ranks}")?;
+    writeln!(out, "{}", summary(ranks, all.total()))?;
     Ok(())
+}
+
+/// How many ranks are consistent with their footers. A rank without call or footer proves nothing.
+fn summary(ranks: &[(Rank, Result<Tally, TraceError>)], calls: u64) -> String {
+    let good = || ranks.iter().filter(|(_, result)| is_good(result));
+    let has_footer = |(_, result): &&(Rank, Result<Tally, TraceError>)| {
+        let tally = result.as_ref().ok();
+        tally.is_some_and(|tally| tally.info.footer.is_some() && tally.salvage.is_none())
+    };
+    let consistent = good().filter(has_footer).count();
+    let read = good().count() - consistent;
+    if calls == 0 && good().count() > 0 {
+        return "0 calls, so nothing was checked".to_owned();
+    }
+    let calls = counted(calls, "call");
+    let compared = match (consistent, read) {
+        (0, read) if read > 0 => String::new(),
+        _ => {
+            let ranks = counted(ranks.len(), "rank");
+            format!("; consistent: {consistent} of {ranks}")
+        }
+    };
+    let read = match read {
+        0 => String::new(),
+        read => format!(
+            "; read without a footer to compare with: {}",
+            counted(read, "rank")
+        ),
+    };
+    format!("{calls}{compared}{read}")
 }
 
 fn of_rank(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value {
@@ -116,6 +144,7 @@ fn of_rank(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value 
         Ok(tally) => json!({
             "rank": rank.get(),
             "good": is_good(result),
+            "compared": tally.info.footer.is_some() && tally.salvage.is_none(),
             "calls": tally.calls.total(),
             "left_out": tally.info.footer.as_ref().map(|footer| footer.ignored.total()),
             "differences": tally.differences.iter().map(|(function, footer, records)| {

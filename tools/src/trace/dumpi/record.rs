@@ -189,7 +189,7 @@ fn status(bytes: &[u8; 14]) -> Status {
     let word =
         |at: usize| i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     Status {
-        bytes: word(0),
+        bytes: i64::from(word(0)),
         source: word(4),
         cancelled: bytes[8] != 0,
         error: bytes[9],

@@ -104,7 +104,7 @@ fn status(text: &[u8]) -> Option<(Status, &[u8])> {
     // The file has one byte of the error, which some versions print with a sign.
     Some((
         Status {
-            bytes,
+            bytes: i64::from(bytes),
             source,
             tag,
             cancelled: cancelled != 0,

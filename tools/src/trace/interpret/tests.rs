@@ -18,7 +18,7 @@ fn set(args: &mut Arguments, place: usize, value: &str) {
                 let (source, tag, bytes) =
                     (fields[0], fields[1], fields.get(2).map_or(4, |it| *it));
                 Status {
-                    bytes,
+                    bytes: i64::from(bytes),
                     source,
                     tag,
                     cancelled: item.ends_with('!'),

@@ -267,6 +267,8 @@ fn describe(place: &Place) -> Result<RunInfo, TraceError> {
             "hostname" => run.hostname = Some(value.to_owned()),
             // The recorder's spelling.
             "startime" => run.start_s = value.trim().parse().ok(),
+            // What this project's recorder left out or guessed (docs/record.md).
+            "note" => run.notices.push(format!("the recorder: {value}")),
             _ => {}
         }
     }

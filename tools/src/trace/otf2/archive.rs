@@ -54,6 +54,14 @@ impl Archive {
                 counted(processes, "rank")
             ));
         }
+        if !definitions.unknown.is_empty() {
+            notices.push(format!(
+                "calls of {} that are not in the table of functions are not read, except what \
+                 their records of messages say: {}",
+                counted(definitions.unknown.len(), "function"),
+                definitions.unknown.join(", ")
+            ));
+        }
         let run = RunInfo {
             processes: Some(processes as u32),
             notices,

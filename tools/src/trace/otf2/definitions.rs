@@ -46,6 +46,8 @@ pub(super) struct Definitions {
     /// Ticks at the start of the run.
     pub(super) start: u64,
     pub(super) functions: HashMap<u32, Function>,
+    /// MPI functions that the table of functions lacks, by name: their calls are not read.
+    pub(super) unknown: Vec<String>,
     /// The location of each rank of `MPI_COMM_WORLD`.
     pub(super) locations: Vec<u64>,
     pub(super) comms: BTreeMap<u32, Members>,
@@ -101,14 +103,19 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
     let locations = of_ranks.map(|group| group.members.clone());
     let locations = locations.ok_or_else(|| wrong("it defines no MPI ranks"))?;
     let name = |string: &u32| raw.strings.get(string).map_or("", String::as_str);
-    let functions = raw.regions.iter().filter_map(|(region, string)| {
+    let mut functions = HashMap::new();
+    let mut unknown = Vec::new();
+    for (region, string) in &raw.regions {
         // TAU writes parentheses behind the names.
-        Some((
-            *region,
-            Function::from_name(name(string).trim_end_matches("()").trim_end())?,
-        ))
-    });
-    let functions = functions.collect();
+        let name = name(string).trim_end_matches("()").trim_end();
+        match Function::from_name(name) {
+            Some(function) => _ = functions.insert(*region, function),
+            None if name.starts_with("MPI_") => unknown.push(name.to_owned()),
+            None => {}
+        }
+    }
+    unknown.sort_unstable();
+    unknown.dedup();
     let everyone = |group: &u32| {
         let group = raw.groups.get(group);
         group.is_some_and(|it| it.of == RANKS && it.members.len() == locations.len())
@@ -140,6 +147,7 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
         ticks_per_second,
         start,
         functions,
+        unknown,
         locations,
         comms,
     })

@@ -22,11 +22,15 @@ mod kind {
     pub(super) const REQUEST_TEST: u8 = 20;
     pub(super) const REQUEST_CANCELLED: u8 = 21;
     pub(super) const COLLECTIVE_END: u8 = 23;
+    pub(super) const PROBE: u8 = 89;
+    pub(super) const MATCHED_RECV: u8 = 90;
+    pub(super) const MATCHED_IRECV_REQUEST: u8 = 91;
+    pub(super) const MATCHED_IRECV: u8 = 92;
     /// Records of one number and without a length, as 12, 13, 16, 17, 20 and 21.
     pub(super) const OMP: [u8; 4] = [24, 28, 29, 30];
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Message {
     /// The other rank in the communicator.
     pub(super) peer: u32,
@@ -46,6 +50,14 @@ pub(super) enum Event {
     Posted(u64),
     Recv(Message),
     Received(Message, u64),
+    /// A probe that found a message, whose length is unknown, and the message's number.
+    Probe(Message, u64),
+    /// A receive of the message with this number, and its length.
+    MatchedRecv(u64, u64),
+    /// A receive without blocking of the message with the first number; its request.
+    MatchedPosted(u64, u64),
+    /// A request of such a receive is complete; its length.
+    MatchedReceived(u64, u64),
     Pending(u64),
     Cancelled(u64),
     Collective {
@@ -158,6 +170,18 @@ fn read(it: &mut Cursor<'_>, ticks: &mut u64) -> Result<Found, Fault> {
                 kind::ISEND => Event::Isend(message(&mut it)?, it.u64()?),
                 kind::RECV => Event::Recv(message(&mut it)?),
                 kind::IRECV => Event::Received(message(&mut it)?, it.u64()?),
+                kind::PROBE => {
+                    let message = Message {
+                        peer: it.u32()?,
+                        comm: it.u32()?,
+                        tag: it.u32()?,
+                        bytes: 0,
+                    };
+                    Event::Probe(message, it.u64()?)
+                }
+                kind::MATCHED_RECV => Event::MatchedRecv(it.u64()?, it.u64()?),
+                kind::MATCHED_IRECV_REQUEST => Event::MatchedPosted(it.u64()?, it.u64()?),
+                kind::MATCHED_IRECV => Event::MatchedReceived(it.u64()?, it.u64()?),
                 kind::COLLECTIVE_END => Event::Collective {
                     operation: it.u8()?,
                     comm: it.u32()?,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::trace::ending::Ending;
 use crate::trace::{
-    Call, Comm, Function, Op, Rank, RankInfo, RankReader, Salvage, Span, Status, TraceError,
-    TraceErrorKind,
+    Call, Comm, Function, Op, Rank, RankInfo, RankReader, RecvSpec, Salvage, Span, Status,
+    TraceError, TraceErrorKind,
 };
 
 use super::cursor::Fault;
@@ -30,6 +30,10 @@ pub(super) struct Reader<'a> {
     info: RankInfo,
     /// The message of each posted receive, in their order; `None` if none came.
     messages: std::vec::IntoIter<Option<Message>>,
+    /// The messages that probes found, by their numbers.
+    found: HashMap<u64, Message>,
+    /// The messages that requests of matched receives wait for.
+    matched: HashMap<u64, Message>,
     calls: Calls,
     function: Function,
     span: Option<Span>,
@@ -76,6 +80,8 @@ impl<'a> Reader<'a> {
             events,
             info,
             messages: messages.into_iter(),
+            found: HashMap::new(),
+            matched: HashMap::new(),
             calls,
             function: named("MPI_Comm_rank"),
             span: None,
@@ -146,8 +152,53 @@ impl<'a> Reader<'a> {
 
     fn operation(&mut self, event: Event) -> Result<(), Fault> {
         let wrong = Fault::Wrong("a message with a rank or tag that MPI does not have");
+        let unfound = Fault::Wrong("a matched receive of a message that no probe found");
         let comm = |message: &Message| self.comm(message.comm);
         match event {
+            Event::Probe(message, number) => {
+                let RecvSpec {
+                    source, tag, comm, ..
+                } = recv(&message, comm(&message)).ok_or(wrong)?;
+                self.calls.push(Op::Probe {
+                    source,
+                    tag,
+                    comm,
+                    blocks: self.function != named("MPI_Iprobe"),
+                    found: true,
+                    // The record has no length: MPI_UNDEFINED.
+                    status: Some(Status {
+                        bytes: -1,
+                        ..status(&message)
+                    }),
+                });
+                self.found.insert(number, message);
+            }
+            Event::MatchedRecv(number, bytes) => {
+                let found = self.found.remove(&number).ok_or(unfound)?;
+                let message = Message { bytes, ..found };
+                let recv = recv(&message, self.comm(message.comm)).ok_or(wrong)?;
+                self.calls.push(Op::Recv {
+                    recv,
+                    status: Some(status(&message)),
+                });
+            }
+            Event::MatchedPosted(number, request) => {
+                let found = self.found.remove(&number).ok_or(unfound)?;
+                let message = self.messages.next().flatten();
+                let message = message.map(|it| Message {
+                    bytes: it.bytes,
+                    ..found
+                });
+                self.matched.insert(request, message.unwrap_or(found));
+                let spec =
+                    message.map(|message| recv(&message, self.comm(message.comm)).ok_or(wrong));
+                self.calls.irecv(spec.transpose()?, request);
+            }
+            Event::MatchedReceived(request, bytes) => {
+                let found = self.matched.remove(&request).ok_or(unfound)?;
+                let message = Message { bytes, ..found };
+                self.calls.tested(request, Some(status(&message)));
+            }
             Event::Send(message) => {
                 let send = send(&message, comm(&message), mode(self.function)).ok_or(wrong)?;
                 self.calls.push(Op::Send(send));
@@ -215,13 +266,22 @@ fn received(events: &mut Events) -> (Vec<Option<Message>>, Option<TraceError>) {
     let mut open = HashMap::new();
     loop {
         match events.next() {
-            Ok(Some(Event::Posted(request))) => {
+            Ok(Some(Event::Posted(request) | Event::MatchedPosted(_, request))) => {
                 open.insert(request, messages.len());
                 messages.push(None);
             }
             Ok(Some(Event::Received(message, request))) => {
                 if let Some(at) = open.remove(&request) {
                     messages[at] = Some(message);
+                }
+            }
+            Ok(Some(Event::MatchedReceived(request, bytes))) => {
+                // Only the length is known here: the probe has the rest.
+                if let Some(at) = open.remove(&request) {
+                    messages[at] = Some(Message {
+                        bytes,
+                        ..Message::default()
+                    });
                 }
             }
             Ok(Some(_)) => {}
@@ -241,7 +301,9 @@ fn function_of(event: Event) -> Function {
         Event::Send(_) => "MPI_Send",
         Event::Isend(..) => "MPI_Isend",
         Event::Posted(_) => "MPI_Irecv",
-        Event::Recv(_) => "MPI_Recv",
+        Event::Recv(_) | Event::MatchedRecv(..) => "MPI_Recv",
+        Event::MatchedPosted(..) => "MPI_Irecv",
+        Event::Probe(..) => "MPI_Probe",
         Event::Pending(_) => "MPI_Test",
         Event::Collective { .. } => "MPI_Barrier",
         _ => "MPI_Wait",

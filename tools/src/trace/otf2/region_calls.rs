@@ -105,8 +105,7 @@ pub(super) fn recv(message: &Message, comm: Comm) -> Option<RecvSpec> {
 
 pub(super) fn status(message: &Message) -> Status {
     Status {
-        // MPI_UNDEFINED, if the number is too large.
-        bytes: i32::try_from(message.bytes).unwrap_or(-1),
+        bytes: i64::try_from(message.bytes).unwrap_or(-1),
         source: message.peer as i32,
         tag: message.tag as i32,
         cancelled: false,

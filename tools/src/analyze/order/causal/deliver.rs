@@ -10,7 +10,17 @@ use crate::analyze::program::UNKNOWN;
 use dpamatch::engine::{Engine, MsgId};
 
 impl Causal<'_> {
+    /// A message comes. It may have to wait for others, and others may have waited for it.
     pub(super) fn arrive(&mut self, rank: u32, number: u32, time_ns: u64) {
+        let Some(gate) = &mut self.ranks[rank as usize].gate else {
+            return self.deliver(rank, number, time_ns);
+        };
+        for number in gate.offer(number) {
+            self.deliver(rank, number, time_ns);
+        }
+    }
+
+    pub(super) fn deliver(&mut self, rank: u32, number: u32, time_ns: u64) {
         let message = &self.inbound[rank as usize][number as usize];
         let comm = self.engine_comm(rank, message.comm);
         let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
@@ -22,7 +32,8 @@ impl Causal<'_> {
         let id = MsgId(u64::from(rank) << 32 | u64::from(number));
         if let Some(recv) = self.engine.arrive(id, Envelope { comm, source, tag }) {
             self.matched(rank, recv.0 as u32, number, time_ns);
-        } else if let Wait::Probe(at) = self.ranks[rank as usize].wait
+        }
+        if let Wait::Probe(at) = self.ranks[rank as usize].wait
             && self.probe(rank, at, time_ns) == Wait::Nothing
         {
             self.wake(rank, time_ns);
@@ -70,8 +81,12 @@ impl Causal<'_> {
         self.push_due(at, rank, STEP);
     }
 
-    /// If every rank waits, releases the one that has waited longest. `false` if all are done.
+    /// If every rank waits, delivers a held message or else releases the rank that has waited
+    /// longest. `false` if all are done.
     pub(super) fn let_one_go(&mut self) -> bool {
+        if self.let_message_go() {
+            return true;
+        }
         let waiting = self
             .ranks
             .iter()
@@ -80,19 +95,16 @@ impl Causal<'_> {
         let Some((rank, state)) = waiting.min_by_key(|(rank, state)| (state.now_ns, *rank)) else {
             return false;
         };
-        self.stalls += 1;
-        if self.first_stalls.len() < STALLS_TOLD {
-            let waits_for = match state.wait {
-                Wait::Probe(_) => "a message for its probe",
-                Wait::Collective(..) => "other ranks in a collective operation",
-                _ => "a message",
-            };
-            let rank = self.programs[rank].rank;
-            self.first_stalls.push(Stall {
-                rank,
-                step: state.step,
-                waits_for,
-            });
+        let waits_for = match state.wait {
+            Wait::Probe(_) => "a message for its probe",
+            Wait::Collective(..) => "other ranks in a collective operation",
+            _ => "a message",
+        };
+        let (wait, step) = (state.wait, state.step);
+        self.stalled(rank, step, waits_for);
+        let state = &mut self.ranks[rank];
+        if let Wait::Probe(probe) = wait {
+            state.order.released.push(probe);
         }
         if let Wait::Finish { next, end } = state.wait {
             // Gives up only the current wait, not the rest of the list.
@@ -106,5 +118,42 @@ impl Causal<'_> {
         let now = self.ranks[rank].now_ns;
         self.wake(rank as u32, now);
         true
+    }
+
+    /// Delivers the first message that is held behind one that cannot come.
+    fn let_message_go(&mut self) -> bool {
+        for rank in 0..self.ranks.len() {
+            let state = &mut self.ranks[rank];
+            let Some(gate) = &mut state.gate else {
+                continue;
+            };
+            let Some(message) = gate.next_held() else {
+                continue;
+            };
+            let arriving = gate.give_up(message);
+            let (step, now) = (state.step, state.now_ns);
+            self.stalled(
+                rank,
+                step,
+                "a message that was received or probed before another one",
+            );
+            for message in arriving {
+                self.deliver(rank as u32, message, now);
+            }
+            return true;
+        }
+        false
+    }
+
+    fn stalled(&mut self, rank: usize, step: u32, waits_for: &'static str) {
+        self.stalls += 1;
+        if self.first_stalls.len() < STALLS_TOLD {
+            let rank = self.programs[rank].rank;
+            self.first_stalls.push(Stall {
+                rank,
+                step,
+                waits_for,
+            });
+        }
     }
 }

@@ -4,9 +4,12 @@
 //! A rank's clock advances by the processor time that the trace shows between its calls. A blocking
 //! receive, a wait or a probe waits for its message; a collective operation waits for the ranks
 //! that it needs. A test or probe that found nothing is no event. One that found something waits
-//! for it, since the program took that path. Only synchronous sends wait. A receive of any source
-//! may take another message than in the recorded run, and the program may then wait for one that
-//! never comes. The simulation releases such a rank and counts the stall.
+//! for it, since the program took that path. Only synchronous sends wait.
+//!
+//! At a rank with probes a message waits for others if the recorded pairs need that ([`Gate`]).
+//! Elsewhere a receive of any source may take another message than in the recorded run, and the
+//! program may then wait for one that never comes. The simulation releases such a rank and counts
+//! the stall.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,10 +17,13 @@ use std::collections::{BinaryHeap, HashMap};
 use dpamatch_vocabulary::CommId;
 use foldhash::fast::RandomState as Fast;
 
+use super::gate::Gate;
 use super::{Dice, Order};
 use crate::analyze::communicators::{Communicators, Translation};
 use crate::analyze::inbound::Inbound;
+use crate::analyze::probes::Probes;
 use crate::analyze::program::{Program, UNKNOWN};
+use crate::analyze::run::Run;
 use dpamatch::engine::{BinCount, BinEngine};
 
 mod deliver;
@@ -54,7 +60,7 @@ struct Meeting {
 }
 
 #[derive(Debug)]
-struct RankState {
+struct RankState<'a> {
     step: u32,
     now_ns: u64,
     wait: Wait,
@@ -62,6 +68,8 @@ struct RankState {
     /// Complete transfers: matched receives and synchronous sends.
     complete: Vec<bool>,
     order: Order,
+    /// Only at a rank with probes.
+    gate: Option<Gate<'a>>,
 }
 
 /// The simulation, whose result is an order for each rank.
@@ -70,12 +78,15 @@ pub struct Causal<'a> {
     programs: &'a [Program],
     comms: &'a Communicators,
     inbound: &'a [Vec<Inbound>],
+    probes: &'a [Probes],
     network: Network,
     load: Load,
     /// Receiver and message number of each program's sends, in the order of its transfers.
     outbound: Vec<Vec<(u32, u32)>>,
-    ranks: Vec<RankState>,
+    ranks: Vec<RankState<'a>>,
     engine: BinEngine,
+    /// The engine's number of each rank's communicators, by rank and communicator.
+    engine_comms: HashMap<(u32, u32), CommId, Fast>,
     /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
     due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     number: u64,
@@ -95,12 +106,14 @@ const STALLS_TOLD: usize = 8;
 const STEP: u32 = u32::MAX;
 
 impl<'a> Causal<'a> {
-    pub fn new(
-        programs: &'a [Program],
-        comms: &'a Communicators,
-        inbound: &'a [Vec<Inbound>],
-        network: Network,
-    ) -> Self {
+    pub fn new(run: &'a Run, network: Network) -> Self {
+        let Run {
+            programs,
+            comms,
+            inbound,
+            probes,
+            ..
+        } = run;
         let index: HashMap<u32, usize> = programs
             .iter()
             .enumerate()
@@ -120,17 +133,19 @@ impl<'a> Causal<'a> {
         }
         let ranks = programs
             .iter()
-            .zip(inbound)
-            .map(|(program, inbound)| RankState {
+            .zip(run.views())
+            .map(|(program, view)| RankState {
                 step: 0,
                 now_ns: 0,
                 wait: Wait::Nothing,
                 dice: Dice::new(network.seed, program.rank),
                 complete: vec![false; program.transfers.len()],
                 order: Order {
-                    codes: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
-                    times_ns: Vec::with_capacity(program.transfers.len() / 2 + inbound.len()),
+                    codes: Vec::with_capacity(program.transfers.len() / 2 + view.inbound.len()),
+                    times_ns: Vec::with_capacity(program.transfers.len() / 2 + view.inbound.len()),
+                    released: Vec::new(),
                 },
+                gate: Gate::new(view, true),
             });
         let ranks = ranks.collect();
         let present = comms.all.iter().map(|comm| {
@@ -151,11 +166,13 @@ impl<'a> Causal<'a> {
             programs,
             comms,
             inbound,
+            probes,
             network,
             load: Load::default(),
             outbound,
             ranks,
             engine: BinEngine::new(BinCount::new(16_384).unwrap_or_default()),
+            engine_comms: HashMap::default(),
             due: (0..programs.len())
                 .map(|rank| Reverse((0, rank as u64, rank as u32, STEP)))
                 .collect(),
@@ -217,11 +234,12 @@ impl<'a> Causal<'a> {
     }
 
     /// The ranks' communicators share one engine, so each gets its own number there.
-    fn engine_comm(&self, rank: u32, comm: u32) -> CommId {
-        CommId(
-            rank.wrapping_mul(self.comms.all.len() as u32)
-                .wrapping_add(comm),
-        )
+    fn engine_comm(&mut self, rank: u32, comm: u32) -> CommId {
+        let next = self.engine_comms.len() as u32;
+        *self
+            .engine_comms
+            .entry((rank, comm))
+            .or_insert(CommId(next))
     }
 
     /// Inserts messages without recorded send at the place of their receive.
@@ -240,5 +258,29 @@ impl<'a> Causal<'a> {
         for (rank, number, receive) in orphans {
             self.outbound[rank][receive as usize] = (rank as u32, number as u32);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::program;
+
+    /// Products of rank and number of communicators would wrap in 32 bits here.
+    #[test]
+    fn every_rank_has_keys_of_its_own() {
+        let ranks = 131_071;
+        let programs = (0..ranks).map(|rank| program(rank, &[])).collect();
+        let run = Run::new(programs, Some(ranks));
+        let mut causal = Causal::new(&run, Network::default());
+        let mut keys: Vec<CommId> = (0..ranks)
+            .flat_map(|rank| [(rank, 0), (rank, rank + 1)])
+            .map(|(rank, comm)| causal.engine_comm(rank, comm))
+            .collect();
+        let again = causal.engine_comm(98_304, 0);
+        assert_eq!(again, keys[2 * 98_304]);
+        keys.sort_unstable_by_key(|key| key.0);
+        keys.dedup();
+        assert_eq!(keys.len(), 2 * ranks as usize);
     }
 }

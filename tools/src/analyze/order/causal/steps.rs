@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use super::{Causal, Network, STEP, Wait};
+use crate::analyze::inbound::Inbound;
 use crate::analyze::order::Happening;
-use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN};
+use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN, UNKNOWN_BYTES};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
@@ -54,11 +55,14 @@ impl Causal<'_> {
             .get(state.step as usize)
             .map_or(0, |step| step.gap_ns);
         let gap = if self.network.compute == 1.0 {
-            u64::from(gap)
+            gap
         } else {
-            (f64::from(gap) * self.network.compute) as u64
+            (gap as f64 * self.network.compute) as u64
         };
-        state.now_ns + gap + self.network.call_ns
+        state
+            .now_ns
+            .saturating_add(gap)
+            .saturating_add(self.network.call_ns)
     }
 
     fn schedule(&mut self, rank: u32) {
@@ -107,7 +111,12 @@ impl Causal<'_> {
                             Wait::Nothing
                         }
                     }
-                    Kind::Probe => self.probe(rank, at, now),
+                    Kind::Probe => {
+                        if let Some(message) = self.probes[rank as usize].message(at) {
+                            self.make_up_messages(rank, message, now);
+                        }
+                        self.probe(rank, at, now)
+                    }
                 }
             }
             Action::Finish { first, count } => {
@@ -129,6 +138,10 @@ impl Causal<'_> {
                 {
                     self.ranks[rank as usize].complete[at as usize] = true;
                 }
+                let gate = self.ranks[rank as usize].gate.as_mut();
+                for message in gate.map_or(Vec::new(), |gate| gate.cancel(at)) {
+                    self.deliver(rank, message, now);
+                }
                 Wait::Nothing
             }
             Action::Collective { comm, sync, root } => self.meet(rank, comm, sync, root, now),
@@ -147,7 +160,29 @@ impl Causal<'_> {
         }
         let (_, made_up) = self.outbound[rank as usize][at as usize];
         if made_up != UNKNOWN {
-            self.push_due(now + self.network.latency_ns, rank, made_up);
+            self.make_up_messages(rank, made_up, now);
+        }
+    }
+
+    /// Adds this message if its send is not recorded, and such messages that must arrive before it.
+    fn make_up_messages(&mut self, rank: u32, message: u32, now: u64) {
+        let all_before = |causal: &Self, message: u32| {
+            let gate = causal.ranks[rank as usize].gate.as_ref();
+            gate.map_or(Vec::new(), |gate| gate.all_before(message))
+        };
+        let mut all = all_before(self, message);
+        all.push(message);
+        while let Some(message) = all.pop() {
+            let Inbound { op, receive, .. } = self.inbound[rank as usize][message as usize];
+            if op != UNKNOWN {
+                continue;
+            }
+            let place = &mut self.outbound[rank as usize][receive as usize];
+            let is_new = std::mem::replace(place, (UNKNOWN, UNKNOWN)).1 != UNKNOWN;
+            if is_new {
+                self.push_due(now + self.network.latency_ns, rank, message);
+                all.extend(all_before(self, message));
+            }
         }
     }
 
@@ -179,10 +214,15 @@ impl Causal<'_> {
         }
     }
 
+    /// Waits for the message that the probe found in the recorded run.
     pub(super) fn probe(&mut self, rank: u32, at: u32, now: u64) -> Wait {
+        let Some(message) = self.probes[rank as usize].message(at) else {
+            return Wait::Nothing;
+        };
         let transfer = &self.programs[rank as usize].transfers[at as usize];
         let comm = self.engine_comm(rank, self.comms.global(rank as usize, transfer.comm));
-        if self.engine.probe(comm, transfer.selector()).is_none() {
+        let found = self.engine.probe(comm, transfer.selector());
+        if found.is_none_or(|found| found.0 as u32 != message) {
             return Wait::Probe(at);
         }
         self.ranks[rank as usize]
@@ -197,11 +237,7 @@ impl Causal<'_> {
             return;
         }
         let bytes = self.inbound[receiver as usize][number as usize].bytes;
-        let bytes = if bytes == UNKNOWN {
-            0
-        } else {
-            u64::from(bytes)
-        };
+        let bytes = if bytes == UNKNOWN_BYTES { 0 } else { bytes };
         let Network {
             latency_ns,
             bytes_per_us,

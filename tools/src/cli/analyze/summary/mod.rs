@@ -1,7 +1,7 @@
 //! A report as text.
 
 use dpamatch_tools::analyze::stats::Traffic;
-use dpamatch_tools::analyze::{Expanded, OrderChoice, Report, shown};
+use dpamatch_tools::analyze::{Expanded, InOrder, OrderChoice, Report, shown};
 use dpamatch_tools::counted;
 use dpamatch_tools::table::wrapped;
 use indicatif::HumanBytes;
@@ -121,6 +121,7 @@ fn traffic(report: &Report) -> String {
     } = report.application.traffic;
     let checked = match &report.checked {
         None => String::new(),
+        Some(_) if all_pairs(report) == 0 => "\nchecked: nothing, since no pair matched".to_owned(),
         Some(illegal) if illegal.is_empty() => "\nchecked: all pairs obey MPI's rules".to_owned(),
         Some(illegal) => {
             let lines: Vec<_> = illegal
@@ -142,16 +143,20 @@ fn traffic(report: &Report) -> String {
         "{} of {}; {}: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
          {}, {}, {to_null} with MPI_PROC_NULL\n\
          messages: {expected} expected, {unexpected} unexpected ({}); left: {}, {}\n\
-         {} in {} ({:.2} %), at most {} pending per pair; at most {} per rank, largest tag {}\n\
+         {}{} in {} ({:.2} %), at most {} pending per pair; at most {} per rank, largest tag {}\n\
          sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
         counted(sends, "send"),
         HumanBytes(bytes_sent),
         counted(all, "receive"),
         counted(probes, "probe"),
         counted(cancelled, "cancel"),
-        percent(unexpected, expected + unexpected),
+        match expected + unexpected {
+            0 => "no share of nothing".to_owned(),
+            all => percent(unexpected, all),
+        },
         counted(left, "receive"),
         counted(messages_left, "message"),
+        over_orders(report),
         counted(keys.unique, "distinct (source, tag) pair"),
         counted(keys.uses, "receive"),
         keys.unique_share() * 100.0,
@@ -162,6 +167,30 @@ fn traffic(report: &Report) -> String {
         sequences.mean(),
         sequences.longest
     )
+}
+
+/// Receives that got a message.
+fn all_pairs(report: &Report) -> u64 {
+    let traffic = &report.application.traffic;
+    traffic.messages().saturating_sub(traffic.messages_left)
+}
+
+/// The range of the share of unexpected messages over several orders, as a line.
+fn over_orders(report: &Report) -> String {
+    let spread = &report.unexpected_by_order;
+    let Some([low, high]) = spread.ends().filter(|_| spread.orders.len() > 1) else {
+        return String::new();
+    };
+    let share = |it: &InOrder| format!("{:.1} % ({})", it.percent().unwrap_or(0.0), it.order);
+    let left_out = spread.left_out.as_ref();
+    let left_out = left_out.map_or(String::new(), |why| format!("; not computed: {why}"));
+    let orders = counted(spread.orders.len(), "order");
+    let range = if low.percent() == high.percent() {
+        format!("{:.1} % in each", low.percent().unwrap_or(0.0))
+    } else {
+        format!("{} to {}", share(low), share(high))
+    };
+    format!("unexpected over {orders}: {range}{left_out}\n")
 }
 
 /// The NIC resources needed, in one line.

@@ -19,6 +19,12 @@ pub(super) fn unmatched(report: &Report) -> String {
             left.rank, left.what, left.envelope, left.reason
         );
     }
+    let traffic = &report.application.traffic;
+    let all = traffic.receives_left + traffic.messages_left;
+    let more = all.saturating_sub(report.unmatched.len() as u64);
+    if more > 0 {
+        let _ = write!(text, "\n  and {more} more");
+    }
     text
 }
 
@@ -52,6 +58,14 @@ pub(super) fn notes(report: &Report) -> String {
         "receives whose status has another byte count than the send",
     );
     note(
+        truth.not_examined,
+        "receives or messages whose pairs were not searched for or not aligned: too many candidates",
+    );
+    note(
+        source.probes_without_message,
+        "successful probes whose message is in no trace: left out",
+    );
+    note(
         source.lost.to_absent_ranks,
         "sends to ranks without a trace",
     );
@@ -71,6 +85,11 @@ pub(super) fn notes(report: &Report) -> String {
         source.oddities.contradictions,
         "statuses that contradict the posted receive",
     );
+    note(
+        source.oddities.long_receives,
+        "receives with room for 2 GiB or more: a status has 32 bits for the length, so the send's \
+         length counts",
+    );
     if let Some(Expanded { kept, .. }) = source.expanded {
         note(
             kept,
@@ -84,12 +103,18 @@ pub(super) fn notes(report: &Report) -> String {
     for (rank, lost) in &source.salvaged {
         let _ = writeln!(text, "  rank {rank} is truncated: {lost}");
     }
+    let more_stalls = report
+        .stalls
+        .saturating_sub(report.first_stalls.len() as u64);
     for stall in &report.first_stalls {
         let _ = writeln!(
             text,
             "  rank {} was released at its step {}: it waited for {}",
             stall.rank, stall.step, stall.waits_for
         );
+    }
+    if more_stalls > 0 {
+        let _ = writeln!(text, "  {more_stalls} more waits were released");
     }
     if text.is_empty() {
         text

@@ -1,0 +1,105 @@
+/* What is not in the trace, or only in part: one line for each kind, on stderr and as `note=` in the description of the
+ * run, which every command prints that opens the trace. */
+
+#define _GNU_SOURCE
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+#define UNNUMBERED(at, result, name, parameters, arguments) #name,
+#include "generated.h"
+#undef UNNUMBERED
+    NULL,
+};
+enum { UNNUMBERED_FUNCTIONS = sizeof names / sizeof *names - 1, ALL = UNNUMBERED_FUNCTIONS + NOTES };
+/* On stderr; the description of the run has all. */
+enum { NAMES_SHOWN = 8 };
+
+static unsigned long long counts[ALL];
+
+void rec_note(enum note note) { __atomic_fetch_add(&counts[UNNUMBERED_FUNCTIONS + note], 1, __ATOMIC_RELAXED); }
+void rec_note_unnumbered(int at) { __atomic_fetch_add(&counts[at], 1, __ATOMIC_RELAXED); }
+
+static int by_count(const void *a, const void *b, void *sums_) {
+    const unsigned long long *sums = sums_;
+    const int x = *(const int *)a, y = *(const int *)b;
+    return sums[x] != sums[y] ? (sums[x] < sums[y] ? 1 : -1) : x - y;
+}
+
+/* The line about functions that the format has no number for; all names, or the most frequent ones. */
+static void put_functions(FILE *out, const char *before, const char *whose, unsigned long long *sums, int shown) {
+    int order[UNNUMBERED_FUNCTIONS + 1];
+    int functions = 0;
+    unsigned long long calls = 0;
+    for (int k = 0; k < UNNUMBERED_FUNCTIONS; k++) {
+        if (sums[k] > 0) {
+            order[functions++] = k;
+            calls += sums[k];
+        }
+    }
+    if (functions == 0) {
+        return;
+    }
+    qsort_r(order, (size_t)functions, sizeof *order, by_count, sums);
+    fprintf(out, "%s%s%llu call%s of %d function%s %s not recorded:", before, whose, calls, calls == 1 ? "" : "s",
+            functions, functions == 1 ? "" : "s", calls == 1 ? "was" : "were");
+    for (int k = 0; k < functions && k < shown; k++) {
+        fprintf(out, "%s %s %llu", k == 0 ? "" : ",", names[order[k]], sums[order[k]]);
+    }
+    if (functions > shown) {
+        fprintf(out, ", and %d more", functions - shown);
+    }
+    fputs("\n", out);
+}
+
+static void put_notes(FILE *out, const char *before, const char *whose, unsigned long long *sums, int shown) {
+    const unsigned long long *notes = sums + UNNUMBERED_FUNCTIONS;
+    put_functions(out, before, whose, sums, shown);
+    if (notes[NOTE_AT_LEAST] > 0) {
+        fprintf(out, "%s%slengths or counts beyond the format's 31 bits: %llu; the true ones are at least what the trace has\n",
+                before, whose, notes[NOTE_AT_LEAST]);
+    }
+    if (notes[NOTE_PARTITIONED] > 0) {
+        fprintf(out, "%s%spartitioned requests recorded as persistent ones: %llu; a match at each start is a guess\n",
+                before, whose, notes[NOTE_PARTITIONED]);
+    }
+    if (notes[NOTE_SESSIONS] > 0) {
+        fprintf(out, "%s%sthe program used sessions: its first communicator of all processes is MPI_COMM_WORLD here\n",
+                before, whose);
+    }
+    if (notes[NOTE_FROM_GROUP] > 0) {
+        fprintf(out, "%s%scommunicators of MPI_Comm_create_from_group without an origin in the trace: %llu\n", before, whose,
+                notes[NOTE_FROM_GROUP]);
+    }
+}
+
+void rec_notes_end(const char *meta, int rank, bool is_collective) {
+    unsigned long long sums[ALL];
+    char whose[32] = "";
+    memcpy(sums, counts, sizeof sums);
+    if (is_collective) {
+        PMPI_Reduce(counts, sums, ALL, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+        if (rank != 0) {
+            return;
+        }
+    } else {
+        snprintf(whose, sizeof whose, "rank %d: ", rank);
+    }
+    put_notes(stderr, "dpamatch-record: ", whose, sums, NAMES_SHOWN);
+    struct rec_quiet quiet;
+    rec_quiet_begin(&quiet);
+    int file = open(meta, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    FILE *out = file < 0 ? NULL : fdopen(file, "a");
+    if (out != NULL) {
+        put_notes(out, "note=", whose, sums, UNNUMBERED_FUNCTIONS);
+    }
+    if (out == NULL || fclose(out) != 0) {
+        fprintf(stderr, "dpamatch-record: %s: %s; it lacks the notes\n", meta, strerror(errno));
+    }
+    rec_quiet_end(&quiet);
+}

@@ -1,0 +1,75 @@
+/* Calls for the test of the recorder. Loaded as a plug-in, it has no main of its own. Argument: which part. */
+#include <mpi.h>
+#include <string.h>
+
+static int x[8], done, flag, at[4];
+static MPI_Request r[4];
+static MPI_Status s[4];
+
+static void receives(void) {
+    for (int k = 0; k < 4; k++) {
+        MPI_Irecv(x, k + 1, MPI_INT, k + 5, k + 20, MPI_COMM_WORLD, &r[k]);
+    }
+}
+
+static void large(void) {
+    MPI_Send_c(x, 3, MPI_SHORT, 4, 9, MPI_COMM_WORLD);
+    MPI_Send_c(x, 5000000000, MPI_BYTE, 4, 10, MPI_COMM_WORLD);
+    MPI_Send_c(x, 2147483647, MPI_DOUBLE, 4, 11, MPI_COMM_WORLD);
+    MPI_Send_c(x, 2147483648, MPI_DOUBLE, 4, 12, MPI_COMM_WORLD);
+    MPI_Recv_c(x, 3000000000, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Bcast_c(x, 6, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Isend_c(x, 2, MPI_INT, 3, 8, MPI_COMM_WORLD, &r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+}
+
+static void completion(void) {
+    receives();
+    MPI_Waitsome(4, r, &done, at, s);
+    MPI_Waitall(2, r + 1, MPI_STATUSES_IGNORE);
+    receives();
+    MPI_Testsome(4, r, &done, at, MPI_STATUSES_IGNORE);
+    MPI_Testall(2, r + 1, &flag, s);
+    receives();
+    MPI_Waitany(4, r, at, MPI_STATUS_IGNORE);
+    MPI_Testany(3, r, at, &flag, s);
+    MPI_Test(&r[1], &flag, s);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+}
+
+static void newer(void) {
+    MPI_Message m;
+    MPI_Isendrecv(x, 2, MPI_INT, 3, 4, x, 5, MPI_SHORT, 6, 7, MPI_COMM_WORLD, &r[0]);
+    MPI_Wait(&r[0], s);
+    MPI_Precv_init(x, 3, 2, MPI_INT, 4, 31, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Start(&r[0]);
+    MPI_Parrived(r[0], 0, &flag);
+    MPI_Wait(&r[0], s);
+    MPI_Mprobe(MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, &m, s);
+    MPI_Imrecv(x, 6, MPI_INT, &m, &r[1]);
+    MPI_Wait(&r[1], s);
+    MPI_Ibarrier(MPI_COMM_WORLD, &r[2]);
+    MPI_Wait(&r[2], s);
+}
+
+static void session(void) {
+    MPI_Session own;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &own);
+    MPI_Group_from_session_pset(own, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Send(x, 3, MPI_INT, 4, 5, comm);
+    MPI_Session_finalize(&own);
+}
+
+int run(const char *part) {
+    if (strcmp(part, "session") == 0) {
+        session();
+        return 0;
+    }
+    MPI_Init(NULL, NULL);
+    strcmp(part, "large") == 0 ? large() : strcmp(part, "completion") == 0 ? completion() : newer();
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,157 @@
+//! Handlers that sleep for good: no completion queue of theirs is armed, so nothing wakes them.
+//!
+//! A handler that sleeps so may still be right: a call of the host may arm its queue later, or
+//! another thread may take its completions. So a line waits until the program has had the time for
+//! that, or ends.
+
+use super::{Cq, Nic};
+use crate::check::{Fault, device};
+use crate::machine::machine;
+use crate::process::ended;
+use crate::thread::Unit;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const LOOKS: Duration = Duration::from_millis(10);
+/// How long a handler sleeps until a running program hears of it.
+const WHILE_IT_RUNS: Duration = Duration::from_secs(3);
+/// How long it has slept when its program ends: with completions in its queue, and without.
+const AT_THE_END: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(500)];
+
+/// A queue that is not armed, and whose handler sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asleep {
+    since: Instant,
+    consumed: u32,
+    activations: u64,
+}
+
+impl Nic {
+    /// Looks for handlers that sleep for good. Answers whether one may, or if the last look was a
+    /// moment ago.
+    pub(crate) fn look_for_sleepers(&mut self) -> bool {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOKS) {
+            return true;
+        }
+        self.look()
+    }
+
+    /// A handler runs from now on, which may never get an event.
+    pub(crate) fn runs(&mut self) {
+        self.wires.running += 1;
+        self.look();
+    }
+
+    fn look(&mut self) -> bool {
+        let now = Instant::now();
+        self.looked = Some(now);
+        let numbers: Vec<u32> = self.cqs.iter().map(|(number, _)| number).collect();
+        let mut one_may = false;
+        for number in numbers {
+            let found = self.sleeper(number, now);
+            let Some(cq) = self.cqs.get_mut(number) else {
+                continue;
+            };
+            cq.asleep = found;
+            if let Some(asleep) = found {
+                one_may = true;
+                if now - asleep.since >= WHILE_IT_RUNS {
+                    tell(cq);
+                }
+            }
+        }
+        one_may
+    }
+
+    /// The last look at the queues that `ends` chooses, whose program goes on without them.
+    pub(crate) fn look_last(&mut self, ends: impl Fn(&Cq) -> bool) {
+        let now = Instant::now();
+        let chosen = self.cqs.iter().filter(|(_, cq)| ends(cq));
+        let numbers: Vec<u32> = chosen.map(|(number, _)| number).collect();
+        for number in numbers {
+            let found = self.sleeper(number, now);
+            if let (Some(asleep), Some(cq)) = (found, self.cqs.get(number))
+                && now - asleep.since >= AT_THE_END[usize::from(cq.is_consumed())]
+            {
+                tell(cq);
+            }
+        }
+    }
+
+    /// Since when the queue's handler sleeps without anything that wakes it.
+    fn sleeper(&self, number: u32, now: Instant) -> Option<Asleep> {
+        let cq = self.cqs.get(number)?;
+        let unit = cq.unit.as_ref()?;
+        let is_armed = cq.armed || cq.always_armed;
+        let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
+        let sleeps = unit.is_idle() && unit.process.state() == ended::NOT;
+        if is_armed || is_off || !sleeps || self.is_woken_otherwise(unit, number) {
+            return None;
+        }
+        let is_empty = cq.is_consumed();
+        let never_ends = unit.activations() > 0 && !unit.has_polled_in_vain();
+        if is_empty && !(never_ends && self.receives(number)) || is_polled_by_others(cq, unit) {
+            return None;
+        }
+        let (consumed, activations) = (cq.consumed(), unit.activations());
+        let as_before =
+            |before: &Asleep| (before.consumed, before.activations) == (consumed, activations);
+        let new = Asleep {
+            since: now,
+            consumed,
+            activations,
+        };
+        Some(cq.asleep.filter(as_before).unwrap_or(new))
+    }
+
+    /// Whether something else than this queue may wake the handler. A queue that only sends complete
+    /// at does not: the handler itself rings for them.
+    fn is_woken_otherwise(&self, unit: &Arc<Unit>, number: u32) -> bool {
+        unit.was_activated()
+            || self.cqs.iter().any(|(other, cq)| {
+                let is_its = cq.unit.as_ref().is_some_and(|own| Arc::ptr_eq(own, unit));
+                let is_armed = cq.armed || cq.always_armed;
+                is_its && other != number && is_armed && (self.receives(other) || cq.users == 0)
+            })
+    }
+
+    fn receives(&self, number: u32) -> bool {
+        let mut receivers = self.wqs.iter().filter_map(|(_, wq)| wq.receive.as_ref());
+        receivers.any(|receiver| receiver.cqn == number)
+    }
+}
+
+/// Whether another thread has looked for completions in the queue.
+fn is_polled_by_others(cq: &Cq, unit: &Arc<Unit>) -> bool {
+    let objects = machine().objects();
+    let mut others = objects.units.iter().map(|(_, other)| other);
+    others.any(|other| {
+        let looks = other.polled().wrapping_sub(cq.ring.at(0, 1).addr());
+        !Arc::ptr_eq(other, unit) && looks < 64 << cq.log_depth
+    })
+}
+
+fn tell(cq: &Cq) {
+    let Some(unit) = &cq.unit else { return };
+    let (number, waiting) = (cq.number, cq.waiting());
+    let place = unit.slept_at();
+    let place = if place == 0 {
+        String::new()
+    } else {
+        let line = unit.process.image.source_line(place.wrapping_sub(1));
+        format!("; it went to sleep at {line}")
+    };
+    let text = if waiting == 0 {
+        format!(
+            "the thread sleeps and its completion queue {number:#x} is not armed, so nothing \
+             wakes it{place}"
+        )
+    } else {
+        format!(
+            "the thread sleeps while {waiting} completions wait in its queue {number:#x}, which is \
+             not armed, so nothing wakes it{place}"
+        )
+    };
+    device(Some(unit), Fault::Asleep, format_args!("{text}"));
+}

@@ -1,0 +1,144 @@
+//! What a check needs of the machine beside Rust. A check that did not run has failed, unless
+//! somebody said beforehand that this machine cannot run it.
+//!
+//! `DPAMATCH_WITHOUT` names what the machine lacks, separated by commas. A check that needs
+//! something else that is missing fails, and its message says what to install.
+
+#![forbid(unsafe_code)]
+
+use std::env;
+
+/// The variable with the names of [`Need`]s to do without.
+pub const WITHOUT: &str = "DPAMATCH_WITHOUT";
+
+/// A part of the machine that some checks need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// A C compiler, `cc`.
+    CCompiler,
+    /// `pkg-config`.
+    PkgConfig,
+    /// Network namespaces for this user: `unshare -rn` and `ip`.
+    Namespaces,
+    /// Rust's standard library for RISC-V.
+    RiscV,
+    /// A C compiler for RISC-V.
+    RiscVCompiler,
+    /// MPI libraries with their test suites and programs.
+    Mpi,
+}
+
+impl Need {
+    const ALL: [Self; 6] = [
+        Self::CCompiler,
+        Self::PkgConfig,
+        Self::Namespaces,
+        Self::RiscV,
+        Self::RiscVCompiler,
+        Self::Mpi,
+    ];
+
+    /// The name in `DPAMATCH_WITHOUT`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CCompiler => "cc",
+            Self::PkgConfig => "pkg-config",
+            Self::Namespaces => "namespaces",
+            Self::RiscV => "riscv64",
+            Self::RiscVCompiler => "riscv64-gcc",
+            Self::Mpi => "mpi",
+        }
+    }
+
+    fn how(self) -> &'static str {
+        match self {
+            Self::CCompiler => "install a C compiler, for example Debian's package gcc",
+            Self::PkgConfig => "install pkg-config",
+            Self::Namespaces => "allow `unshare -rn`, and install iproute2",
+            Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
+            Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",
+            Self::Mpi => "run mpi/provider/mpi/install.sh",
+        }
+    }
+
+    /// Whether the check can run, given whether the machine has what it needs.
+    ///
+    /// # Errors
+    /// The need is not met, and `DPAMATCH_WITHOUT` does not name it; or that variable has a name
+    /// that no need has.
+    pub fn check(self, is_met: bool) -> Result<bool, String> {
+        self.judge(is_met, &env::var(WITHOUT).unwrap_or_default())
+    }
+
+    /// [`check`](Self::check) for a test.
+    ///
+    /// # Panics
+    /// Where `check` returns an error.
+    pub fn require(self, is_met: bool) -> bool {
+        self.check(is_met)
+            .unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    fn judge(self, is_met: bool, without: &str) -> Result<bool, String> {
+        let mut given = without.split(',').filter(|name| !name.is_empty());
+        if let Some(unknown) = given
+            .clone()
+            .find(|name| Self::ALL.iter().all(|need| need.name() != *name))
+        {
+            let known = Self::ALL.map(Self::name).join(", ");
+            return Err(format!(
+                "{WITHOUT}: no need is called `{unknown}`; known: {known}"
+            ));
+        }
+        let name = self.name();
+        if is_met {
+            return Ok(true);
+        }
+        if given.any(|given| given == name) {
+            eprintln!("NOT RUN: this machine is without {name} ({WITHOUT})");
+            return Ok(false);
+        }
+        Err(format!(
+            "NOT RUN: this machine is without {name}. To run the check, {}. To leave it out, set \
+             {WITHOUT}={name}.",
+            self.how()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only a need that was named beforehand may be missing.
+    #[test]
+    fn a_check_that_cannot_run_is_an_error_unless_it_was_left_out() {
+        for need in Need::ALL {
+            let name = need.name();
+            let others: Vec<&str> = Need::ALL
+                .iter()
+                .map(|need| need.name())
+                .filter(|&other| other != name)
+                .collect();
+            assert_eq!(need.judge(true, ""), Ok(true));
+            assert_eq!(need.judge(true, name), Ok(true), "what is there is used");
+            assert_eq!(need.judge(false, name), Ok(false));
+            assert_eq!(need.judge(false, &format!("cc,{name}")), Ok(false));
+            for without in ["", &others.join(",")] {
+                let error = need.judge(false, without).expect_err("it did not run");
+                assert!(
+                    error.contains(need.how()) && error.contains(name),
+                    "{error}"
+                );
+            }
+        }
+        assert_eq!(
+            Need::Mpi.judge(true, "mpi,qemu"),
+            Err(
+                "DPAMATCH_WITHOUT: no need is called `qemu`; known: cc, pkg-config, namespaces, \
+                 riscv64, riscv64-gcc, mpi"
+                    .to_owned()
+            )
+        );
+    }
+}
