@@ -84,3 +84,46 @@ fn what_dpacc_does_not_take_is_said() {
     let two = ["-c", "-o", "x.o", source, "b/same.c"];
     assert_eq!(errors(&two), (one.to_owned(), Some(1)));
 }
+
+/// Libraries are looked for as the linker does.
+#[test]
+fn libraries_without_checks_are_named() {
+    let folder = prefix().join("more libraries");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = |name: &str, text: &str| {
+        std::fs::write(prefix().join(name), text).expect("a file");
+    };
+    source("plus.c", "int plus(int *a) { return *a + 1; }\n");
+    source(
+        "uses_plus.c",
+        "#include <dpaintrin.h>\nint plus(int *a);\n\
+         __dpa_rpc__ unsigned long more(int *a) { return plus(a); }\n",
+    );
+    for (name, checks) in [("seen", "1"), ("unseen", "0")] {
+        let mut compile = Command::new(prefix().join("bin/dpacc"));
+        compile.args(["plus.c", "-c", "-o", "plus.o"]);
+        compile.env("DPACC_CHECK", checks);
+        run(compile.current_dir(prefix()));
+        let library = folder.join(format!("lib{name}.a"));
+        run(Command::new("ar")
+            .args(["rcs".as_ref(), library.as_os_str(), "plus.o".as_ref()])
+            .current_dir(prefix()));
+    }
+    let line = |library: &str| {
+        let why = "dpacc: data races are not looked for, since this code has no checks";
+        (format!("{why}: {library}\n"), Some(0))
+    };
+    let with = |options: &[&str]| {
+        let common = ["uses_plus.c", "-o", "more.a", "--app-name=adds"];
+        errors(&[&common[..], options].concat())
+    };
+    let is_right = (String::new(), Some(0));
+    assert_eq!(with(&["-Lmore libraries", "-lseen"]), is_right);
+    assert_eq!(with(&["-Lmore libraries", "-lunseen"]), line("-lunseen"));
+    assert_eq!(with(&["-L", "more libraries", "-l", "seen"]), is_right);
+    let apart = with(&["-L", "more libraries", "-l", "unseen"]);
+    assert_eq!(apart, line("-lunseen"));
+    let file = "more libraries/libunseen.a";
+    let list = format!("--device-libs=-Lmore libraries,{file}");
+    assert_eq!(with(&[&list]), line(file));
+}

@@ -213,7 +213,9 @@ pub(crate) fn check(unit: &Unit, access: Access) {
     let watch = &unit.own.watch;
     let (low, high) = watch.stack.get();
     if access.address.wrapping_sub(low) < high - low {
-        if access.address < access.stack || watch.top.get().0 - access.address > STACK {
+        // What is beyond the frame of the entry point has no depth, and wraps.
+        let depth = watch.top.get().0.wrapping_sub(access.address + 1);
+        if access.address < access.stack || depth >= STACK {
             on_stack(unit, access);
         }
         return;
@@ -297,10 +299,18 @@ pub(crate) fn ends(unit: &Unit) {
     }
 }
 
-/// An access of the stack that a DPA has no room for, or of a frame whose function has returned.
+/// An access of the stack that a DPA has no room for, of a frame whose function has returned, or
+/// beyond the frame of the entry point, where a call has the arguments that no register holds.
 #[cold]
 fn on_stack(unit: &Unit, access: Access) {
     let (top, _) = unit.own.watch.top.get();
+    if access.address >= top {
+        if !access.within(&(top..top + unit.argument_bytes())) {
+            let why = " of the stack, beyond the frame of the entry point";
+            wrong(unit, Fault::Memory, access, why);
+        }
+        return;
+    }
     if access.address < access.stack {
         let why = " of the stack, in the frame of a function that has returned";
         return wrong(unit, Fault::DeadFrame, access, why);

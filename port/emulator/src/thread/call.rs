@@ -23,6 +23,10 @@ impl Call {
         let _ = lock(&self.told).as_ref().map(|told| told.send(result));
     }
 
+    pub(crate) fn argument_bytes(&self) -> usize {
+        self.arguments.stack_bytes()
+    }
+
     pub(crate) fn end(&self) {
         lock(&self.told).take();
     }

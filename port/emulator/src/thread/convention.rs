@@ -155,6 +155,10 @@ impl Arguments {
         }
     }
 
+    pub(super) fn stack_bytes(&self) -> usize {
+        self.stack.len() * 8
+    }
+
     /// Calls the function. Its result is in the first register of integers.
     ///
     /// # Safety

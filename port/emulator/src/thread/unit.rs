@@ -128,6 +128,14 @@ impl Unit {
         matches!(self.kind, Kind::Call(_))
     }
 
+    /// Bytes of arguments on the stack, above the return address.
+    pub(crate) fn argument_bytes(&self) -> usize {
+        match &self.kind {
+            Kind::Call(call) => call.argument_bytes(),
+            _ => 0,
+        }
+    }
+
     /// An activation begins.
     pub(crate) fn begins(&self) {
         self.vain_polls.store(0, Ordering::Relaxed);

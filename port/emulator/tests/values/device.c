@@ -40,6 +40,21 @@ __dpa_rpc__ uint64_t in_memory(struct three a, uint32_t b, struct long_one c, st
 	       c.last * 10000000 + d.first * 100000000u + d.second * 1000000000u;
 }
 
+/* Accesses through a pointer are checked. */
+static __attribute__((noipa)) uint64_t sum_of(struct three *a)
+{
+	a->words[1] += 1;
+	return a->words[0] + a->words[1] * 10 + a->words[2] * 100;
+}
+
+__dpa_rpc__ uint64_t by_its_address(struct three a) { return sum_of(&a); }
+
+/* Its last word is behind all arguments. */
+__dpa_rpc__ uint64_t beyond_its_end(struct three a)
+{
+	return sum_of((struct three *)((uint64_t *)&a + 1)) % 100;
+}
+
 __dpa_rpc__ uint64_t two_long_ones(struct long_one a, struct long_one b)
 {
 	return a.number + a.last * 10 + b.number * 100 + b.last * 1000 +

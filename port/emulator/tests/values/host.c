@@ -5,6 +5,7 @@
 
 extern struct flexio_app *values;
 extern flexio_func_t in_registers, of_floats, many_floats, around_the_last, in_memory, mixed;
+extern flexio_func_t by_its_address, beyond_its_end;
 extern flexio_func_t two_long_ones, aligned_ones, narrow, narrow_result, no_result, nothing;
 extern flexio_func_t variable, fraction, pair, complex, of_this_file;
 
@@ -34,6 +35,8 @@ int main(void)
 	SHOW(many_floats, 1.0, 2.0f, 3.0, 4.0f, 5.0, 6.0f, 7.0, 8.0f, 9.0, 1.0f, 2ul);
 	SHOW(around_the_last, 1ul, 2ul, 3ul, 4ul, 5ul, (struct two){ 6, 7 }, 8ul, 9ul);
 	SHOW(in_memory, (struct three){ { 1, 2, 3 } }, 4, other, (struct packed){ 9, 1 });
+	SHOW(by_its_address, (struct three){ { 4, 5, 6 } });
+	SHOW(beyond_its_end, (struct three){ { 4, 5, 6 } });
 	SHOW(two_long_ones, first, second);
 	SHOW(mixed, nested, (union either){ 5 }, (struct bits){ 6, 7, 8 }, RED + 9);
 	SHOW(aligned_ones, 1, (struct three){ { 9, 9, 2 } }, aligned, number, empty,
