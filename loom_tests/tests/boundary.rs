@@ -85,7 +85,7 @@ fn meet(
 
 #[test]
 fn a_post_meets_an_arrival() {
-    let paths: (&[_], &[_]) = (&["posts_late", "clean"], &[]);
+    let paths: (&[_], &[_]) = (&["posts_late", "in_order"], &[]);
     meet(
         "boundary/post against arrival",
         3,
@@ -98,7 +98,7 @@ fn a_post_meets_an_arrival() {
 
 #[test]
 fn two_posts_meet_two_arrivals() {
-    let paths: (&[_], &[_]) = (&["posts_late", "clean", "arrivals_stored"], &[]);
+    let paths: (&[_], &[_]) = (&["posts_late", "in_order", "arrivals_stored"], &[]);
     meet(
         "boundary/posts against arrivals",
         2,
@@ -118,7 +118,7 @@ fn fallback_keeps_the_order() {
             "fallback_receives",
             "posts_forwarded",
             "arrivals_forwarded",
-            "clean",
+            "in_order",
         ],
         &[],
     );
@@ -137,7 +137,12 @@ fn a_full_store_pushes_back() {
     // Room for one unexpected message and a queue of two, for three messages: senders wait, and no
     // message is lost (S21).
     let paths: (&[_], &[_]) = (
-        &["unexpected_full", "send_queue_full", "posts_late", "clean"],
+        &[
+            "unexpected_full",
+            "send_queue_full",
+            "posts_late",
+            "in_order",
+        ],
         &["fallback_unexpected", "arrivals_forwarded"],
     );
     let options = Options {
@@ -190,7 +195,7 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
         "boundary/post, then send",
         2,
         None,
-        &["clean"],
+        &["in_order"],
         &["posts_late"],
         |rotation, paths| {
             let parts = build(config(4));
@@ -215,7 +220,7 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
 #[test]
 fn a_receive_is_waited_for_at_the_ring() {
     // The host takes the next result while the leader writes it.
-    let expected = ["posts_late", "clean"];
+    let expected = ["posts_late", "in_order"];
     model(
         "boundary/post, then wait",
         3,
@@ -296,7 +301,7 @@ fn a_fallback_ends_while_messages_arrive() {
         "resumed",
         "offer void",
         "posts_late",
-        "clean",
+        "in_order",
         "arrivals_forwarded",
     ];
     model(
@@ -385,7 +390,7 @@ fn probes_meet_arrivals() {
         "probe found",
         "probe missed",
         "posts_late",
-        "clean",
+        "in_order",
         "arrivals_stored",
     ];
     model(
@@ -459,7 +464,7 @@ fn probes_meet_arrivals() {
 fn a_command_that_waits_for_the_host_holds_the_messages_back() {
     // The completion ring is full. One thread posts, sends, then reads the ring. Whenever the NIC
     // finds room again, the receive must not find the message unexpected.
-    let (expected, never) = (["ring_full", "clean"], ["posts_late", "arrivals_stored"]);
+    let (expected, never) = (["ring_full", "in_order"], ["posts_late", "arrivals_stored"]);
     model(
         "boundary/post, then send, full ring",
         2,
@@ -685,7 +690,7 @@ fn buffers_are_kept_in_their_slots() {
         "boundary/kept buffers",
         3,
         Some(2),
-        &["clean"],
+        &["in_order"],
         &[],
         |rotation, paths| {
             let parts = build(config(4));
@@ -743,7 +748,7 @@ fn buffers_are_kept_in_their_slots() {
 #[test]
 fn messages_and_results_come_two_at_a_time() {
     // In free order: the leader cuts what has arrived, and the host reads what has ended.
-    let expected = ["clean", "two blocks", "one block"];
+    let expected = ["in_order", "two blocks", "one block"];
     model(
         "boundary/two at a time",
         3,

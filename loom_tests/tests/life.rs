@@ -15,7 +15,7 @@ fn rendezvous_returns_the_buffer_after_the_read() {
         "life/rendezvous",
         2,
         None,
-        &["clean"],
+        &["in_order"],
         &[],
         |rotation, paths| {
             let mut parts = build(tiny(1, 1, Options::default()));
@@ -73,7 +73,7 @@ fn an_abandoned_rendezvous_is_still_delivered() {
         "life/abandoned rendezvous",
         2,
         None,
-        &["clean"],
+        &["in_order"],
         &[],
         |rotation, paths| {
             let mut parts = build(tiny(1, 1, Options::default()));

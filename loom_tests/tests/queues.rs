@@ -89,7 +89,7 @@ fn goes_round(name: &str, bound: usize, config: NicConfig, length: usize) {
         name,
         2,
         Some(bound),
-        &["send_queue_full", "clean"],
+        &["send_queue_full", "in_order"],
         &[],
         move |rotation, paths| {
             let mut parts = build(config);
@@ -274,7 +274,7 @@ fn two_senders_begin() {
         "queues/two begin",
         2,
         None,
-        &["clean"],
+        &["in_order"],
         &[],
         |rotation, paths| {
             let mut parts = build(NicConfig {

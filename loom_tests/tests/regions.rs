@@ -46,7 +46,7 @@ fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) ->
 
 #[test]
 fn two_senders_share_a_region_and_add_others() {
-    let expected = ["clean", "regions_added"];
+    let expected = ["in_order", "regions_added"];
     model(
         "regions/two senders",
         3,

@@ -68,8 +68,8 @@ fn every_option_of_the_algorithm() {
             workers,
             handlers,
             options: Options {
-                // Half of the one-worker endpoints run the phases, the others match in order.
-                always_shared: workers == 1 && seed % 8 == 0,
+                // Two of three one-worker endpoints run the phases, the others match in order.
+                always_shared: workers == 1 && seed % 3 != 0,
                 ..options
             },
             ..roomy()
@@ -103,7 +103,7 @@ fn every_option_of_the_algorithm() {
         total.searched_again,
         shared_blocks,
     ];
-    assert!(all.iter().all(|&count| count > 100), "{all:?}");
+    assert!(all.iter().all(|&count| count > 20), "{all:?}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ pub mod cost;
 mod counted;
 pub mod figure;
 pub mod offload;
+mod private_folder;
 pub mod regular;
 pub mod results;
 mod sequence;
@@ -51,4 +52,5 @@ pub mod version;
 pub mod workload;
 
 pub use counted::counted;
+pub use private_folder::private_folder;
 pub use sequence::sequence;

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         None => vec!["--tests"],
     };
     let mut cargo = mutants::cargo(&root, &target);
-    cargo.args(["--quiet", "--", "--nocapture", "--test-threads=1"]);
+    cargo.args(["--", "--nocapture", "--test-threads=1"]);
     cargo.args(&choice.test);
     for (name, value) in [
         ("DPAMATCH_FAULT", &choice.fault),
@@ -90,7 +90,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if !finished.status.success() {
         return Err(Failure::Task("a model failed".to_owned()));
     }
-    if !finished.stdout.contains("loom: ") {
+    let ran = |line: &str| {
+        line.starts_with("test result: ok. ") && !line.starts_with("test result: ok. 0 passed")
+    };
+    if !finished.stdout.lines().any(ran) {
         return Err(Failure::Task(format!(
             "no model ran: no test is called `{}`",
             choice.test.unwrap_or_default()

@@ -363,11 +363,10 @@ fn counters_are_exact() {
         }
     }
     let expected = "arrivals_forwarded 8, arrivals_high 1, arrivals_stored 4, blocks 9, \
-                    bookings 6, clean 3, collisions 3, commands 43, conflict_blocks 3, \
-                    fallback_receives 1, fallback_unexpected 1, fast 2, messages 17, no_candidate 11, posted_high 3, \
-                    posts 12, posts_admitted 3, posts_forwarded 9, refused_exhausted 1, \
-                    resumed 1, slow 1, unexpected 12, unexpected_bytes_high 20, \
-                    unexpected_high 4, walked_exact 6, ";
+                    collisions 3, commands 43, fallback_receives 1, fallback_unexpected 1, \
+                    in_order 6, messages 17, no_candidate 11, posted_high 3, posts 12, \
+                    posts_admitted 3, posts_forwarded 9, resumed 1, searched_again 3, \
+                    unexpected 12, unexpected_bytes_high 20, unexpected_high 4, walked_exact 8, ";
     assert_eq!(lines, expected);
     free(sender);
 }

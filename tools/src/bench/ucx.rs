@@ -54,7 +54,7 @@ struct Program {
 
 impl Program {
     fn folder() -> io::Result<TempDir> {
-        tempfile::Builder::new().prefix("dpamatch-ucx-").tempdir()
+        crate::private_folder("dpamatch-ucx-")
     }
 
     fn path(&self) -> PathBuf {

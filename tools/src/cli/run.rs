@@ -11,10 +11,10 @@ use anyhow::Context;
 use clap::Parser;
 use dpamatch_tools::analyze::{self, Report};
 use dpamatch_tools::counted;
+use dpamatch_tools::private_folder;
 use dpamatch_tools::statistics::{self, Endpoint, Live, StatisticsError};
 use dpamatch_tools::table::Table;
 use serde_json::json;
-use tempfile::TempDir;
 
 use super::document::Save;
 use super::interrupt::Interrupt;
@@ -259,7 +259,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(folder) = &args.attach {
         return attach(args, folder);
     }
-    let temporary = TempDir::new().context("no temporary folder")?;
+    let temporary = private_folder("dpamatch-run-").context("no temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(temporary.path());
     let _claim = claimed(folder)?;
     let stats = emptied(folder.join("stats"), &["json", "unfinished", "ask"])?;
