@@ -21,12 +21,18 @@ pub struct Report {
     /// Number of schedules by their combination of paths, handler by handler.
     pub paths: BTreeMap<String, u64>,
     pub violations: u64,
+    /// Schedules that were still running after [`Report::steps_max`] steps. Nothing is known of
+    /// their results, so they are no violations.
+    pub stopped: u64,
+    /// Steps after which a schedule is stopped; 0 if none was.
+    pub steps_max: usize,
     /// The first violation; among schedules with equally many preemptions, the shortest.
     pub violation: Option<Violation>,
     /// The last schedule with the right result.
     pub last: Option<Run>,
     /// Set by [`every`]: number of schedules with at most 0, 1, 2, ... preemptions.
     pub bounds: Vec<u64>,
+    /// Schedules were left out: the maximum number of schedules or an interrupt came first.
     pub cut_short: bool,
 }
 
@@ -37,6 +43,11 @@ impl Report {
             .paths
             .entry(crate::paths::paths(&run.told))
             .or_default() += 1;
+        if let Err(Stuck::Stopped(steps)) = run.result {
+            self.stopped += 1;
+            self.steps_max = steps;
+            return;
+        }
         let Some(what) = fault(&run, expected) else {
             self.last = Some(run);
             return;
@@ -56,9 +67,11 @@ fn length(run: &Run) -> (usize, usize) {
     (run.turns.len(), run.told.len())
 }
 
+/// What is wrong with a run's result. A schedule that was stopped has none.
 pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
     match &run.result {
-        Err(Stuck(why)) => Some(why.clone()),
+        Err(Stuck::Failed(why)) => Some(why.clone()),
+        Err(Stuck::Stopped(_)) => None,
         Ok(result) if result == expected => None,
         Ok(result) => Some(crate::paths::difference(expected, result)),
     }
@@ -89,6 +102,7 @@ pub fn explore(
         setup,
         expected,
         Seeded::new(first, count),
+        u64::MAX,
         |policy| Some(policy.seed()),
         move |report| !(stop_at_violation && report.violations > 0),
     )
@@ -105,12 +119,18 @@ pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Repor
             setup,
             expected,
             Every::new(bound, told::busy),
+            left,
             |_| None,
-            move |report| report.schedules < left,
+            |_| true,
         );
         found.bounds = std::mem::take(&mut report.bounds);
         found.bounds.push(found.schedules);
-        found.cut_short = found.schedules >= left || is_stopped();
+        if found.schedules == 0 {
+            // The maximum was reached exactly at the end of the bound before.
+            report.bounds = found.bounds;
+            report.cut_short = true;
+            break;
+        }
         report = found;
         if report.cut_short || report.violations > 0 {
             break;
@@ -123,6 +143,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
     setup: &Setup,
     expected: &Ending,
     policy: P,
+    most: u64,
     seed: impl Fn(&P) -> Option<u64> + Send + 'static,
     goes_on: impl Fn(&Report) -> bool + Send + 'static,
 ) -> Report {
@@ -130,7 +151,15 @@ fn gather<P: crate::schedule::Policy + 'static>(
     let (report, expected) = (shared.clone(), expected.clone());
     drive(setup, policy, move |policy, run| {
         let mut report = locked(&report);
+        if report.schedules >= most {
+            // This schedule only shows that there are more.
+            report.cut_short = true;
+            return false;
+        }
         report.note(run, seed(policy), &expected);
+        if is_stopped() {
+            report.cut_short = true;
+        }
         goes_on(&report) && !is_stopped()
     });
     std::mem::take(&mut *locked(&shared))

@@ -28,8 +28,14 @@ pub struct Run {
     names: BTreeMap<u64, u64>,
 }
 
+/// Why a schedule has no result.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stuck(pub String);
+pub enum Stuck {
+    /// An assertion of the handlers failed: the sentence that says which.
+    Failed(String),
+    /// The schedule was still running after this many steps, so nothing is known of its result.
+    Stopped(usize),
+}
 
 impl Run {
     /// The run step by step, with the state after each.
@@ -102,7 +108,7 @@ pub(crate) fn drive<P: Policy + 'static>(
         ended = result.is_ok();
         if let Err(panic) = result {
             // The schedule did not end, or shuttle gave up; the schedules after it still run.
-            told::finish(Err(Stuck(panic_text(panic.as_ref()))));
+            told::finish(Err(stuck(panic.as_ref())));
         }
     }
 }
@@ -114,22 +120,35 @@ fn guarded<R>(act: impl FnOnce() -> R) -> Option<R> {
         // shuttle ends the threads of a finished schedule by its own panics.
         Err(panic) if !panic.is::<String>() && !panic.is::<&str>() => resume_unwind(panic),
         Err(panic) => {
-            told::finish(Err(Stuck(panic_text(panic.as_ref()))));
+            told::finish(Err(stuck(panic.as_ref())));
             None
         }
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+/// Why a schedule panicked: shuttle's bound of steps, or an assertion.
+fn stuck(panic: &(dyn std::any::Any + Send)) -> Stuck {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or(panic.downcast_ref::<&str>().copied());
     match text {
-        Some(text) if text.contains("max_steps") => "the schedule came to no end".to_owned(),
-        Some(text) => format!("an assertion of the handlers failed: {}", message(text)),
-        None => "an assertion of the handlers failed".to_owned(),
+        Some(text) => match steps_bound(text) {
+            Some(steps) => Stuck::Stopped(steps),
+            None => Stuck::Failed(format!(
+                "an assertion of the handlers failed: {}",
+                message(text)
+            )),
+        },
+        None => Stuck::Failed("an assertion of the handlers failed".to_owned()),
     }
+}
+
+/// The bound in shuttle's message that a schedule exceeded it.
+fn steps_bound(text: &str) -> Option<usize> {
+    let (_, bound) = text.split_once("max_steps bound ")?;
+    let digits = bound.find(|letter: char| !letter.is_ascii_digit());
+    bound[..digits.unwrap_or(bound.len())].parse().ok()
 }
 
 /// An assertion's message, without the two compared sides and the trailing ID.
@@ -361,7 +380,6 @@ mod tests {
     #[test]
     fn an_assertions_words_are_told_without_what_is_around_them() {
         for (panic, told) in [
-            ("exceeded max_steps bound 5", "the schedule came to no end"),
             (
                 "assertion `left == right` failed: no two take one (S18)\n left: 1\n right: 2",
                 "an assertion of the handlers failed: no two take one",
@@ -371,9 +389,13 @@ mod tests {
                 "an assertion of the handlers failed: a row is free",
             ),
         ] {
-            assert_eq!(panic_text(&panic), told);
-            assert_eq!(panic_text(&panic.to_owned()), told);
+            let told = Stuck::Failed(told.to_owned());
+            assert_eq!(stuck(&panic), told);
+            assert_eq!(stuck(&panic.to_owned()), told);
         }
-        assert_eq!(panic_text(&7), "an assertion of the handlers failed");
+        let failed = "an assertion of the handlers failed".to_owned();
+        assert_eq!(stuck(&7), Stuck::Failed(failed));
+        let exceeded = "exceeded max_steps bound 5. this might be caused by an unfair schedule";
+        assert_eq!(stuck(&exceeded), Stuck::Stopped(5));
     }
 }

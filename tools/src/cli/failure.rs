@@ -17,6 +17,11 @@ pub(super) struct BadInput(pub(super) String);
 #[error("a schedule gave another result than the oracle")]
 pub(super) struct Violated;
 
+/// A bound ended the run before a verdict: exit code 4. Its details have been printed.
+#[derive(Debug, thiserror::Error)]
+#[error("no verdict: a bound of steps ended a schedule")]
+pub(super) struct NoVerdict;
+
 /// Pairs that violate MPI's rules, or engines that disagree: exit code 3.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -29,6 +34,7 @@ pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
     match () {
         () if error.is::<BadInput>() || names_a_wrong_file(error) => 2,
         () if error.is::<Violated>() || error.is::<WrongMatching>() => 3,
+        () if error.is::<NoVerdict>() => 4,
         () if error.is::<Interrupted>() => 130,
         () => 1,
     }
@@ -94,6 +100,7 @@ mod tests {
             (io::Error::from(io::ErrorKind::NotADirectory).into(), 2),
             (io::Error::from(io::ErrorKind::StorageFull).into(), 1),
             (Violated.into(), 3),
+            (NoVerdict.into(), 4),
             (WrongMatching("pairs".to_owned()).into(), 3),
             (Interrupted.into(), 130),
             (illegal.into(), 1),

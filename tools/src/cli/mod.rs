@@ -42,7 +42,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dpamatch_tools::version::VERSION;
 
-use failure::{BadInput, Violated, WrongMatching};
+use failure::{BadInput, NoVerdict, Violated, WrongMatching};
 
 /// Columns of a line without a terminal.
 const WIDTH: usize = 100;

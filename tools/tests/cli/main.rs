@@ -5,6 +5,7 @@ mod bench;
 mod compare;
 mod cost;
 mod errors;
+mod explore;
 #[cfg(unix)]
 mod files;
 #[cfg(target_os = "linux")]

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use anyhow::Context;
 use dpamatch_explore::{
-    BadTurns, Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Turns,
-    Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten, stop_by,
-    tell, test_text,
+    BadTurns, Barrier, Domains, Ending, FastPath, Page, Removal, Report, Run, Setup, Story, Stuck,
+    Turns, Violation, break_rule, every, explore, fault, faults, keep_rules, replay, shorten,
+    stop_by, tell, test_text,
 };
 
 use serde_json::{Map, Value, json};
@@ -145,6 +145,8 @@ fn results(report: &Report) -> Map<String, Value> {
         "violation": violation,
         "schedules_by_preemptions": report.bounds,
         "cut_short": report.cut_short,
+        "stopped": report.stopped,
+        "steps_max": report.steps_max,
         "paths": paths.collect::<Vec<_>>(),
     }))
 }
@@ -185,6 +187,10 @@ impl Asked<'_> {
                 schedules: 1,
                 ..Report::default()
             };
+            if let Err(Stuck::Stopped(steps)) = run.result {
+                (report.stopped, report.steps_max) = (1, steps);
+                return report;
+            }
             match fault(&run, expected) {
                 None => report.last = Some(run),
                 Some(what) => {
@@ -243,13 +249,10 @@ impl Asked<'_> {
     }
 
     /// Says whether every schedule gave the oracle's result and shows the requested schedule. Fails
-    /// with exit code 3 on a violation.
+    /// with exit code 3 on a violation, and with 4 if a bound of steps ended a schedule.
     fn judge(&self, report: Report, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(found) = &report.violation else {
-            match report.schedules {
-                1 => writeln!(out, "the schedule gave the oracle's result")?,
-                _ => writeln!(out, "every schedule gave the oracle's result")?,
-            }
+            writeln!(out, "{}", verdict(&report))?;
             if let Some(run) = &report.last {
                 self.show(
                     vec![self.right("One schedule".to_owned(), run)],
@@ -257,7 +260,11 @@ impl Asked<'_> {
                     out,
                 )?;
             }
-            return Ok(out.flush()?);
+            out.flush()?;
+            return match report.stopped {
+                0 => Ok(()),
+                _ => Err(super::NoVerdict.into()),
+            };
         };
         // A requested schedule is shown unminimised.
         let as_asked = self.args.story.is_some() || self.args.turns.is_some();
@@ -367,6 +374,29 @@ fn list(format: Form) -> anyhow::Result<()> {
     }
     faults().try_for_each(|(name, about)| writeln!(out, "{name:<30}{about}"))?;
     Ok(out.flush()?)
+}
+
+/// What is known of the schedules without a violation, and what is not.
+fn verdict(report: &Report) -> String {
+    let right = report.schedules - report.stopped;
+    let mut text = match (report.schedules, report.stopped) {
+        (1, 0) if !report.cut_short => "the schedule gave the oracle's result".to_owned(),
+        (_, 0) if report.cut_short => format!(
+            "{} gave the oracle's result; more were left out",
+            counted(right, "schedule")
+        ),
+        (_, 0) => "every schedule gave the oracle's result".to_owned(),
+        (_, stopped) => format!(
+            "no verdict: {stopped} of {} {} stopped after {}",
+            counted(report.schedules, "schedule"),
+            if stopped == 1 { "was" } else { "were" },
+            counted(report.steps_max, "step"),
+        ),
+    };
+    if report.stopped > 0 && right > 0 {
+        text += &format!("; {right} gave the oracle's result");
+    }
+    text
 }
 
 fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()> {
