@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
                     source,
                     tag,
                     comm,
-                    blocks: self.function != named("MPI_Iprobe"),
+                    blocks: !["MPI_Iprobe", "MPI_Improbe"].contains(&self.function.name()),
                     found: true,
                     // The record has no length: MPI_UNDEFINED.
                     status: Some(Status {
