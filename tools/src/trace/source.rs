@@ -1,5 +1,6 @@
 //! The common interface of all formats: a run, and the calls of its ranks.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use dpamatch_vocabulary::Rank;
@@ -95,6 +96,11 @@ pub trait RankReader: Send {
     /// All arguments of the last call, by name, if the format keeps them.
     fn arguments(&self) -> Option<&Arguments> {
         None
+    }
+
+    /// At the end of a trace: what was not read, by name, and how often.
+    fn unread(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
 
     /// At the end of a salvaged trace: what was lost.

@@ -1,5 +1,7 @@
 //! Counts and checks a rank's trace.
 
+use std::collections::BTreeMap;
+
 use super::{Counts, Function, RankInfo, RankReader, Salvage, TraceError};
 
 #[derive(Debug)]
@@ -9,6 +11,8 @@ pub struct Tally {
     /// Functions whose number of records contradicts the footer: (function, by the footer,
     /// records). Empty without a footer.
     pub differences: Vec<(Function, u64, u64)>,
+    /// What was not read, by name, and how often.
+    pub unread: BTreeMap<String, u64>,
     /// Where and why reading ended early, if that was permitted; without its error, all calls are
     /// present.
     pub salvage: Option<SalvageNote>,
@@ -48,6 +52,7 @@ pub fn tally(reader: &mut dyn RankReader) -> Result<Tally, TraceError> {
         info,
         calls,
         differences,
+        unread: reader.unread(),
         salvage: reader.salvage().map(SalvageNote::from),
     })
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use dpamatch::Rank;
@@ -90,11 +91,13 @@ fn text(
     let columns = ["rank", "calls", "left out", "result"];
     let mut table = Table::new("ranks", "Calls, and what the footers say", columns);
     let mut all = Counts::default();
+    let mut unread = BTreeMap::new();
     for (rank, result) in ranks {
         let tally = result.as_ref().ok();
         let footer = tally.and_then(|tally| tally.info.footer.as_ref());
         if let Some(tally) = tally {
             all.merge(&tally.calls);
+            super::add_unread(&mut unread, &tally.unread);
         }
         table.push([
             rank.get().into(),
@@ -105,6 +108,7 @@ fn text(
     }
     write!(out, "{}", table.text(width))?;
     writeln!(out, "{}", summary(ranks, all.total()))?;
+    write!(out, "{}", super::unread_line(&unread))?;
     Ok(())
 }
 
@@ -147,6 +151,7 @@ fn of_rank(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value 
             "compared": tally.info.footer.is_some() && tally.salvage.is_none(),
             "calls": tally.calls.total(),
             "left_out": tally.info.footer.as_ref().map(|footer| footer.ignored.total()),
+            "not_read": tally.unread,
             "differences": tally.differences.iter().map(|(function, footer, records)| {
                 json!({ "function": function.name(), "footer": footer, "records": records })
             }).collect::<Vec<_>>(),

@@ -27,6 +27,7 @@ struct Sum {
     ignored: Counts,
     formats: BTreeMap<String, usize>,
     footers: usize,
+    unread: BTreeMap<String, u64>,
     salvaged: Vec<(Rank, String)>,
 }
 
@@ -51,6 +52,7 @@ fn sum(ranks: Vec<(Rank, Result<Tally, TraceError>)>) -> Result<Sum, TraceError>
     for (rank, result) in ranks {
         let tally = result?;
         sum.calls.merge(&tally.calls);
+        super::add_unread(&mut sum.unread, &tally.unread);
         let format = match tally.info.version {
             Some([major, minor, patch]) => format!("{} {major}.{minor}.{patch}", tally.info.format),
             None => format!("{} of unknown version", tally.info.format),
@@ -114,6 +116,7 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     }
     let tables = [classes, functions].map(|table| table.text(usize::MAX));
     writeln!(out, "{}\n{}", tables.concat(), counted(total, "call"))?;
+    write!(out, "{}", super::unread_line(&sum.unread))?;
     Ok(())
 }
 
@@ -146,6 +149,7 @@ fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
         "by_function": counts(&sum.calls),
         "called": (sum.footers > 0).then(|| counts(&sum.called)),
         "left_out": (sum.footers > 0).then(|| counts(&sum.ignored)),
+        "not_read": sum.unread,
         "salvaged": sum.salvaged.iter()
             .map(|(rank, message)| json!({ "rank": rank.get(), "message": message }))
             .collect::<Vec<_>>(),

@@ -67,7 +67,7 @@ pub(super) fn read(
     args: &mut Arguments,
 ) -> Result<Record, Stop> {
     let number = cursor.u16()?;
-    let Some(function) = Function::from_number(number) else {
+    let Some(function) = Function::from_dumpi(number) else {
         return other(number, cursor);
     };
     let (mask, head) = head(cursor)?;

@@ -10,7 +10,7 @@ pub(super) const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I
 pub(super) const BODY: u64 = MAGIC.len() as u64;
 /// First word of the footer.
 pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;
-pub(super) const FOOTER_COUNTS: usize = Function::COUNT + 1;
+pub(super) const FOOTER_COUNTS: usize = Function::IN_DUMPI + 1;
 /// Footer: the magic, then the counts twice.
 pub(super) const FOOTER_BYTES: u64 = 8 + 2 * 4 * FOOTER_COUNTS as u64;
 /// Maximum header size: its texts have 16-bit lengths, and the mesh has few dimensions.
@@ -132,7 +132,7 @@ pub(super) fn footer(file: &Region, offset: u64) -> Result<Footer, TraceError> {
         }
         let mut footer = Footer::default();
         for counts in [&mut footer.called, &mut footer.ignored] {
-            for function in Function::all() {
+            for function in Function::all_of_dumpi() {
                 counts.add(function, u64::from(cursor.u32()?));
             }
             cursor.u32()?;

@@ -55,7 +55,7 @@ struct ByName(Vec<(&'static [u8], Function)>);
 
 impl ByName {
     fn new() -> Self {
-        let mut functions: Vec<_> = Function::all()
+        let mut functions: Vec<_> = Function::all_of_dumpi()
             .map(|function| (function.name().as_bytes(), function))
             .collect();
         functions.sort_unstable();

@@ -4,6 +4,7 @@ use std::fmt;
 
 use dpamatch_vocabulary::choices;
 
+mod beyond;
 mod field;
 mod recipe;
 mod table;
@@ -34,9 +35,31 @@ choices! {
 pub struct Function(u16);
 
 impl Function {
-    pub const COUNT: usize = 290;
+    /// Functions with a number in the DUMPI format: those below it.
+    pub const IN_DUMPI: usize = 290;
+    pub const COUNT: usize = Self::IN_DUMPI + beyond::COUNT;
 
-    /// The function with this number in the DUMPI format; `None` from [`COUNT`](Self::COUNT) on.
+    /// The function with this number in the DUMPI format; `None` from
+    /// [`IN_DUMPI`](Self::IN_DUMPI) on.
+    pub fn from_dumpi(number: u16) -> Option<Self> {
+        Self::from_number(number).filter(|function| !function.is_beyond_dumpi())
+    }
+
+    /// The functions with a number in the DUMPI format.
+    pub fn all_of_dumpi() -> impl Iterator<Item = Self> {
+        Self::all().take(Self::IN_DUMPI)
+    }
+
+    pub(super) const fn is_beyond_dumpi(self) -> bool {
+        self.0 as usize >= Self::IN_DUMPI
+    }
+
+    /// Whether its calls are counted, while nothing of what they do is read.
+    pub(super) fn is_only_counted(self) -> bool {
+        beyond::is_only_counted(self)
+    }
+
+    /// The function with this [`number`](Self::number); `None` from [`COUNT`](Self::COUNT) on.
     pub fn from_number(number: u16) -> Option<Self> {
         (usize::from(number) < Self::COUNT).then_some(Self(number))
     }
@@ -74,7 +97,11 @@ impl Function {
     }
 
     fn row(self) -> &'static table::Row {
-        &table::TABLE[usize::from(self.0)]
+        let number = usize::from(self.0);
+        match number.checked_sub(Self::IN_DUMPI) {
+            None => &table::TABLE[number],
+            Some(beyond) => &beyond::TABLE[beyond],
+        }
     }
 }
 
@@ -104,7 +131,16 @@ mod tests {
                 "{function} is there twice"
             );
         }
-        assert_eq!(Function::from_number(290), None);
+        assert_eq!(
+            Function::from_dumpi(289).map(Function::name),
+            Some("MPIO_Testsome")
+        );
+        assert_eq!(Function::from_dumpi(290), None);
+        assert_eq!(
+            Function::from_number(290).map(Function::name),
+            Some("MPI_Mrecv")
+        );
+        assert_eq!(Function::from_number(Function::COUNT as u16), None);
         // Spot checks of the numbering, to detect a lost row.
         for (number, name) in [
             (0, "MPI_Send"),
@@ -128,5 +164,26 @@ mod tests {
         assert_eq!(class("MPI_Put"), Some(Class::OneSided));
         assert_eq!(class("MPI_Iprobe"), Some(Class::Progress));
         assert_eq!(class("MPI_Comm_split"), Some(Class::Other));
+        assert_eq!(class("MPI_Imrecv"), Some(Class::P2p));
+        assert_eq!(class("MPI_Improbe"), Some(Class::Progress));
+        assert_eq!(class("MPI_Iallgather"), Some(Class::Collective));
+        assert_eq!(class("MPI_Rput"), Some(Class::OneSided));
+    }
+
+    #[test]
+    fn large_counts_are_read_as_the_function_itself() {
+        let large = |function: &Function| function.name().ends_with("_c");
+        let mut seen = 0;
+        for function in Function::all().filter(large) {
+            let base = Function::from_name(function.name().trim_end_matches("_c"));
+            let base = base.expect("a function");
+            assert_eq!(
+                (function.class(), function.recipe()),
+                (base.class(), base.recipe()),
+                "{function}"
+            );
+            seen += 1;
+        }
+        assert_eq!(seen, 40);
     }
 }

@@ -14,5 +14,5 @@ pub(super) struct Row {
     pub(super) recipe: Recipe,
 }
 
-pub(super) static TABLE: [Row; Function::COUNT] =
+pub(super) static TABLE: [Row; Function::IN_DUMPI] =
     include!(concat!(env!("OUT_DIR"), "/functions.rs"));

@@ -62,6 +62,14 @@ impl Archive {
                 definitions.unknown.join(", ")
             ));
         }
+        if !definitions.only_counted.is_empty() {
+            notices.push(format!(
+                "the archive defines {} whose calls are counted, while what they transfer is not \
+                 read: {}",
+                counted(definitions.only_counted.len(), "function"),
+                definitions.only_counted.join(", ")
+            ));
+        }
         let run = RunInfo {
             processes: Some(processes as u32),
             notices,

@@ -1,5 +1,7 @@
 //! The records of a location, chunk by chunk.
 
+use std::collections::BTreeMap;
+
 use crate::trace::TraceError;
 use crate::trace::region::Region;
 
@@ -79,11 +81,15 @@ pub(super) struct Events {
     big: bool,
     /// Ticks of the last timestamp.
     pub(super) ticks: u64,
+    /// Records of kinds that are not read, by kind.
+    pub(super) skipped: BTreeMap<u8, u64>,
 }
 
 enum Found {
     Event(Event),
     Nothing,
+    /// A record of a kind that is not read.
+    Skipped(u8),
     EndOfChunk,
     EndOfFile,
 }
@@ -98,6 +104,7 @@ impl Events {
             at: 0,
             big: false,
             ticks: 0,
+            skipped: BTreeMap::new(),
         }
     }
 
@@ -129,6 +136,10 @@ impl Events {
                     return Ok(Some(event));
                 }
                 Found::Nothing => self.at = end,
+                Found::Skipped(kind) => {
+                    *self.skipped.entry(kind).or_default() += 1;
+                    self.at = end;
+                }
                 Found::EndOfChunk => self.load(self.start + self.chunk_bytes)?,
                 Found::EndOfFile => return Ok(None),
             }
@@ -189,7 +200,7 @@ fn read(it: &mut Cursor<'_>, ticks: &mut u64) -> Result<Found, Fault> {
                     sent: it.u64()?,
                     received: it.u64()?,
                 },
-                _ => return Ok(Found::Nothing),
+                _ => return Ok(Found::Skipped(kind)),
             }
         }
     }))

@@ -1,6 +1,6 @@
 //! The calls of one rank.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::trace::ending::Ending;
 use crate::trace::{
@@ -12,7 +12,10 @@ use super::cursor::Fault;
 use super::definitions::Definitions;
 use super::events::{Event, Events, Message};
 use super::local::Local;
-use super::region_calls::{Calls, mode, recv, send, status};
+use super::region_calls::{self, Calls, mode, recv, send, status};
+
+/// A matched receive whose probe came before recording was on.
+const WITHOUT_PROBE: &str = "matched receives whose probe is not recorded";
 
 /// The status of a send, which says nothing.
 const NO_STATUS: Status = Status {
@@ -34,6 +37,8 @@ pub(super) struct Reader<'a> {
     found: HashMap<u64, Message>,
     /// The messages that requests of matched receives wait for.
     matched: HashMap<u64, Message>,
+    /// What was not read, by name.
+    unread: BTreeMap<String, u64>,
     calls: Calls,
     function: Function,
     span: Option<Span>,
@@ -82,6 +87,7 @@ impl<'a> Reader<'a> {
             messages: messages.into_iter(),
             found: HashMap::new(),
             matched: HashMap::new(),
+            unread: BTreeMap::new(),
             calls,
             function: named("MPI_Comm_rank"),
             span: None,
@@ -148,11 +154,17 @@ impl<'a> Reader<'a> {
             return_ns,
         });
         self.calls.close(self.function);
+        if self.function.is_only_counted() {
+            self.miss(format!("what {} transfers", self.function));
+        }
+    }
+
+    fn miss(&mut self, what: String) {
+        *self.unread.entry(what).or_default() += 1;
     }
 
     fn operation(&mut self, event: Event) -> Result<(), Fault> {
         let wrong = Fault::Wrong("a message with a rank or tag that MPI does not have");
-        let unfound = Fault::Wrong("a matched receive of a message that no probe found");
         let comm = |message: &Message| self.comm(message.comm);
         match event {
             Event::Probe(message, number) => {
@@ -163,7 +175,7 @@ impl<'a> Reader<'a> {
                     source,
                     tag,
                     comm,
-                    blocks: self.function != named("MPI_Iprobe"),
+                    blocks: !["MPI_Iprobe", "MPI_Improbe"].contains(&self.function.name()),
                     found: true,
                     // The record has no length: MPI_UNDEFINED.
                     status: Some(Status {
@@ -174,7 +186,10 @@ impl<'a> Reader<'a> {
                 self.found.insert(number, message);
             }
             Event::MatchedRecv(number, bytes) => {
-                let found = self.found.remove(&number).ok_or(unfound)?;
+                let Some(found) = self.found.remove(&number) else {
+                    self.miss(WITHOUT_PROBE.to_owned());
+                    return Ok(());
+                };
                 let message = Message { bytes, ..found };
                 let recv = recv(&message, self.comm(message.comm)).ok_or(wrong)?;
                 self.calls.push(Op::Recv {
@@ -183,8 +198,12 @@ impl<'a> Reader<'a> {
                 });
             }
             Event::MatchedPosted(number, request) => {
-                let found = self.found.remove(&number).ok_or(unfound)?;
+                // Its place among the posted receives is used up in any case.
                 let message = self.messages.next().flatten();
+                let Some(found) = self.found.remove(&number) else {
+                    self.miss(WITHOUT_PROBE.to_owned());
+                    return Ok(());
+                };
                 let message = message.map(|it| Message {
                     bytes: it.bytes,
                     ..found
@@ -195,7 +214,10 @@ impl<'a> Reader<'a> {
                 self.calls.irecv(spec.transpose()?, request);
             }
             Event::MatchedReceived(request, bytes) => {
-                let found = self.matched.remove(&request).ok_or(unfound)?;
+                // The receive was counted when it was posted, if recording was on.
+                let Some(found) = self.matched.remove(&request) else {
+                    return Ok(());
+                };
                 let message = Message { bytes, ..found };
                 self.calls.tested(request, Some(status(&message)));
             }
@@ -241,9 +263,18 @@ impl<'a> Reader<'a> {
                 sent,
                 received,
             } => {
-                if let Some(members) = self.run.comms.get(&self.local.comm(comm)) {
-                    self.calls
-                        .collective(operation, members, root, (sent, received));
+                let run = self.run;
+                match run.comms.get(&self.local.comm(comm)) {
+                    _ if operation >= region_calls::COLLECTIVE_KINDS => self.miss(format!(
+                        "records of collective operation {operation}, which moves no message"
+                    )),
+                    Some(members) => {
+                        self.calls
+                            .collective(operation, members, root, (sent, received));
+                    }
+                    None => self.miss(
+                        "collective operations of communicators without known members".to_owned(),
+                    ),
                 }
             }
             Event::Enter(_) | Event::Leave(_) => {}
@@ -291,6 +322,17 @@ fn received(events: &mut Events) -> (Vec<Option<Message>>, Option<TraceError>) {
     }
 }
 
+/// The name of some kinds of records that are not read.
+fn kind_name(kind: u8) -> &'static str {
+    match kind {
+        85 => " (request of a collective without blocking)",
+        86 => " (completion of a collective without blocking)",
+        87 => " (communicator created)",
+        88 => " (communicator destroyed)",
+        _ => "",
+    }
+}
+
 fn named(function: &str) -> Function {
     Function::from_name(function).expect("it is in the table of functions")
 }
@@ -313,6 +355,17 @@ fn function_of(event: Event) -> Function {
 impl RankReader for Reader<'_> {
     fn info(&self) -> &RankInfo {
         &self.info
+    }
+
+    fn unread(&self) -> BTreeMap<String, u64> {
+        let mut unread = self.unread.clone();
+        for (kind, records) in &self.events.skipped {
+            unread.insert(
+                format!("records of kind {kind}{}", kind_name(*kind)),
+                *records,
+            );
+        }
+        unread
     }
 
     fn next_call(&mut self) -> Result<Option<Call<'_>>, TraceError> {

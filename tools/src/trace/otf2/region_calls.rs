@@ -35,6 +35,8 @@ const COLLECTIVES: [CollectiveKind; 17] = {
     ]
 };
 
+pub(super) const COLLECTIVE_KINDS: u8 = COLLECTIVES.len() as u8;
+
 /// `MPI_CHAR`, so that elements are bytes.
 const BYTE: Datatype = Datatype(2);
 /// Request numbers, from 2 on, before they begin again.

@@ -60,6 +60,22 @@ fn every_record_becomes_its_call() {
 }
 
 #[test]
+fn records_of_kinds_that_are_not_read_are_counted() {
+    let trace = open(&archive(), &OpenOptions::default()).expect("an archive");
+    let mut unread = std::collections::BTreeMap::new();
+    for &rank in trace.ranks() {
+        let mut reader = trace.open(rank).expect("a rank");
+        let tally = crate::trace::tally(&mut *reader).expect("readable");
+        for (what, times) in tally.unread {
+            *unread.entry(what).or_insert(0) += times;
+        }
+    }
+    let of_kind = |kind: u8, times: u64| (format!("records of kind {kind}"), times);
+    let expected = [of_kind(22, 8), of_kind(53, 3), of_kind(6, 1)];
+    assert_eq!(unread.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn cut_files_are_refused_or_saved() {
     let folder = copy();
     let file = folder.path().join("three/70.evt");
