@@ -3,7 +3,7 @@
 //!
 //! A run of 300,000 calls takes some 20 MB. Only the growth of the arrays allocates.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 use foldhash::fast::RandomState as Fast;
@@ -268,6 +268,8 @@ pub struct Program {
     /// Bytes of trace, if known.
     pub trace_bytes: u64,
     pub oddities: Oddities,
+    /// What the trace has and its reader does not read, by name, and how often.
+    pub not_read: BTreeMap<String, u64>,
     /// The program locations of its calls, if recorded.
     pub sites: Option<CallSites>,
     pub salvaged: Option<String>,

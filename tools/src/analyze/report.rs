@@ -83,6 +83,8 @@ pub struct Source {
     /// What became of collective operations, if their messages were made.
     pub expanded: Option<Expanded>,
     pub oddities: Oddities,
+    /// What the traces have and their reader does not read, by name, and how often.
+    pub not_read: BTreeMap<String, u64>,
     /// Creations of communicators that some members did not record.
     pub incomplete_creations: u64,
     /// Ranks with a truncated trace, and their losses.
@@ -333,6 +335,9 @@ fn source(run: &Run) -> Source {
         source.oddities.unknown_starts += program.oddities.unknown_starts;
         source.oddities.contradictions += program.oddities.contradictions;
         source.oddities.long_receives += program.oddities.long_receives;
+        for (what, times) in &program.not_read {
+            *source.not_read.entry(what.clone()).or_default() += times;
+        }
         source
             .salvaged
             .extend(program.salvaged.clone().map(|lost| (program.rank, lost)));

@@ -1,5 +1,7 @@
 //! What an answer assumes, caps, leaves out or does not know: a sentence each.
 
+use std::collections::BTreeMap;
+
 use dpamatch_vocabulary::choices;
 use serde::Serialize;
 
@@ -153,6 +155,17 @@ fn of_the_trace(run: &Run) -> Vec<Remark> {
             counted(salvaged, "rank")
         );
         all.push(Remark::new(not_read, text));
+    }
+    let mut unread = BTreeMap::<&str, u64>::new();
+    for (what, times) in run.programs.iter().flat_map(|it| &it.not_read) {
+        *unread.entry(what).or_default() += times;
+    }
+    if !unread.is_empty() {
+        let each: Vec<String> = unread
+            .iter()
+            .map(|(what, times)| format!("{what}: {times}"))
+            .collect();
+        all.push(Remark::new(not_read, each.join(", ")));
     }
     let mut truth = Truth::default();
     run.truth.iter().for_each(|it| truth.add(it));

@@ -88,6 +88,7 @@ pub fn collect(
     let mut program = collector.finish();
     program.host = info.hostname;
     program.trace_bytes = info.bytes.unwrap_or(bytes);
+    program.not_read = reader.unread();
     program.salvaged = reader.salvage().map(|salvage| salvage.error.to_string());
     Ok(program)
 }

@@ -129,7 +129,7 @@ fn summary(ranks: &[(Rank, Result<Tally, TraceError>)], calls: u64) -> String {
         (0, read) if read > 0 => String::new(),
         _ => {
             let ranks = counted(ranks.len(), "rank");
-            format!("; consistent: {consistent} of {ranks}")
+            format!("; call counts agree with the footers: {consistent} of {ranks}")
         }
     };
     let read = match read {

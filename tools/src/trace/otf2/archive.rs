@@ -54,22 +54,6 @@ impl Archive {
                 counted(processes, "rank")
             ));
         }
-        if !definitions.unknown.is_empty() {
-            notices.push(format!(
-                "calls of {} that are not in the table of functions are not read, except what \
-                 their records of messages say: {}",
-                counted(definitions.unknown.len(), "function"),
-                definitions.unknown.join(", ")
-            ));
-        }
-        if !definitions.only_counted.is_empty() {
-            notices.push(format!(
-                "the archive defines {} whose calls are counted, while what they transfer is not \
-                 read: {}",
-                counted(definitions.only_counted.len(), "function"),
-                definitions.only_counted.join(", ")
-            ));
-        }
         let run = RunInfo {
             processes: Some(processes as u32),
             notices,

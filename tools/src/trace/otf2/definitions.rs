@@ -46,10 +46,8 @@ pub(super) struct Definitions {
     /// Ticks at the start of the run.
     pub(super) start: u64,
     pub(super) functions: HashMap<u32, Function>,
-    /// MPI functions that the table of functions lacks, by name: their calls are not read.
-    pub(super) unknown: Vec<String>,
-    /// Functions whose calls are counted, while nothing of what they do is read.
-    pub(super) only_counted: Vec<&'static str>,
+    /// Regions of MPI functions that the table of functions lacks, with their names.
+    pub(super) unknown: HashMap<u32, String>,
     /// The location of each rank of `MPI_COMM_WORLD`.
     pub(super) locations: Vec<u64>,
     pub(super) comms: BTreeMap<u32, Members>,
@@ -106,26 +104,20 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
     let locations = locations.ok_or_else(|| wrong("it defines no MPI ranks"))?;
     let name = |string: &u32| raw.strings.get(string).map_or("", String::as_str);
     let mut functions = HashMap::new();
-    let mut unknown = Vec::new();
-    let mut only_counted = Vec::new();
+    let mut unknown = HashMap::new();
     for (region, string) in &raw.regions {
         // TAU writes parentheses behind the names.
         let name = name(string).trim_end_matches("()").trim_end();
         match Function::from_name(name) {
             Some(function) => {
                 functions.insert(*region, function);
-                if function.is_only_counted() {
-                    only_counted.push(function.name());
-                }
             }
-            None if name.starts_with("MPI_") => unknown.push(name.to_owned()),
+            None if name.starts_with("MPI_") => {
+                unknown.insert(*region, name.to_owned());
+            }
             None => {}
         }
     }
-    unknown.sort_unstable();
-    unknown.dedup();
-    only_counted.sort_unstable();
-    only_counted.dedup();
     let everyone = |group: &u32| {
         let group = raw.groups.get(group);
         group.is_some_and(|it| it.of == RANKS && it.members.len() == locations.len())
@@ -158,7 +150,6 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
         start,
         functions,
         unknown,
-        only_counted,
         locations,
         comms,
     })

@@ -127,6 +127,8 @@ impl<'a> Reader<'a> {
                 } else if let Some(&function) = function {
                     self.calls.clear();
                     (self.function, self.entry, self.depth) = (function, now, 1);
+                } else if let Some(name) = self.run.unknown.get(&self.local.region(region)) {
+                    self.miss(format!("calls of {name}"));
                 }
             }
             Event::Leave(_) if self.depth > 0 => {
@@ -155,7 +157,7 @@ impl<'a> Reader<'a> {
         });
         self.calls.close(self.function);
         if self.function.is_only_counted() {
-            self.miss(format!("what {} transfers", self.function));
+            self.miss(format!("effects of {}", self.function));
         }
     }
 

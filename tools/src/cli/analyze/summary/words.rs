@@ -100,6 +100,14 @@ pub(super) fn notes(report: &Report) -> String {
         source.incomplete_creations,
         "communicators whose creation some members did not record",
     );
+    if !source.not_read.is_empty() {
+        let each: Vec<String> = source
+            .not_read
+            .iter()
+            .map(|(what, times)| format!("{what}: {times}"))
+            .collect();
+        let _ = writeln!(text, "  not read: {}", each.join(", "));
+    }
     for (rank, lost) in &source.salvaged {
         let _ = writeln!(text, "  rank {rank} is truncated: {lost}");
     }
