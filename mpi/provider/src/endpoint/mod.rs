@@ -12,6 +12,7 @@ mod callers;
 mod completion;
 mod connections;
 mod deliver;
+mod descriptors;
 pub(crate) mod library;
 mod log;
 mod progress;
@@ -48,7 +49,10 @@ use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
 pub(crate) use connections::OUTSTANDING_MAX;
+use descriptors::Reserve;
 use library::KeptOff;
+#[cfg(test)]
+pub(crate) use log::file_name;
 use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
@@ -271,6 +275,8 @@ pub(crate) struct Endpoint {
     listener: Option<Listener>,
     epoll: std::os::fd::OwnedFd,
     callers: Callers,
+    reserve: Reserve,
+    warned_of_strangers: bool,
     connections: Connections,
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
@@ -343,6 +349,8 @@ impl Endpoint {
             listener: None,
             epoll,
             callers: Callers::default(),
+            reserve: Reserve::default(),
+            warned_of_strangers: false,
             connections: Connections::default(),
             routes: Vec::new(),
             vector: None,
