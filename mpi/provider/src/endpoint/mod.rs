@@ -13,6 +13,7 @@ mod completion;
 mod connections;
 mod deliver;
 mod descriptors;
+mod flood;
 pub(crate) mod library;
 mod log;
 mod progress;
@@ -50,6 +51,7 @@ use connections::Connections;
 #[cfg(test)]
 pub(crate) use connections::OUTSTANDING_MAX;
 use descriptors::Reserve;
+use flood::Flood;
 use library::KeptOff;
 #[cfg(test)]
 pub(crate) use log::file_name;
@@ -277,6 +279,7 @@ pub(crate) struct Endpoint {
     callers: Callers,
     reserve: Reserve,
     warned_of_strangers: bool,
+    flood: Flood,
     connections: Connections,
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
@@ -351,6 +354,7 @@ impl Endpoint {
             callers: Callers::default(),
             reserve: Reserve::default(),
             warned_of_strangers: false,
+            flood: Flood::default(),
             connections: Connections::default(),
             routes: Vec::new(),
             vector: None,

@@ -203,6 +203,9 @@ impl Endpoint {
             let crowded = self.crowded;
             self.connections.each_link(|link| link.set_crowded(crowded));
         }
+        if self.flood.is_due(self.messages_ever) {
+            self.stop_floods(common);
+        }
     }
 
     #[cold]

@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::files::Folder;
 use super::rogue::{address, still_works, totals};
-use super::side::{Side, pair, pattern};
+use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 use crate::wire::{
     Address, IN_MAX, Kind, Link, LinkError, Listener, OUT_MAX, Record, TcpChoice, connect, flag,
@@ -98,6 +98,64 @@ fn a_full_stream_takes_no_byte_more() {
         assert!(Instant::now() < end, "the stream has no end");
     }
     assert!(waits(&link) > OUT_MAX / 2, "{}", waits(&link));
+}
+
+/// A peer may have as many unexpected messages as the options allow. With one more it is cut off;
+/// receives still take what came, and other peers go on.
+#[test]
+fn unexpected_messages_of_one_peer_are_bounded() {
+    const MOST: usize = 7;
+    for (tagged, length) in [(true, 3), (true, 30), (false, 3), (true, 100_000)] {
+        let (a, b) = (
+            Side::open(|_| ()),
+            Side::open(|options| options.waiting_max = MOST as u64),
+        );
+        let (c, to_b) = (Side::open(|_| ()), a.insert(&b.name()));
+        let from_c = c.insert(&b.name());
+        let bytes = pattern(4, length);
+        let put = |context| match tagged {
+            true => a.send(&bytes, to_b, 5, context),
+            false => send_untagged(&a, &bytes, to_b, context),
+        };
+        for sent in 1..=MOST {
+            assert_eq!(put(sent), 0);
+            (0..200).for_each(|_| b.progress());
+            assert_eq!(totals(&b).lost, 0, "{sent} messages");
+        }
+        // Those of another peer do not count.
+        for _ in 0..MOST {
+            assert_eq!(c.send(&bytes, from_c, 6, 1), 0);
+            (0..200).for_each(|_| b.progress());
+        }
+        assert_eq!(totals(&b).lost, 0);
+        // A receive makes room for one more.
+        if tagged && length < 100 {
+            let mut buffer = vec![0; length];
+            assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 1), 0);
+            assert_eq!((b.wait(&[]).context(), &buffer), (1, &bytes));
+            assert_eq!(put(MOST + 1), 0);
+            (0..200).for_each(|_| b.progress());
+            assert_eq!(totals(&b).lost, 0);
+        }
+        assert_eq!(put(MOST + 2), 0);
+        (0..200).for_each(|_| b.progress());
+        assert_eq!(totals(&b).lost, 1, "one message too many");
+        if tagged && length < 100 {
+            let mut buffer = vec![0; length];
+            assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
+            assert_eq!((b.wait(&[]).context(), &buffer), (9, &bytes));
+        }
+        while c.read().is_some() {}
+        still_works(&c, &b, from_c);
+    }
+}
+
+/// `fi_send`.
+fn send_untagged(side: &Side, bytes: &[u8], to: u64, context: usize) -> isize {
+    let (start, none) = (bytes.as_ptr().cast(), std::ptr::null_mut());
+    let context = context as *mut std::ffi::c_void;
+    // SAFETY: the test keeps the bytes until the end.
+    unsafe { call!(side.ep, msg, send, start, bytes.len(), none, to, context) }
 }
 
 fn become_nobody() {
