@@ -31,6 +31,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) short_path: bool,
     /// Empty polls in a row before the thread yields; 0: never.
     pub(crate) yield_after: u32,
+    /// Messages of one peer that may wait for receives.
+    pub(crate) waiting_max: u64,
     /// Communicators that software matches, by kind or by kind and number.
     pub(crate) keep_off: Vec<String>,
 }
@@ -93,8 +95,12 @@ const OWN: &[&str] = &[
     "RING_LINES",
     "SHORT_PATH",
     "YIELD",
+    "WAITING_MAX",
     "KEEP_OFF",
 ];
+
+/// Messages of one peer that may wait for receives, by default: 8 GiB of data.
+const WAITING_MAX: u64 = 1 << 20;
 
 /// Every variable that the provider reads.
 fn variables() -> impl Iterator<Item = &'static str> {
@@ -208,6 +214,10 @@ impl ProviderOptions {
             }),
             yield_after: source.parsed("YIELD", yield_after(look), |text| {
                 text.parse().map_err(|_| "a number".to_owned())
+            }),
+            waiting_max: source.parsed("WAITING_MAX", WAITING_MAX, |text| match text.parse() {
+                Ok(0) | Err(_) => Err("a number from 1".to_owned()),
+                Ok(most) => Ok(most),
             }),
         };
         if let Some(bad) = source.bad {

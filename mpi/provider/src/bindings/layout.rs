@@ -63,10 +63,10 @@ fn the_file_is_as_the_headers_say() {
         #include <rdma/fi_tagged.h>\n#include <rdma/fi_rma.h>\n#include <rdma/fi_atomic.h>\n\
         #include <rdma/fi_errno.h>\n#include <rdma/providers/fi_prov.h>\n\
         #include <stddef.h>\n#include <stdio.h>\n#include <sys/uio.h>\n";
-    let folder = std::env::temp_dir().join(format!("dpamatch-layout-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for the C program");
+    let folder = tempfile::tempdir().expect("a folder for the C program");
     let compiled = |body: &str| -> Option<std::path::PathBuf> {
-        let (source, program) = (folder.join("layout.c"), folder.join("layout"));
+        let source = folder.path().join("layout.c");
+        let program = folder.path().join("layout");
         let text = format!("{headers}int main(void) {{\n{body}return 0;\n}}\n");
         std::fs::write(&source, text).expect("the C program");
         let mut compiler = Command::new("cc");
@@ -80,7 +80,6 @@ fn the_file_is_as_the_headers_say() {
         let program = compiled(&c_lines()).expect("the headers have every name");
         compare(&program);
     }
-    std::fs::remove_dir_all(&folder).expect("the folder to go");
 }
 
 fn c_lines() -> String {

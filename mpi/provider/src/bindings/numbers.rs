@@ -95,6 +95,7 @@ numbers! {
     FI_EACCES: i32 = 13;
     FI_EBUSY: i32 = 16;
     FI_EINVAL: i32 = 22;
+    FI_EMFILE: i32 = 24;
     FI_ENOSYS: i32 = 38;
     FI_ENOMSG: i32 = 42;
     FI_ENODATA: i32 = 61;

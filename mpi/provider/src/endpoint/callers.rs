@@ -19,42 +19,71 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The places.
 #[derive(Debug, Default)]
-pub(super) struct Callers(Slab<(Newcomer, Instant)>);
+pub(super) struct Callers {
+    places: Slab<Caller>,
+    /// Callers with the right hello that wait for a descriptor.
+    welcome: usize,
+}
+
+#[derive(Debug)]
+struct Caller {
+    newcomer: Newcomer,
+    since: Instant,
+    welcome: bool,
+}
 
 impl Callers {
-    /// Whether one more caller may wait.
+    /// Whether one more caller may be accepted. None may while others wait for descriptors.
     pub(super) fn has_room(&mut self, local: bool) -> bool {
-        self.make_room(PLACES, |source| source.is_local() == local)
+        self.welcome == 0 && self.make_room(PLACES, |source| source.is_local() == local)
     }
 
     /// Gives a caller a place. Returns the caller if its source has none left.
     pub(super) fn insert(&mut self, caller: Newcomer) -> Result<usize, Newcomer> {
         let source = caller.source();
         match self.make_room(PLACES_OF_ONE, |other| other == source) {
-            true => Ok(self.0.insert((caller, Instant::now()))),
+            true => Ok(self.place(caller, false)),
             false => Err(caller),
         }
+    }
+
+    /// Gives a place to a caller with the right hello, which waits for a descriptor. It keeps the
+    /// place until it gets one.
+    pub(super) fn insert_welcome(&mut self, caller: Newcomer) -> usize {
+        self.welcome += 1;
+        self.place(caller, true)
+    }
+
+    fn place(&mut self, newcomer: Newcomer, welcome: bool) -> usize {
+        let since = Instant::now();
+        self.places.insert(Caller {
+            newcomer,
+            since,
+            welcome,
+        })
     }
 
     /// Whether fewer than `most` of the selected callers wait. If not, an overdue one leaves.
     fn make_room(&mut self, most: usize, of_these: impl Fn(Source) -> bool) -> bool {
         let these = self
-            .0
+            .places
             .iter()
-            .filter(|(_, (caller, _))| of_these(caller.source()));
+            .filter(|(_, caller)| !caller.welcome && of_these(caller.newcomer.source()));
         if these.clone().count() < most {
             return true;
         }
-        let oldest = these.map(|(key, &(_, since))| (since, key)).min();
+        let oldest = these.map(|(key, caller)| (caller.since, key)).min();
         let overdue = oldest.filter(|(since, _)| since.elapsed() >= PATIENCE);
-        overdue.map(|(_, key)| self.0.remove(key)).is_some()
+        overdue.map(|(_, key)| self.places.remove(key)).is_some()
     }
 
     pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut Newcomer> {
-        self.0.get_mut(key).map(|(caller, _)| caller)
+        self.places.get_mut(key).map(|caller| &mut caller.newcomer)
     }
 
     pub(super) fn remove(&mut self, key: usize) -> Newcomer {
-        self.0.remove(key).0
+        let caller = self.places.remove(key);
+        self.welcome -= usize::from(caller.welcome);
+        caller.newcomer
     }
 }

@@ -116,6 +116,15 @@ impl super::Endpoint {
             self.connections.rows.capacity(),
         )
     }
+
+    /// The most bytes that one of its streams holds, for each direction.
+    pub(crate) fn held_by_streams(&self) -> (usize, usize) {
+        let held = self.connections.rows.iter();
+        let held = held.filter_map(|(_, connection)| connection.link.held());
+        held.fold((0, 0), |most, held| {
+            (most.0.max(held.0), most.1.max(held.1))
+        })
+    }
 }
 
 impl Index<usize> for Connections {

@@ -13,6 +13,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -26,6 +27,23 @@ use crate::wire::Address;
 const SYNC_EVERY: Duration = Duration::from_millis(100);
 /// Most bytes that stay buffered.
 const WAITING_MAX: usize = 1 << 16;
+
+/// Makes a folder that only this user can read, unless it is there.
+pub(super) fn make_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+}
+
+/// A new file in place of an old one. It is never a file that a link of another user points to.
+pub(super) fn new_file(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::options().write(true).create_new(true).open(path)
+}
 
 #[derive(Debug)]
 struct Lines(File, Vec<u8>);
@@ -101,10 +119,10 @@ impl Log {
     }
 
     fn open_segment(&mut self, protocol: u64) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
+        make_folder(&self.folder)?;
         let file = |kind: &str| {
             let name = format!("{}.{}.{kind}", self.name, self.segment);
-            File::create(self.folder.join(name)).map(|file| Lines(file, Vec::new()))
+            new_file(&self.folder.join(name)).map(|file| Lines(file, Vec::new()))
         };
         let [mut events, results] = [file("events")?, file("results")?];
         writeln!(events.1, "# begin {}", self.begin_unix_ns)?;
@@ -280,7 +298,7 @@ impl Log {
 
 /// The beginning of the names of an endpoint's files: its rank, if the launcher sets it, and part
 /// of its identity.
-pub(super) fn file_name(address: &Address) -> String {
+pub(crate) fn file_name(address: &Address) -> String {
     let rank = told(["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]);
     let who = rank.map_or_else(
         || format!("process-{}", std::process::id()),

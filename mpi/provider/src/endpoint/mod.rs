@@ -12,6 +12,8 @@ mod callers;
 mod completion;
 mod connections;
 mod deliver;
+mod descriptors;
+mod flood;
 pub(crate) mod library;
 mod log;
 mod progress;
@@ -48,7 +50,11 @@ use callers::Callers;
 use connections::Connections;
 #[cfg(test)]
 pub(crate) use connections::OUTSTANDING_MAX;
+use descriptors::Reserve;
+use flood::Flood;
 use library::KeptOff;
+#[cfg(test)]
+pub(crate) use log::file_name;
 use log::{Legend, Log};
 use stats::Requests;
 use table::Table;
@@ -281,6 +287,9 @@ pub(crate) struct Endpoint {
     listener: Option<Listener>,
     epoll: std::os::fd::OwnedFd,
     callers: Callers,
+    reserve: Reserve,
+    warned_of_strangers: bool,
+    flood: Flood,
     connections: Connections,
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
@@ -356,6 +365,9 @@ impl Endpoint {
             listener: None,
             epoll,
             callers: Callers::default(),
+            reserve: Reserve::default(),
+            warned_of_strangers: false,
+            flood: Flood::default(),
             connections: Connections::default(),
             routes: Vec::new(),
             vector: None,

@@ -53,6 +53,7 @@ impl Endpoint {
         if self.listener.is_some() {
             return Ok(());
         }
+        super::descriptors::raise_limit();
         let sleeps = |queue: Option<usize>| {
             queue
                 .and_then(|queue| common.queues.get(queue))
@@ -79,9 +80,12 @@ impl Endpoint {
     }
 
     pub(super) fn watch(&self, socket: BorrowedFd<'_>, what: Watched) {
-        // Without it the endpoint does not poll the socket, and the peer waits as if this side were
-        // unreachable.
-        let _ = epoll::add(&self.epoll, socket, what.to_data(), epoll::EventFlags::IN);
+        let added = epoll::add(&self.epoll, socket, what.to_data(), epoll::EventFlags::IN);
+        if let Err(error) = added {
+            crate::report(&format!(
+                "cannot watch a socket, so its peer may wait for ever: {error}"
+            ));
+        }
     }
 
     /// One round.
@@ -198,6 +202,9 @@ impl Endpoint {
             self.crowded = !self.crowded;
             let crowded = self.crowded;
             self.connections.each_link(|link| link.set_crowded(crowded));
+        }
+        if self.flood.is_due(self.messages_ever) {
+            self.stop_floods(common);
         }
     }
 

@@ -3,13 +3,17 @@
 
 use std::ffi::c_void;
 
+use rustix::io::Errno;
+
 use super::connections::{Connection, OUTSTANDING_MAX};
+use super::descriptors::{is_shortage, shortage};
 use super::sockets::Watched;
 use super::tables::{Buffers, Sending};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
-    FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EHOSTUNREACH, FI_EINVAL, FI_EMSGSIZE,
-    FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
+    FI_DELIVERY_COMPLETE, FI_EACCES, FI_EAGAIN, FI_ECONNRESET, FI_EHOSTUNREACH, FI_EINVAL,
+    FI_EMFILE, FI_EMSGSIZE, FI_ENOMEM, FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED,
+    IoVec,
 };
 use crate::wire::{
     Address, EAGER_MAX, INLINE, Kind, LONG_MAX, Link, LinkError, PeerId, Record, connect, flag,
@@ -240,10 +244,10 @@ impl Endpoint {
         let to = *common.peers.address(peer);
         match connect(&self.address, &to, common.options.ring_lines) {
             Ok(link) => Ok(self.add_connection(peer, link)),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Err(-(FI_EAGAIN as isize)),
+            Err(Errno::AGAIN | Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
-                crate::report(&unreachable(&to, self.address.host, &error.to_string()));
-                Err(-(FI_EHOSTUNREACH as isize))
+                crate::report(&unreachable(&to, self.address.host, error));
+                Err(-(cause(error) as isize))
             }
         }
     }
@@ -314,12 +318,28 @@ impl Endpoint {
 }
 
 /// What is reported of a peer to which no connection can be made from this machine.
-fn unreachable(to: &Address, here: u64, error: &str) -> String {
-    let why = match to.tcp {
-        None if to.host != here => "it is on another machine and has no TCP port (DPAMATCH_TCP=on)",
-        _ => error,
+fn unreachable(to: &Address, here: u64, error: Errno) -> String {
+    let why = match (error, to.tcp) {
+        (error, _) if is_shortage(error) => shortage(error),
+        (Errno::PERM, _) if to.host == here => {
+            "a process of another user listens at its address; it got nothing".to_owned()
+        }
+        (_, None) if to.host != here => {
+            "it is on another machine and has no TCP port (DPAMATCH_TCP=on)".to_owned()
+        }
+        _ => error.to_string(),
     };
     format!("cannot reach peer {:032x}: {why}", to.identity)
+}
+
+/// The error number of a call that needs a connection that cannot be made.
+fn cause(error: Errno) -> i32 {
+    match error {
+        Errno::MFILE | Errno::NFILE => FI_EMFILE,
+        Errno::PERM => FI_EACCES,
+        Errno::NOMEM | Errno::NOBUFS => FI_ENOMEM,
+        _ => FI_EHOSTUNREACH,
+    }
 }
 
 /// The result of a send whose record was put.
@@ -367,14 +387,30 @@ fn the_reason_is_told() {
         host: 7,
         ..fresh
     };
-    let told = |peer: &Address, here| unreachable(peer, here, "refused");
+    let told = |peer: &Address, here| unreachable(peer, here, Errno::CONNREFUSED);
+    let refused = Errno::CONNREFUSED;
     let begin = format!("cannot reach peer {}abc: ", "0".repeat(29));
-    assert_eq!(told(&peer, 7), format!("{begin}refused"));
+    assert_eq!(told(&peer, 7), format!("{begin}{refused}"));
     let far = format!("{begin}it is on another machine and has no TCP port (DPAMATCH_TCP=on)");
     assert_eq!(told(&peer, 8), far);
     let port = Address {
         tcp: "10.0.0.1:7".parse().ok(),
         ..peer
     };
-    assert_eq!(told(&port, 8), format!("{begin}refused"));
+    assert_eq!(told(&port, 8), format!("{begin}{refused}"));
+    let causes = [
+        (Errno::MFILE, FI_EMFILE, "RLIMIT_NOFILE is "),
+        (Errno::NFILE, FI_EMFILE, "fs.file-max"),
+        (Errno::PERM, FI_EACCES, "a process of another user listens"),
+        (Errno::NOMEM, FI_ENOMEM, "memory"),
+        (refused, FI_EHOSTUNREACH, "refused"),
+    ];
+    for (error, number, words) in causes {
+        let line = unreachable(&peer, 7, error);
+        assert!(
+            line.to_lowercase().contains(&words.to_lowercase()),
+            "{line}"
+        );
+        assert_eq!(cause(error), number);
+    }
 }

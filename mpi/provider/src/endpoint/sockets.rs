@@ -1,9 +1,12 @@
 //! The kernel's events: callers, hellos, lost peers.
 
+use std::os::fd::AsFd;
+
 use rustix::event::epoll;
 use rustix::io::Errno;
 
 use super::connections::GONE;
+use super::descriptors::is_shortage;
 use super::tables::Target;
 use super::{Common, Completion, Endpoint};
 use crate::bindings::FI_ECONNRESET;
@@ -60,9 +63,7 @@ impl Endpoint {
                 Watched::Listener => self.accept(common),
                 Watched::Caller(index) => self.greet(common, index),
                 Watched::Connection(index) => {
-                    if let Some(connection) = self.connections.get_mut(index) {
-                        connection.link.on_readable();
-                    }
+                    self.read_socket(index);
                 }
             }
         }
@@ -71,17 +72,41 @@ impl Endpoint {
         });
     }
 
+    /// Reads a connection's socket. A file that waits there may have the descriptor in reserve.
+    fn read_socket(&mut self, index: usize) {
+        let Some(connection) = self.connections.get_mut(index) else {
+            return;
+        };
+        connection.link.on_readable();
+        if connection.link.wants_descriptor() {
+            self.reserve.give_up();
+            connection.link.on_readable();
+            if connection.link.wants_descriptor() {
+                self.reserve.report(Errno::MFILE);
+            }
+        }
+    }
+
     fn accept(&mut self, common: &mut Common) {
         for local in [true, false] {
             for _ in 0..ACCEPTS_MAX {
                 if !self.callers.has_room(local) {
                     break;
                 }
+                // Whoever is not accepted waits in the kernel's queue, with all that it has sent.
+                if !self.reserve.fill(self.epoll.as_fd()) {
+                    return;
+                }
                 let accepted = self
                     .listener
                     .as_ref()
                     .and_then(|listener| listener.accept(local));
                 let Some(accepted) = accepted else { break };
+                if let Err(error) = accepted
+                    && is_shortage(error)
+                {
+                    return self.reserve.report(error);
+                }
                 self.meet(common, accepted);
             }
         }
@@ -96,16 +121,25 @@ impl Endpoint {
         match hello {
             Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
             Ok((None, caller)) => match self.callers.insert(caller) {
-                Ok(index) => {
-                    if let Some(caller) = self.callers.get_mut(index) {
-                        let (data, flags) =
-                            (Watched::Caller(index).to_data(), epoll::EventFlags::IN);
-                        let _ = epoll::add(&self.epoll, caller.socket(), data, flags);
-                    }
-                }
+                Ok(index) => self.watch_caller(index),
                 Err(_) => self.totals.refused += 1,
             },
-            Err(_) => self.totals.refused += 1,
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    fn watch_caller(&mut self, index: usize) {
+        if let Some(caller) = self.callers.get_mut(index) {
+            let (data, flags) = (Watched::Caller(index).to_data(), epoll::EventFlags::IN);
+            let _ = epoll::add(&self.epoll, caller.socket(), data, flags);
+        }
+    }
+
+    fn refuse(&mut self, error: Errno) {
+        self.totals.refused += 1;
+        // A stranger could fill the program's output.
+        if error == Errno::PERM && !std::mem::replace(&mut self.warned_of_strangers, true) {
+            crate::report("a process of another user called an endpoint and is refused");
         }
     }
 
@@ -130,19 +164,28 @@ impl Endpoint {
         }
     }
 
+    /// Makes a connection with a caller whose hello is right. Without a descriptor for its memory
+    /// file, the caller waits.
     fn let_in(&mut self, common: &mut Common, caller: Newcomer, hello: &Hello) {
+        self.reserve.give_up();
         match caller.enter(hello) {
             Ok(link) => {
                 let peer = common.peers.number(&hello.from);
                 self.add_connection(peer, link);
             }
-            Err(_) => self.totals.refused += 1,
+            Err((error, Some(caller))) => {
+                self.reserve.report(error);
+                let index = self.callers.insert_welcome(caller);
+                self.watch_caller(index);
+            }
+            Err((_, None)) => self.totals.refused += 1,
         }
     }
 
     /// Ends a connection: operations that wait for its peer fail.
     #[inline(never)]
     pub(super) fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
+        let unsent = self.connections[index].link.unsent();
         // Payload in the link's memory would vanish with it.
         self.settle(common);
         self.hold_batch();
@@ -162,6 +205,12 @@ impl Endpoint {
                 message.connection = GONE;
             });
         self.totals.lost += 1;
+        if unsent > 0 {
+            crate::report(&format!(
+                "peer {} is gone: {unsent} bytes of messages that wait for it are lost",
+                peer.0
+            ));
+        }
         if error == LinkError::Broken {
             crate::report(&format!(
                 "peer {} broke the rules of the wire and is cut off",

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use dpa_model::{Footprint, NicConfig};
 
-use super::log::Log;
+use super::log::{Log, make_folder, new_file};
 use super::{Common, Endpoint, Totals};
 
 /// Requests for statistics during the run: each byte that is appended to the file [`ASK`] in their
@@ -31,9 +33,10 @@ impl Requests {
             File::options()
                 .create(true)
                 .append(true)
+                .custom_flags(libc::O_NOFOLLOW)
                 .open(folder.join(ASK))
         };
-        let file = std::fs::create_dir_all(folder).and_then(|()| open());
+        let file = make_folder(folder).and_then(|()| open());
         let mut requests = Self {
             file: file.ok(),
             seen: 0,
@@ -90,10 +93,11 @@ impl Endpoint {
 
     fn write_stats(&self, common: &Common, folder: &Path) -> std::io::Result<()> {
         let name = super::log::file_name(&self.address);
-        std::fs::create_dir_all(folder)?;
+        make_folder(folder)?;
         // A reader finds a whole file at any time.
         let unfinished = folder.join(format!("{name}.unfinished"));
-        std::fs::write(&unfinished, self.stats(common))?;
+        let mut file = new_file(&unfinished)?;
+        file.write_all(self.stats(common).as_bytes())?;
         std::fs::rename(unfinished, folder.join(format!("{name}.json")))
     }
 

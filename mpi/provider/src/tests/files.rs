@@ -15,13 +15,14 @@ use crate::options::ProviderOptions;
 /// The bits that every receive of MPICH ignores.
 const IGNORED: u64 = 0x00c0_0000_0000_0000;
 
-pub(crate) struct Folder(pub(crate) PathBuf);
+/// A folder that goes with this value.
+pub(crate) struct Folder(pub(crate) PathBuf, #[expect(dead_code)] tempfile::TempDir);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("dpamatch-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
+        let folder = tempfile::Builder::new().prefix(name).tempdir();
+        let folder = folder.expect("a folder");
+        Self(folder.path().into(), folder)
     }
 
     /// The text of the one file with this ending and these words.
@@ -34,12 +35,6 @@ impl Folder {
         let mut found: Vec<_> = texts.filter(|text| text.contains(words)).collect();
         assert_eq!(found.len(), 1, "{words} in files {ending}");
         found.remove(0)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

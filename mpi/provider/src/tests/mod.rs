@@ -6,6 +6,7 @@ pub(crate) use files::Folder;
 mod messages;
 mod model;
 mod objects;
+mod outside;
 mod processes;
 mod regions;
 mod rogue;

@@ -9,7 +9,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
 };
 
@@ -93,21 +93,40 @@ pub(crate) fn send_file(
     rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, flags).map(|_| ())
 }
 
-/// Receives bytes and, if one came with them, a file. The kernel closes further ones.
+/// Receives a packet and, if one came with it, a file. The kernel closes further ones.
+///
+/// # Errors
+/// [`Errno::MFILE`]: this process has no descriptor left for the file. The packet stays in the
+/// socket, and so does its file.
 pub(super) fn recv_with_file(
     socket: &OwnedFd,
     bytes: &mut [u8],
 ) -> Result<(usize, Option<OwnedFd>), Errno> {
+    // The kernel drops a file that it has no descriptor for, but not one that is only peeked at.
+    let got = peek_with_file(socket, bytes)?;
+    loop {
+        match rustix::net::recv(socket, &mut [0_u8; 1][..], RecvFlags::DONTWAIT) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Ok(got),
+        }
+    }
+}
+
+fn peek_with_file(socket: &OwnedFd, bytes: &mut [u8]) -> Result<(usize, Option<OwnedFd>), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT | RecvFlags::PEEK;
     let into = &mut [IoSliceMut::new(bytes)];
-    let count = rustix::net::recvmsg(socket, into, &mut ancillary, flags)?.bytes;
+    let got = rustix::net::recvmsg(socket, into, &mut ancillary, flags)?;
     let mut file = None;
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(files) = message {
             file = files.last().or(file);
         }
     }
-    Ok((count, file))
+    if file.is_none() && got.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(Errno::MFILE);
+    }
+    Ok((got.bytes, file))
 }

@@ -49,6 +49,8 @@ pub(crate) struct ShmLink {
     bulk_into: Option<Box<Bulk<RingReceiver>>>,
     /// The ring for long data exists, or cannot be made.
     widened: bool,
+    /// A file of the peer waits in the socket until this process has a descriptor for it.
+    wants_descriptor: bool,
     _memory: Mapping,
 }
 
@@ -131,6 +133,7 @@ impl ShmLink {
             bulk_out: None,
             bulk_into: None,
             widened: lines >= BULK_LINES,
+            wants_descriptor: false,
             _memory: memory,
         })
     }
@@ -149,6 +152,7 @@ impl ShmLink {
 
     /// Reads the socket: bytes that woke this side, or its end.
     fn read_socket(&mut self) {
+        self.wants_descriptor = false;
         loop {
             match recv_with_file(&self.socket, &mut [0; 64]) {
                 Ok((1.., None)) | Err(Errno::INTR) => {}
@@ -161,6 +165,7 @@ impl ShmLink {
                     }
                 }
                 Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE) => return self.wants_descriptor = true,
                 _ => return self.ended = true,
             }
         }
@@ -248,6 +253,8 @@ impl ShmLink {
             bulk.next_if(|record| long || record.kind != Kind::Long)
         })?;
         match next {
+            // The head waits for the ring, and the ring for a descriptor.
+            None if long && self.wants_descriptor => Ok(None),
             None if long => Err(Broken),
             Some((data, bytes)) if data.kind == Kind::Long => match self.into.next()? {
                 Some((head, _)) if head.is_long() && head.bytes == data.bytes => {
@@ -452,6 +459,28 @@ impl Link {
             Self::Shm(link) => link.read_socket(),
             Self::Tcp(link) => link.fill(),
         }
+    }
+
+    /// Bytes of records whose sends may have completed, and that have not left this process.
+    pub(crate) fn unsent(&self) -> usize {
+        match self {
+            Self::Shm(_) => 0,
+            Self::Tcp(link) => link.lost(),
+        }
+    }
+
+    /// Bytes that a stream holds: those that wait for the kernel, and those that were read ahead.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Shm(_) => None,
+            Self::Tcp(link) => Some(link.held()),
+        }
+    }
+
+    /// Whether a file of the peer waits for a descriptor of this process.
+    pub(crate) fn wants_descriptor(&self) -> bool {
+        matches!(self, Self::Shm(link) if link.wants_descriptor)
     }
 
     /// Writes buffered data to the kernel. `true`: no data is left.

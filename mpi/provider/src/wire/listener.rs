@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::Uid;
 
 use super::address::{Address, array, outside_ip};
 use super::file::{new_file, recv_with_file, send_file};
@@ -90,25 +91,26 @@ impl Listener {
         })
     }
 
-    /// The next peer that called: over the Unix socket, if `local`, or by TCP. An error means a
-    /// caller that is refused.
+    /// The next peer that called: over the Unix socket, if `local`, or by TCP. [`Errno::MFILE`] and
+    /// [`Errno::NFILE`]: there is no descriptor for it, and it waits in the kernel's queue. Another
+    /// error means a caller that is refused.
     pub(crate) fn accept(&self, local: bool) -> Option<Result<Newcomer, Errno>> {
         if local {
-            let socket = rustix::net::accept_with(&self.unix, FLAGS).ok()?;
-            let caller = rustix::net::sockopt::socket_peercred(&socket);
-            return Some(match caller {
-                Ok(caller) if caller.uid == rustix::process::geteuid() => {
-                    let source = Source::Process(caller.pid.as_raw_nonzero().get());
-                    Ok(Newcomer {
-                        socket,
-                        source,
-                        got: Vec::new(),
-                    })
-                }
-                _ => Err(Errno::ACCESS),
-            });
+            let socket = match waiting(rustix::net::accept_with(&self.unix, FLAGS))? {
+                Ok(socket) => socket,
+                Err(error) => return Some(Err(error)),
+            };
+            return Some(process_of_this_user(&socket).map(|pid| Newcomer {
+                socket,
+                source: Source::Process(pid),
+                got: Vec::new(),
+            }));
         }
-        let (socket, from) = rustix::net::acceptfrom_with(self.tcp.as_ref()?, FLAGS).ok()?;
+        let accepted = rustix::net::acceptfrom_with(self.tcp.as_ref()?, FLAGS);
+        let (socket, from) = match waiting(accepted)? {
+            Ok(accepted) => accepted,
+            Err(error) => return Some(Err(error)),
+        };
         let from = from.and_then(|from| SocketAddr::try_from(from).ok());
         Some(match from {
             Some(from) => Ok(Newcomer {
@@ -124,6 +126,45 @@ impl Listener {
     fn admits(&self, hello: &Hello, local: bool) -> bool {
         hello.key == self.address.key && (!local || hello.from.host == self.address.host)
     }
+}
+
+/// What was accepted, or the shortage of descriptors that prevents it. `None`: nobody waits.
+fn waiting<T>(accepted: Result<T, Errno>) -> Option<Result<T, Errno>> {
+    match accepted {
+        Ok(accepted) => Some(Ok(accepted)),
+        Err(error @ (Errno::MFILE | Errno::NFILE)) => Some(Err(error)),
+        Err(_) => None,
+    }
+}
+
+/// The process at the other end of a Unix socket.
+///
+/// # Errors
+/// [`Errno::PERM`]: it belongs to another user.
+pub(super) fn process_of_this_user(socket: &OwnedFd) -> Result<i32, Errno> {
+    process_of(socket, rustix::process::geteuid())
+}
+
+/// The process at the other end if it belongs to this user.
+fn process_of(socket: &OwnedFd, user: Uid) -> Result<i32, Errno> {
+    let other = rustix::net::sockopt::socket_peercred(socket)?;
+    if other.uid != user {
+        return Err(Errno::PERM);
+    }
+    Ok(other.pid.as_raw_nonzero().get())
+}
+
+#[cfg(test)]
+#[test]
+fn another_user_at_the_other_end_is_refused() {
+    let domain = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    let (here, _there) = rustix::net::socketpair(domain.0, domain.1, FLAGS, None).expect("a pair");
+    let own = rustix::process::geteuid();
+    let other = Uid::from_raw(own.as_raw() ^ 1);
+    let me = std::process::id() as i32;
+    assert_eq!(process_of(&here, own), Ok(me));
+    assert_eq!(process_of(&here, other), Err(Errno::PERM));
+    assert_eq!(process_of_this_user(&here), Ok(me));
 }
 
 /// Whether and where a TCP socket listens.
@@ -227,16 +268,21 @@ impl Newcomer {
     /// The link with a peer whose hello was read.
     ///
     /// # Errors
-    /// If its memory file is not sound.
-    pub(crate) fn enter(self, hello: &Hello) -> Result<Link, Errno> {
+    /// The caller comes back if this process has no descriptor left for its memory file. Otherwise
+    /// its memory file is not sound.
+    pub(crate) fn enter(self, hello: &Hello) -> Result<Link, (Errno, Option<Self>)> {
         if !self.source.is_local() {
             return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
         }
-        let (_, file) = recv_with_file(&self.socket, &mut [0; HELLO])?;
-        let file = file.ok_or(Errno::BADMSG)?;
+        let file = match recv_with_file(&self.socket, &mut [0; HELLO]) {
+            Ok((_, Some(file))) => file,
+            Ok((_, None)) => return Err((Errno::BADMSG, None)),
+            Err(Errno::MFILE) => return Err((Errno::MFILE, Some(self))),
+            Err(error) => return Err((error, None)),
+        };
         let lines = hello.lines as usize;
-        let link = ShmLink::new(self.socket, file.as_fd(), lines, false, hello.from.sleeps)?;
-        Ok(Link::Shm(link))
+        let link = ShmLink::new(self.socket, file.as_fd(), lines, false, hello.from.sleeps);
+        link.map(Link::Shm).map_err(|error| (error, None))
     }
 }
 
@@ -244,7 +290,8 @@ impl Newcomer {
 ///
 /// # Errors
 /// [`Errno::AGAIN`]: the peer has no room for callers now. [`Errno::HOSTUNREACH`]: it is
-/// unreachable.
+/// unreachable. [`Errno::PERM`]: a process of another user has its name. [`Errno::MFILE`]: this
+/// process has no descriptor left.
 pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link, Errno> {
     let hello = |lines: usize| {
         Hello {
@@ -273,6 +320,9 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
         &socket,
         &SocketAddrUnix::new_abstract_name(to.socket_name().as_bytes())?,
     )?;
+    // Whoever listens may have taken the name of a process that has ended. Another user gets
+    // nothing: neither the key nor the rings.
+    process_of_this_user(&socket)?;
     let file = new_file(2 * ring_bytes(lines))?;
     send_file(&socket, file.as_fd(), &hello(lines))?;
     let link = ShmLink::new(socket, file.as_fd(), lines, true, to.sleeps)?;

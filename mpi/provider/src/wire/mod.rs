@@ -40,3 +40,5 @@ pub(crate) use peers::{PeerId, Peers};
 pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, LONG_MAX, Record, flag};
 #[cfg(test)]
 pub(crate) use ring::ring_bytes;
+#[cfg(test)]
+pub(crate) use tcp::{IN_MAX, OUT_MAX};

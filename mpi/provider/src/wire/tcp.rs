@@ -14,9 +14,9 @@ use crate::bindings::IoVec;
 
 const HEAD: usize = 8 * HEAD_WORDS;
 /// Bytes that may wait for the kernel. Beyond them the link has no room.
-const OUT_MAX: usize = 1 << 20;
-/// Bytes read ahead.
-const IN_MAX: usize = 1 << 18;
+pub(crate) const OUT_MAX: usize = 1 << 20;
+/// Bytes read ahead. A record is shorter.
+pub(crate) const IN_MAX: usize = 1 << 18;
 
 /// The stream.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct TcpLink {
     /// Bytes of `into` that were handed out.
     read: usize,
     ended: bool,
+    /// Bytes that the kernel did not take before the stream ended.
+    lost: usize,
 }
 
 impl TcpLink {
@@ -43,6 +45,7 @@ impl TcpLink {
             into: Vec::with_capacity(IN_MAX),
             read: 0,
             ended: false,
+            lost: 0,
         }
     }
 
@@ -80,6 +83,10 @@ impl TcpLink {
             self.out.set_len(end + outside);
         }
         self.flush();
+        // The kernel has refused the record, so nobody will read it.
+        if self.ended {
+            return Err(LinkError::Closed);
+        }
         Ok(true)
     }
 
@@ -91,10 +98,12 @@ impl TcpLink {
                 Err(Errno::INTR) => {}
                 // Still connecting, or full.
                 Err(Errno::AGAIN | Errno::NOTCONN | Errno::ALREADY | Errno::INPROGRESS) => {
+                    self.forget_sent();
                     return false;
                 }
                 Err(_) => {
                     self.ended = true;
+                    self.lost += self.out.len() - self.sent;
                     break;
                 }
             }
@@ -102,6 +111,26 @@ impl TcpLink {
         self.out.clear();
         self.sent = 0;
         true
+    }
+
+    /// Frees the bytes that the kernel has taken. A stream that is never empty would keep them all.
+    /// Few calls move what is left, and each moves no more bytes than the kernel took.
+    fn forget_sent(&mut self) {
+        if self.sent >= self.out.len() - self.sent {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+
+    /// Bytes that were put and that the kernel never took, if the stream is over.
+    pub(super) fn lost(&self) -> usize {
+        self.lost + self.out.len() - self.sent
+    }
+
+    /// Bytes that this value holds for both directions.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> (usize, usize) {
+        (self.out.len(), self.into.len())
     }
 
     /// Reads the kernel's data as far as there is room.
