@@ -208,7 +208,8 @@ fn calls_past_the_recorder_are_said() {
     );
 }
 
-/// A trace that cannot be written costs a line, never the program; nothing is overwritten or followed.
+/// A trace that cannot be written costs a line, never the program; nothing is overwritten or
+/// followed.
 #[test]
 fn a_trace_that_cannot_be_written_is_said() {
     let folder = tempfile::tempdir().expect("a folder");

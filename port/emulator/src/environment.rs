@@ -1,5 +1,5 @@
-//! Settings of a run, which are variables of the environment. A wrong one ends the program: it would
-//! run otherwise than its user thinks.
+//! Settings of a run, which are variables of the environment. A wrong one ends the program: it
+//! would run otherwise than its user thinks.
 
 use std::ops::RangeInclusive;
 

@@ -64,8 +64,8 @@ pub(crate) fn machine() -> &'static Machine {
 
 /// The program ends with what it has not destroyed.
 extern "C" fn look_last() {
-    // A worker holds the lock for a moment. A program that ends inside of a call of its own may hold
-    // it for ever.
+    // A worker holds the lock for a moment. A program that ends inside of a call of its own may
+    // hold it for ever.
     for _ in 0..1000 {
         if let Ok(guard) = machine().nic.try_lock() {
             return NicGuard(guard).look_last(|_| true);

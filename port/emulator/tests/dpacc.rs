@@ -22,7 +22,8 @@ fn errors(arguments: &[&str]) -> (String, Option<i32>) {
     (text(&ran.stderr), ran.status.code())
 }
 
-/// Marks on types are left away, `static` entry points are found, and lines are those of the source.
+/// Marks on types are left away, `static` entry points are found, and lines are those of the
+/// source.
 #[test]
 fn marks_stand_anywhere_and_paths_have_spaces() {
     let device = folder().join("device.c").display().to_string();

@@ -1,8 +1,8 @@
 //! The process's descriptors: how many it may have, and one in reserve.
 //!
-//! A new peer needs two for a moment, one for its socket and one for its memory file, and keeps one.
-//! The reserve makes the second one certain before a peer is taken out of the kernel's queue. Where
-//! there is none, peers wait in that queue and lose nothing.
+//! A new peer needs two for a moment, one for its socket and one for its memory file, and keeps
+//! one. The reserve makes the second one certain before a peer is taken out of the kernel's queue.
+//! Where there is none, peers wait in that queue and lose nothing.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Once;

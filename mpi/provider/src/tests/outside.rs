@@ -1,5 +1,5 @@
-//! The edges of the process: streams that never run dry, listeners of another user, descriptors that
-//! run out, and files in folders that others can write.
+//! The edges of the process: streams that never run dry, listeners of another user, descriptors
+//! that run out, and files in folders that others can write.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

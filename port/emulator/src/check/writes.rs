@@ -12,7 +12,8 @@ const NEW: usize = 64;
 pub(super) struct Writes {
     /// The newest ranges, and by which instruction each was written last.
     new: Vec<(Range<usize>, usize)>,
-    /// The others, which most threads do not have: the end of each by its begin, and the instruction.
+    /// The others, which most threads do not have: the end of each by its begin, and the
+    /// instruction.
     ranges: BTreeMap<usize, (usize, usize)>,
     /// Whether there were more ranges than it remembers.
     pub(super) has_forgotten: bool,

@@ -1,5 +1,5 @@
-//! Prototypes of device functions: what arguments they take, by the debug information (DWARF) of the
-//! device part.
+//! Prototypes of device functions: what arguments they take, by the debug information (DWARF) of
+//! the device part.
 
 use gimli::{AttributeValue, EndianSlice, LittleEndian, UnitOffset, constants as c};
 use object::{Object, ObjectSection};

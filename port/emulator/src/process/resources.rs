@@ -1,5 +1,5 @@
-//! Files that share out execution units among programs. The emulator shares out none, so such a file
-//! is refused, and programs go on without.
+//! Files that share out execution units among programs. The emulator shares out none, so such a
+//! file is refused, and programs go on without.
 
 use crate::handle::Handle;
 use crate::status::{Given, Refusal, calls, put};

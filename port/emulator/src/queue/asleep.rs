@@ -105,8 +105,8 @@ impl Nic {
         Some(cq.asleep.filter(as_before).unwrap_or(new))
     }
 
-    /// Whether something else than this queue may wake the handler. A queue that only sends complete
-    /// at does not: the handler itself rings for them.
+    /// Whether something else than this queue may wake the handler. A queue that only sends
+    /// complete at does not: the handler itself rings for them.
     fn is_woken_otherwise(&self, unit: &Arc<Unit>, number: u32) -> bool {
         unit.was_activated()
             || self.cqs.iter().any(|(other, cq)| {

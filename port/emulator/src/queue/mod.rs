@@ -41,7 +41,8 @@ const FRAME: usize = 1 << 14;
 #[derive(Default)]
 pub(crate) struct Wq {
     pub(crate) process: u32,
-    /// The protection domain that its attributes name, by address; 0 for none, which is not checked.
+    /// The protection domain that its attributes name, by address; 0 for none, which is not
+    /// checked.
     pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
     pub(crate) send: Option<Sender>,

@@ -62,8 +62,8 @@ pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
 /// Arguments of the call that have names: process, function, place of the result.
 const NAMED: usize = 3;
 
-/// The API's variadic call, as a caller in C makes it: registers and the stack hold what follows the
-/// first three arguments.
+/// The API's variadic call, as a caller in C makes it: registers and the stack hold what follows
+/// the first three arguments.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

@@ -2,17 +2,17 @@
 //! nothing orders the two.
 //!
 //! Each thread has a vector clock, and each word of memory remembers its last accesses with their
-//! times (`shadow`). An access that the thread's clock knows of came before. Clocks pass from thread
-//! to thread in these ways:
+//! times (`shadow`). An access that the thread's clock knows of came before. Clocks pass from
+//! thread to thread in these ways:
 //!
 //! - atomic accesses, by their memory order;
 //! - a fence of memory for writes, then a write; a read of what it wrote, then a fence for reads;
 //! - doorbells, completions, wake-ups of handlers, and what a wire brings back;
 //! - calls, tasks, and windows, by way of the host.
 //!
-//! Words that threads poll are written without atomics in many programs. So reads that are volatile,
-//! and writes that come first after a fence, race only with other writes. A call may access
-//! what activations before it have, and the other way round.
+//! Words that threads poll are written without atomics in many programs. So reads that are
+//! volatile, and writes that come first after a fence, race only with other writes. A call may
+//! access what activations before it have, and the other way round.
 
 mod clock;
 mod shadow;
