@@ -1,5 +1,6 @@
 //! `dpamatch trace`: inspects recorded MPI calls.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -145,6 +146,25 @@ fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     ranks
 }
 
+/// Adds what a rank's reader did not read.
+fn add_unread(sum: &mut BTreeMap<String, u64>, rank: &BTreeMap<String, u64>) {
+    for (what, times) in rank {
+        *sum.entry(what.clone()).or_default() += times;
+    }
+}
+
+/// The line that names what was not read; empty if all was.
+fn unread_line(unread: &BTreeMap<String, u64>) -> String {
+    if unread.is_empty() {
+        return String::new();
+    }
+    let each: Vec<_> = unread
+        .iter()
+        .map(|(what, times)| format!("{what}: {times}"))
+        .collect();
+    format!("not read: {}\n", each.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,26 +200,4 @@ mod tests {
         assert!(failed(std::io::ErrorKind::NotFound).is::<BadInput>());
         assert!(failed(std::io::ErrorKind::UnexpectedEof).is::<TraceError>());
     }
-}
-
-/// Adds what a rank's reader did not read.
-fn add_unread(
-    sum: &mut std::collections::BTreeMap<String, u64>,
-    rank: &std::collections::BTreeMap<String, u64>,
-) {
-    for (what, times) in rank {
-        *sum.entry(what.clone()).or_default() += times;
-    }
-}
-
-/// The line that names what was not read; empty if all was.
-fn unread_line(unread: &std::collections::BTreeMap<String, u64>) -> String {
-    if unread.is_empty() {
-        return String::new();
-    }
-    let each: Vec<_> = unread
-        .iter()
-        .map(|(what, times)| format!("{what}: {times}"))
-        .collect();
-    format!("not read: {}\n", each.join(", "))
 }
