@@ -18,7 +18,7 @@ type Timed = (i64, u32, Happening);
 /// arrives when its receive is waited for. `None` if a trace has no wall times.
 ///
 /// Clocks may disagree, and a message takes time. So at a rank with probes the recorded pairs count
-/// as well ([`Gate`]): a message that a probe found arrives with the probe at the latest, and a
+/// as well (`Gate`): a message that a probe found arrives with the probe at the latest, and a
 /// message that would be found or received in its place arrives after it.
 ///
 /// # Complexity
