@@ -49,14 +49,21 @@ fn sweep(report: &Report) -> Vec<usize> {
 }
 
 /// The lines of one window over the handlers, and the other receivers' limits.
-fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) -> Vec<Series> {
+fn over_handlers(
+    report: &Report,
+    window: usize,
+    calibrated: bool,
+    size: usize,
+    ways: &[Matching],
+) -> Vec<Series> {
     let sweep = sweep(report);
     let of_window = |row: &&Row| {
         row.point.window == window && row.calibrated == calibrated && row.point.size == size
     };
     let mut series: Vec<Series> = Vec::new();
     for row in report.rows.iter().filter(of_window) {
-        let Some(matching) = row.point.peer.matching() else {
+        let matching = row.point.peer.matching();
+        let Some(matching) = matching.filter(|matching| ways.contains(matching)) else {
             continue;
         };
         let name = match matching {
@@ -95,7 +102,14 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
 
 fn figure8(report: &Report) -> Option<Figure> {
     let calibrated = report.rows.iter().find(|row| row.calibrated)?;
-    let ours = over_handlers(report, calibrated.point.window, true, calibrated.point.size);
+    let ours = over_handlers(
+        report,
+        calibrated.point.window,
+        true,
+        calibrated.point.size,
+        // The paper's phases beside the paper's rates.
+        &[Matching::Optimistic],
+    );
     if ours.is_empty() {
         return None;
     }
@@ -152,7 +166,7 @@ fn handlers(report: &Report) -> Option<Figure> {
             .fold(figure, |figure, (window, calibrated)| {
                 figure.with(panel(
                     title(window, calibrated),
-                    over_handlers(report, window, calibrated, size),
+                    over_handlers(report, window, calibrated, size, &Matching::ALL),
                 ))
             }),
     )
