@@ -17,9 +17,9 @@ pub(super) struct BadInput(pub(super) String);
 #[error("a schedule gave another result than the oracle")]
 pub(super) struct Violated;
 
-/// A bound ended the run before a verdict: exit code 4. Its details have been printed.
+/// No schedule ran, or a bound of steps ended one before a verdict: exit code 4. Its details have been printed.
 #[derive(Debug, thiserror::Error)]
-#[error("no verdict: a bound of steps ended a schedule")]
+#[error("no verdict: no schedule ran to its end, or a bound of steps ended one")]
 pub(super) struct NoVerdict;
 
 /// Pairs that violate MPI's rules, or engines that disagree: exit code 3.

@@ -74,7 +74,7 @@ fn a_schedule_that_is_stopped_has_no_verdict() {
     );
     assert_eq!(
         said(&output),
-        "dpamatch: no verdict: a bound of steps ended a schedule\n"
+        "dpamatch: no verdict: no schedule ran to its end, or a bound of steps ended one\n"
     );
     let output = dpamatch(&["explore", "--schedules", "2", "--format", "json", stream]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -83,4 +83,16 @@ fn a_schedule_that_is_stopped_has_no_verdict() {
     assert_eq!(results["steps_max"], 202_000);
     assert_eq!(results["violations"], 0);
     assert_eq!(results["violation"], Value::Null);
+}
+
+/// Nothing that did not run is right.
+#[test]
+fn no_schedule_has_no_verdict() {
+    let output = command("explore", "--example x5 --schedules 0");
+    assert_eq!(output.status.code(), Some(4));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        shown.lines().last(),
+        Some("no verdict: no schedule was run")
+    );
 }

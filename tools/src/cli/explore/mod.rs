@@ -261,8 +261,8 @@ impl Asked<'_> {
                 )?;
             }
             out.flush()?;
-            return match report.stopped {
-                0 => Ok(()),
+            return match (report.stopped, report.schedules) {
+                (0, 1..) => Ok(()),
                 _ => Err(super::NoVerdict.into()),
             };
         };
@@ -379,6 +379,9 @@ fn list(format: Form) -> anyhow::Result<()> {
 /// What is known of the schedules without a violation, and what is not.
 fn verdict(report: &Report) -> String {
     let right = report.schedules - report.stopped;
+    if report.schedules == 0 {
+        return "no verdict: no schedule was run".to_owned();
+    }
     let mut text = match (report.schedules, report.stopped) {
         (1, 0) if !report.cut_short => "the schedule gave the oracle's result".to_owned(),
         (_, 0) if report.cut_short => format!(
