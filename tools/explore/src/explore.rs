@@ -114,7 +114,8 @@ pub fn explore(
 pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Report {
     let mut report = Report::default();
     for bound in 0..=bound {
-        let left = most.saturating_sub(report.schedules);
+        let run: u64 = report.bounds.iter().sum();
+        let left = most.saturating_sub(run);
         let mut found = gather(
             setup,
             expected,

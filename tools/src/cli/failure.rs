@@ -17,7 +17,8 @@ pub(super) struct BadInput(pub(super) String);
 #[error("a schedule gave another result than the oracle")]
 pub(super) struct Violated;
 
-/// No schedule ran, or a bound of steps ended one before a verdict: exit code 4. Its details have been printed.
+/// No schedule ran, or a bound of steps ended one before a verdict: exit code 4. Its details have
+/// been printed.
 #[derive(Debug, thiserror::Error)]
 #[error("no verdict: no schedule ran to its end, or a bound of steps ended one")]
 pub(super) struct NoVerdict;
