@@ -120,7 +120,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "packages",
         for_either_row: true,
-        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch",
+        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch -p dpamatch_traces",
         ..PLAIN
     },
     Step {
