@@ -39,7 +39,7 @@ calls! {
         let number = Kind::App.number(app)?;
         let app = machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())?;
         let pd = given(attr).map_or(std::ptr::null_mut(), |attr| attr.pd);
-        let pd = if pd.is_null() { crate::verbs::new_pd(context)? } else { pd };
+        let owns_pd = pd.is_null();
         let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
         let heap = Heap::new(crate::environment::heap_bytes())?;
         // SAFETY: a new descriptor, or -1.
@@ -47,6 +47,7 @@ calls! {
         if event < 0 {
             return Err("no event descriptor".into());
         }
+        let pd = if owns_pd { crate::verbs::new_pd(context)? } else { pd };
         let mut objects = machine().objects();
         let made = objects.processes.insert(|id| {
             Arc::new(Process {
@@ -56,6 +57,7 @@ calls! {
                 heap,
                 shadows: Default::default(),
                 pd: pd as usize,
+                owns_pd,
                 streams: Default::default(),
                 state: ended::NOT.into(),
                 error_handler: 0.into(),

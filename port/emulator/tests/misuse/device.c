@@ -1,6 +1,6 @@
 /* Device part: wrong uses of queues, each at a line of its own. The host says by how much. */
 #include "common.h"
-#include "../../examples/queues/device.h"
+#include "../../examples/counter/queues/device.h"
 
 #define CALL(name) __dpa_rpc__ uint64_t name(uint64_t argument, int64_t more)
 #define STATE struct state *s = (void *)argument; (void)more

@@ -1,6 +1,6 @@
 /* Host part: misuse NAME MORE calls the device function NAME, with a number. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 
 extern struct flexio_app *misuse;
 extern flexio_func_t sleeps;
