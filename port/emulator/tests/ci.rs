@@ -94,7 +94,10 @@ fn the_summary_names_kinds() {
     let ran = ran.expect("a program");
     assert_eq!(ran.status.code(), Some(7));
     let errors = text(&ran.stderr);
-    assert!(errors.ends_with("errors 4: host-memory 1, refused-call 2, crash 1\n"), "{errors}");
+    assert!(
+        errors.ends_with("errors 4: host-memory 1, refused-call 2, crash 1\n"),
+        "{errors}"
+    );
     let file = prefix().join("cut.pcap");
     let frames = std::fs::read(support::frames(3)).expect("frames");
     std::fs::write(&file, &frames[..frames.len() - 1]).expect("a file");

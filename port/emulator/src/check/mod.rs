@@ -15,5 +15,5 @@ mod writes;
 
 pub(crate) use access::{Watch, announce, ends};
 pub(crate) use hooks::{Caller, with_place};
-pub(crate) use report::{Fault, device, error, note};
+pub(crate) use report::{Fault, device, error, note, note_once};
 pub(crate) use window::gone;

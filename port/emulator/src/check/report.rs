@@ -3,11 +3,19 @@
 use super::outcome;
 use crate::thread::Unit;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A line that reports no error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     outcome::write(text);
     outcome::noted();
+}
+
+/// A line that a program gets at most once, by its flag.
+pub(crate) fn note_once(said: &AtomicBool, text: fmt::Arguments<'_>) {
+    if !said.swap(true, Ordering::Relaxed) {
+        note(text);
+    }
 }
 
 /// The line of an error.

@@ -98,12 +98,10 @@ fn at_shadow(address: usize, work: impl FnOnce(&Shadow)) {
 #[cold]
 fn too_much() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        let text = format_args!(
-            "data races are looked for in the first 32 MiB that threads use, and not in others"
-        );
-        super::note(text);
-    }
+    let text = format_args!(
+        "data races are looked for in the first 32 MiB that threads use, and not in others"
+    );
+    super::note_once(&SAID, text);
 }
 
 /// A write of another thread that this thread has read.
