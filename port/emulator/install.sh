@@ -7,6 +7,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 mkdir -p "$1"
 prefix=$(CDPATH= cd -- "$1" && pwd)
 case $prefix in
+    /usr | /usr/local) echo "install.sh: $prefix/lib shadows the system's libibverbs and libmlx5" >&2 ;;
     *" "*) echo "install.sh: options of pkg-config have no spaces; name $prefix by hand" >&2 ;;
 esac
 profile=${CARGO_PROFILE:-release}
@@ -25,6 +26,7 @@ cp "$DPA_EMULATOR_LIBRARY" "$prefix/lib/libdpamatch_emulator.so"
 for name in flexio ibverbs mlx5; do
     ln -sf libdpamatch_emulator.so "$prefix/lib/lib$name.so"
     cat > "$prefix/lib/pkgconfig/lib$name.pc" <<END
+prefix=$prefix
 Name: lib$name
 Description: lib$name of dpamatch's DPA emulator
 Version: 25.1.0

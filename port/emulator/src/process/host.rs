@@ -8,7 +8,7 @@ use crate::status::{Given, Refusal, attributes, calls, given, put};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of the smallest buffer of a stream, and most streams of a process.
 const STREAM_BYTES: usize = 2048;
@@ -32,14 +32,25 @@ struct StreamAttributes {
     affinity: [u32; 2],
 }
 
+/// `en_pcc` of a process or an outbox.
+pub(super) fn no_congestion_control(call: &str) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let text = format_args!("{call}: congestion control is not emulated; en_pcc has no effect");
+    crate::check::note_once(&SAID, text);
+}
+
 calls! {
     fn flexio_process_create(
         context: *mut c_void, app: Handle, attr: Given<ProcessAttributes>, process: Given<Handle>
     ) {
         let number = Kind::App.number(app)?;
         let app = machine().objects().apps.get(number).cloned().ok_or_else(|| Kind::App.gone())?;
-        let pd = given(attr).map_or(std::ptr::null_mut(), |attr| attr.pd);
-        let pd = if pd.is_null() { crate::verbs::new_pd(context)? } else { pd };
+        let attr = given(attr);
+        let pd = attr.map_or(std::ptr::null_mut(), |attr| attr.pd);
+        let owns_pd = pd.is_null();
+        if attr.is_some_and(|attr| attr.pcc != 0) {
+            no_congestion_control("flexio_process_create");
+        }
         let image = Image::load(&app.name.to_string_lossy(), &app.bytes)?;
         let heap = Heap::new(crate::environment::heap_bytes())?;
         // SAFETY: a new descriptor, or -1.
@@ -47,6 +58,7 @@ calls! {
         if event < 0 {
             return Err("no event descriptor".into());
         }
+        let pd = if owns_pd { crate::verbs::new_pd(context)? } else { pd };
         let mut objects = machine().objects();
         let made = objects.processes.insert(|id| {
             Arc::new(Process {
@@ -56,6 +68,7 @@ calls! {
                 heap,
                 shadows: Default::default(),
                 pd: pd as usize,
+                owns_pd,
                 streams: Default::default(),
                 state: ended::NOT.into(),
                 error_handler: 0.into(),

@@ -37,10 +37,20 @@ pub(crate) struct Process {
     pub(crate) shadows: crate::check::race::Shadows,
     /// The protection domain that queues and keys of the process default to.
     pub(crate) pd: usize,
+    /// Whether the process has made that domain.
+    owns_pd: bool,
     streams: Mutex<Vec<Option<Stream>>>,
     state: AtomicU32,
     error_handler: AtomicUsize,
     error_event: std::os::fd::OwnedFd,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.owns_pd {
+            crate::verbs::free_pd(self.pd);
+        }
+    }
 }
 
 impl Process {

@@ -6,6 +6,7 @@ use crate::machine::machine;
 use crate::process::{Place, Process};
 use crate::status::{Given, Refusal, attributes, calls, put};
 use std::ffi::c_void;
+use std::sync::atomic::AtomicBool;
 
 /// Largest depths, as logarithms.
 const CQ_DEPTH: u8 = 22;
@@ -84,6 +85,12 @@ calls! {
         }
         if attr.compression != 0 {
             return Err("compressed completions are not emulated".into());
+        }
+        if attr.period != 0 || attr.count != 0 {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            let text = "flexio_cq_create: moderation is not modelled (cq_period, cq_max_count): an \
+                        armed queue has an event at its next completion";
+            crate::check::note_once(&SAID, format_args!("{text}"));
         }
         let unit = match attr.element {
             0 => {

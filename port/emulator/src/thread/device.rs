@@ -50,7 +50,8 @@ device_calls! {
         if code >= ended::USER {
             let name = &unit.name;
             let id = unit.process.id;
-            crate::check::line(format_args!("process {id}: {name} ends it with code {code}"));
+            let text = format_args!("process {id}: {name} ends it with code {code}");
+            crate::check::error(Fault::Ended, text);
         }
         unit.process.end(code);
         pause(unit, Pause::Finished);

@@ -93,6 +93,8 @@ pub(crate) struct Worker {
     limit: u64,
     /// Steps so far, for the watchdog.
     steps: AtomicU64,
+    /// Activations of handlers, and calls, which it has begun.
+    begun: [AtomicU64; 2],
     /// Its host thread, once it runs.
     thread: OnceLock<libc::pthread_t>,
     /// The thread and the place in device code that answer the watchdog's question.
@@ -149,6 +151,16 @@ impl Scheduler {
         })
     }
 
+    /// Activations of handlers, and calls, so far.
+    pub(crate) fn begun(&self) -> [u64; 2] {
+        let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        [0, 1].map(|at| {
+            all.iter()
+                .map(|worker| worker.begun[at].load(Ordering::Relaxed))
+                .sum()
+        })
+    }
+
     /// The worker for a new thread: the next in turn, or one that no other handler has.
     pub(crate) fn choose(&self, kind: &Kind) -> Result<usize, Refusal> {
         let count = self.workers().len();
@@ -199,7 +211,8 @@ impl Scheduler {
         self.workers()[unit.worker].post(Message::Retire(Arc::clone(unit), told));
         if done.recv_timeout(Duration::from_secs(2)).is_err() {
             let name = &unit.name;
-            crate::check::line(format_args!("thread {} ({name}) does not yield", unit.id));
+            let text = format_args!("thread {} ({name}) does not yield", unit.id);
+            crate::check::error(Fault::Watchdog, text);
         }
     }
 }
@@ -219,6 +232,7 @@ impl Worker {
             seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
+            begun: Default::default(),
             thread: OnceLock::new(),
             stuck: Default::default(),
             queue: RefCell::default(),
@@ -399,12 +413,15 @@ impl Worker {
         if slot.is_none() {
             unit.activations
                 .store(unit.activations() + 1, Ordering::Relaxed);
+            let count = &self.begun[usize::from(unit.is_call())];
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             own.begun.set(None);
             unit.begins();
             own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
-                crate::check::line(format_args!("no memory for the stack of a thread"));
+                let text = format_args!("no memory for the stack of a thread");
+                crate::check::error(Fault::Crash, text);
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
@@ -591,11 +608,12 @@ pub(crate) fn answer(thread: u32, place: usize) {
 /// A thread has nearly filled its coroutine's stack: its process ends, and it never comes back.
 pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
     let (process, activation) = (unit.process.id, unit.activations());
-    crate::check::line(format_args!(
+    let text = format_args!(
         "process {process}, thread {} ({}), activation {activation}: {text}; the process is in \
          error state 1",
         unit.id, unit.name
-    ));
+    );
+    crate::check::error(Fault::Stack, text);
     unit.process.end(ended::CRASH);
     pause(unit, Pause::Finished);
 }

@@ -18,7 +18,7 @@ mod clock;
 mod shadow;
 
 use super::access::{Access, How};
-use super::report;
+use super::report::{self, Fault};
 use crate::machine::lock;
 use crate::process::Process;
 use crate::thread::Unit;
@@ -79,7 +79,7 @@ fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
             shadows.retain(|shadow| shadow.strong_count() > 0);
             shadows.push(Arc::downgrade(made));
         }
-        Err(why) => super::line(format_args!("data races are not looked for: {why}")),
+        Err(why) => super::note(format_args!("data races are not looked for: {why}")),
     }
     made.ok()
 }
@@ -98,12 +98,10 @@ fn at_shadow(address: usize, work: impl FnOnce(&Shadow)) {
 #[cold]
 fn too_much() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        let text = format_args!(
-            "data races are looked for in the first 32 MiB that threads use, and not in others"
-        );
-        super::line(text);
-    }
+    let text = format_args!(
+        "data races are looked for in the first 32 MiB that threads use, and not in others"
+    );
+    super::note_once(&SAID, text);
 }
 
 /// A write of another thread that this thread has read.
@@ -431,7 +429,7 @@ fn tell(unit: &Unit, access: Access, other: Mark, other_place: usize) {
         "{how} {bytes} bytes at {address:#x} in a data race with {who}, which {did} them at \
          {there}, at {here}"
     );
-    report::of(unit, text);
+    report::of(unit, Fault::Race, text);
 }
 
 /// What orders threads: the emulator reports these from where they happen.
