@@ -13,6 +13,7 @@ mod mpi;
 mod mutants;
 mod orderings;
 mod process;
+mod results;
 mod rv64;
 mod site;
 mod test;
@@ -41,6 +42,7 @@ const TASKS: &[(&str, Task)] = &[
     ("unmodelled", unmodelled::run),
     ("algorithm", algorithm::run),
     ("instructions", instructions::run),
+    ("results", results::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
