@@ -15,6 +15,7 @@ mod orderings;
 mod process;
 mod rv64;
 mod site;
+mod sites;
 mod test;
 mod unmodelled;
 

@@ -45,6 +45,7 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOST_KNOWS: AtomicU64 = AtomicU64::new(0);
 
 fn is_active() -> bool {
+    // ordering: set once; a thread that sees it late announces nothing before.
     ACTIVE.load(Ordering::Relaxed)
 }
 
@@ -71,6 +72,7 @@ fn shadow_of(process: &Process, address: usize) -> Option<&Shadow> {
 }
 
 fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
+    // ordering: as in `is_active`.
     ACTIVE.store(true, Ordering::Relaxed);
     let made = Shadow::new(memory).map(Arc::new);
     match &made {
@@ -98,6 +100,7 @@ fn at_shadow(address: usize, work: impl FnOnce(&Shadow)) {
 #[cold]
 fn too_much() {
     static SAID: AtomicBool = AtomicBool::new(false);
+    // ordering: said once; no memory goes with it.
     if !SAID.swap(true, Ordering::Relaxed) {
         let text = format_args!(
             "data races are looked for in the first 32 MiB that threads use, and not in others"
@@ -221,6 +224,7 @@ impl State {
     fn release(&mut self, object: Object) {
         clock::release(object, &self.clock);
         if object == Object::Host {
+            // ordering: the clocks have a lock; the number only says that they have changed.
             HOST_KNOWS.fetch_add(1, Ordering::AcqRel);
         }
         self.advance();
@@ -232,6 +236,7 @@ impl State {
     }
 
     fn acquire_host(&mut self) {
+        // ordering: as in `release`.
         let now = HOST_KNOWS.load(Ordering::Acquire);
         if self.host_knew != now {
             self.host_knew = now;
