@@ -16,6 +16,7 @@ mod process;
 mod results;
 mod rv64;
 mod site;
+mod sites;
 mod test;
 mod unmodelled;
 

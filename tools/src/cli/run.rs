@@ -124,6 +124,7 @@ impl Args {
         let mut watched = Watched::new(self.watch);
         let mut look = |late: bool| {
             watched.look(stats, self.wide);
+            // ordering: the flag guards no other memory.
             if asked.swap(false, Ordering::Relaxed) || late {
                 match waits::ask(stats) {
                     Ok(tables) => {

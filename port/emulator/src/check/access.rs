@@ -167,6 +167,8 @@ impl Watch {
     }
 
     fn in_block(&self, heap: &Heap, access: Access) -> bool {
+        // ordering: the blocks have a lock; a thread that races with `free` may find its block once
+        // more.
         let generation = heap.generation.load(Ordering::Acquire);
         let known = &self.blocks[access.address / 64 % BLOCKS];
         let (start, end, of) = known.get();

@@ -110,6 +110,7 @@ calls! {
     fn flexio_process_error_handler_set(process: Handle, stub: *const c_void) {
         let process = machine().process(process)?;
         let entry = crate::thread::entry(&process, stub)?;
+        // ordering: an address of code that is loaded already.
         process.error_handler.store(entry.1, Ordering::Release);
         Ok(())
     }

@@ -85,7 +85,7 @@ impl Nic {
         let unit = cq.unit.as_ref()?;
         let is_armed = cq.armed || cq.always_armed;
         let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
-        let sleeps = unit.is_idle() && unit.process.state() == ended::NOT;
+        let sleeps = unit.state.is_idle() && unit.process.state() == ended::NOT;
         if is_armed || is_off || !sleeps || self.is_woken_otherwise(unit, number) {
             return None;
         }

@@ -45,6 +45,7 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOST_KNOWS: AtomicU64 = AtomicU64::new(0);
 
 fn is_active() -> bool {
+    // ordering: set once; a thread that sees it late announces nothing before.
     ACTIVE.load(Ordering::Relaxed)
 }
 
@@ -71,6 +72,7 @@ fn shadow_of(process: &Process, address: usize) -> Option<&Shadow> {
 }
 
 fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
+    // ordering: as in `is_active`.
     ACTIVE.store(true, Ordering::Relaxed);
     let made = Shadow::new(memory).map(Arc::new);
     match &made {
@@ -219,6 +221,7 @@ impl State {
     fn release(&mut self, object: Object) {
         clock::release(object, &self.clock);
         if object == Object::Host {
+            // ordering: the clocks have a lock; the number only says that they have changed.
             HOST_KNOWS.fetch_add(1, Ordering::AcqRel);
         }
         self.advance();
@@ -230,6 +233,7 @@ impl State {
     }
 
     fn acquire_host(&mut self) {
+        // ordering: as in `release`.
         let now = HOST_KNOWS.load(Ordering::Acquire);
         if self.host_knew != now {
             self.host_knew = now;
