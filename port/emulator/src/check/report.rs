@@ -39,6 +39,14 @@ pub(crate) enum Fault {
     Ahead,
     TakesNone,
     TooManyBuffers,
+    Unwritten,
+    NotPublished,
+    NotFlushed,
+    NotArmed,
+    NotPermitted,
+    TwoWaiters,
+    AfterAck,
+    NotReposted,
 }
 
 /// The source line of the call that the thread makes on this host thread.

@@ -28,6 +28,7 @@ pub(crate) enum Kind {
     Handler,
     Call(Call),
     Tasks(Arc<TaskQueue>),
+    Kernel(Arc<crate::doca::Seat>),
 }
 
 /// Entries of the table of polls: more than queues of a busy thread.
@@ -58,6 +59,7 @@ pub(crate) struct Own {
     /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
+    pub(crate) doca: crate::doca::Own,
 }
 
 pub(crate) struct Unit {
@@ -81,7 +83,7 @@ pub(crate) struct Unit {
     vain_polls: AtomicU32,
     activated: AtomicBool,
     /// Faults that were reported. The NIC reports some from other workers.
-    reported: AtomicU32,
+    reported: AtomicU64,
     pub(crate) own: Own,
 }
 
@@ -132,6 +134,7 @@ impl Unit {
     pub(crate) fn argument_bytes(&self) -> usize {
         match &self.kind {
             Kind::Call(call) => call.argument_bytes(),
+            Kind::Kernel(seat) => seat.argument_bytes(),
             _ => 0,
         }
     }
@@ -174,11 +177,11 @@ impl Unit {
     }
 
     pub(crate) fn is_first(&self, fault: u8) -> bool {
-        self.reported.load(Ordering::Relaxed) & 1 << fault == 0
+        self.reported.load(Ordering::Relaxed) & 1_u64 << fault == 0
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {
-        self.reported.fetch_or(1 << fault, Ordering::Relaxed) & 1 << fault == 0
+        self.reported.fetch_or(1_u64 << fault, Ordering::Relaxed) & 1_u64 << fault == 0
     }
 
     /// From new to running. False if it was not new.
@@ -200,6 +203,11 @@ impl Unit {
             .state
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         before == Ok(state::IDLE)
+    }
+
+    /// Whether it runs and has an event for its next activation.
+    pub(crate) fn has_event(&self) -> bool {
+        self.state.load(Ordering::Acquire) == state::RUNNING_AND_EVENT
     }
 
     /// Whether it waits for an event.
@@ -227,6 +235,10 @@ impl Unit {
                 crate::check::ends(self);
                 crate::check::race::returns(self);
                 Pause::Finished
+            }
+            Kind::Kernel(seat) => {
+                seat.run(self);
+                Pause::Rescheduled
             }
             Kind::Tasks(queue) => {
                 queue.run();

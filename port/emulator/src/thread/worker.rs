@@ -184,6 +184,30 @@ impl Scheduler {
         }
     }
 
+    /// An event for each of these threads. A worker that sleeps is woken once for all.
+    pub(crate) fn wake_all(&self, units: &[Arc<Unit>]) {
+        let mut workers = Vec::new();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        let here = unsafe { WORKER.get().as_ref() };
+        for unit in units.iter().filter(|unit| unit.event()) {
+            match here {
+                Some(worker) if worker.index == unit.worker => {
+                    worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+                    continue;
+                }
+                _ if !workers.contains(&unit.worker) => workers.push(unit.worker),
+                _ => {}
+            }
+            let mut inbox = lock(&self.workers()[unit.worker].inbox);
+            inbox.push_back(Message::Ready(Arc::clone(unit)));
+        }
+        for index in workers {
+            let worker = &self.workers()[index];
+            worker.mail.store(true, Ordering::SeqCst);
+            worker.nudge();
+        }
+    }
+
     /// Wakes workers whose threads poll.
     pub(crate) fn rouse(&self, workers: impl Iterator<Item = usize>) {
         let all = self.workers.get().map_or(&[][..], Vec::as_slice);
