@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <doca_error.h>
 
 #ifdef __cplusplus

@@ -125,12 +125,11 @@ calls! {
     }
 
     fn doca_dev_close(device: Handle) {
-        take(device, |_: &mut Device| Ok(())).map(|_| ())?;
-        // A context that is left keeps the domain, which is never freed.
-        match any(|dpa: &super::dpa::Dpa| dpa.device == device) {
-            true => Error::InUse.because("a DPA context of this device exists"),
-            false => Ok(()),
+        if any(|dpa: &super::dpa::Dpa| dpa.device == device) {
+            return Error::InUse.because("a DPA context of this device exists");
         }
+        // The domain stays: keys of the host's own may use it.
+        take(device, |_: &mut Device| Ok(())).map(|_| ())
     }
 }
 

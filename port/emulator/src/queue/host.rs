@@ -203,6 +203,7 @@ pub(crate) fn destroy(number: u32) -> Result<(), Refusal> {
     if nic.wqs.get(number).ok_or_else(|| Kind::Wq.gone())?.rules > 0 {
         return Err("steering rules lead here".into());
     }
+    nic.look_at_stalled(super::asleep::AT_THE_END[0]);
     let gone = nic.wqs.remove(number);
     for cqn in gone.iter().flat_map(Wq::completes_at) {
         nic.cqs
