@@ -37,6 +37,7 @@
 ))]
 
 pub mod check;
+pub mod doca;
 pub mod process;
 pub mod queue;
 pub mod thread;

@@ -155,7 +155,9 @@ impl Image {
             .ok()
             .filter(|output| output.status.success());
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let is_own = |line: &&str| !line.contains("/libflexio-dev/");
+        let is_of_headers =
+            |line: &str| line.contains("/libflexio-dev/") || line.contains("/doca_dpa_dev");
+        let is_own = |line: &&str| !is_of_headers(line);
         let line = text.as_deref().and_then(|text| {
             text.lines()
                 .find(is_own)

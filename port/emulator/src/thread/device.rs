@@ -113,6 +113,9 @@ device_calls! {
                 unit.own.watch.fence(host);
             }
         }
+        if space & MEMORY != 0 && before & WRITES != 0 {
+            unit.own.doca.fences(unit);
+        }
         if space & WINDOWS != 0 && before & after & READS != 0 {
             unit.own.watch.invalidate();
         }
@@ -187,14 +190,14 @@ with_place! {
 }
 
 /// Does a call's work. Faults of the thread that are found meanwhile name the call's place.
-fn at_place<T>(unit: &Unit, caller: Caller, work: impl FnOnce() -> T) -> T {
+pub(crate) fn at_place<T>(unit: &Unit, caller: Caller, work: impl FnOnce() -> T) -> T {
     unit.own.place.set(caller.place());
     let result = work();
     unit.own.place.set(0);
     result
 }
 
-extern "C" fn end(how: c_int, caller: Caller) {
+pub(crate) extern "C" fn end(how: c_int, caller: Caller) {
     let Some(unit) = current() else { return };
     if how < 3 {
         crate::check::ends(unit);
@@ -213,7 +216,7 @@ extern "C" fn end(how: c_int, caller: Caller) {
     );
 }
 
-extern "C" fn activate(id: u32, caller: Caller) {
+pub(crate) extern "C" fn activate(id: u32, caller: Caller) {
     let Some(unit) = current() else { return };
     let other = machine().objects().units.get(id).cloned();
     let Some(other) = other.filter(|other| other.process.id == unit.process.id) else {
@@ -234,7 +237,7 @@ extern "C" fn activate(id: u32, caller: Caller) {
     machine().scheduler.wake(&other);
 }
 
-extern "C" fn ring(index: u32, number: u32, caller: Caller) {
+pub(crate) extern "C" fn ring(index: u32, number: u32, caller: Caller) {
     let Some(unit) = current() else { return };
     race::rings(unit, number);
     let mut nic = machine().nic();
@@ -342,4 +345,14 @@ device_calls! {
         let text = unsafe { std::slice::from_raw_parts(text, bytes as usize) };
         unit.process.message(stream, level as u8, text);
     }
+}
+
+/// Shows memory of a key in a window entity of the running thread. 0 if it can.
+pub(crate) fn window(entity: usize, window: u32, key: u32) -> c_int {
+    dpa_emulator_window(entity as c_int, 1, window, key)
+}
+
+/// A pointer of the running thread into such a window, or 0.
+pub(crate) fn window_pointer(entity: usize, address: u64) -> u64 {
+    dpa_emulator_window_pointer(entity as c_int, address, 1)
 }

@@ -196,6 +196,28 @@ impl Scheduler {
         }
     }
 
+    /// An event for each of these threads. A worker that sleeps is woken once for all.
+    pub(crate) fn wake_all(&self, units: &[Arc<Unit>]) {
+        let mut workers = Vec::new();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        let here = unsafe { WORKER.get().as_ref() };
+        for unit in units.iter().filter(|unit| unit.state.event()) {
+            match here {
+                Some(worker) if worker.index == unit.worker => {
+                    worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+                    continue;
+                }
+                _ if !workers.contains(&unit.worker) => workers.push(unit.worker),
+                _ => {}
+            }
+            let mailbox = &self.workers()[unit.worker].mailbox;
+            mailbox.put(Message::Ready(Arc::clone(unit)));
+        }
+        for index in workers {
+            self.workers()[index].nudge();
+        }
+    }
+
     /// Wakes workers whose threads poll.
     pub(crate) fn rouse(&self, workers: impl Iterator<Item = usize>) {
         let all = self.workers.get().map_or(&[][..], Vec::as_slice);
@@ -479,7 +501,9 @@ impl Worker {
         }
         let begun = unit.own.begun.get().unwrap_or_else(Instant::now);
         unit.own.begun.set(Some(begun));
-        if begun.elapsed().as_secs() >= self.limit {
+        // The threads that wait here would run at the same time on a DPA.
+        let share = self.queue.borrow().len().max(1) as u64;
+        if begun.elapsed().as_secs() / share >= self.limit {
             let limit = self.limit;
             let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
             device(Some(unit), Fault::Watchdog, text);
