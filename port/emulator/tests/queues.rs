@@ -200,7 +200,11 @@ fn a_wrong_use_of_a_queue_is_named_with_its_place() {
             0,
             "completion queue 0x400 is armed at 0 twice in this activation",
         ),
-        ("no_entry", 0, "send queue 0x101, entry 0: it has no segment"),
+        (
+            "no_entry",
+            0,
+            "send queue 0x101, entry 0: it has no segment",
+        ),
         (
             "takes_none",
             0,
