@@ -232,6 +232,7 @@ fn said() -> String {
     format!("500 frames, {bytes} bytes\n")
 }
 
+#[cfg(feature = "build-systems")]
 fn exists(tool: &str) -> bool {
     Command::new(tool)
         .arg("--version")
@@ -265,6 +266,7 @@ fn make_builds_and_checks_the_example() {
 }
 
 #[test]
+#[cfg(feature = "build-systems")]
 fn cmake_builds_and_checks_the_example() {
     if !Need::CMake.require(exists("cmake")) {
         return;
@@ -287,6 +289,7 @@ fn cmake_builds_and_checks_the_example() {
 }
 
 #[test]
+#[cfg(feature = "build-systems")]
 fn meson_builds_and_checks_the_example() {
     if !Need::Meson.require(exists("meson") && exists("ninja")) {
         return;

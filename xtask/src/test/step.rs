@@ -166,6 +166,13 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "build systems",
+        extents: &[Extent::Full],
+        args: "test -p dpamatch_emulator --features build-systems --test ci",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
         name: "loom, full",
         extents: &[Extent::Full],
         env: &[LOOM_FLAGS, orderings::PLACES, ("DPAMATCH_LOOM_FULL", "1")],

@@ -42,7 +42,7 @@ impl Mark {
 
     /// The mark of such an access. This one is of a read without bytes.
     pub(super) fn with(self, is_atomic: bool, writes: bool) -> Self {
-        Self(self.0 | u64::from(is_atomic) * ATOMIC | u64::from(writes) * WRITES)
+        Self(self.0 | (u64::from(is_atomic) * ATOMIC) | (u64::from(writes) * WRITES))
     }
 
     /// The mark of these bytes of a word, one or more. This one has none.
