@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 mod algorithm;
+mod dist;
 mod instructions;
 mod model;
 mod mpi;
@@ -44,6 +45,7 @@ const TASKS: &[(&str, Task)] = &[
     ("algorithm", algorithm::run),
     ("instructions", instructions::run),
     ("results", results::run),
+    ("dist", dist::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),
