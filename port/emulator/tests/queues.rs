@@ -5,8 +5,8 @@ mod support;
 use std::process::Command;
 use support::{build, run, text};
 
-/// Two handlers answer each other. Before each answer both poll in vain for a moment, which must
-/// not count as idle: with naps each answer would cost a switch.
+/// Two handlers answer each other. Before each answer both poll without success for a moment, which
+/// must not count as idle: with naps each answer would cost a switch.
 #[test]
 fn handlers_that_answer_each_other_take_no_naps() {
     let program = build("answers");

@@ -24,6 +24,8 @@ pub enum Need {
     CMake,
     /// `meson` and `ninja`.
     Meson,
+    /// `gdb`.
+    Debugger,
     /// Network namespaces for this user: `unshare -rn` and `ip`.
     Namespaces,
     /// Rust's standard library for RISC-V.
@@ -35,12 +37,13 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::CCompiler,
         Self::PkgConfig,
         Self::Sanitizers,
         Self::CMake,
         Self::Meson,
+        Self::Debugger,
         Self::Namespaces,
         Self::RiscV,
         Self::RiscVCompiler,
@@ -55,6 +58,7 @@ impl Need {
             Self::Sanitizers => "sanitizers",
             Self::CMake => "cmake",
             Self::Meson => "meson",
+            Self::Debugger => "gdb",
             Self::Namespaces => "namespaces",
             Self::RiscV => "riscv64",
             Self::RiscVCompiler => "riscv64-gcc",
@@ -69,6 +73,7 @@ impl Need {
             Self::Sanitizers => "install GCC's or Clang's sanitizers, for example Debian's libasan",
             Self::CMake => "install cmake",
             Self::Meson => "install meson and ninja",
+            Self::Debugger => "install gdb",
             Self::Namespaces => "allow `unshare -rn`, and install iproute2",
             Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",

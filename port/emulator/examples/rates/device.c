@@ -1,4 +1,4 @@
-/* Device part: answers frames, as a handler or in a loop of its own, and counts cycles. */
+/* Device part: answers frames, as a handler or in a loop, and counts cycles. */
 #include "common.h"
 #include "../counter/queues/device.h"
 

@@ -157,6 +157,7 @@ impl Watch {
         self.windows.configure(entity, window, key, memory);
     }
 
+    #[inline(always)]
     fn note_write(&self, access: Access, host: bool) {
         let range = access.address..access.address.saturating_add(access.bytes);
         self.writes[usize::from(host)]

@@ -112,3 +112,18 @@ pub(super) fn of(unit: &Unit, fault: Fault, text: fmt::Arguments<'_>) {
     );
     error(fault, text);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+
+    #[test]
+    fn the_page_has_each_kind_of_error() {
+        let page = include_str!("../../../../docs/flexio.md");
+        for name in NAMES {
+            let rows = page.lines().filter(|line| line.starts_with("| "));
+            let has_name = |row: &&str| row.contains(&format!("`{name}`"));
+            assert!(rows.clone().any(|row| has_name(&row)), "{name}");
+        }
+    }
+}

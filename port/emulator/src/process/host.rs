@@ -92,7 +92,7 @@ calls! {
         Ok(machine().process(process)?.pd as *mut c_void)
     }
 
-    /// UAR, outbox and memory are numbers of their own, without state.
+    /// UAR, outbox and memory are numbers without state.
     fn flexio_process_get_uar(process: Handle) -> Handle = std::ptr::null_mut() => {
         machine().process(process).map(|process| Kind::Uar.handle(process.id))
     }
@@ -162,7 +162,7 @@ calls! {
         streams.push(Some(Stream { file, level, waits, held: Vec::new() }));
         let number = (process.id << 8) | (streams.len() as u32 - 1);
         if !thread.is_null() {
-            // SAFETY: a place for a thread, by the API's contract. Messages have none of their own.
+            // SAFETY: a place for a thread, by the API's contract. Messages have none.
             unsafe { thread.write(libc::pthread_self()) };
         }
         put(stream, Kind::Stream.handle(number))

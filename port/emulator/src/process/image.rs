@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// A loaded device part. Each process has globals of its own, since each loads a file of its own.
+/// A loaded device part. Processes share no globals, since each loads another file.
 pub(crate) struct Image {
     loaded: *mut c_void,
     /// The file in memory. Debuggers find it below /proc.

@@ -297,7 +297,7 @@ calls! {
         let made = Some(Pair::new(attr.access));
         let pd = attr.pd as usize;
         let mut wq = Wq { process: process.id, pd, pair: made, ..Wq::default() };
-        // The send queue follows the receive queue, unless it has memory of its own.
+        // The send queue follows the receive queue, unless it has other memory.
         let mut sq_ring = attr.sq_ring;
         let user_index = attr.user_index;
         match attr.rq_type {

@@ -32,7 +32,7 @@ impl Call {
     }
 }
 
-/// Starts a device function as a thread of its own.
+/// Starts a device function as a new thread.
 fn start(
     process: &Arc<Process>,
     entry: (String, usize),

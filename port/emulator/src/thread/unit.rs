@@ -67,7 +67,7 @@ pub(crate) struct Unit {
     pub(crate) activations: AtomicU64,
     /// Frames that came to its queues.
     pub(crate) frames: AtomicU64,
-    /// Where it went to sleep last, the entry of a completion queue where it last looked in vain,
+    /// Where it went to sleep last, the entry of a completion queue where it last found none,
     /// how often it has done so since its activation began, and whether another thread woke it.
     slept_at: AtomicUsize,
     polled: AtomicUsize,

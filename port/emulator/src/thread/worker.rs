@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Why a thread gives its worker back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It polls in vain, or waits for a lock.
+    /// Its poll finds nothing, or it waits for a lock.
     Vain,
     /// It goes on where it stopped, after others.
     Turn,
@@ -38,7 +38,7 @@ pub(crate) enum Pause {
 /// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB, and deep
 /// stacks are reported. Pages cost memory when they are touched.
 const STACK: usize = 512 << 10;
-/// Rounds in vain before a worker sleeps, and how long it does while threads spin.
+/// Rounds without work before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
 const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
@@ -68,7 +68,7 @@ pub(crate) fn current<'a>() -> Option<&'a Unit> {
 pub(crate) struct Scheduler {
     workers: OnceLock<Vec<Arc<Worker>>>,
     next: AtomicUsize,
-    /// Each handler has a worker of its own; the first runs all else.
+    /// No two handlers share a worker; the first runs all else.
     apart: bool,
     /// Otherwise this many workers run all.
     wanted: usize,
@@ -308,7 +308,7 @@ impl Worker {
                 turns = 0;
                 moved = self.look_at_nic();
             }
-            // A turn that ends in vain may have worked before.
+            // A turn that ends without work may have worked before.
             let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {

@@ -42,6 +42,10 @@ impl Clock {
         }
     }
 
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// A copy that does not change.
     pub(super) fn shared(&self) -> Arc<[u64]> {
         Arc::from(&*self.0)

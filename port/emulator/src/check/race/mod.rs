@@ -261,7 +261,8 @@ impl State {
 
     /// What was polled was read after it was announced, so others may have written it meanwhile.
     fn look_again(&mut self, process: &Process) {
-        for word in std::mem::take(&mut self.polled) {
+        let mut polled = std::mem::take(&mut self.polled);
+        for word in polled.drain(..) {
             let Some(shadow) = shadow_of(process, word) else {
                 continue;
             };
@@ -272,6 +273,7 @@ impl State {
                 }
             });
         }
+        self.polled = polled;
     }
 
     /// An atomic read that acquires has seen what others wrote without atomics, after a fence.
@@ -302,7 +304,8 @@ impl State {
 
     fn fence_reads(&mut self) {
         if !self.pending.is_empty() {
-            self.clock.join(&std::mem::take(&mut self.pending));
+            self.clock.join(&self.pending);
+            self.pending.clear();
             self.has_changed = true;
         }
     }

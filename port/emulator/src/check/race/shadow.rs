@@ -179,45 +179,46 @@ impl Shadow {
         mut meets: impl FnMut(Mark, usize) -> bool,
     ) -> bool {
         let word = self.word(address);
-        let (mut into, mut empty, mut is_unused) = (CELLS, CELLS, true);
-        for at in 0..CELLS {
-            let other = Mark(word.marks[at].load(Relaxed));
-            if other.0 == 0 {
-                empty = empty.min(at);
-                continue;
-            }
-            is_unused = false;
-            if !other.overlaps(mark) {
-                continue;
-            }
-            let is_own = other.is_own(mark);
-            if !is_own && !meets(other, word.places[at].load(Relaxed)) {
-                return false;
-            }
-            if mark.replaces(other) && (is_own || mark.writes()) {
-                // What comes later is compared with this access.
-                if into == CELLS {
-                    // This cell is never empty meanwhile, so that no other thread takes it.
-                    into = at;
-                } else {
-                    word.marks[at].store(0, Relaxed);
+        let mut into = CELLS;
+        let all = word
+            .marks
+            .iter()
+            .fold(0, |all, other| all | other.load(Relaxed));
+        if Mark(all).overlaps(mark) {
+            for at in 0..CELLS {
+                // An empty mark has no bytes.
+                let other = Mark(word.marks[at].load(Relaxed));
+                if !other.overlaps(mark) {
+                    continue;
                 }
-            } else if is_own && other.contains(mark) {
-                // A read of what this thread has just written.
+                let is_own = other.is_own(mark);
+                if !is_own && !meets(other, word.places[at].load(Relaxed)) {
+                    return false;
+                }
+                if mark.replaces(other) && (is_own || mark.writes()) {
+                    if into == CELLS {
+                        // This cell is never empty meanwhile, so that no other thread takes it.
+                        into = at;
+                    } else {
+                        word.marks[at].store(0, Relaxed);
+                    }
+                } else if is_own && other.contains(mark) {
+                    // A read of what this thread has just written.
+                    return true;
+                }
+            }
+        }
+        if into == CELLS {
+            let is_empty = |mark: &AtomicU64| mark.load(Relaxed) == 0;
+            let empty = word.marks.iter().position(is_empty);
+            into = empty.unwrap_or(mark.time() as usize % CELLS);
+            if all == 0 && USED.fetch_add(1, Relaxed) >= WORDS {
+                super::too_much();
                 return true;
             }
         }
-        if is_unused && USED.fetch_add(1, Relaxed) >= WORDS {
-            super::too_much();
-            return true;
-        }
-        let at = match (into, empty) {
-            (CELLS, CELLS) => mark.time() as usize % CELLS,
-            (CELLS, empty) => empty,
-            (into, _) => into,
-        };
-        word.places[at].store(place, Relaxed);
-        word.marks[at].store(mark.0, Relaxed);
+        word.places[into].store(place, Relaxed);
+        word.marks[into].store(mark.0, Relaxed);
         true
     }
 
