@@ -155,10 +155,16 @@ impl Sources {
         };
         scan.walk(&tokens, false);
         let lines: Vec<&str> = text.lines().collect();
+        let mut literals = Vec::new();
+        literals_of(&tokens, &mut literals);
         for (at, line) in lines.iter().enumerate() {
             let Some((code, text)) = reason(line) else {
                 continue;
             };
+            let mark = (at + 1, line.len() - text.len());
+            if literals.iter().any(|&(from, to)| from < mark && mark < to) {
+                continue;
+            }
             let (begin, end) = if line.trim_start().starts_with("//!") {
                 ((0, 0), (usize::MAX, 0))
             } else if code {
@@ -376,6 +382,20 @@ fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
 
 fn is_ident(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+/// Where literals begin and end.
+fn literals_of(tokens: &[TokenTree], found: &mut Vec<((usize, usize), (usize, usize))>) {
+    for token in tokens {
+        match token {
+            TokenTree::Literal(_) => found.push((begin(token), after(token))),
+            TokenTree::Group(group) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                literals_of(&inner, found);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The names of parameters with the type `Ordering`, and of values that are made of orderings.
