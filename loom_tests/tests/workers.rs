@@ -133,6 +133,30 @@ fn events_of_two_wakers_are_not_lost() {
     });
 }
 
+/// The second event comes when the thread is ready, and is in no queue a second time.
+#[test]
+fn an_event_for_a_ready_thread_is_not_lost() {
+    check("workers/ready", None, 3, || {
+        let machine = Machine::new();
+        assert!(machine.state.event(), "it was idle");
+        let other = Arc::clone(&machine);
+        let other = thread::spawn(move || other.wake(0));
+        assert!(machine.state.runs());
+        let mut seen = machine.activation();
+        if machine.state.rests() {
+            assert!(machine.state.runs());
+            seen = machine.activation();
+        }
+        let idle = machine.state.is_idle();
+        other.join().expect("the waker ended");
+        // An event that came later is in the mailbox.
+        assert!(
+            seen == [1, 0] || machine.mailbox.take().is_some() || !idle,
+            "an event is lost"
+        );
+    });
+}
+
 /// An activation that starts itself again keeps what came meanwhile.
 #[test]
 fn an_activation_that_starts_again_loses_no_event() {

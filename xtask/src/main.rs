@@ -1,5 +1,5 @@
-//! The repository's tasks: `cargo xtask <task>`. Uses only the standard library, so that it builds
-//! in a second.
+//! The repository's tasks: `cargo xtask <task>`. Beside the standard library it uses Rust's tokens
+//! alone, so that it builds in seconds.
 #![forbid(unsafe_code)]
 
 use std::env;

@@ -160,9 +160,8 @@ fn noticed(
     if !has_firmware || !is_of_the_card(one) {
         return Ok(None);
     }
-    let place = one.to_string();
-    let ran = rv64::run(&["weak".to_owned(), SEEDS.to_owned(), place]);
-    Ok(ran.is_ok().then(|| (1, "the firmware".to_owned())))
+    let caught = rv64::catches(SEEDS, &one.to_string())?;
+    Ok(caught.then(|| (1, "the firmware".to_owned())))
 }
 
 /// Whether the firmware has it, too.

@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
@@ -155,18 +156,30 @@ impl Sources {
         };
         scan.walk(&tokens, false);
         let lines: Vec<&str> = text.lines().collect();
+        let mut literals = Vec::new();
+        literals_of(&tokens, &mut literals);
+        // Comments with documentation are literals, too.
+        literals.retain(|literal: &Range<LineColumn>| {
+            let LineColumn { line, column } = literal.start;
+            lines[line - 1].chars().nth(column) != Some('/')
+        });
         for (at, line) in lines.iter().enumerate() {
             let Some((code, text)) = reason(line) else {
                 continue;
             };
-            let (begin, end) = if line.trim_start().starts_with("//!") {
-                ((0, 0), (usize::MAX, 0))
+            let spot = |line, column| LineColumn { line, column };
+            let mark = spot(at + 1, line.len() - text.len());
+            if literals.iter().any(|literal| literal.contains(&mark)) {
+                continue;
+            }
+            let range = if line.trim_start().starts_with("//!") {
+                spot(0, 0)..spot(usize::MAX, 0)
             } else if code {
-                ((at + 1, 0), (at + 2, 0))
+                spot(at + 1, 0)..spot(at + 2, 0)
             } else {
                 let next = (at + 1..lines.len()).find(|&next| is_code(lines[next]));
-                let from = (next.unwrap_or(lines.len()) + 1, 0);
-                (from, end_of_thing(&tokens, from).unwrap_or(from))
+                let from = spot(next.unwrap_or(lines.len()) + 1, 0);
+                from..end_of_thing(&tokens, from).unwrap_or(from)
             };
             let mut text = text.to_owned();
             for more in lines[at + 1..].iter().map_while(|line| comment(line)) {
@@ -179,8 +192,7 @@ impl Sources {
                 text: text.trim().to_owned(),
             });
             for site in &mut scan.sites {
-                let place = (site.place.line, site.place.column);
-                if begin <= place && place < end {
+                if range.contains(&spot(site.place.line, site.place.column - 1)) {
                     // The nearest reason comes last.
                     site.reason = Some(number);
                 }
@@ -304,13 +316,15 @@ fn is_code(line: &str) -> bool {
 }
 
 /// The end of the statement or item that begins in this line.
-fn end_of_thing(tokens: &[TokenTree], from: (usize, usize)) -> Option<(usize, usize)> {
+fn end_of_thing(tokens: &[TokenTree], from: LineColumn) -> Option<LineColumn> {
     for (at, token) in tokens.iter().enumerate() {
-        if begin(token) >= from {
+        if token.span().start() >= from {
             let end = thing(tokens, at);
-            return tokens.get(end.checked_sub(1)?).map(after);
+            return tokens
+                .get(end.checked_sub(1)?)
+                .map(|last| last.span().end());
         }
-        if after(token) > from {
+        if token.span().end() > from {
             let TokenTree::Group(group) = token else {
                 return None;
             };
@@ -358,24 +372,26 @@ fn thing(tokens: &[TokenTree], mut at: usize) -> usize {
     at
 }
 
-fn position(at: LineColumn) -> (usize, usize) {
-    (at.line, at.column + 1)
-}
-
-fn begin(token: &TokenTree) -> (usize, usize) {
-    position(token.span().start())
-}
-
-fn after(token: &TokenTree) -> (usize, usize) {
-    position(token.span().end())
-}
-
 fn is_punct(token: Option<&TokenTree>, char: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == char)
 }
 
 fn is_ident(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+/// Where literals begin and end.
+fn literals_of(tokens: &[TokenTree], found: &mut Vec<Range<LineColumn>>) {
+    for token in tokens {
+        match token {
+            TokenTree::Literal(_) => found.push(token.span().start()..token.span().end()),
+            TokenTree::Group(group) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                literals_of(&inner, found);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The names of parameters with the type `Ordering`, and of values that are made of orderings.
@@ -524,11 +540,10 @@ impl Scan<'_> {
     }
 
     fn place(&self, start: LineColumn) -> Place {
-        let (line, column) = position(start);
         Place {
             file: self.file.to_owned(),
-            line,
-            column,
+            line: start.line,
+            column: start.column + 1,
         }
     }
 
@@ -741,7 +756,7 @@ mod tests {
             Err("a/src/b.rs:3: the reason is for no operation".to_owned())
         );
         assert_eq!(
-            judged("fn f() {}", &[]),
+            judged("fn f() { g(\"\n// ordering: text\") }", &[]),
             Err("no operation was found".to_owned())
         );
     }

@@ -77,7 +77,7 @@ const ANNOUNCEMENT: Record = Record {
 };
 
 /// Makes progress until the endpoint has counted this.
-fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
+pub(super) fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !reached(totals(side)) {
         assert!(Instant::now() < end, "{:?}", totals(side));

@@ -1,8 +1,10 @@
 //! What a worker shares with other host threads: the state of its threads, and its mailbox.
 //!
-//! **Events.** Whatever a host thread has written before an event, the thread's activation after
-//! it sees. So each change of a state reads the one before and passes it on, also a change to the
-//! same state: an event for a thread that is about to run anyway must not be missed.
+//! **Events.** An activation sees what host threads wrote before the events that led to it: Release
+//! by the event -> Acquire by the activation's begin. Each change of a state but the last one reads
+//! the state before, so that it stays in the release sequence, and an event for a thread that is
+//! ready anyway writes the same state again. A load alone would order nothing, and that event would
+//! be lost.
 //!
 //! **Sleep.** A post says that there is mail and looks for a sleeper; the worker says that it
 //! sleeps and looks for mail. Each has a SeqCst fence between, so that one of them sees the other.
@@ -32,7 +34,7 @@ impl State {
     /// From new to idle. False if it was not new.
     pub(crate) fn begin(&self) -> bool {
         self.0
-            .compare_exchange(NEW, IDLE, weak!(AcqRel), Ordering::Relaxed)
+            .compare_exchange(NEW, IDLE, weak!(Release), Ordering::Relaxed)
             .is_ok()
     }
 
@@ -45,7 +47,7 @@ impl State {
             READY | RUNNING_AND_EVENT if !fault!(EventNotPassedOn) => Some(now),
             _ => None,
         };
-        let before = self.0.fetch_update(weak!(AcqRel), Ordering::Relaxed, next);
+        let before = self.0.fetch_update(weak!(Release), Ordering::Relaxed, next);
         before == Ok(IDLE)
     }
 
@@ -53,7 +55,7 @@ impl State {
     pub(crate) fn runs(&self) -> bool {
         // Nobody else changes a thread that runs to one that is ready.
         self.0.load(Ordering::Relaxed) == READY && {
-            self.0.swap(RUNNING, weak!(AcqRel));
+            self.0.swap(RUNNING, weak!(Acquire));
             true
         }
     }
@@ -62,7 +64,7 @@ impl State {
     pub(crate) fn rests(&self) -> bool {
         let idle = self
             .0
-            .compare_exchange(RUNNING, IDLE, weak!(AcqRel), Ordering::Relaxed);
+            .compare_exchange(RUNNING, IDLE, weak!(Release), Ordering::Relaxed);
         let has_event = idle == Err(RUNNING_AND_EVENT);
         if has_event {
             self.again();
@@ -72,7 +74,7 @@ impl State {
 
     /// It is ready, whatever has come meanwhile.
     pub(crate) fn again(&self) {
-        self.0.swap(READY, weak!(AcqRel));
+        self.0.swap(READY, Ordering::Relaxed);
     }
 
     pub(crate) fn end(&self) {
@@ -93,7 +95,6 @@ impl State {
 
     /// Whether events are lost because it does not run yet.
     pub(crate) fn is_new(&self) -> bool {
-        // ordering: only `begin` leaves this state, and what it orders it orders itself.
         self.0.load(Ordering::Relaxed) == NEW
     }
 }
