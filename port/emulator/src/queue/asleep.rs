@@ -17,7 +17,8 @@ const LOOKS: Duration = Duration::from_millis(10);
 /// How long a handler sleeps until a running program hears of it.
 const WHILE_IT_RUNS: Duration = Duration::from_secs(3);
 /// How long it has slept when its program ends: with completions in its queue, and without.
-pub(super) const AT_THE_END: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(500)];
+pub(super) const AT_THE_END: [Duration; 2] =
+    [Duration::from_millis(200), Duration::from_millis(500)];
 
 /// How long a message waits for a receive until a running program hears of it.
 const WHILE_IT_STALLS: Duration = Duration::from_secs(1);
