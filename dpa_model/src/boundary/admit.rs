@@ -159,7 +159,7 @@ impl Boundary {
         let (mut labels, mut stored) = (control.labels, control.unexpected);
         let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
         let tables = Tables::of(nic);
-        let mut collisions = 0;
+        let (mut collisions, mut passed) = (0, 0);
         let mut refused = None;
         let mut place = places.start;
         let next = |place: usize| {
@@ -211,7 +211,7 @@ impl Boundary {
                 labels.next();
             }
             let found = if stored > 0 {
-                unexpected.find::<CLASS>(bin, target)
+                unexpected.find::<CLASS>(bin, target, &mut passed)
             } else {
                 None
             };
@@ -243,6 +243,7 @@ impl Boundary {
         (control.labels, control.unexpected) = (labels, stored);
         let counters = &nic.boundary_counters;
         counters.posts_late.add(u64::from(late));
+        counters.unexpected_passed.add(passed);
         counters.posts_admitted.add(u64::from(entered));
         counters.collisions.add(collisions);
         self.count_entered(nic, comm, class, entered);
