@@ -11,7 +11,7 @@ use dpamatch::stream::{Event, Outcome, Reader, StreamMatcher};
 use dpamatch_explore::Ending;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 use dpamatch_vocabulary::{CommId, Operation};
 
 use super::super::BadInput;
