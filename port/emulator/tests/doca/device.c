@@ -23,6 +23,13 @@ __dpa_global__ void nothing(void)
 {
 }
 
+/* One of its threads crashes. */
+__dpa_global__ void crashes(uint64_t address)
+{
+	if (doca_dpa_dev_thread_rank() == 2)
+		*(volatile uint64_t *)(address & 8) = 1; /* ERROR crash */
+}
+
 /* Waits for the host, and answers with what it saw. */
 __dpa_global__ void waits_for_host(uint64_t event, uint64_t answer, uint64_t above)
 {
