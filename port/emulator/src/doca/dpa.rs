@@ -9,7 +9,7 @@ use crate::status::{Given, put};
 use crate::thread::Unit;
 use std::ffi::{c_char, c_int};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Execution units: one that programs do not get, and those of a BlueField-3 that they do.
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     /// Levels of device logs that are printed, and the process's window.
     pub(super) level: AtomicU32,
     pub(super) window: AtomicU32,
+    /// Whether contexts of other devices are on the process.
+    pub(super) is_extended: AtomicBool,
     /// Threads that serve kernels and are free.
     pub(super) free: Mutex<Vec<Arc<Unit>>>,
     /// What threads wrote and had not fenced when they updated an event.
@@ -243,6 +245,7 @@ calls! {
             return Error::InvalidValue.because("an extended context cannot be extended");
         }
         let pd = with(device, |device: &mut Device| Ok(device.pd))?;
+        process.doca.is_extended.store(true, Relaxed);
         let (base, app, process) = (Some(base), None, Some(process));
         make(extended, Dpa { device, pd, base, app, level: 50, process, window: 0 }).map(|_| ())
     }

@@ -104,10 +104,9 @@ __dpa_global__ void on_message(uint64_t argument)
 		doca_dpa_dev_sync_event_update_add(work->event, 1); /* ERROR window_not_fenced */
 		__dpa_thread_window_writeback();
 	}
+	__dpa_thread_memory_writeback();
 	if (work->mode == NOT_FENCED)
 		results[7] = 5; /* ERROR not_fenced */
-	else
-		__dpa_thread_memory_writeback();
 	doca_dpa_dev_sync_event_update_set(work->event, results[0]);
 	if (work->mode == NOT_FENCED)
 		doca_dpa_dev_thread_finish();
