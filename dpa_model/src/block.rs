@@ -310,6 +310,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn poll_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
+        // ordering: the look at `broken` only ends a wait for a worker that has panicked.
         while !reached() {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
@@ -325,6 +326,7 @@ impl Block {
     /// Marks that a worker has panicked inside a block. Workers that wait for it panic, too.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
+        // ordering: the panic that follows ends the team, and its threads are joined.
         self.broken.store(1, Relaxed);
     }
 

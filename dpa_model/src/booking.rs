@@ -44,6 +44,7 @@ impl FarBits {
 
     #[cold]
     pub(crate) fn clear(&self) {
+        // ordering: the boundary clears the words between two blocks, which order it.
         self.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 }

@@ -22,6 +22,7 @@ enum { NAMES_SHOWN = 8 };
 
 static unsigned long long counts[ALL];
 
+/* ordering: statistics. */
 void rec_note(enum note note) { __atomic_fetch_add(&counts[UNNUMBERED_FUNCTIONS + note], 1, __ATOMIC_RELAXED); }
 void rec_note_unnumbered(int at) { __atomic_fetch_add(&counts[at], 1, __ATOMIC_RELAXED); }
 

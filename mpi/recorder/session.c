@@ -72,6 +72,7 @@ static void put_head(const struct call *call, const struct timespec *returned) {
     put_time(returned);
 }
 
+/* ordering: statistics, and numbers of threads, which only differ. */
 bool rec_leave(const struct call *call, bool wanted) {
     struct timespec returned;
     depth--;
@@ -95,6 +96,7 @@ bool rec_leave(const struct call *call, bool wanted) {
 
 void rec_end(void) { rec_unlock(); }
 
+/* ordering: a statistic. */
 void rec_next(struct call *call, int function) {
     struct timespec returned;
     clock_gettime(CLOCK_MONOTONIC, &returned);

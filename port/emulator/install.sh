@@ -7,6 +7,7 @@ here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 mkdir -p "$1"
 prefix=$(CDPATH= cd -- "$1" && pwd)
 case $prefix in
+    /usr | /usr/local) echo "install.sh: $prefix/lib shadows the system's libibverbs and libmlx5" >&2 ;;
     *" "*) echo "install.sh: options of pkg-config have no spaces; name $prefix by hand" >&2 ;;
 esac
 profile=${CARGO_PROFILE:-release}
@@ -26,6 +27,7 @@ for file in libflexio libibverbs libmlx5 doca-common doca-dpa doca-rdma doca-arg
     case $file in doca-*) name=doca_${file#doca-} version=3.3.0 ;; *) name=${file#lib} version=25.1.0 ;; esac
     ln -sf libdpamatch_emulator.so "$prefix/lib/lib$name.so"
     cat > "$prefix/lib/pkgconfig/$file.pc" <<END
+prefix=$prefix
 includedir=$prefix/include
 libdir=$prefix/lib
 Name: $file

@@ -171,6 +171,7 @@ impl Crew for Slice<'_> {
         }
         let state = &descriptor.state;
         // A plain store is enough: no two handlers take the same receive (S18).
+        // ordering: the swap stands for the store in builds that look for a second consumer.
         if cfg!(all(debug_assertions, not(dpamatch_loom))) {
             let before = state.swap(state::CONSUMED, Relaxed);
             assert_eq!(

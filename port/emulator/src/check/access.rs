@@ -157,6 +157,7 @@ impl Watch {
         self.windows.configure(entity, window, key, memory);
     }
 
+    #[inline(always)]
     fn note_write(&self, access: Access, host: bool) {
         let range = access.address..access.address.saturating_add(access.bytes);
         self.writes[usize::from(host)]
@@ -172,6 +173,8 @@ impl Watch {
     }
 
     fn in_block(&self, heap: &Heap, access: Access) -> Block {
+        // ordering: the blocks have a lock; a thread that races with `free` may find its block once
+        // more.
         let generation = heap.generation.load(Ordering::Acquire);
         let known = &self.blocks[access.address / 64 % BLOCKS];
         let (start, end, of) = known.get();

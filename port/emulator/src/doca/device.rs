@@ -106,7 +106,7 @@ extern "C" fn end(how: c_int, caller: Caller) {
 /// Whether something wakes a thread that reschedules.
 fn is_woken(unit: &Unit, caller: Caller) {
     let own = &unit.own.doca;
-    if own.notified.load(Relaxed) > 0 || unit.has_event() {
+    if own.notified.load(Relaxed) > 0 || unit.state.has_event() {
         return;
     }
     let queues = lock(&own.queues).clone();

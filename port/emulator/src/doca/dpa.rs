@@ -214,7 +214,7 @@ calls! {
             Some(app) => Ok((Arc::clone(app), dpa.pd, dpa.level)),
             None => Error::BadState.because("no program: doca_dpa_set_app comes first"),
         })?;
-        let made = crate::process::create(app, pd)?;
+        let made = crate::process::create(app, pd, false)?;
         made.doca.level.store(level, Relaxed);
         let window = machine().objects().windows.insert(|_| (made.id, pd));
         made.doca.window.store(window.unwrap_or(0), Relaxed);

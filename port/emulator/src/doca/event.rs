@@ -105,9 +105,10 @@ impl Word {
     /// Waits on the host until the value fits.
     fn wait(&self, fits: impl Fn(u64) -> bool) -> Answer {
         if let Some(other) = self.waits(Waiter::Host) {
-            crate::check::line(format_args!(
-                "a sync event has more than one waiter: the host, and {other}"
-            ));
+            crate::check::error(
+                crate::check::Fault::TwoWaiters,
+                format_args!("a sync event has more than one waiter: the host, and {other}"),
+            );
         }
         let mut state = lock(&self.state);
         while !fits(state.value) {

@@ -59,11 +59,14 @@ impl Launch {
                     if let UnitKind::Kernel(seat) = &unit.kind {
                         seat.unit.get_or_init(|| Arc::downgrade(&unit));
                     }
-                    unit.begin();
+                    unit.state.begin();
                     units.push(unit);
                 }
                 Err(_) => {
-                    crate::check::line(format_args!("too many threads for a kernel; it is lost"));
+                    crate::check::error(
+                        crate::check::Fault::Ended,
+                        format_args!("too many threads for a kernel; it is lost"),
+                    );
                     return process.end(ended::CRASH);
                 }
             }
@@ -262,9 +265,10 @@ unsafe fn launch(
         return Ok(());
     };
     if let Some(other) = wait.waits(Waiter::Kernels) {
-        crate::check::line(format_args!(
-            "a sync event has more than one waiter: a kernel's launch, and {other}"
-        ));
+        crate::check::error(
+            crate::check::Fault::TwoWaiters,
+            format_args!("a sync event has more than one waiter: a kernel's launch, and {other}"),
+        );
     }
     wait.launch(above, launch);
     Ok(())

@@ -97,7 +97,7 @@ pub(crate) fn host(call: &str, work: impl FnOnce() -> Answer) -> i32 {
     match result {
         Ok(()) => 0,
         Err(Wrong(error, why)) => {
-            crate::check::line(format_args!("{call}: {why}"));
+            crate::check::error(crate::check::Fault::Call, format_args!("{call}: {why}"));
             error as i32
         }
     }

@@ -144,7 +144,7 @@ calls! {
             Ok(())
         })?;
         crate::check::race::runs(&unit);
-        unit.begin();
+        unit.state.begin();
         machine().nic().runs();
         Ok(())
     }

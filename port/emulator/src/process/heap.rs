@@ -4,7 +4,7 @@ use crate::machine::lock;
 use crate::status::Refusal;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Bytes between two blocks that belong to nobody: the red zone in which overruns are found.
@@ -194,6 +194,7 @@ impl Heap {
         };
         blocks.retire(address, length);
         blocks.unwritten.remove(&address);
+        // ordering: as in `in_block`.
         self.generation.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
@@ -316,8 +317,10 @@ impl Place {
 
     /// A big-endian word of a doorbell record.
     pub(crate) fn word(&self, index: u64) -> u32 {
-        let at = self.at(index * 4, 4).cast::<u32>();
+        let at = self.at(index * 4, 4).cast::<AtomicU32>();
         // SAFETY: in the heap; records are aligned to 4, which `record` checks.
-        u32::from_be(unsafe { at.read_volatile() })
+        let record = unsafe { &*at };
+        // ordering: the acquire of the release with which device code gives entries back.
+        u32::from_be(record.load(Ordering::Acquire))
     }
 }

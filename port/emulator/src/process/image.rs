@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Mutex;
 
-/// A loaded device part. Each process has globals of its own, since each loads a file of its own.
+/// A loaded device part. Processes share no globals, since each loads another file.
 pub(crate) struct Image {
     loaded: *mut c_void,
     /// The file in memory. Debuggers find it below /proc.

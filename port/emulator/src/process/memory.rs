@@ -3,7 +3,7 @@
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Given, Refusal, attributes, calls, put};
+use crate::status::{Given, Refusal, attributes, calls, given, put};
 use std::ffi::{c_int, c_void};
 
 /// Most bytes of one call's copy.
@@ -103,7 +103,11 @@ calls! {
         put(window, Kind::Window.handle(made.ok_or("too many windows")?))
     }
 
-    fn flexio_outbox_create(process: Handle, _attr: Given<c_void>, outbox: Given<Handle>) {
+    /// The attributes begin with `en_pcc`.
+    fn flexio_outbox_create(process: Handle, attr: Given<u8>, outbox: Given<Handle>) {
+        if given(attr).is_some_and(|&pcc| pcc != 0) {
+            super::host::no_congestion_control("flexio_outbox_create");
+        }
         made(Kind::Outbox, process, outbox)
     }
 

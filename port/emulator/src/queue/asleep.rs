@@ -95,7 +95,7 @@ impl Nic {
         let receive = self.wqs.get(at).and_then(|wq| wq.receive.as_ref());
         let cq = receive.and_then(|receive| self.cqs.get(receive.cqn));
         let unit = cq.and_then(|cq| cq.unit.as_ref());
-        let rests = unit.filter(|unit| unit.is_idle() && cq.is_some_and(Cq::is_consumed));
+        let rests = unit.filter(|unit| unit.state.is_idle() && cq.is_some_and(Cq::is_consumed));
         let why = rests.map_or_else(String::new, |unit| {
             let place = slept_at(unit);
             format!(", and its thread has consumed all completions and given none back{place}")
@@ -130,7 +130,7 @@ impl Nic {
         let unit = cq.unit.as_ref()?;
         let is_armed = cq.armed || cq.always_armed;
         let is_off = cq.broken || cq.overrun_ignore || cq.collapsed;
-        let sleeps = unit.is_idle() && unit.process.state() == ended::NOT;
+        let sleeps = unit.state.is_idle() && unit.process.state() == ended::NOT;
         if is_armed || is_off || !sleeps || self.is_woken_otherwise(unit, number) {
             return None;
         }

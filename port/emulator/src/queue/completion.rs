@@ -175,6 +175,7 @@ impl Cq {
         crate::check::race::completes(self.number, place.addr());
         // SAFETY: an entry of the ring, which the heap keeps mapped. The byte with the owner bit
         // comes last and publishes the others.
+        // ordering: the owner byte publishes the entry to the acquire of `dpa_emulator_poll`.
         let before = unsafe {
             let owner = &*place.add(last).cast::<AtomicU8>();
             let before = owner.load(Ordering::Relaxed);
@@ -205,6 +206,7 @@ impl Cq {
         let at = u64::from(self.producer & ((1 << self.log_depth) - 1));
         let last = self.ring.at(at * format::CQE + format::CQE - 1, 1);
         // SAFETY: in the ring, which the heap keeps mapped.
+        // ordering: for a message only.
         let next = unsafe { &*last.cast::<AtomicU8>() }.load(Ordering::Acquire) & 1;
         let comes = (self.producer >> self.log_depth) as u8 & 1;
         if self.was_owned || next == comes {

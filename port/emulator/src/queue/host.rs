@@ -6,6 +6,7 @@ use crate::machine::machine;
 use crate::process::{Place, Process};
 use crate::status::{Given, Refusal, attributes, calls, put};
 use std::ffi::c_void;
+use std::sync::atomic::AtomicBool;
 
 /// Largest depths, as logarithms.
 const CQ_DEPTH: u8 = 22;
@@ -84,6 +85,12 @@ calls! {
         }
         if attr.compression != 0 {
             return Err("compressed completions are not emulated".into());
+        }
+        if attr.period != 0 || attr.count != 0 {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            let text = "flexio_cq_create: moderation is not modelled (cq_period, cq_max_count): an \
+                        armed queue has an event at its next completion";
+            crate::check::note_once(&SAID, format_args!("{text}"));
         }
         let unit = match attr.element {
             0 => {
@@ -290,7 +297,7 @@ calls! {
         let made = Some(Pair::new(attr.access));
         let pd = attr.pd as usize;
         let mut wq = Wq { process: process.id, pd, pair: made, ..Wq::default() };
-        // The send queue follows the receive queue, unless it has memory of its own.
+        // The send queue follows the receive queue, unless it has other memory.
         let mut sq_ring = attr.sq_ring;
         let user_index = attr.user_index;
         match attr.rq_type {

@@ -32,7 +32,7 @@ impl Call {
     }
 }
 
-/// Starts a device function as a thread of its own.
+/// Starts a device function as a new thread.
 fn start(
     process: &Arc<Process>,
     entry: (String, usize),
@@ -44,7 +44,7 @@ fn start(
         told: Mutex::new(Some(told)),
     };
     let unit = super::spawn(process, entry, Kind::Call(call), 0)?;
-    unit.begin();
+    unit.state.begin();
     machine().scheduler.wake(&unit);
     Ok(result)
 }
@@ -55,6 +55,7 @@ pub(crate) fn last_words(process: &Arc<Process>, entry: usize, code: u64) {
     let name = ("error handler".to_owned(), entry);
     let unit = Unit::new(u32::MAX, Arc::clone(process), name, Kind::Handler, 0, 0);
     unit.argument
+        // ordering: this host thread runs the handler.
         .store(code, std::sync::atomic::Ordering::Release);
     super::worker::alone(&unit);
 }

@@ -50,7 +50,8 @@ device_calls! {
         if code >= ended::USER {
             let name = &unit.name;
             let id = unit.process.id;
-            crate::check::line(format_args!("process {id}: {name} ends it with code {code}"));
+            let text = format_args!("process {id}: {name} ends it with code {code}");
+            crate::check::error(Fault::Ended, text);
         }
         unit.process.end(code);
         pause(unit, Pause::Finished);
@@ -95,6 +96,7 @@ fn doorbell(unit: &Unit) {
 device_calls! {
     fn dpa_emulator_fence(unit, space: c_int, before: c_int, after: c_int) {
         // As strong as the weakest order of C that orders them.
+        // ordering: device code's own fence.
         if before & WRITES != 0 && after & READS != 0 {
             fence(Ordering::SeqCst);
         } else {
@@ -152,6 +154,7 @@ extern "C" fn dpa_emulator_time() -> u64 {
 /// Reads a byte with an owner bit. The same byte twice means that nothing has come.
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_poll(owner: *const AtomicU8) -> u8 {
+    // ordering: the acquire of the owner byte that `push` releases.
     let read = || {
         // SAFETY: the address of a queue's entry, by the contract of the API. A wrong one is a
         // fault of device code, which the handler of signals attributes to it.
@@ -222,7 +225,7 @@ pub(crate) extern "C" fn activate(id: u32, caller: Caller) {
             device(Some(unit), Fault::NoSuchThread, text)
         });
     };
-    if other.is_new() {
+    if other.state.is_new() {
         let name = &other.name;
         let text = format_args!(
             "thread {id} ({name}) is activated before event_handler_run, and this event is lost"

@@ -1,13 +1,14 @@
 //! DPA threads: coroutines on a pool of workers.
 //!
 //! A thread belongs to one worker for life, so that its stack and state have one user. Other
-//! host threads reach it through its state word and the worker's inbox.
+//! host threads reach it through its state and the worker's mailbox (`shared`).
 
 mod call;
 mod convention;
 mod crash;
 mod device;
 mod host;
+mod shared;
 mod tasks;
 mod unit;
 mod watchdog;
