@@ -242,7 +242,7 @@ impl Sources {
     /// The sites that have neither, and the reasons of none.
     pub(crate) fn judge(&self, models: &BTreeMap<Place, String>) -> Result<String, String> {
         let (mut lines, mut wrong) = (String::new(), Vec::new());
-        let mut crates: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+        let mut crates: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         let mut used = BTreeSet::new();
         for site in &self.sites {
             let verdict = match (models.get(&site.place), site.reason) {
@@ -287,12 +287,12 @@ impl Sources {
 }
 
 /// The folder of a file's crate.
-fn package(file: &str) -> String {
-    let end = file.find("/src/").or(file.rfind('/')).unwrap_or(0);
-    match &file[..end] {
-        "" | "src" => "dpamatch".to_owned(),
-        folder => folder.to_owned(),
+fn package(file: &str) -> &str {
+    if file.starts_with("src/") {
+        return "dpamatch";
     }
+    let end = file.find("/src/").or(file.find("/include/"));
+    &file[..end.or(file.rfind('/')).unwrap_or(0)]
 }
 
 /// Whether there is code before it, and the text of a reason.
@@ -790,6 +790,23 @@ mod tests {
         let through = "loom_tests/tests/../../mpi/src/b.rs:3:14";
         assert_eq!(Place::parse(through), Some(place("mpi/src/b.rs")));
         assert_eq!(Place::parse("a/src/b.rs:3"), None);
+    }
+
+    #[test]
+    fn the_page_counts_the_operations() {
+        let sources = of_repository(&crate::root()).expect("sources");
+        let page = fs::read_to_string(crate::root().join("docs/correctness.md")).expect("a page");
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for site in &sources.sites {
+            *counts.entry(package(&site.place.file)).or_default() += 1;
+        }
+        for (name, count) in counts {
+            let row = format!("| `{name}` | {count} | ");
+            assert!(
+                page.contains(&row),
+                "docs/correctness.md has no row `{row}`"
+            );
+        }
     }
 
     /// Without the models: what they cannot run has a reason.
