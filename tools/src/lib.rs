@@ -1,8 +1,8 @@
 //! Measurements, recordings and predictions of matching: the library behind the command `dpamatch`.
-//! The matching itself is in [`dpamatch`] and [`dpa_model`].
+//! The matching itself is in [`dpamatch`] and [`dpa_model`]; the readers of recorded MPI calls are
+//! in [`dpamatch_traces`].
 //!
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
-//! - [`trace`]: recorded MPI calls of real programs.
 //! - [`collectives`]: the messages inside collective operations.
 //! - [`analyze`]: traces replayed through engines.
 //! - [`compare`]: the papers' experiments on all engines.
@@ -14,7 +14,6 @@
 //! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
-//! - [`regular`]: opening files, and refusing what is no file.
 //! - [`version`]: version and commit of the program.
 #![forbid(unsafe_code)]
 #![allow(
@@ -42,12 +41,10 @@ mod counted;
 pub mod figure;
 pub mod offload;
 mod private_folder;
-pub mod regular;
 pub mod results;
 mod sequence;
 pub mod statistics;
 pub mod table;
-pub mod trace;
 pub mod version;
 pub mod workload;
 

@@ -7,7 +7,7 @@ use dpamatch_tools::analyze::order::{Network, OrderChoice};
 use dpamatch_tools::analyze::{Agreement, Expanded, Run, legality};
 use dpamatch_tools::collectives::Library;
 use dpamatch_tools::cost::from_trace;
-use dpamatch_tools::trace::{self, OpenOptions};
+use dpamatch_traces::OpenOptions;
 
 const LIBRARIES: [Library; 4] = [
     Library::Mpich,
@@ -29,7 +29,7 @@ fn load(name: &str, library: Library) -> Run {
         .iter()
         .collect::<PathBuf>()
         .with_extension("dumpi.tar.xz");
-    let source = trace::open(&path, &OpenOptions::default()).expect("a trace");
+    let source = dpamatch_traces::open(&path, &OpenOptions::default()).expect("a trace");
     Run::load_with(source.as_ref(), library, |_| ()).expect("a whole trace")
 }
 

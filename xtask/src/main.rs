@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 mod algorithm;
+mod dist;
 mod instructions;
 mod model;
 mod mpi;
 mod mutants;
 mod orderings;
 mod process;
+mod results;
 mod rv64;
 mod site;
 mod sites;
@@ -42,6 +44,8 @@ const TASKS: &[(&str, Task)] = &[
     ("unmodelled", unmodelled::run),
     ("algorithm", algorithm::run),
     ("instructions", instructions::run),
+    ("results", results::run),
+    ("dist", dist::run),
     ("rv64", rv64::run),
     ("mpi", mpi::run),
     ("site", site::run),

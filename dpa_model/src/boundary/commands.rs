@@ -299,17 +299,25 @@ impl Boundary {
         if !self.taking_back {
             return;
         }
-        let free = self.free_receives.take();
-        debug_assert!(free.is_some(), "there were enough when the offer was taken");
-        if let Some(receive) = free {
-            let (comm, Target { class, hash, .. }) = (post.comm, post.target);
-            let control = &mut self.comms[comm.0 as usize];
-            let bin = control.view.bin(class, hash);
-            let tables = Tables::of(nic);
-            let collided = enter(tables, post, class, bin, receive, &mut control.labels);
-            nic.boundary_counters.collisions.add(u64::from(collided));
-            self.count_entered(nic, comm, class, 1);
-        }
+        let entered = self.enter_one(nic, post);
+        debug_assert!(entered, "there was room when the offer was taken");
+    }
+
+    /// Appends a receive to the posted queue of a known communicator. `false`: no descriptor is
+    /// free.
+    #[inline(always)]
+    pub(super) fn enter_one(&mut self, nic: &Shared, post: &Post) -> bool {
+        let (comm, Target { class, hash, .. }) = (post.comm, post.target);
+        let Some(receive) = self.free_receives.take() else {
+            return false;
+        };
+        let control = &mut self.comms[comm.0 as usize];
+        let bin = control.view.bin(class, hash);
+        let tables = Tables::of(nic);
+        let collided = enter(tables, post, class, bin, receive, &mut control.labels);
+        nic.boundary_counters.collisions.add(u64::from(collided));
+        self.count_entered(nic, comm, class, 1);
+        true
     }
 }
 

@@ -139,12 +139,7 @@ fn search_each<C: Crew>(
             position: entries.position(handler)
         });
         let key = if trusted {
-            let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-            Key {
-                source,
-                tag,
-                hashes: entry.hashes,
-            }
+            Key::new(entry.envelope.source, entry.envelope.tag, entry.hashes)
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
@@ -206,11 +201,7 @@ pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
     } else {
         computed(entry, hashes == InlineHashes::Verify, counters)
     };
-    Key {
-        source: source.get(),
-        tag: tag.get(),
-        hashes,
-    }
+    Key::new(source, tag, hashes)
 }
 
 #[cold]

@@ -24,6 +24,8 @@
 //! |---|---|
 //! | `DPA_WIRE` | such as `pcap:in=FILE,out=FILE`; see [`wire`] |
 //! | `DPA_DEVICE` | name of the device, `mlx5_0` by default |
+//! | `DPA_ERRORS` | after an error: `count`, `exit:STATUS` or `abort`; only a line by default |
+//! | `DPA_LOG` | a file to which lines are appended instead of standard error |
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 to 256; `units`: one per handler |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
@@ -37,6 +39,7 @@
 ))]
 
 pub mod check;
+pub mod doca;
 pub mod process;
 pub mod queue;
 pub mod thread;

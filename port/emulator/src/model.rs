@@ -112,7 +112,7 @@ pub(crate) fn tell(unit: &Unit) {
         String::new()
     };
     let (process, thread, name) = (unit.process.id, unit.id, &unit.name);
-    crate::check::line(format_args!(
+    crate::check::note(format_args!(
         "process {process}, thread {thread} ({name}): a model of a card, without instructions: \
          activations: {}{frames}",
         each(activations)

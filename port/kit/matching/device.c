@@ -2,7 +2,7 @@
  * which the leader starts. Received messages lie in their bounce buffers; results, and payloads of
  * receives, go to the host's memory through a window. */
 #include "common.h"
-#include "../../emulator/examples/queues/device.h"
+#include "../../emulator/examples/counter/queues/device.h"
 
 #define RECEIVED 2 /* opcode of a completion */
 enum { PANICKED = 128, BAD_COMPLETION, BAD_MESSAGE, NO_WINDOW };

@@ -10,7 +10,7 @@
 #include <time.h>
 #include "../dpamatch_host.h"
 #include "common.h"
-#include "../../emulator/examples/queues/host.h"
+#include "../../emulator/examples/counter/queues/host.h"
 
 extern struct flexio_app *matching;
 extern flexio_func_t leader, worker, set_up, ring_bell, send_messages, cycles;

@@ -7,9 +7,9 @@ use super::inbound::Inbound;
 use super::order::{Happening, Order};
 use super::probes::Probes;
 use super::program::{Program, UNKNOWN, UNKNOWN_BYTES};
-use crate::trace::CollectiveKind;
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::{CollName, Collective, Event, Outcome, ProbeId, RunError, StreamMatcher};
+use dpamatch_traces::CollectiveKind;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {

@@ -18,7 +18,7 @@ use dpamatch_tools::analyze::{
 use dpamatch_tools::counted;
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::table::Table;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 
 use super::document::{self, Save};
 use super::interrupt::{Interrupt, Interrupted, partial};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dpamatch_tools::regular::is_no_file;
+use dpamatch_traces::regular::is_no_file;
 
 use super::guard;
 use super::interrupt::Interrupted;

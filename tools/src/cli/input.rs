@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dpa_model::Choice;
 use dpamatch::stream::ReadError;
-use dpamatch_tools::regular;
+use dpamatch_traces::regular;
 
 use super::failure::{BadInput, is_wrong_file};
 

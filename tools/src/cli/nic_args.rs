@@ -84,7 +84,7 @@ pub(super) fn help(command: clap::Command) -> clap::Command {
 }
 
 /// The sizes of the emulated NIC.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct NicSize {
     /// Handlers of a block, 1 to 256
@@ -92,7 +92,7 @@ pub(super) struct NicSize {
     handlers: usize,
     /// Host threads that run the handlers, 1 to 256; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
-    workers: usize,
+    pub(super) workers: usize,
     /// Receives that fit on the NIC; more fall back to software matching [default: 1024]
     #[arg(long, value_name = "R")]
     pub(super) receives: Option<usize>,
@@ -115,7 +115,7 @@ pub(super) struct NicSize {
 }
 
 /// The emulated NIC.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct NicArgs {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use dpamatch_tools::offload::{
     Question, Range, Remark, Report,
 };
 use dpamatch_tools::table::{Column, Table};
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 
 use super::analyze::name_of;
 use super::document::Save;

@@ -7,8 +7,8 @@ use clap::Subcommand;
 use dpamatch::Rank;
 use dpamatch_tools::analyze::{LogError, Run, is_log};
 use dpamatch_tools::collectives::Library;
-use dpamatch_tools::regular::is_no_file;
-use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
+use dpamatch_traces::regular::is_no_file;
+use dpamatch_traces::{OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 
 use super::failure::is_wrong_file;
 use super::input::{choice, default, unusable};
@@ -77,7 +77,8 @@ impl TraceArgs {
 }
 
 pub(super) fn open(path: &Path, options: OpenOptions) -> anyhow::Result<Box<dyn TraceSource>> {
-    let trace = trace::open(path, &options).map_err(|error| bad_input(error, !options.salvage))?;
+    let trace = dpamatch_traces::open(path, &options)
+        .map_err(|error| bad_input(error, !options.salvage))?;
     for notice in &trace.run().notices {
         eprintln!("note: {notice}");
     }
@@ -137,8 +138,8 @@ pub(super) fn bad_input(error: TraceError, advise: bool) -> anyhow::Error {
 
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     let bar = bar(trace.ranks().len(), "ranks read");
-    let ranks = trace::per_rank(trace, |_, reader| {
-        let tally = trace::tally(reader);
+    let ranks = dpamatch_traces::per_rank(trace, |_, reader| {
+        let tally = dpamatch_traces::tally(reader);
         bar.inc(1);
         tally
     });

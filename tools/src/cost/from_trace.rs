@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::message_list::{Message, MessageList, Phase};
 use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN, UNKNOWN_BYTES};
 use crate::collectives::Library;
-use crate::trace::{TraceError, TraceSource};
+use dpamatch_traces::{TraceError, TraceSource};
 
 /// Messages found in a trace. Ranks are world ranks, whatever the message's communicator.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

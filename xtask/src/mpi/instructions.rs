@@ -18,7 +18,7 @@ use crate::Failure;
 const CASES: [(&str, &str, u32); 5] = [
     ("dpamatch", "", 64),
     ("dpamatch", "", 1),
-    ("dpamatch", "SHORT_PATH=off", 64),
+    ("dpamatch", "HANDLERS=32", 64),
     ("ucx", "", 64),
     ("ucx", "", 1),
 ];

@@ -121,7 +121,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "packages",
         for_either_row: true,
-        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch",
+        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch -p dpamatch_traces",
         ..PLAIN
     },
     Step {
@@ -162,6 +162,13 @@ pub(crate) const STEPS: &[Step] = &[
         target: Some("tsan"),
         // The standard library must be built alike, or its locks stay invisible.
         args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpa_model --test stress",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: "build systems",
+        extents: &[Extent::Full],
+        args: "test -p dpamatch_emulator --features build-systems --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },

@@ -265,7 +265,7 @@ macro_rules! atomics {
                 at: *mut $word, old: *mut $word, new: $word, order: i32, _: i32,
                 caller: super::Caller,
             ) -> i32 {
-                // SAFETY: as above; the caller's expected value is a place of its own.
+                // SAFETY: as above; the caller's expected value is another place.
                 unsafe {
                     let wanted = old.replace(value(at, *old, new, order, 0, caller));
                     i32::from(*old == wanted)

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// A loaded device part. Each process has globals of its own, since each loads a file of its own.
+/// A loaded device part. Processes share no globals, since each loads another file.
 pub(crate) struct Image {
     loaded: *mut c_void,
     /// The file in memory. Debuggers find it below /proc.
@@ -155,7 +155,9 @@ impl Image {
             .ok()
             .filter(|output| output.status.success());
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let is_own = |line: &&str| !line.contains("/libflexio-dev/");
+        let is_of_headers =
+            |line: &str| line.contains("/libflexio-dev/") || line.contains("/doca_dpa_dev");
+        let is_own = |line: &&str| !is_of_headers(line);
         let line = text.as_deref().and_then(|text| {
             text.lines()
                 .find(is_own)

@@ -9,9 +9,11 @@ mod message;
 mod prototype;
 mod resources;
 
-pub(crate) use app::{App, stub};
+pub(crate) use app::{App, find as app, stub};
 pub(crate) use heap::{Heap, HeapInfo, Place, is_of_a_heap};
+pub(crate) use host::{create, destroy};
 pub(crate) use image::Image;
+pub(crate) use memory::bytes;
 pub(crate) use prototype::{Class, Parameter, Prototype, Scalar};
 
 use crate::machine::lock;
@@ -37,10 +39,21 @@ pub(crate) struct Process {
     pub(crate) shadows: crate::check::race::Shadows,
     /// The protection domain that queues and keys of the process default to.
     pub(crate) pd: usize,
+    /// Whether the process has made that domain.
+    owns_pd: bool,
+    pub(crate) doca: crate::doca::Shared,
     streams: Mutex<Vec<Option<Stream>>>,
     state: AtomicU32,
     error_handler: AtomicUsize,
     error_event: std::os::fd::OwnedFd,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.owns_pd {
+            crate::verbs::free_pd(self.pd);
+        }
+    }
 }
 
 impl Process {

@@ -6,7 +6,7 @@
 
 mod asleep;
 mod completion;
-mod format;
+pub(crate) mod format;
 mod host;
 mod key;
 mod pair;
@@ -14,6 +14,7 @@ mod receive;
 mod send;
 
 pub(crate) use completion::{Completion, Cq};
+pub(crate) use host::{attach, destroy as detach};
 pub(crate) use key::{Keys, Mkey};
 pub(crate) use pair::Pair;
 pub(crate) use receive::Receiver;
@@ -45,6 +46,8 @@ pub(crate) struct Wq {
     /// checked.
     pub(crate) pd: usize,
     pub(crate) receive: Option<Receiver>,
+    /// The work queue from which a pair receives that has no receive queue of its own.
+    pub(crate) shared: Option<u32>,
     pub(crate) send: Option<Sender>,
     pub(crate) pair: Option<Pair>,
     /// Steering rules that lead here.

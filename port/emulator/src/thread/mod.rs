@@ -14,12 +14,16 @@ mod unit;
 mod watchdog;
 mod worker;
 
-pub(crate) use call::last_words;
+pub(crate) use call::{arguments, call, last_words};
+pub(crate) use convention::{Arguments, Variadic};
 pub(crate) use crash::in_nic;
-pub(crate) use device::{accessed, nanoseconds};
+pub(crate) use device::{
+    accessed, activate as activate_here, at_place, end as end_here, nanoseconds, ring as ring_here,
+    window, window_pointer,
+};
 pub(crate) use host::{entry, find};
 pub(crate) use tasks::TaskQueue;
-pub(crate) use unit::Unit;
+pub(crate) use unit::{Kind as UnitKind, Unit};
 pub(crate) use worker::{Scheduler, current, overflow, wait_in_vain};
 
 use crate::machine::machine;
@@ -35,7 +39,7 @@ pub(crate) fn signal(event: &OwnedFd) {
 }
 
 /// Adds a thread to a process, and gives it to a worker.
-fn spawn(
+pub(crate) fn spawn(
     process: &Arc<Process>,
     entry: (String, usize),
     kind: unit::Kind,

@@ -82,6 +82,12 @@ impl State {
         self.0.store(GONE, Ordering::Relaxed);
     }
 
+    /// Whether it runs and has an event for its next activation.
+    pub(crate) fn has_event(&self) -> bool {
+        // ordering: for a diagnosis; the event orders what it brings itself.
+        self.0.load(Ordering::Relaxed) == RUNNING_AND_EVENT
+    }
+
     /// Whether it waits for an event.
     pub(crate) fn is_idle(&self) -> bool {
         self.0.load(weak!(Acquire)) == IDLE
@@ -111,12 +117,17 @@ impl<T> Mailbox<T> {
 
     /// True if the worker must be woken.
     pub(crate) fn post(&self, message: T) -> bool {
+        self.put(message);
+        self.sleeps()
+    }
+
+    /// Leaves the message; [`sleeps`](Self::sleeps) says afterwards whether to wake the worker.
+    pub(crate) fn put(&self, message: T) {
         let messages = self.messages.lock();
         messages
             .unwrap_or_else(PoisonError::into_inner)
             .push_back(message);
         self.mail.store(true, Ordering::Relaxed);
-        self.sleeps()
     }
 
     /// Whether the worker sleeps, after all that the caller did.

@@ -19,6 +19,7 @@ pub(crate) enum Kind {
     Handler,
     Call(Call),
     Tasks(Arc<TaskQueue>),
+    Kernel(Arc<crate::doca::Seat>),
 }
 
 /// Entries of the table of polls: more than queues of a busy thread.
@@ -49,6 +50,7 @@ pub(crate) struct Own {
     /// When the clock was first looked at in this activation, and the thread's turns.
     pub(crate) begun: Cell<Option<Instant>>,
     pub(crate) turns: Cell<u32>,
+    pub(crate) doca: crate::doca::Own,
 }
 
 pub(crate) struct Unit {
@@ -65,14 +67,14 @@ pub(crate) struct Unit {
     pub(crate) activations: AtomicU64,
     /// Frames that came to its queues.
     pub(crate) frames: AtomicU64,
-    /// Where it went to sleep last, the entry of a completion queue where it last looked in vain,
+    /// Where it went to sleep last, the entry of a completion queue where it last found none,
     /// how often it has done so since its activation began, and whether another thread woke it.
     slept_at: AtomicUsize,
     polled: AtomicUsize,
     vain_polls: AtomicU32,
     activated: AtomicBool,
     /// Faults that were reported. The NIC reports some from other workers.
-    reported: AtomicU32,
+    reported: AtomicU64,
     pub(crate) own: Own,
 }
 
@@ -119,6 +121,7 @@ impl Unit {
     pub(crate) fn argument_bytes(&self) -> usize {
         match &self.kind {
             Kind::Call(call) => call.argument_bytes(),
+            Kind::Kernel(seat) => seat.argument_bytes(),
             _ => 0,
         }
     }
@@ -139,6 +142,10 @@ impl Unit {
                 crate::check::ends(self);
                 crate::check::race::returns(self);
                 Pause::Finished
+            }
+            Kind::Kernel(seat) => {
+                seat.run(self);
+                Pause::Rescheduled
             }
             Kind::Tasks(queue) => {
                 queue.run();
@@ -198,10 +205,10 @@ impl Unit {
     }
 
     pub(crate) fn is_first(&self, fault: u8) -> bool {
-        self.reported.load(Ordering::Relaxed) & 1 << fault == 0
+        self.reported.load(Ordering::Relaxed) & 1_u64 << fault == 0
     }
 
     pub(crate) fn first(&self, fault: u8) -> bool {
-        self.reported.fetch_or(1 << fault, Ordering::Relaxed) & 1 << fault == 0
+        self.reported.fetch_or(1_u64 << fault, Ordering::Relaxed) & 1_u64 << fault == 0
     }
 }

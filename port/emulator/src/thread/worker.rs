@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Why a thread gives its worker back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It polls in vain, or waits for a lock.
+    /// Its poll finds nothing, or it waits for a lock.
     Vain,
     /// It goes on where it stopped, after others.
     Turn,
@@ -38,7 +38,7 @@ pub(crate) enum Pause {
 /// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB, and deep
 /// stacks are reported. Pages cost memory when they are touched.
 const STACK: usize = 512 << 10;
-/// Rounds in vain before a worker sleeps, and how long it does while threads spin.
+/// Rounds without work before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
 const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
@@ -68,7 +68,7 @@ pub(crate) fn current<'a>() -> Option<&'a Unit> {
 pub(crate) struct Scheduler {
     workers: OnceLock<Vec<Arc<Worker>>>,
     next: AtomicUsize,
-    /// Each handler has a worker of its own; the first runs all else.
+    /// No two handlers share a worker; the first runs all else.
     apart: bool,
     /// Otherwise this many workers run all.
     wanted: usize,
@@ -92,6 +92,8 @@ pub(crate) struct Worker {
     limit: u64,
     /// Steps so far, for the watchdog.
     steps: AtomicU64,
+    /// Activations of handlers, and calls, which it has begun.
+    begun: [AtomicU64; 2],
     /// Its host thread, once it runs.
     thread: OnceLock<libc::pthread_t>,
     /// The thread and the place in device code that answer the watchdog's question.
@@ -148,6 +150,16 @@ impl Scheduler {
         })
     }
 
+    /// Activations of handlers, and calls, so far.
+    pub(crate) fn begun(&self) -> [u64; 2] {
+        let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        [0, 1].map(|at| {
+            all.iter()
+                .map(|worker| worker.begun[at].load(Ordering::Relaxed))
+                .sum()
+        })
+    }
+
     /// The worker for a new thread: the next in turn, or one that no other handler has.
     pub(crate) fn choose(&self, kind: &Kind) -> Result<usize, Refusal> {
         let count = self.workers().len();
@@ -184,6 +196,28 @@ impl Scheduler {
         }
     }
 
+    /// An event for each of these threads. A worker that sleeps is woken once for all.
+    pub(crate) fn wake_all(&self, units: &[Arc<Unit>]) {
+        let mut workers = Vec::new();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        let here = unsafe { WORKER.get().as_ref() };
+        for unit in units.iter().filter(|unit| unit.state.event()) {
+            match here {
+                Some(worker) if worker.index == unit.worker => {
+                    worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+                    continue;
+                }
+                _ if !workers.contains(&unit.worker) => workers.push(unit.worker),
+                _ => {}
+            }
+            let mailbox = &self.workers()[unit.worker].mailbox;
+            mailbox.put(Message::Ready(Arc::clone(unit)));
+        }
+        for index in workers {
+            self.workers()[index].nudge();
+        }
+    }
+
     /// Wakes workers whose threads poll.
     pub(crate) fn rouse(&self, workers: impl Iterator<Item = usize>) {
         let all = self.workers.get().map_or(&[][..], Vec::as_slice);
@@ -199,7 +233,8 @@ impl Scheduler {
         self.workers()[unit.worker].post(Message::Retire(Arc::clone(unit), told));
         if done.recv_timeout(Duration::from_secs(2)).is_err() {
             let name = &unit.name;
-            crate::check::line(format_args!("thread {} ({name}) does not yield", unit.id));
+            let text = format_args!("thread {} ({name}) does not yield", unit.id);
+            crate::check::error(Fault::Watchdog, text);
         }
     }
 }
@@ -217,6 +252,7 @@ impl Worker {
             seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
+            begun: Default::default(),
             thread: OnceLock::new(),
             stuck: Default::default(),
             queue: RefCell::default(),
@@ -272,7 +308,7 @@ impl Worker {
                 turns = 0;
                 moved = self.look_at_nic();
             }
-            // A turn that ends in vain may have worked before.
+            // A turn that ends without work may have worked before.
             let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {
@@ -394,12 +430,16 @@ impl Worker {
         }
         if slot.is_none() {
             unit.count_activation();
+            let count = &self.begun[usize::from(unit.is_call())];
+            // ordering: a statistic that each worker counts for itself.
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             own.begun.set(None);
             unit.begins();
             own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
-                crate::check::line(format_args!("no memory for the stack of a thread"));
+                let text = format_args!("no memory for the stack of a thread");
+                crate::check::error(Fault::Crash, text);
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
@@ -461,7 +501,9 @@ impl Worker {
         }
         let begun = unit.own.begun.get().unwrap_or_else(Instant::now);
         unit.own.begun.set(Some(begun));
-        if begun.elapsed().as_secs() >= self.limit {
+        // The threads that wait here would run at the same time on a DPA.
+        let share = self.queue.borrow().len().max(1) as u64;
+        if begun.elapsed().as_secs() / share >= self.limit {
             let limit = self.limit;
             let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
             device(Some(unit), Fault::Watchdog, text);
@@ -587,11 +629,12 @@ pub(crate) fn answer(thread: u32, place: usize) {
 /// A thread has nearly filled its coroutine's stack: its process ends, and it never comes back.
 pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
     let (process, activation) = (unit.process.id, unit.activations());
-    crate::check::line(format_args!(
+    let text = format_args!(
         "process {process}, thread {} ({}), activation {activation}: {text}; the process is in \
          error state 1",
         unit.id, unit.name
-    ));
+    );
+    crate::check::error(Fault::Stack, text);
     unit.process.end(ended::CRASH);
     pause(unit, Pause::Finished);
 }

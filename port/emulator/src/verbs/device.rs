@@ -88,6 +88,16 @@ pub(crate) fn new_pd(context: *mut c_void) -> Result<*mut c_void, Refusal> {
     .cast())
 }
 
+/// Frees a domain that [`new_pd`] made, unless memory regions keep it.
+pub(crate) fn free_pd(pd: usize) {
+    let pd = pd as *mut Pd;
+    // SAFETY: the caller's own domain.
+    if unsafe { (*pd).regions.load(Relaxed) } == 0 {
+        // SAFETY: as above, and nothing refers to it.
+        drop(unsafe { Box::from_raw(pd) });
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn ibv_get_device_list(count: *mut c_int) -> *mut *const c_void {
     if !count.is_null() {

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use expect_test::expect_file;
 
 use super::*;
-use crate::trace::with_op;
+use dpamatch_traces::with_op;
 
 /// The program of a rank with these calls, one a line; `trace/interpret/tests.txt` says how they
 /// are written.

@@ -9,8 +9,8 @@ use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
 use dpamatch_tools::counted;
 use dpamatch_tools::table::{Cell, Table, wrapped};
-use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
+use dpamatch_traces::OpenOptions;
 use serde_json::{Map, Value, json};
 
 use super::super::progress::{bar, spinner};

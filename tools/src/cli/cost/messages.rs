@@ -8,7 +8,7 @@ use dpamatch_tools::cost::{
     MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
 };
 use dpamatch_tools::counted;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 
 use super::super::engines;
 use super::super::input::{choice, default};

@@ -10,7 +10,7 @@ use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::counted;
 use dpamatch_tools::sequence;
-use dpamatch_tools::trace::OpenOptions;
+use dpamatch_traces::OpenOptions;
 use dpamatch_vocabulary::Operation;
 
 use super::super::BadInput;

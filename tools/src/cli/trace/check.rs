@@ -4,7 +4,7 @@ use std::io::Write;
 use dpamatch::Rank;
 use dpamatch_tools::counted;
 use dpamatch_tools::table::Table;
-use dpamatch_tools::trace::{Counts, Tally, TraceError};
+use dpamatch_traces::{Counts, Tally, TraceError};
 use serde_json::json;
 
 use super::super::document::{self, Form};
