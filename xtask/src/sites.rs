@@ -792,6 +792,7 @@ mod tests {
         assert_eq!(Place::parse("a/src/b.rs:3"), None);
     }
 
+    /// To a tenth, so that not every change of a crate is one of the page.
     #[test]
     fn the_page_counts_the_operations() {
         let sources = of_repository(&crate::root()).expect("sources");
@@ -801,10 +802,12 @@ mod tests {
             *counts.entry(package(&site.place.file)).or_default() += 1;
         }
         for (name, count) in counts {
-            let row = format!("| `{name}` | {count} | ");
+            let begin = format!("| `{name}` | ");
+            let row = page.lines().find_map(|line| line.strip_prefix(&begin));
+            let said = row.and_then(|row| row.split(' ').next()?.parse::<usize>().ok());
             assert!(
-                page.contains(&row),
-                "docs/correctness.md has no row `{row}`"
+                said.is_some_and(|said| said.abs_diff(count) <= count / 10),
+                "docs/correctness.md: {name} has {count} operations"
             );
         }
     }

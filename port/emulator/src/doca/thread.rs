@@ -127,6 +127,7 @@ calls! {
         let unit = crate::thread::spawn(&process, function, UnitKind::Handler, local)?;
         unit.own.doca.is_thread();
         with(thread, |thread: &mut Thread| {
+            // ordering: the first event orders it.
             unit.argument.store(thread.argument, Ordering::Release);
             thread.unit = Some(unit);
             Ok(())
@@ -367,6 +368,7 @@ calls! {
     fn doca_dpa_notification_completion_start(notification: Handle) {
         let thread = setup(notification, |at: &mut Notification| Ok(at.thread))?;
         let unit = unit(thread)?;
+        // ordering: a count for a message.
         unit.own.doca.notified.fetch_add(1, Ordering::Relaxed);
         with(notification, |notification: &mut Notification| {
             notification.unit = Some(unit);
@@ -380,6 +382,7 @@ calls! {
             at.unit = None;
             Ok(unit)
         })?;
+        // ordering: as above.
         unit.own.doca.notified.fetch_sub(1, Ordering::Relaxed);
         Ok(())
     }
@@ -387,6 +390,7 @@ calls! {
     fn doca_dpa_notification_completion_destroy(notification: Handle) {
         let gone = take(notification, |_: &mut Notification| Ok(()))?;
         if let Some(unit) = gone.unit {
+            // ordering: as above.
             unit.own.doca.notified.fetch_sub(1, Ordering::Relaxed);
         }
         Ok(())
