@@ -258,7 +258,10 @@ fn receive_late<const CLASS: usize>(
     post: &Post,
 ) -> bool {
     let bin = view.bin(WildcardClass::ALL[CLASS], post.target.hash);
-    let Some(found) = store.find::<CLASS>(bin, &post.target) else {
+    let mut passed = 0;
+    let found = store.find::<CLASS>(bin, &post.target, &mut passed);
+    nic.boundary_counters.unexpected_passed.add(passed);
+    let Some(found) = found else {
         return false;
     };
     step!(TakenLate { entry: found.0 });

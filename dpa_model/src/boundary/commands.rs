@@ -169,7 +169,7 @@ impl Boundary {
         let home = control.home;
         let found = match control.unexpected {
             0 => None,
-            _ => find_stored(&mut self.unexpected, control, target),
+            _ => find_stored(nic, &mut self.unexpected, control, target),
         };
         let Some(found) = found else {
             let result = match home {
@@ -323,18 +323,22 @@ impl Boundary {
 
 /// The oldest unexpected message of a communicator that the target accepts.
 pub(super) fn find_stored(
+    nic: &Shared,
     store: &mut UnexpectedStore,
     control: &mut Communicator,
     target: &Target,
 ) -> Option<StoredId> {
     link_for(store, control, target.class);
     let bin = control.view.bin(target.class, target.hash);
-    match target.class {
-        WildcardClass::Exact => store.find::<0>(bin, target),
-        WildcardClass::AnySource => store.find::<1>(bin, target),
-        WildcardClass::AnyTag => store.find::<2>(bin, target),
-        WildcardClass::Any => store.find::<3>(bin, target),
-    }
+    let mut passed = 0;
+    let found = match target.class {
+        WildcardClass::Exact => store.find::<0>(bin, target, &mut passed),
+        WildcardClass::AnySource => store.find::<1>(bin, target, &mut passed),
+        WildcardClass::AnyTag => store.find::<2>(bin, target, &mut passed),
+        WildcardClass::Any => store.find::<3>(bin, target, &mut passed),
+    };
+    nic.boundary_counters.unexpected_passed.add(passed);
+    found
 }
 
 /// Unlinks a message that this target found.

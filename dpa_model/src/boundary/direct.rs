@@ -162,7 +162,7 @@ impl Boundary {
     #[inline(never)]
     fn take_stored(&mut self, nic: &Shared, comm: CommId, target: &Target) -> Option<u64> {
         let control = &mut self.comms[comm.0 as usize];
-        let found = find_stored(&mut self.unexpected, control, target)?;
+        let found = find_stored(nic, &mut self.unexpected, control, target)?;
         control.unexpected -= 1;
         unlink_stored(&mut self.unexpected, control, target, found);
         let arrival = self.unexpected.entry(found).message.arrival;

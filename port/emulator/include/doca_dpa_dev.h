@@ -12,8 +12,16 @@
 #define __dpa_compiler_barrier() __asm__ volatile("" ::: "memory")
 #endif
 
-/* Lines of checks name the caller: every call here is a part of it. */
+/* Lines of checks name the caller: every call here is a part of it. Each call accesses the index of
+ * its queue as code of the caller, so that the checks see wrong handles and queues that two threads
+ * use in no order. The rest of the queue is the emulator's own, and is not checked.
+ */
 #define DPA_DOCA_CALL static inline __attribute__((always_inline))
+#ifdef __SANITIZE_THREAD__
+#define DPA_DOCA_OWN static __attribute__((noinline, unused, no_sanitize_thread, no_instrument_function))
+#else
+#define DPA_DOCA_OWN static inline __attribute__((always_inline))
+#endif
 
 /* Of the emulator. The line of a fault is the call's. */
 void dpa_emulator_doca_end(int how);
@@ -81,39 +89,58 @@ DPA_DOCA_CALL doca_dpa_dev_uintptr_t doca_dpa_dev_thread_get_local_storage(void)
 
 /* Completions. The NIC clears the byte that marks an element as acked. */
 #define DPA_DOCA_ACKED 0xac
+DPA_DOCA_OWN uint64_t dpa_doca_entry(struct dpa_doca_completion *completion, uint32_t next)
+{
+	uint32_t log_depth = completion->log_depth;
+
+	return (completion->ring + 64ul * (next & ((1u << log_depth) - 1))) | ((next >> log_depth) & 1);
+}
+DPA_DOCA_OWN uint32_t dpa_doca_queue_of(struct dpa_doca_completion *completion)
+{
+	return completion->number;
+}
+/* Marks elements and publishes that they are consumed. Returns how many were read and not acked. */
+DPA_DOCA_OWN uint32_t dpa_doca_consume(struct dpa_doca_completion *completion, uint32_t acked,
+				       uint64_t count)
+{
+	struct flexio_dev_cqe64 *ring = (struct flexio_dev_cqe64 *)completion->ring;
+	uint32_t mask = (1u << completion->log_depth) - 1;
+
+	for (uint64_t at = 0; at < count && at <= mask; at++)
+		ring[(acked + at) & mask].signature = DPA_DOCA_ACKED;
+	__atomic_store_n((uint32_t *)completion->record,
+			 cpu_to_be32((acked + (uint32_t)count) & 0xffffff), __ATOMIC_RELEASE);
+	return completion->next - acked;
+}
 DPA_DOCA_CALL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t handle,
 					      doca_dpa_dev_completion_element_t *element)
 {
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
-	uint32_t next = completion->next, log_depth = completion->log_depth;
-	struct flexio_dev_cqe64 *entry =
-		(struct flexio_dev_cqe64 *)completion->ring + (next & ((1u << log_depth) - 1));
+	uint32_t next = completion->next;
+	uint64_t entry = dpa_doca_entry(completion, next);
 
-	if (flexio_dev_cqe_get_owner(entry) != ((next >> log_depth) & 1))
+	/* The lowest bit is the owner's that the element will have. */
+	if (flexio_dev_cqe_get_owner((struct flexio_dev_cqe64 *)(entry & ~1ul)) != (entry & 1))
 		return 0;
 	completion->next = next + 1;
-	*element = (uint64_t)entry;
+	*element = entry & ~1ul;
 	return 1;
 }
 DPA_DOCA_CALL void doca_dpa_dev_completion_ack(doca_dpa_dev_completion_t handle, uint64_t count)
 {
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
-	struct flexio_dev_cqe64 *ring = (struct flexio_dev_cqe64 *)completion->ring;
-	uint32_t acked = completion->acked, mask = (1u << completion->log_depth) - 1;
+	uint32_t acked = completion->acked;
 
-	if (count > completion->next - acked)
-		dpa_emulator_doca_wrong(DPA_DOCA_ACK, count);
-	for (uint64_t at = 0; at < count && at <= mask; at++)
-		ring[(acked + at) & mask].signature = DPA_DOCA_ACKED;
 	completion->acked = acked + (uint32_t)count;
-	flexio_dev_dbr_cq_set_ci((uint32_t *)completion->record, acked + (uint32_t)count);
+	if (dpa_doca_consume(completion, acked, count) < count)
+		dpa_emulator_doca_wrong(DPA_DOCA_ACK, count);
 }
 DPA_DOCA_CALL void doca_dpa_dev_completion_request_notification(doca_dpa_dev_completion_t handle)
 {
 	struct dpa_doca_completion *completion = (struct dpa_doca_completion *)handle;
 
 	__dpa_thread_memory_writeback();
-	flexio_dev_cq_arm(completion->next, completion->number);
+	flexio_dev_cq_arm(completion->next, dpa_doca_queue_of(completion));
 }
 
 /* Elements, until their ack. */
@@ -219,52 +246,54 @@ doca_dpa_dev_log(uint32_t level, const char *format, ...)
 #define doca_dpa_dev_sync_event_post_wait_gt(...) doca_dpa_dev_trace(__VA_ARGS__)
 #define doca_dpa_dev_sync_event_post_wait_ne(...) doca_dpa_dev_trace(__VA_ARGS__)
 
-/* Entries of queues: words of 8 bytes in the order of the NIC. */
-DPA_DOCA_CALL uint64_t dpa_doca_words(uint32_t high, uint32_t low)
+/* Entries of queues: words of 8 bytes in the order of the NIC. The caller fences. */
+/* A segment with memory. */
+DPA_DOCA_OWN void dpa_doca_data(uint64_t *segment, uint32_t bytes, uint32_t key, uint64_t address)
 {
-	return cpu_to_be64((uint64_t)high << 32 | low);
-}
-DPA_DOCA_CALL void dpa_doca_receive(struct dpa_doca_receiver *queue, uint32_t key,
-				    uint64_t address, uint32_t bytes)
-{
-	uint32_t next = queue->next, stride = 1u << queue->log_stride;
-	uint64_t *entry = (uint64_t *)(queue->ring + (uint64_t)(next & queue->mask) * stride);
-
-	entry[0] = dpa_doca_words(bytes, key);
-	entry[1] = cpu_to_be64(address);
-	if (stride > 16)
-		entry[2] = dpa_doca_words(0, 0x100);
-	queue->next = next + 1;
-}
-/* Publishes receives up to the next one. */
-DPA_DOCA_CALL void dpa_doca_give(struct dpa_doca_receiver *queue)
-{
-	__dpa_thread_memory_writeback();
-	flexio_dev_dbr_rq_set_pi((uint32_t *)queue->record, queue->next);
-}
-/* The next entry of a send queue, with its first segment. */
-DPA_DOCA_CALL uint64_t *dpa_doca_send(struct dpa_doca_sender *queue, uint32_t opcode,
-				      uint32_t segments, int reports, uint32_t immediate)
-{
-	uint32_t next = queue->next;
-	uint64_t *entry = (uint64_t *)(queue->ring + (uint64_t)(next & queue->mask) * 64);
-
-	entry[0] = dpa_doca_words((next & 0xffff) << 8 | opcode, queue->number << 8 | segments);
-	entry[1] = dpa_doca_words(reports ? 2u << 2 : 0, immediate);
-	queue->next = next + 1;
-	return entry + 2;
-}
-DPA_DOCA_CALL void dpa_doca_data(uint64_t *segment, uint32_t bytes, uint32_t key, uint64_t address)
-{
-	segment[0] = dpa_doca_words(bytes, key);
+	segment[0] = cpu_to_be64((uint64_t)bytes << 32 | key);
 	segment[1] = cpu_to_be64(address);
 }
-DPA_DOCA_CALL void dpa_doca_ring(struct dpa_doca_sender *queue, int flushes)
+/* Where the entry of a receive queue is; it ends behind `count` segments. */
+DPA_DOCA_OWN uint64_t *dpa_doca_receive(struct dpa_doca_receiver *queue, uint32_t next, uint32_t count)
+{
+	uint32_t most = 1u << (queue->log_stride - 4);
+	uint64_t *entry =
+		(uint64_t *)(queue->ring + ((uint64_t)(next & queue->mask) << queue->log_stride));
+
+	if (count > most)
+		return NULL;
+	if (count < most)
+		entry[2 * count] = cpu_to_be64(0x100);
+	return entry;
+}
+/* Publishes receives up to an index. */
+DPA_DOCA_OWN void dpa_doca_give(struct dpa_doca_receiver *queue, uint32_t next)
+{
+	__atomic_store_n((uint32_t *)queue->record, cpu_to_be32(next & 0xffff), __ATOMIC_RELEASE);
+}
+/* Begins an entry of a send queue. Returns its second segment. */
+DPA_DOCA_OWN uint64_t *dpa_doca_send(struct dpa_doca_sender *queue, uint32_t next, uint32_t kind,
+				     uint32_t reports, uint32_t immediate)
+{
+	uint64_t *entry = (uint64_t *)(queue->ring + (uint64_t)(next & queue->mask) * 64);
+	uint32_t opcode = kind >> 8, segments = kind & 0xff;
+
+	entry[0] = cpu_to_be64((uint64_t)((next & 0xffff) << 8 | opcode) << 32 |
+			       queue->number << 8 | segments);
+	entry[1] = cpu_to_be64((uint64_t)(reports ? 2u << 2 : 0) << 32 | immediate);
+	return entry + 2;
+}
+#define DPA_DOCA_KIND(opcode, segments) ((uint32_t)(opcode) << 8 | (segments))
+DPA_DOCA_OWN uint32_t dpa_doca_number(struct dpa_doca_sender *queue)
+{
+	return queue->number;
+}
+DPA_DOCA_CALL void dpa_doca_ring(struct dpa_doca_sender *queue, uint32_t next, int flushes)
 {
 	if (!flushes) {
-		dpa_emulator_doca_posted(queue->number);
+		dpa_emulator_doca_posted(dpa_doca_number(queue));
 		return;
 	}
 	__dpa_thread_memory_writeback();
-	dpa_emulator_doca_flush(queue->next, queue->number);
+	dpa_emulator_doca_flush(next, dpa_doca_number(queue));
 }

@@ -10,14 +10,11 @@ struct dpa_doca_rdma {
 };
 
 /* The send queue of a connection, or none. */
-DPA_DOCA_CALL struct dpa_doca_sender *dpa_doca_connection(doca_dpa_dev_rdma_t handle, uint32_t id)
+DPA_DOCA_OWN struct dpa_doca_sender *dpa_doca_connection(doca_dpa_dev_rdma_t handle, uint32_t id)
 {
 	struct dpa_doca_rdma *rdma = (struct dpa_doca_rdma *)handle;
 
-	if (id < rdma->receiver.count)
-		return &rdma->senders[id];
-	dpa_emulator_doca_wrong(DPA_DOCA_NO_CONNECTION, id);
-	return NULL;
+	return id < rdma->receiver.count ? &rdma->senders[id] : NULL;
 }
 
 DPA_DOCA_CALL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
@@ -25,44 +22,51 @@ DPA_DOCA_CALL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
 						  size_t bytes)
 {
 	struct dpa_doca_receiver *queue = &((struct dpa_doca_rdma *)rdma)->receiver;
+	uint32_t next = queue->next;
 
-	dpa_doca_receive(queue, mmap, address, (uint32_t)bytes);
-	dpa_doca_give(queue);
+	dpa_doca_data(dpa_doca_receive(queue, next, 1), (uint32_t)bytes, mmap, address);
+	queue->next = next + 1;
+	__dpa_thread_memory_writeback();
+	dpa_doca_give(queue, next + 1);
 }
 
-DPA_DOCA_CALL void dpa_doca_post_send(doca_dpa_dev_rdma_t rdma, uint32_t connection,
-				      doca_dpa_dev_mmap_t mmap, uint64_t address, size_t bytes,
-				      uint32_t opcode, uint32_t immediate, uint32_t flags)
+DPA_DOCA_OWN void dpa_doca_remote(uint64_t *segment, uint32_t key, uint64_t address)
+{
+	segment[0] = cpu_to_be64(address);
+	segment[1] = cpu_to_be64((uint64_t)key << 32);
+}
+/* `remote` is none, or a map with which `local` exchanges data. */
+DPA_DOCA_CALL void dpa_doca_post(doca_dpa_dev_rdma_t rdma, uint32_t connection, uint32_t kind,
+				 doca_dpa_dev_mmap_t remote, uint64_t remote_address,
+				 doca_dpa_dev_mmap_t local, uint64_t address, size_t bytes,
+				 uint32_t immediate, uint32_t flags)
 {
 	struct dpa_doca_sender *queue = dpa_doca_connection(rdma, connection);
 	uint64_t *segment;
+	uint32_t next;
 
-	if (!queue)
+	if (!queue) {
+		dpa_emulator_doca_wrong(DPA_DOCA_NO_CONNECTION, connection);
 		return;
-	segment = dpa_doca_send(queue, opcode, 2, !(flags & DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS),
+	}
+	next = queue->next;
+	segment = dpa_doca_send(queue, next, kind, !(flags & DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS),
 				immediate);
-	dpa_doca_data(segment, (uint32_t)bytes, mmap, address);
-	dpa_doca_ring(queue, flags & DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH);
+	if (remote) {
+		dpa_doca_remote(segment, remote, remote_address);
+		segment += 2;
+	}
+	dpa_doca_data(segment, (uint32_t)bytes, local, address);
+	queue->next = next + 1;
+	dpa_doca_ring(queue, next + 1, flags & DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH);
 }
-/* `remote` and `local` are maps; a write goes from local to remote, a read the other way. */
-DPA_DOCA_CALL void dpa_doca_post_remote(doca_dpa_dev_rdma_t rdma, uint32_t connection,
-					doca_dpa_dev_mmap_t remote, uint64_t remote_address,
-					doca_dpa_dev_mmap_t local, uint64_t local_address,
-					size_t bytes, uint32_t opcode, uint32_t immediate,
-					uint32_t flags)
-{
-	struct dpa_doca_sender *queue = dpa_doca_connection(rdma, connection);
-	uint64_t *segment;
-
-	if (!queue)
-		return;
-	segment = dpa_doca_send(queue, opcode, 3, !(flags & DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS),
-				immediate);
-	segment[0] = cpu_to_be64(remote_address);
-	segment[1] = dpa_doca_words(remote, 0);
-	dpa_doca_data(segment + 2, (uint32_t)bytes, local, local_address);
-	dpa_doca_ring(queue, flags & DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH);
-}
+#define dpa_doca_post_send(rdma, connection, mmap, address, bytes, opcode, immediate, flags) \
+	dpa_doca_post(rdma, connection, DPA_DOCA_KIND(opcode, 2), 0, 0, mmap, address, bytes,  \
+		      immediate, flags)
+#define dpa_doca_post_remote(rdma, connection, remote, remote_address, local, address, bytes, opcode, \
+			     immediate, flags)                                                        \
+	dpa_doca_post(rdma, connection, DPA_DOCA_KIND(opcode, 3), remote, remote_address, local,       \
+		      address, bytes, immediate, flags)
 
 /* Before 2.10 the calls took no connection. */
 #define dpa_doca_send6(rdma, connection, mmap, address, bytes, flags) \

@@ -36,42 +36,51 @@ DPA_DOCA_CALL void doca_dpa_dev_verbs_eth_rq_post_recv_wr(doca_dpa_dev_verbs_eth
 							  struct doca_dpa_dev_verbs_recv_wr *wr)
 {
 	struct dpa_doca_receiver *queue = (struct dpa_doca_receiver *)handle;
-	uint32_t next = queue->next, most = 1u << (queue->log_stride - 4);
-	uint64_t *entry = (uint64_t *)(queue->ring + ((uint64_t)(next & queue->mask) << queue->log_stride));
+	uint32_t next = queue->next, count = wr->count;
+	uint64_t *entry = dpa_doca_receive(queue, next, count);
 
-	if (wr->count > most) {
-		dpa_emulator_doca_wrong(DPA_DOCA_TOO_MANY, wr->count);
+	if (!entry) {
+		dpa_emulator_doca_wrong(DPA_DOCA_TOO_MANY, count);
 		return;
 	}
-	for (uint32_t at = 0; at < wr->count; at++)
+	for (uint32_t at = 0; at < count; at++)
 		dpa_doca_data(entry + 2 * at, wr->list[at].length, wr->list[at].lkey, wr->list[at].addr);
-	if (wr->count < most)
-		entry[2 * wr->count] = dpa_doca_words(0, 0x100);
 	queue->next = next + 1;
 }
 DPA_DOCA_CALL void doca_dpa_dev_verbs_eth_rq_commit_recv(doca_dpa_dev_verbs_eth_rq_t handle)
 {
-	dpa_doca_give((struct dpa_doca_receiver *)handle);
+	struct dpa_doca_receiver *queue = (struct dpa_doca_receiver *)handle;
+
+	__dpa_thread_memory_writeback();
+	dpa_doca_give(queue, queue->next);
+}
+/* An entry of Ethernet has a segment of zeros for headers; `units` is the most buffers. */
+DPA_DOCA_OWN int dpa_doca_headers(struct dpa_doca_sender *queue, uint64_t *segment, uint32_t count)
+{
+	segment[0] = segment[1] = 0;
+	return count <= queue->units;
 }
 DPA_DOCA_CALL void doca_dpa_dev_verbs_eth_sq_post_send_wr(doca_dpa_dev_verbs_eth_sq_t handle,
 							  struct doca_dpa_dev_verbs_send_wr *wr)
 {
 	struct dpa_doca_sender *queue = (struct dpa_doca_sender *)handle;
-	uint64_t *segment;
+	uint32_t next = queue->next, count = wr->count;
+	uint64_t *segment = dpa_doca_send(queue, next, DPA_DOCA_KIND(wr->opcode, 2 + count),
+					  wr->flags & DOCA_DPA_DEV_VERBS_SEND_WR_FLAGS_SIGNALED, 0);
 
-	if (wr->count > queue->units) {
-		dpa_emulator_doca_wrong(DPA_DOCA_TOO_MANY, wr->count);
+	if (!dpa_doca_headers(queue, segment, count)) {
+		dpa_emulator_doca_wrong(DPA_DOCA_TOO_MANY, count);
 		return;
 	}
-	segment = dpa_doca_send(queue, wr->opcode, 2 + wr->count,
-				wr->flags & DOCA_DPA_DEV_VERBS_SEND_WR_FLAGS_SIGNALED, 0);
-	segment[0] = segment[1] = 0;
-	for (uint32_t at = 0; at < wr->count; at++)
+	for (uint32_t at = 0; at < count; at++)
 		dpa_doca_data(segment + 2 + 2 * at, wr->list[at].length, wr->list[at].lkey,
 			      wr->list[at].addr);
-	dpa_emulator_doca_posted(queue->number);
+	queue->next = next + 1;
+	dpa_doca_ring(queue, next + 1, 0);
 }
 DPA_DOCA_CALL void doca_dpa_dev_verbs_eth_sq_commit_send(doca_dpa_dev_verbs_eth_sq_t handle)
 {
-	dpa_doca_ring((struct dpa_doca_sender *)handle, 1);
+	struct dpa_doca_sender *queue = (struct dpa_doca_sender *)handle;
+
+	dpa_doca_ring(queue, queue->next, 1);
 }

@@ -212,6 +212,7 @@ fn sanitizers_find_no_leaks_of_the_emulator() {
 
 /// gdb stops where a program does wrong, and shows the device part's function and line.
 #[test]
+#[cfg(feature = "more-tools")]
 fn a_debugger_stops_at_an_error() {
     if !Need::Debugger.require(exists("gdb")) {
         return;
@@ -255,7 +256,7 @@ fn said() -> String {
     format!("500 frames, {bytes} bytes\n")
 }
 
-#[cfg(feature = "build-systems")]
+#[cfg(feature = "more-tools")]
 fn exists(tool: &str) -> bool {
     Command::new(tool)
         .arg("--version")
@@ -273,7 +274,7 @@ fn make_builds_and_checks_the_example() {
 }
 
 #[test]
-#[cfg(feature = "build-systems")]
+#[cfg(feature = "more-tools")]
 fn cmake_builds_and_checks_the_example() {
     if !Need::CMake.require(exists("cmake")) {
         return;
@@ -296,7 +297,7 @@ fn cmake_builds_and_checks_the_example() {
 }
 
 #[test]
-#[cfg(feature = "build-systems")]
+#[cfg(feature = "more-tools")]
 fn meson_builds_and_checks_the_example() {
     if !Need::Meson.require(exists("meson") && exists("ninja")) {
         return;

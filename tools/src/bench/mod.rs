@@ -36,7 +36,7 @@ pub use measure::{Grow, Sample, Settings, Sizes, measure};
 pub use nic_receiver::Paths;
 pub use placement::{Distance, Placement};
 pub use point::{Matching, Peer, Point};
-pub use recorded::{Recorded, RecordedRow};
+pub use recorded::{LeftOut, Recorded, RecordedRow};
 pub use report::{Disturbance, PointError, Report, Row, Shown};
 pub use scaling::{Scaled, Scaling, ScalingRow, ShareRow};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};

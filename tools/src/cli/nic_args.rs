@@ -148,7 +148,7 @@ pub(super) struct NicArgs {
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>(), hide = true)]
     hashes: Hashing,
     /// Entries on the card of the engines hw-list, portals and alpu
-    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide = true)]
+    #[arg(long, value_name = "L", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide = true)]
     list_entries: u32,
     /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT", hide = true)]

@@ -166,9 +166,9 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
-        name: "build systems",
+        name: "more tools",
         extents: &[Extent::Full],
-        args: "test -p dpamatch_emulator --features build-systems --test ci",
+        args: "test -p dpamatch_emulator --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },

@@ -8,7 +8,7 @@ use crate::process::{Process, ended};
 use crate::thread::{Arguments, Unit, UnitKind, Variadic};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Most threads of a kernel: a card has met this limit.
 pub(super) const THREADS: u32 = 128;
@@ -33,6 +33,7 @@ struct Running {
 #[derive(Default)]
 pub(crate) struct Seat {
     job: Mutex<Option<(Arc<Running>, u32)>>,
+    unit: OnceLock<Weak<Unit>>,
 }
 
 impl Launch {
@@ -55,6 +56,9 @@ impl Launch {
             let name = ("kernel".to_owned(), running.launch.entry);
             match crate::thread::spawn(&process, name, kind, 0) {
                 Ok(unit) => {
+                    if let UnitKind::Kernel(seat) = &unit.kind {
+                        seat.unit.get_or_init(|| Arc::downgrade(&unit));
+                    }
                     unit.state.begin();
                     units.push(unit);
                 }
@@ -99,7 +103,7 @@ impl Seat {
         let Some((running, _)) = lock(&self.job).take() else {
             return;
         };
-        let own = machine().objects().units.get(unit.id).cloned();
+        let own = self.unit.get().and_then(Weak::upgrade);
         lock(&unit.process.doca.free).extend(own);
         // ordering: one release, one acquire: the last thread sees what all others have written.
         if running.left.fetch_sub(1, Ordering::AcqRel) == 1

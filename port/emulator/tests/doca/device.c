@@ -132,8 +132,8 @@ __dpa_rpc__ uint64_t send_to(uint64_t argument, uint32_t connection, uint64_t va
 	if (device && work->device)
 		doca_dpa_dev_device_set(work->device);
 	*(volatile uint64_t *)work->other_buffer = value;
-	doca_dpa_dev_rdma_post_send_imm(work->other_rdma, connection, work->other_key,
-					work->other_buffer, 8, (uint32_t)value * 100, FLUSH | QUIET); /* ERROR no_device */
+	doca_dpa_dev_rdma_post_send_imm(work->other_rdma, connection, work->other_key, /* ERROR no_device */
+					work->other_buffer, 8, (uint32_t)value * 100, FLUSH | QUIET);
 	return value;
 }
 

@@ -212,7 +212,20 @@ static void kernels(int count)
 		CHECK(doca_sync_event_wait_gt(done, at, ALL));
 	}
 	if (count)
-		fprintf(stderr, "a kernel of 16 threads: %.2f us\n", (time_used() - begin) / count / 1e3);
+		fprintf(stderr, "a kernel of 16 threads: %.2f us", (time_used() - begin) / count / 1e3);
+	begin = time_used();
+	for (int at = 0; at < count; at++) {
+		CHECK(doca_sync_event_update_set(wait, 0));
+		CHECK(doca_sync_event_update_set(done, 0));
+		/* Each begins when the one before is through. */
+		for (uint64_t link = 1; link < 20; link++)
+			CHECK(doca_dpa_kernel_launch_update_set(dpa, wait, link, wait, link + 2, 16, &nothing));
+		CHECK(doca_dpa_kernel_launch_update_set(dpa, wait, 20, done, 1, 16, &nothing));
+		CHECK(doca_sync_event_update_set(wait, 2));
+		CHECK(doca_sync_event_wait_gt(done, 0, ALL));
+	}
+	if (count)
+		fprintf(stderr, ", %.2f us in a chain of 20\n", (time_used() - begin) / count / 20 / 1e3);
 	CHECK(doca_sync_event_destroy(wait));
 	CHECK(doca_sync_event_destroy(done));
 }

@@ -298,7 +298,7 @@ fn processors_must_be_two_that_may_be_used() {
 
 #[test]
 fn a_recorded_sequence_has_a_row_for_each_engine() {
-    let events = "post,0,0,*,1\narrive,0,0,3,1\narrive,1,0,3,1\n";
+    let events = "post,0,0,*,1\narrive,0,0,3,1\narrive,1,0,3,1,bytes=9\nmprobe,0,0,3,1\ncancel,7\n";
     let events = dpamatch::stream::Reader::new(events.as_bytes());
     let recorded =
         dpamatch_tools::bench::Recorded::new(events.map(|event| event.expect("a good line")), 24);
@@ -307,6 +307,7 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
         recorded: &recorded,
         size: 24,
         rounds: 7,
+        wires: vec!["memcpy".to_owned()],
     };
     let rate = Summary {
         median: 2e6,
