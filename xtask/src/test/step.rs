@@ -168,6 +168,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "more tools",
         extents: &[Extent::Full],
+        for_either_row: true,
         args: "test -p dpamatch_emulator --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
