@@ -168,6 +168,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "more tools",
         extents: &[Extent::Full],
+        for_either_row: true,
         args: "test -p dpamatch_emulator --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
@@ -211,7 +212,7 @@ fn loom(finished: &process::Finished) -> Result<Counts, String> {
     let counts = counts::models(&finished.stdout)?;
     // The models have printed what they run, so the rest of `cargo xtask orderings --all` is here.
     let mut models = BTreeMap::new();
-    orderings::places_by_model(&finished.stdout, &mut models);
+    orderings::places_by_model("loom_tests", &finished.stdout, &mut models);
     sites::of_repository(&crate::root())?.judge(&models)?;
     Ok(counts)
 }

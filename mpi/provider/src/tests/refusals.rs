@@ -57,6 +57,13 @@ fn refused_transfers_hold_nothing_and_stop_no_other() {
                     buffer.iter().all(|&byte| byte == 9)
                 });
             }
+            // Writes that are allowed move in pieces where the peers do not read.
+            for (from, to, other) in [(&a, to_b, 1), (&b, to_a, 0)] {
+                let mut bytes = pattern(3 + 2 * round + other, LENGTH);
+                transfer(from, true, &mut bytes, to, (at[other], regions[other].1));
+                assert_eq!(errors(from, if other == 1 { &b } else { &a }, 1), [0]);
+                assert!(memory[other] == bytes);
+            }
             for _ in 0..10 {
                 a.progress();
                 b.progress();

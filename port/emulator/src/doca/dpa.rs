@@ -215,8 +215,10 @@ calls! {
             None => Error::BadState.because("no program: doca_dpa_set_app comes first"),
         })?;
         let made = crate::process::create(app, pd, false)?;
+        // ordering: no thread of the process runs yet, and the first event of each orders it.
         made.doca.level.store(level, Relaxed);
         let window = machine().objects().windows.insert(|_| (made.id, pd));
+        // ordering: as above.
         made.doca.window.store(window.unwrap_or(0), Relaxed);
         with(dpa, |dpa: &mut Dpa| {
             dpa.window = window.unwrap_or(0);
