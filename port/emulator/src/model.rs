@@ -103,11 +103,20 @@ mod tests {
         let profile = include_str!("../../../tools/predict/profiles/bluefield3.toml");
         let lines = profile.lines().filter_map(|line| line.split_once('='));
         let number = |key: &str| -> f64 {
-            let (_, text) = lines.clone().find(|(name, _)| name.trim() == key).expect(key);
+            let (_, text) = lines
+                .clone()
+                .find(|(name, _)| name.trim() == key)
+                .expect(key);
             let text = text.split('#').next().expect("a value");
             text.trim().parse().expect("a number")
         };
-        let keys = ["l1_ns", "l2_ns", "window_write_ns", "doorbell_ns", "activation_ns"];
+        let keys = [
+            "l1_ns",
+            "l2_ns",
+            "window_write_ns",
+            "doorbell_ns",
+            "activation_ns",
+        ];
         let picoseconds = keys.map(|key| (number(key) * 1e3).round() as u64);
         assert_eq!(picoseconds, super::COSTS);
     }
