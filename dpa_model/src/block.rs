@@ -36,11 +36,11 @@ use crossbeam_utils::CachePadded;
 
 use crate::bitmap::Bitmap;
 use crate::matching::Key;
-use crate::number::{QueueId, ReceiveId, Sequence, WorkerId};
+use crate::number::{QueueId, ReceiveId, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
 use crate::sync::{AtomicU64, Counter, PlainCell, Relaxed, Wait};
-use crate::{Barrier, CommId, Domains};
+use crate::{Barrier, Domains};
 
 const SLICE_BITS: u32 = 12;
 const SLICES: u64 = (1 << SLICE_BITS) - 1;
@@ -114,26 +114,6 @@ impl SliceMin {
     #[inline(always)]
     pub(crate) fn slices_of(self, count: usize) -> usize {
         (count * self.0) >> Self::BITS
-    }
-}
-
-/// A booking as other handlers see it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Claim {
-    /// The candidate, or `NIL`.
-    pub(crate) receive: ReceiveId,
-    pub(crate) sequence: Sequence,
-    pub(crate) comm: CommId,
-}
-
-impl Claim {
-    /// The claim of a handler without a candidate.
-    pub(crate) fn none(comm: CommId) -> Self {
-        Self {
-            receive: ReceiveId::NIL,
-            sequence: Sequence::default(),
-            comm,
-        }
     }
 }
 
@@ -310,6 +290,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn poll_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
+        // ordering: the look at `broken` only ends a wait for a worker that has panicked.
         while !reached() {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
@@ -325,6 +306,7 @@ impl Block {
     /// Marks that a worker has panicked inside a block. Workers that wait for it panic, too.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
+        // ordering: the panic that follows ends the team, and its threads are joined.
         self.broken.store(1, Relaxed);
     }
 

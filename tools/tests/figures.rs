@@ -14,7 +14,7 @@ use std::process::Command;
 /// figures after the empty line only the words are compared.
 const FIGURES: &str = include_str!("figures.txt");
 /// Shortens the commands of rates.
-const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement";
+const SHORT_RUN: &str = "--reps 100 --rounds 3 --budget 100 --any-placement --keep-disturbed";
 /// The words of a figure, without ticks and without names of recordings, such as `amg-8`.
 fn words(figure: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(figure)

@@ -5,7 +5,6 @@ use core::ops::Range;
 use super::block_run::BlockRun;
 use super::crew::Crew;
 use super::scratch::Scratch;
-use crate::booking::HandlerSet;
 use crate::descriptor::state;
 use crate::index::{Candidate, CommView, Indexes, Key};
 use crate::message::Entry;
@@ -15,26 +14,15 @@ use crate::sync::Relaxed;
 use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 
 /// Searches and books for all handlers of the slice. Each run of messages of one communicator takes
-/// the loop compiled for the classes posted there. Returns the communicator if there is only one.
+/// the loop compiled for the classes posted there.
 #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
-pub(super) fn search_and_book<C: Crew>(
-    block: BlockRun<'_, C>,
-    scratch: &mut Scratch,
-) -> Option<CommId> {
-    scratch.overtaken = HandlerSet::NONE;
-    scratch.kinds = 0;
+pub(super) fn search_and_book<C: Crew>(block: BlockRun<'_, C>, scratch: &mut Scratch) {
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
-    let mut comm = CommId::default();
     while from < end {
-        comm = block.entry(from).envelope.comm;
-        let next = search_run(block, comm, from..end, scratch);
-        if from == start && next == end {
-            return Some(comm);
-        }
-        from = next;
+        let comm = block.entry(from).envelope.comm;
+        from = search_run(block, comm, from..end, scratch);
     }
-    (start == end).then_some(comm)
 }
 
 /// Searches and books for the leading handlers with messages of `comm`; returns the next handler.
@@ -139,12 +127,7 @@ fn search_each<C: Crew>(
             position: entries.position(handler)
         });
         let key = if trusted {
-            let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-            Key {
-                source,
-                tag,
-                hashes: entry.hashes,
-            }
+            Key::new(entry.envelope.source, entry.envelope.tag, entry.hashes)
         } else {
             key(&entry, nic.options.inline_hashes, first)
         };
@@ -206,11 +189,7 @@ pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
     } else {
         computed(entry, hashes == InlineHashes::Verify, counters)
     };
-    Key {
-        source: source.get(),
-        tag: tag.get(),
-        hashes,
-    }
+    Key::new(source, tag, hashes)
 }
 
 #[cold]

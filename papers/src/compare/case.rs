@@ -15,6 +15,8 @@ pub struct Case {
 pub struct Sheet {
     /// Columns that identify a case.
     pub keys: Vec<&'static str>,
+    /// What holds for all tables of the sheet.
+    pub note: Option<String>,
     /// Cases with the engines' results, the baseline's first.
     pub rows: Vec<(Case, Vec<Measurement>)>,
 }
@@ -33,6 +35,7 @@ impl Sheet {
     pub fn new(keys: &[&'static str]) -> Self {
         Self {
             keys: keys.to_vec(),
+            note: None,
             rows: Vec::new(),
         }
     }
@@ -82,7 +85,9 @@ impl Sheet {
                 table.rounds("ns_per_match", &own.ns);
             }
         }
-        table
+        self.note
+            .iter()
+            .fold(table, |table, note| table.note(note.as_str()))
     }
 
     pub(super) fn filtered(&self, keep: impl Fn(&Case) -> bool) -> Self {
@@ -94,6 +99,7 @@ impl Sheet {
             .collect();
         Self {
             keys: self.keys.clone(),
+            note: self.note.clone(),
             rows,
         }
     }
@@ -106,7 +112,9 @@ impl Sheet {
             let numbers = all.iter().map(|own| Cell::from(metric(own, &all[0])));
             table.push(case.keys.iter().cloned().chain(numbers));
         }
-        table
+        self.note
+            .iter()
+            .fold(table, |table, note| table.note(note.as_str()))
     }
 
     /// One line per engine over the cases with an `x`.

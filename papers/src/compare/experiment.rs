@@ -51,6 +51,9 @@ pub struct Plan {
     pub depths: Vec<u32>,
     /// Divisors of the cap on dedicated queues in the experiment `queues`.
     pub k: Vec<u32>,
+    /// Each card has room for `options.list_entries` receives and messages; otherwise for all of a
+    /// case.
+    pub bounded: bool,
     /// Timed rounds; 0 counts steps only, with a reproducible report.
     pub rounds: usize,
     pub seed: u64,
@@ -70,6 +73,7 @@ impl Plan {
             pending: vec![1, 5, 10],
             depths: (0..=16).step_by(2).map(|power| 1 << power).collect(),
             k: vec![1, 2, 4, 8],
+            bounded: false,
             rounds: 3,
             seed: 1,
         }
@@ -83,11 +87,34 @@ impl Plan {
         }
     }
 
+    /// The room of the cards among the engines, if there are any.
+    pub(super) fn cards(&self) -> Option<String> {
+        const CARDS: [&str; 4] = ["optimistic", "hw-list", "portals", "alpu"];
+        let names = self.engines.iter().map(|entry| entry.name);
+        let cards: Vec<_> = names.filter(|name| CARDS.contains(name)).collect();
+        let names = cards.join(", ");
+        let room = match self.bounded {
+            true => format!(
+                "room for {} in each queue, and a list behind it",
+                counted(self.options.list_entries, "entry")
+            ),
+            false => "room for all entries of a case; --list-entries bounds it".to_owned(),
+        };
+        let bins = match cards.contains(&"optimistic") {
+            true => format!(
+                "; optimistic has {} in every case",
+                counted(self.options.bins.get(), "bin")
+            ),
+            false => String::new(),
+        };
+        (!cards.is_empty()).then(|| format!("cards ({names}): {room}{bins}"))
+    }
+
     /// New candidates for a case.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         self.engines
             .iter()
-            .map(|entry| Candidate::registered(entry, &self.options))
+            .map(|entry| Candidate::registered(entry, &self.options, self.bounded))
             .collect()
     }
 }
@@ -135,6 +162,7 @@ pub(super) fn run_cases(
     progress: Progress<'_>,
 ) -> Result<Sheet, CompareError> {
     let mut sheet = Sheet::new(keys);
+    sheet.note = plan.cards();
     let candidates = plan.candidates();
     let count = cases.len() as f64;
     for (i, case) in cases.into_iter().enumerate() {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::CompareError;
 use dpamatch::engine::{Counter, Engine};
+use dpamatch::host::Behind;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Outcome, StreamMatcher, apply};
 use dpamatch_tools::bench::Summary;
@@ -38,11 +39,12 @@ struct Room {
 }
 
 impl Room {
-    /// Limit of the enlarged tables of an emulated NIC.
+    /// Limit of the tables of a card.
     const MOST: usize = 1 << 17;
 
-    /// The options with tables that hold the case, up to the limit. Consumed receives keep their
-    /// entries until the end of their block.
+    /// The options with cards that hold the case, up to the limit: the emulated NIC's tables, and
+    /// the entries of the other cards. Consumed receives keep their entries until the end of their
+    /// block, and Portals has one pool for receives and messages.
     fn enlarge(self, options: &EngineOptions) -> EngineOptions {
         let mut options = options.clone();
         let nic = &mut options.nic;
@@ -51,9 +53,23 @@ impl Room {
             nic.receives = nic.receives.max(receives);
             nic.unexpected = nic.unexpected.max(self.messages);
             nic.communicators = nic.communicators.max(self.communicators);
+            let entries = (self.receives + self.messages) as u32;
+            options.list_entries = options.list_entries.max(entries);
         }
         options
     }
+}
+
+/// The options with the same room on each card, and the same engine behind it.
+fn bound(options: &EngineOptions, communicators: usize) -> EngineOptions {
+    let mut options = options.clone();
+    let entries = options.list_entries as usize;
+    let nic = &mut options.nic;
+    (nic.receives, nic.unexpected) = (entries, entries);
+    nic.unexpected_buffers = nic.unexpected_buffers.min(entries);
+    nic.communicators = nic.communicators.max(communicators);
+    options.behind = Behind::List;
+    options
 }
 
 impl fmt::Debug for Candidate {
@@ -63,11 +79,19 @@ impl fmt::Debug for Candidate {
 }
 
 impl Candidate {
-    pub fn registered(entry: &'static EngineEntry, options: &EngineOptions) -> Self {
+    /// An engine of the registry. One that stands for a card holds `options.list_entries` receives
+    /// and messages each if `bounded`, with a list behind it; otherwise all of a case.
+    pub fn registered(entry: &'static EngineEntry, options: &EngineOptions, bounded: bool) -> Self {
         let options = options.clone();
-        let make = move |room: Room| match entry.engine(&options) {
-            Some(engine) => Ok(Made::Engine(engine)),
-            None => entry.build(&room.enlarge(&options)).map(Made::Stream),
+        let make = move |room: Room| {
+            let options = match bounded {
+                true => bound(&options, room.communicators),
+                false => room.enlarge(&options),
+            };
+            match entry.engine(&options) {
+                Some(engine) => Ok(Made::Engine(engine)),
+                None => entry.build(&options).map(Made::Stream),
+            }
         };
         Self {
             name: entry.name.to_owned(),
@@ -130,35 +154,19 @@ impl Measurement {
     }
 
     /// Compares and hops in searches of one queue, `prq` or `umq`, after the queues were filled;
-    /// `None` if the engine does not count them.
+    /// `None` if the engine does not count them. The emulated NIC counts its own and those of the
+    /// software behind it, and also while the queues are filled.
     pub fn steps_of(&self, queue: &str) -> Option<u64> {
-        Some(self.rise(&format!("{queue}_attempts"))? + self.rise(&format!("{queue}_hops"))?)
+        let sum = self.counter(&format!("{queue}_steps"));
+        let both = || {
+            Some(self.rise(&format!("{queue}_attempts"))? + self.rise(&format!("{queue}_hops"))?)
+        };
+        sum.or_else(both)
     }
 
-    /// Compares and hops of all searches. The emulated NIC counts only its own posted receives, so
-    /// it has a value only if no message was unexpected or fell back to the host.
+    /// Compares and hops of all searches.
     pub fn steps(&self) -> Option<u64> {
-        if let Some(posted) = self.steps_of("prq") {
-            return Some(posted + self.steps_of("umq")?);
-        }
-        let elsewhere = [
-            "unexpected",
-            "fallback_receives",
-            "fallback_unexpected",
-            "fallback_tables",
-        ];
-        if elsewhere.iter().any(|name| self.counter(name) != Some(0)) {
-            return None;
-        }
-        [
-            "walked_exact",
-            "walked_any_source",
-            "walked_any_tag",
-            "walked_any",
-        ]
-        .iter()
-        .map(|name| self.counter(name))
-        .sum()
+        Some(self.steps_of("prq")? + self.steps_of("umq")?)
     }
 
     pub fn steps_per_match(&self) -> Option<f64> {
@@ -362,7 +370,7 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_searches() {
         let entry = registry::find("list").expect("a known name");
-        let list = Candidate::registered(entry, &EngineOptions::default());
+        let list = Candidate::registered(entry, &EngineOptions::default(), false);
         let all = measure(&[list], &depth(), None, 2, "depth").expect("a measurement");
         assert_eq!(
             (all[0].matches, all[0].steps(), all[0].steps_per_match()),
@@ -377,25 +385,30 @@ mod tests {
         let options = EngineOptions::default();
         let nic = options.nic;
         let most = Room::MOST - 2 * nic.handlers;
+        let sizes = |options: EngineOptions| {
+            let nic = options.nic;
+            let tables = [nic.receives, nic.unexpected, nic.communicators];
+            (tables, options.list_entries as usize)
+        };
         let built = |receives, messages| {
             let room = Room {
                 receives,
                 messages,
                 communicators: nic.communicators + 3,
             };
-            let nic = room.enlarge(&options).nic;
-            (nic.receives, nic.unexpected, nic.communicators)
+            sizes(room.enlarge(&options))
         };
-        let usual = (nic.receives, nic.unexpected, nic.communicators);
-        assert_eq!(built(most - 1, 7).0, Room::MOST - 1);
+        let more = nic.communicators + 3;
+        let usual = sizes(options.clone());
+        assert_eq!(built(most - 1, 7).0[0], Room::MOST - 1);
         assert_eq!(
             built(most, 7),
-            (Room::MOST, nic.unexpected, nic.communicators + 3)
+            ([Room::MOST, nic.unexpected, more], most + 7)
         );
         assert_eq!(built(most + 1, 7), usual);
         assert_eq!(
             built(5, Room::MOST),
-            (nic.receives, Room::MOST, nic.communicators + 3)
+            ([nic.receives, Room::MOST, more], Room::MOST + 5)
         );
         assert_eq!(built(5, Room::MOST + 1), usual);
     }
@@ -411,7 +424,7 @@ mod tests {
         };
         let pending = options.nic.receives as u32 + 100;
         let workload = Workload { pending, ..depth() };
-        let candidates = [list, entry].map(|entry| Candidate::registered(entry, &options));
+        let candidates = [list, entry].map(|entry| Candidate::registered(entry, &options, false));
         let all = measure(&candidates, &workload, None, 1, "depth").expect("a measurement");
         assert_eq!(all[0].steps(), Some(5 * (u64::from(pending) + 1)));
         assert_eq!(all[1].counter("fallback_receives"), Some(0));
@@ -438,32 +451,38 @@ mod tests {
         );
     }
 
-    /// The emulated NIC counts steps elsewhere, and gives no number if it does not count them all.
+    /// In reverse order a search of one bin passes all younger entries, on the card, behind it and
+    /// in both queues.
     #[test]
     fn steps_of_the_emulated_nic() {
         let entry = registry::find("optimistic").expect("a known name");
         let options = EngineOptions {
             threads: false,
+            bins: dpamatch::engine::BinCount::new(1).expect("a number"),
+            list_entries: 40,
             ..EngineOptions::default()
         };
-        let steps = |workload| {
-            let all = measure(
-                &[Candidate::registered(entry, &options)],
-                &workload,
-                None,
-                0,
-                "a case",
+        let steps = |workload: Workload, bounded| {
+            let candidate = Candidate::registered(entry, &options, bounded);
+            let all = measure(&[candidate], &workload, None, 0, "a case").expect("a measurement");
+            let of = |queue| all[0].steps_of(queue);
+            assert_eq!(
+                all[0].steps(),
+                Some(of("prq").unwrap_or(0) + of("umq").unwrap_or(0))
             );
-            all.expect("a measurement")[0].steps()
+            [of("prq"), of("umq"), all[0].counter("software_matches")]
         };
-        assert!(steps(depth()) >= Some(5));
-        assert_eq!(
-            steps(Workload {
-                early: 100,
-                ..depth()
-            }),
-            None,
-            "searches for unexpected messages"
-        );
+        let posted = depth();
+        let early = Workload {
+            early: 100,
+            ..depth()
+        };
+        // 100 entries of other tags stay before each of the five.
+        assert_eq!(steps(posted.clone(), false), [Some(505), Some(0), Some(0)]);
+        assert_eq!(steps(early.clone(), false), [Some(0), Some(505), Some(0)]);
+        // 40 entries are on the card, and 60 behind it.
+        assert_eq!(steps(posted, true)[2], Some(5));
+        assert_eq!(steps(posted, true)[..2], [Some(505), Some(0)]);
+        assert_eq!(steps(early, true)[2], Some(5));
     }
 }

@@ -201,8 +201,12 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     let title = format!("{ranks} ranks, {pending} pending, reverse, receives from any source: ");
     let mut summary = vec![
         sheet
-            .pivot("any-steps", title.clone() + "times fewer steps than the list", FEWER_STEPS)
-            .note("ANY_SOURCE lowers the gain of searches by source. -: the NIC counts no steps in the UMQ."),
+            .pivot(
+                "any-steps",
+                title.clone() + "times fewer steps than the list",
+                FEWER_STEPS,
+            )
+            .note("ANY_SOURCE lowers the gain of searches by source."),
     ];
     if sheet.timed() {
         summary.push(sheet.pivot("any-times", title + "times faster than the list", FASTER));

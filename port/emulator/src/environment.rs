@@ -1,12 +1,15 @@
 //! Settings of a run, which are variables of the environment. A wrong one ends the program: it
 //! would run otherwise than its user thinks.
 
+use std::io::Write;
 use std::ops::RangeInclusive;
 
 /// All variables, but those of `dpacc` and of the scripts.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 11] = [
     "DPA_DEVICE",
+    "DPA_ERRORS",
     "DPA_HEAP_MIB",
+    "DPA_LOG",
     "DPA_READ_TURNS",
     "DPA_SEED",
     "DPA_TRACE",
@@ -22,7 +25,8 @@ const LETTERS: usize = 2;
 
 /// Ends the program with one line and the exit code for a wrong use, 2.
 pub(crate) fn refuse(text: std::fmt::Arguments<'_>) -> ! {
-    crate::check::line(text);
+    // Also with a log: it may be what is wrong.
+    let _ = writeln!(std::io::stderr(), "dpa: {text}");
     std::process::exit(2)
 }
 

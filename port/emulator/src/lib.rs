@@ -1,5 +1,6 @@
 //! Emulates the data-path accelerator (DPA) of a SmartNIC for programs in C: a host part against
-//! the FlexIO API, and a device part that `dpacc` compiles. Both run on a PC without changes.
+//! the API of FlexIO or of DOCA DPA ([`doca`]), and a device part that `dpacc` compiles. Both run
+//! on a PC without changes.
 //!
 //! # What is not emulated
 //!
@@ -10,7 +11,7 @@
 //!   the missing fences are reported.
 //! - Device emulation, congestion control, external event queues, compressed completions and
 //!   their moderation, core dumps, tracers, signatures, and sharing of the DPA between programs.
-//! - QPs between programs or machines, QPs of verbs, datagrams, receive queues that others share.
+//! - QPs between programs or machines, QPs of verbs, datagrams.
 //! - Send queue entries for segmentation, waits and local copies.
 //!
 //! One worker is the default. Its order is deterministic and follows `DPA_SEED`. Workers take the
@@ -24,6 +25,8 @@
 //! |---|---|
 //! | `DPA_WIRE` | such as `pcap:in=FILE,out=FILE`; see [`wire`] |
 //! | `DPA_DEVICE` | name of the device, `mlx5_0` by default |
+//! | `DPA_ERRORS` | after an error: `count`, `exit:STATUS` or `abort`; only a line by default |
+//! | `DPA_LOG` | a file to which lines are appended instead of standard error |
 //! | `DPA_SEED` | order of threads and places where they yield; 0 is first come, first served |
 //! | `DPA_WORKERS` | host threads that run DPA threads, 1 to 256; `units`: one per handler |
 //! | `DPA_HEAP_MIB` | heap of each process, 1,024 by default |
@@ -37,6 +40,7 @@
 ))]
 
 pub mod check;
+pub mod doca;
 pub mod process;
 pub mod queue;
 pub mod thread;

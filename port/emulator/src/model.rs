@@ -97,6 +97,7 @@ impl Time {
 
 /// A handler is over.
 pub(crate) fn tell(unit: &Unit) {
+    // ordering: a statistic.
     let (activations, frames) = (unit.activations(), unit.frames.load(Ordering::Relaxed));
     if !is_on() || activations == 0 {
         return;
@@ -111,7 +112,7 @@ pub(crate) fn tell(unit: &Unit) {
         String::new()
     };
     let (process, thread, name) = (unit.process.id, unit.id, &unit.name);
-    crate::check::line(format_args!(
+    crate::check::note(format_args!(
         "process {process}, thread {thread} ({name}): a model of a card, without instructions: \
          activations: {}{frames}",
         each(activations)

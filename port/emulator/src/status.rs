@@ -12,8 +12,8 @@ pub(crate) enum Status {
 
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    status: Status,
-    why: String,
+    pub(crate) status: Status,
+    pub(crate) why: String,
 }
 
 impl Refusal {
@@ -49,7 +49,8 @@ pub(crate) fn host(call: &str, work: impl FnOnce() -> Result<(), Refusal>) -> i3
     match result {
         Ok(()) => Status::Success as i32,
         Err(refusal) => {
-            crate::check::line(format_args!("{call}: {}", refusal.why));
+            let text = format_args!("{call}: {}", refusal.why);
+            crate::check::error(crate::check::Fault::Call, text);
             refusal.status as i32
         }
     }

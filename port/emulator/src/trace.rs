@@ -55,7 +55,7 @@ fn event(phase: char, (process, track): (u32, u32), name: Arguments<'_>, more: A
     match file.write_all_at(text.as_bytes(), timeline.bytes) {
         Ok(()) => timeline.bytes += bytes,
         Err(error) => {
-            crate::check::line(format_args!("DPA_TRACE: {error}"));
+            crate::check::note(format_args!("DPA_TRACE: {error}"));
             timeline.file = None;
         }
     }

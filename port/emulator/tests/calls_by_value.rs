@@ -16,7 +16,7 @@ fn without_addresses(text: &str) -> String {
     all
 }
 
-/// Each result has every argument in digits of its own. Elsewhere only integers are passed.
+/// In each result, every argument has its own digits. Elsewhere only integers are passed.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn arguments_of_all_kinds_come_to_their_places() {

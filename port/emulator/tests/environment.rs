@@ -40,7 +40,7 @@ fn an_unknown_variable_is_refused_with_a_suggestion() {
         "",
         "DPA_WORKER: no such setting; did you mean DPA_WORKERS?",
     );
-    let all = "DPA_STRICT: no such setting; there are DPA_DEVICE, DPA_HEAP_MIB, DPA_READ_TURNS, \
+    let all = "DPA_STRICT: no such setting; there are DPA_DEVICE, DPA_ERRORS, DPA_HEAP_MIB, DPA_LOG, DPA_READ_TURNS, \
                DPA_SEED, DPA_TRACE, DPA_VIRTUAL, DPA_WATCHDOG_S, DPA_WIRE, DPA_WORKERS";
     refuses("DPA_STRICT", "1", all);
     is_taken("DPACC_SEDE", "4");
@@ -72,6 +72,20 @@ fn a_number_is_one_and_in_its_range() {
         refuses(name, "-1", &format!("{name}=-1: not a number"));
     }
     is_taken("DPA_WORKERS", "units");
+}
+
+#[test]
+fn what_follows_from_an_error_is_known() {
+    for errors in [
+        "x", "exit", "exit:", "exit:0", "exit:256", "exit:-1", "abort:1", "Count",
+    ] {
+        let why = "exit:STATUS with a status from 1 to 255, abort or count is needed";
+        refuses("DPA_ERRORS", errors, &format!("DPA_ERRORS={errors}: {why}"));
+    }
+    let why = "DPA_LOG=/: Is a directory (os error 21)";
+    refuses("DPA_LOG", "/", why);
+    let why = "DPA_LOG=/no/log: No such file or directory (os error 2)";
+    refuses("DPA_LOG", "/no/log", why);
 }
 
 #[test]

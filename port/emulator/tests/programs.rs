@@ -70,6 +70,14 @@ fn a_call_has_its_result() {
     );
 }
 
+#[test]
+fn a_kernel_has_its_threads() {
+    let ran = run(&mut Command::new(build("examples", "launch")));
+    let said = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(said.0, "16 threads, sum of squares 1240\n");
+    assert_eq!(said.1, "");
+}
+
 /// A frame whose bytes and length depend on its number.
 fn frame(number: usize, swapped: bool) -> Vec<u8> {
     let mut frame: Vec<u8> = (0..60 + number % 90)
@@ -510,8 +518,6 @@ fn the_page_s_commands_count_its_frames() {
     let block: Vec<_> = block.take_while(|line| line.starts_with("    ")).collect();
     let folder = prefix().join("page");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let frames: Vec<_> = (0..500).map(|number| frame(number, false)).collect();
-    std::fs::write(folder.join("frames.pcap"), file(&frames)).expect("a file of frames");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()
@@ -530,8 +536,24 @@ fn the_page_s_commands_count_its_frames() {
     let ran = run(shell
         .env("CARGO_PROFILE", "dev")
         .env("CARGO_TARGET_DIR", target));
-    let bytes: usize = frames.iter().map(Vec::len).sum();
+    // Number N has 60 + N % 90 bytes, and its number behind addresses and type.
+    let frame = |number: usize, (to, from): (u8, u8)| {
+        let mut frame = [[2, 0, 0, 0, 0, to], [2, 0, 0, 0, 0, from]].concat();
+        frame.extend([0x88, 0xb5]);
+        frame.extend(format!("{number:08}").as_bytes());
+        frame.resize(60 + number % 90, b'0');
+        frame
+    };
+    let frames = |ends| {
+        file(
+            &(0..500)
+                .map(|number| frame(number, ends))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let bytes: usize = (0..500).map(|number| 60 + number % 90).sum();
     assert_eq!(text(&ran.stdout), format!("500 frames, {bytes} bytes\n"));
-    let answers: Vec<_> = (0..500).map(|number| frame(number, true)).collect();
-    assert!(std::fs::read(folder.join("answers.pcap")).expect("answers") == file(&answers));
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("a file of frames");
+    assert!(read("frames.pcap") == frames((1, 2)));
+    assert!(read("answers.pcap") == frames((2, 1)));
 }

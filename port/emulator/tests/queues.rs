@@ -5,8 +5,8 @@ mod support;
 use std::process::Command;
 use support::{build, run, text};
 
-/// Two handlers answer each other. Before each answer both poll in vain for a moment, which must
-/// not count as idle: with naps each answer would cost a switch.
+/// Two handlers answer each other. Before each answer both poll without success for a moment, which
+/// must not count as idle: with naps each answer would cost a switch.
 #[test]
 fn handlers_that_answer_each_other_take_no_naps() {
     let program = build("answers");
@@ -190,6 +190,22 @@ fn a_wrong_use_of_a_queue_is_named_with_its_place() {
         ),
         ("armed_ahead", 0, ahead),
         (
+            "armed_behind",
+            0,
+            "completion queue 0x400 is armed at 0, though its record says that 1 completions are \
+             consumed",
+        ),
+        (
+            "armed_twice",
+            0,
+            "completion queue 0x400 is armed at 0 twice in this activation",
+        ),
+        (
+            "no_entry",
+            0,
+            "send queue 0x101, entry 0: it has no segment",
+        ),
+        (
             "takes_none",
             0,
             "completion queue 0x400 is armed at 0 again and again, though 1 completions wait \
@@ -222,6 +238,9 @@ fn a_wrong_use_of_a_queue_is_named_with_its_place() {
         ("too_many_buffers", 0),
         ("too_many_buffers", -1),
         ("armed_ahead", 0),
+        ("armed_behind", 1),
+        ("armed_twice", -1),
+        ("no_entry", 1),
         ("takes_none", -1),
         ("overruns", 0),
         ("overruns", -1),
@@ -229,6 +248,33 @@ fn a_wrong_use_of_a_queue_is_named_with_its_place() {
     ] {
         let right = ("result 0\n".to_owned(), String::new());
         assert_eq!(misuse(name, more), right, "{name} {more}");
+    }
+}
+
+/// Attributes that the emulator does not model are named once in a program, and change nothing.
+#[test]
+fn attributes_without_effect_are_named() {
+    let statuses = "status 0\nstatus 0\n".to_owned();
+    let moderation = "dpa: flexio_cq_create: moderation is not modelled (cq_period, cq_max_count): \
+                      an armed queue has an event at its next completion\n";
+    let pcc = |call: &str| {
+        format!("dpa: {call}: congestion control is not emulated; en_pcc has no effect\n")
+    };
+    // The number's bits are the two attributes.
+    for (name, bits, said) in [
+        ("moderation", 0, String::new()),
+        ("moderation", 1, moderation.to_owned()),
+        ("moderation", 2, moderation.to_owned()),
+        ("en_pcc", 0, String::new()),
+        ("en_pcc", 1, pcc("flexio_process_create")),
+        ("en_pcc", 2, pcc("flexio_outbox_create")),
+        ("en_pcc", 3, pcc("flexio_process_create")),
+    ] {
+        assert_eq!(
+            misuse(name, bits),
+            (statuses.clone(), said),
+            "{name} {bits}"
+        );
     }
 }
 

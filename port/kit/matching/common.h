@@ -1,7 +1,7 @@
 /* What host part and device part share: in the DPA's heap, but for struct words. */
 #pragma once
 
-#include "../../emulator/examples/queues/shared.h"
+#include "../../emulator/examples/counter/queues/shared.h"
 #include "../dpamatch_card.h"
 
 #define WORKERS_MOST 16

@@ -18,6 +18,14 @@ pub enum Need {
     CCompiler,
     /// `pkg-config`.
     PkgConfig,
+    /// A C compiler with the libraries of its address and leak sanitizers.
+    Sanitizers,
+    /// `cmake`.
+    CMake,
+    /// `meson` and `ninja`.
+    Meson,
+    /// `gdb`.
+    Debugger,
     /// Network namespaces for this user: `unshare -rn` and `ip`.
     Namespaces,
     /// Rust's standard library for RISC-V.
@@ -29,9 +37,13 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 10] = [
         Self::CCompiler,
         Self::PkgConfig,
+        Self::Sanitizers,
+        Self::CMake,
+        Self::Meson,
+        Self::Debugger,
         Self::Namespaces,
         Self::RiscV,
         Self::RiscVCompiler,
@@ -43,6 +55,10 @@ impl Need {
         match self {
             Self::CCompiler => "cc",
             Self::PkgConfig => "pkg-config",
+            Self::Sanitizers => "sanitizers",
+            Self::CMake => "cmake",
+            Self::Meson => "meson",
+            Self::Debugger => "gdb",
             Self::Namespaces => "namespaces",
             Self::RiscV => "riscv64",
             Self::RiscVCompiler => "riscv64-gcc",
@@ -54,6 +70,10 @@ impl Need {
         match self {
             Self::CCompiler => "install a C compiler, for example Debian's package gcc",
             Self::PkgConfig => "install pkg-config",
+            Self::Sanitizers => "install GCC's or Clang's sanitizers, for example Debian's libasan",
+            Self::CMake => "install cmake",
+            Self::Meson => "install meson and ninja",
+            Self::Debugger => "install gdb",
             Self::Namespaces => "allow `unshare -rn`, and install iproute2",
             Self::RiscV => "run `rustup target add riscv64imac-unknown-none-elf`",
             Self::RiscVCompiler => "install Debian's package gcc-riscv64-unknown-elf",

@@ -427,7 +427,7 @@ fn write_shielded(
 /// # Errors
 /// The user interrupted the command.
 fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
-    // Relaxed: the flag guards no other memory.
+    // ordering: the flag guards no other memory.
     if wanted.load(Ordering::Relaxed) {
         Err(Interrupted)
     } else {

@@ -44,7 +44,7 @@ pub enum Lines {
     Json,
 }
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Save {
     /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
     #[arg(long, value_name = "FILE")]

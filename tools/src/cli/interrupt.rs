@@ -52,14 +52,14 @@ impl Interrupt {
 
     /// Ends the process at once no longer.
     pub fn hold(&self) {
-        // Relaxed: the flags guard no other memory.
+        // ordering: the flags guard no other memory.
         self.may_end.store(false, Ordering::Relaxed);
     }
 
     /// # Errors
     /// The user interrupted what is held.
     pub fn check(&self) -> Result<(), Interrupted> {
-        // Relaxed: as above.
+        // ordering: as above.
         if self.wanted.load(Ordering::Relaxed) {
             Err(Interrupted)
         } else {
@@ -75,6 +75,7 @@ impl Interrupt {
     ) -> anyhow::Result<T> {
         self.hold();
         let result = work(&self.wanted);
+        // ordering: as in `hold`.
         self.may_end.store(true, Ordering::Relaxed);
         self.check()?;
         result
@@ -107,7 +108,7 @@ impl Early {
     }
 
     pub fn is_stopped(&self) -> bool {
-        // Relaxed: the flag guards no other memory.
+        // ordering: the flag guards no other memory.
         self.0.load(Ordering::Relaxed)
     }
 

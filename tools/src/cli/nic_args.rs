@@ -84,7 +84,7 @@ pub fn help(command: clap::Command) -> clap::Command {
 }
 
 /// The sizes of the emulated NIC.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub struct NicSize {
     /// Handlers of a block, 1 to 256
@@ -92,7 +92,7 @@ pub struct NicSize {
     handlers: usize,
     /// Host threads that run the handlers, 1 to 256; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
-    workers: usize,
+    pub(super) workers: usize,
     /// Receives that fit on the NIC; more fall back to software matching [default: 1024]
     #[arg(long, value_name = "R")]
     pub receives: Option<usize>,
@@ -115,7 +115,7 @@ pub struct NicSize {
 }
 
 /// The emulated NIC.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub struct NicArgs {
     #[command(flatten)]
@@ -148,7 +148,7 @@ pub struct NicArgs {
     #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>(), hide = true)]
     hashes: Hashing,
     /// Entries on the card of the engines hw-list, portals and alpu
-    #[arg(long, value_name = "L", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide = true)]
+    #[arg(long, value_name = "L", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_048_576), hide = true)]
     list_entries: u32,
     /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT", hide = true)]

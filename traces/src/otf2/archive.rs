@@ -50,6 +50,9 @@ impl Archive {
                 ranks.len()
             ));
         }
+        if !definitions.not_read.is_empty() {
+            notices.push(format!("not read: {}", definitions.not_read.join("; ")));
+        }
         let run = RunInfo {
             processes: Some(processes as u32),
             notices,

@@ -51,6 +51,8 @@ pub(super) struct Definitions {
     /// The location of each rank of `MPI_COMM_WORLD`.
     pub(super) locations: Vec<u64>,
     pub(super) comms: BTreeMap<u32, Members>,
+    /// What was not read, with numbers.
+    pub(super) not_read: Vec<String>,
 }
 
 #[derive(Default)]
@@ -59,6 +61,10 @@ struct Raw {
     strings: HashMap<u32, String>,
     regions: Vec<(u32, u32)>,
     groups: HashMap<u32, Group>,
+    /// Groups before OTF2 1.2, whose types have another meaning.
+    old_groups: u64,
+    /// Groups of other paradigms than MPI, by paradigm.
+    other_groups: BTreeMap<u8, u64>,
     comms: Vec<(u32, u32, u32)>,
 }
 
@@ -101,7 +107,12 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
         .ok_or_else(|| wrong("it defines no clock"))?;
     let of_ranks = raw.groups.values().find(|group| group.of == LOCATIONS);
     let locations = of_ranks.map(|group| group.members.clone());
-    let locations = locations.ok_or_else(|| wrong("it defines no MPI ranks"))?;
+    let locations = locations.ok_or_else(|| {
+        wrong(match raw.old_groups {
+            0 => "it defines no MPI ranks",
+            _ => "its groups are those of OTF2 before 1.2, which are not read",
+        })
+    })?;
     let name = |string: &u32| raw.strings.get(string).map_or("", String::as_str);
     let mut functions = HashMap::new();
     let mut unknown = HashMap::new();
@@ -144,7 +155,18 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
             },
         ))
     });
-    let comms = comms.collect();
+    let comms: BTreeMap<_, _> = comms.collect();
+    let mut not_read = Vec::new();
+    if raw.old_groups > 0 {
+        not_read.push(format!("groups of OTF2 before 1.2: {}", raw.old_groups));
+    }
+    for (paradigm, groups) in &raw.other_groups {
+        not_read.push(format!("groups of paradigm {paradigm}: {groups}"));
+    }
+    let lost = raw.comms.len() - comms.len();
+    if lost > 0 {
+        not_read.push(format!("communicators without known members: {lost}"));
+    }
     Ok(Definitions {
         ticks_per_second,
         start,
@@ -152,6 +174,7 @@ pub(super) fn read(file: &Path, chunk_bytes: usize) -> Result<Definitions, Trace
         unknown,
         locations,
         comms,
+        not_read,
     })
 }
 
@@ -173,7 +196,11 @@ impl Raw {
                     let (of, paradigm) = (it.u8()?, it.u8()?);
                     if paradigm == MPI {
                         self.groups.insert(group, Group { of, members });
+                    } else {
+                        *self.other_groups.entry(paradigm).or_default() += 1;
                     }
+                } else {
+                    self.old_groups += 1;
                 }
             }
             kind::COMM => self.comms.push((it.u32()?, it.u32()?, it.u32()?)),

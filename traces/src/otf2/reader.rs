@@ -161,6 +161,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Counts a receive that has no message.
+    fn complete(&mut self, spec: Option<RecvSpec>) -> Option<RecvSpec> {
+        if spec.is_none() {
+            self.miss("receives that never complete".to_owned());
+        }
+        spec
+    }
+
     fn miss(&mut self, what: String) {
         *self.unread.entry(what).or_default() += 1;
     }
@@ -213,7 +221,8 @@ impl<'a> Reader<'a> {
                 self.matched.insert(request, message.unwrap_or(found));
                 let spec =
                     message.map(|message| recv(&message, self.comm(message.comm)).ok_or(wrong));
-                self.calls.irecv(spec.transpose()?, request);
+                let spec = self.complete(spec.transpose()?);
+                self.calls.irecv(spec, request);
             }
             Event::MatchedReceived(request, bytes) => {
                 // The receive was counted when it was posted, if recording was on.
@@ -242,7 +251,8 @@ impl<'a> Reader<'a> {
                 let message = self.messages.next().flatten();
                 let spec =
                     message.map(|message| recv(&message, self.comm(message.comm)).ok_or(wrong));
-                self.calls.irecv(spec.transpose()?, request);
+                let spec = self.complete(spec.transpose()?);
+                self.calls.irecv(spec, request);
             }
             Event::Received(message, request) => {
                 self.calls.tested(request, Some(status(&message)));

@@ -26,7 +26,7 @@ struct Case {
 const CASES: [Case; 5] = [
     Case::new("dpamatch", "", 64),
     Case::new("dpamatch", "", 1),
-    Case::new("dpamatch", "SHORT_PATH=off", 64),
+    Case::new("dpamatch", "HANDLERS=32", 64),
     Case::new("ucx", "", 64),
     Case::new("ucx", "", 1),
 ];

@@ -1,4 +1,4 @@
-//! The short path: a short message goes to the receive that waits for it at once, from the ring's
+//! The short path: a short message goes directly to the receive that waits for it, from the ring's
 //! line to the program's buffers.
 //!
 //! It holds as long as the matcher owes no decision: then a receive that finds no message, and a

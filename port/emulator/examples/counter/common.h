@@ -1,5 +1,5 @@
 /* What the host part tells the device part. */
-#include "../queues/shared.h"
+#include "queues/shared.h"
 
 struct counter {
 	struct queues queues;

@@ -1,6 +1,6 @@
 /* Device part: counts frames and sends each back with its addresses swapped. */
 #include "common.h"
-#include "../queues/device.h"
+#include "queues/device.h"
 
 __dpa_rpc__ uint64_t frames(uint64_t argument)
 {

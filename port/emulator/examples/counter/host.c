@@ -1,6 +1,6 @@
 /* Host part: makes the queues, steers all frames to them, and waits for a number of frames. */
 #include "common.h"
-#include "../queues/host.h"
+#include "queues/host.h"
 
 extern struct flexio_app *counter;
 extern flexio_func_t count, frames, bytes;

@@ -1,6 +1,6 @@
 /* Host part: calls a function of the device part, and outlives one that crashes. */
-#include "../queues/shared.h"
-#include "../queues/host.h"
+#include "../counter/queues/shared.h"
+#include "../counter/queues/host.h"
 
 extern struct flexio_app *hello;
 extern flexio_func_t add, crash;

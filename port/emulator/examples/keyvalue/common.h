@@ -1,5 +1,5 @@
 /* Requests as frames carry them, and the table that answers them. */
-#include "../queues/shared.h"
+#include "../counter/queues/shared.h"
 
 #define SLOTS 16u
 

@@ -1,6 +1,6 @@
 /* Device part: a table of keys and values that frames fill and ask. */
 #include "common.h"
-#include "../queues/device.h"
+#include "../counter/queues/device.h"
 
 __dpa_rpc__ uint64_t requests(uint64_t argument)
 {

@@ -1,6 +1,6 @@
 /* Host part: an empty table, and queues for requests. Ends after a number of them. */
 #include "common.h"
-#include "../queues/host.h"
+#include "../counter/queues/host.h"
 
 extern struct flexio_app *keyvalue;
 extern flexio_func_t serve, requests, keys;

@@ -1,5 +1,5 @@
 /* What the host part tells the device part. */
-#include "../queues/shared.h"
+#include "../counter/queues/shared.h"
 
 struct rates {
 	struct queues queues;

@@ -1,6 +1,6 @@
-/* Device part: answers frames, as a handler or in a loop of its own, and counts cycles. */
+/* Device part: answers frames, as a handler or in a loop, and counts cycles. */
 #include "common.h"
-#include "../queues/device.h"
+#include "../counter/queues/device.h"
 
 static void answer(struct rates *rates)
 {

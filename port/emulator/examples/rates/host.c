@@ -1,7 +1,7 @@
 /* Host part: frames in turn to a handler and to a loop by hand. Prints nanoseconds for a frame, the
  * least of all rounds. */
 #include "common.h"
-#include "../queues/host.h"
+#include "../counter/queues/host.h"
 
 extern struct flexio_app *rates;
 extern flexio_func_t as_handler, by_hand, new_round, took;

@@ -7,6 +7,7 @@
 
 mod access;
 mod hooks;
+pub(crate) mod outcome;
 pub(crate) mod race;
 mod report;
 mod window;
@@ -14,5 +15,5 @@ mod writes;
 
 pub(crate) use access::{Watch, announce, ends};
 pub(crate) use hooks::{Caller, with_place};
-pub(crate) use report::{Fault, device, line};
+pub(crate) use report::{Fault, device, error, note, note_once};
 pub(crate) use window::gone;

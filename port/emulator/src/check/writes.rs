@@ -32,6 +32,7 @@ impl Writes {
         self.new.is_empty() && self.ranges.is_empty()
     }
 
+    #[inline(always)]
     pub(super) fn add(&mut self, range: Range<usize>, place: usize) {
         if let Some((last, by)) = self.new.last_mut()
             && last.start <= range.start
@@ -46,6 +47,7 @@ impl Writes {
         self.new.push((range, place));
     }
 
+    #[cold]
     fn keep_new(&mut self) {
         if self.ranges.len() + NEW > MOST {
             self.ranges.clear();
@@ -57,6 +59,13 @@ impl Writes {
         }
     }
 
+    /// All ranges, the oldest first, with the instruction that wrote each.
+    pub(super) fn all(&self) -> Vec<(Range<usize>, usize)> {
+        let old = self.ranges.iter();
+        let old = old.map(|(&start, &(end, place))| (start..end, place));
+        old.chain(self.new.iter().cloned()).collect()
+    }
+
     /// The range that was written last.
     pub(super) fn last(&self) -> Option<(Range<usize>, usize)> {
         self.new.last().cloned()
@@ -64,10 +73,16 @@ impl Writes {
 
     /// The instruction that wrote a part of these bytes.
     pub(super) fn within(&self, start: usize, bytes: usize) -> Option<usize> {
+        if self.is_empty() {
+            return None;
+        }
         let end = start + bytes;
         let overlaps = |(range, _): &&(Range<usize>, usize)| range.start < end && start < range.end;
         if let Some((_, place)) = self.new.iter().find(overlaps) {
             return Some(*place);
+        }
+        if self.ranges.is_empty() {
+            return None;
         }
         // Ranges may overlap, but only those of up to a frame's length begin before these bytes.
         let mut before = self.ranges.range(start.saturating_sub(1 << 14)..end);

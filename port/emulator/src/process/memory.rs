@@ -3,13 +3,13 @@
 use crate::handle::{Handle, Kind, destroyers};
 use crate::machine::machine;
 use crate::queue::Mkey;
-use crate::status::{Given, Refusal, attributes, calls, put};
+use crate::status::{Given, Refusal, attributes, calls, given, put};
 use std::ffi::{c_int, c_void};
 
 /// Most bytes of one call's copy.
 const MOST: usize = 1 << 40;
 
-fn bytes(bytes: usize) -> Result<u64, Refusal> {
+pub(crate) fn bytes(bytes: usize) -> Result<u64, Refusal> {
     if bytes == 0 || bytes > MOST {
         return Err(format!("{bytes} bytes").into());
     }
@@ -103,7 +103,11 @@ calls! {
         put(window, Kind::Window.handle(made.ok_or("too many windows")?))
     }
 
-    fn flexio_outbox_create(process: Handle, _attr: Given<c_void>, outbox: Given<Handle>) {
+    /// The attributes begin with `en_pcc`.
+    fn flexio_outbox_create(process: Handle, attr: Given<u8>, outbox: Given<Handle>) {
+        if given(attr).is_some_and(|&pcc| pcc != 0) {
+            super::host::no_congestion_control("flexio_outbox_create");
+        }
         made(Kind::Outbox, process, outbox)
     }
 

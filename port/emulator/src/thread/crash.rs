@@ -3,11 +3,12 @@
 
 use super::unit::Unit;
 use super::worker::{Pause, current};
+use crate::machine::lock;
 use crate::process::ended;
 use corosensei::trap::CoroutineTrapHandler;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// Signals of code that crashes.
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
@@ -94,16 +95,18 @@ fn device_place(unit: &Unit, trap: Trap, context: &libc::ucontext_t) -> usize {
     place
 }
 
-/// Gives a worker a stack for signals, since a coroutine's may be full. It is never freed: workers
-/// never end.
+/// Stacks for signals. They are never freed: workers never end. Leak checkers find them here.
+static STACKS: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
+
+/// Gives a worker a stack for signals, since a coroutine's may be full.
 pub(crate) fn give_stack() {
-    let bytes = 64 << 10;
-    let memory = Box::leak(vec![0_u8; bytes].into_boxed_slice());
+    let mut memory = vec![0_u8; 64 << 10].into_boxed_slice();
     let stack = libc::stack_t {
         ss_sp: memory.as_mut_ptr().cast(),
         ss_flags: 0,
-        ss_size: bytes,
+        ss_size: memory.len(),
     };
+    lock(&STACKS).push(memory);
     // SAFETY: the memory lives as long as the program.
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
     // The host's program may block signals in the threads that it starts.
@@ -204,10 +207,11 @@ pub(crate) fn tell(unit: &Unit) {
         "a place outside of the device part".to_owned()
     };
     let (process, activation) = (unit.process.id, unit.activations());
-    crate::check::line(format_args!(
+    let text = format_args!(
         "process {process}, thread {} ({}), activation {activation}: {name} {:#x} at {line}; \
          the process is in error state 1",
         unit.id, unit.name, crash.address
-    ));
+    );
+    crate::check::error(crate::check::Fault::Crash, text);
     unit.process.end(ended::CRASH);
 }

@@ -4,7 +4,7 @@
 //! checked accesses never pauses, so another host thread watches the workers.
 
 use super::worker::Worker;
-use crate::check::{Fault, device, line};
+use crate::check::{Fault, device, note};
 use crate::machine::machine;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(super) fn start(workers: Vec<Arc<Worker>>, limit: Duration) {
     let watch = move || watch(&workers, limit);
     let builder = std::thread::Builder::new().name("dpa-watchdog".to_owned());
     if let Err(error) = builder.spawn(watch) {
-        line(format_args!("no host thread for the watchdog: {error}"));
+        note(format_args!("no host thread for the watchdog: {error}"));
     }
 }
 

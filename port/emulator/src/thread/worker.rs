@@ -1,10 +1,11 @@
 //! Workers: host threads that run DPA threads in turn.
 
 use super::crash;
-use super::unit::{Kind, Unit, state};
+use super::shared::Mailbox;
+use super::unit::{Kind, Unit};
 use crate::check::{Fault, device, race};
 use crate::environment;
-use crate::machine::{lock, machine};
+use crate::machine::machine;
 use crate::process::ended;
 use crate::status::Refusal;
 use corosensei::stack::{DefaultStack, Stack};
@@ -13,13 +14,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// Why a thread gives its worker back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It polls in vain, or waits for a lock.
+    /// Its poll finds nothing, or it waits for a lock.
     Vain,
     /// It goes on where it stopped, after others.
     Turn,
@@ -37,7 +38,7 @@ pub(crate) enum Pause {
 /// Bytes of a coroutine's stack. Code of this machine needs more than the DPA's 8 KiB, and deep
 /// stacks are reported. Pages cost memory when they are touched.
 const STACK: usize = 512 << 10;
-/// Rounds in vain before a worker sleeps, and how long it does while threads spin.
+/// Rounds without work before a worker sleeps, and how long it does while threads spin.
 const VAIN_ROUNDS: usize = 50;
 const NAP_US: i64 = 50;
 /// Turns of a thread between two looks at the clock, and the limit that programs have met.
@@ -67,7 +68,7 @@ pub(crate) fn current<'a>() -> Option<&'a Unit> {
 pub(crate) struct Scheduler {
     workers: OnceLock<Vec<Arc<Worker>>>,
     next: AtomicUsize,
-    /// Each handler has a worker of its own; the first runs all else.
+    /// No two handlers share a worker; the first runs all else.
     apart: bool,
     /// Otherwise this many workers run all.
     wanted: usize,
@@ -84,15 +85,15 @@ enum Message {
 
 pub(crate) struct Worker {
     index: usize,
-    inbox: Mutex<VecDeque<Message>>,
-    mail: AtomicBool,
-    sleeps: AtomicBool,
+    mailbox: Mailbox<Message>,
     event: OwnedFd,
     seed: Cell<u64>,
     /// Seconds of the longest activation; 0 for any.
     limit: u64,
     /// Steps so far, for the watchdog.
     steps: AtomicU64,
+    /// Activations of handlers, and calls, which it has begun.
+    begun: [AtomicU64; 2],
     /// Its host thread, once it runs.
     thread: OnceLock<libc::pthread_t>,
     /// The thread and the place in device code that answer the watchdog's question.
@@ -108,7 +109,7 @@ pub(crate) struct Worker {
     completions: Cell<u64>,
 }
 
-// SAFETY: the cells belong to the worker's own host thread; others use inbox, flags and event.
+// SAFETY: the cells belong to the worker's own host thread; others use mailbox, flags and event.
 unsafe impl Send for Worker {}
 // SAFETY: as above.
 unsafe impl Sync for Worker {}
@@ -149,10 +150,21 @@ impl Scheduler {
         })
     }
 
+    /// Activations of handlers, and calls, so far.
+    pub(crate) fn begun(&self) -> [u64; 2] {
+        let all = self.workers.get().map_or(&[][..], Vec::as_slice);
+        [0, 1].map(|at| {
+            all.iter()
+                .map(|worker| worker.begun[at].load(Ordering::Relaxed))
+                .sum()
+        })
+    }
+
     /// The worker for a new thread: the next in turn, or one that no other handler has.
     pub(crate) fn choose(&self, kind: &Kind) -> Result<usize, Refusal> {
         let count = self.workers().len();
         match kind {
+            // ordering: only the numbers differ.
             _ if !self.apart => Ok(self.next.fetch_add(1, Ordering::Relaxed) % count),
             Kind::Handler => {
                 let units = &machine().objects().units;
@@ -171,7 +183,7 @@ impl Scheduler {
 
     /// An event for a thread: it is queued unless it runs or waits already.
     pub(crate) fn wake(&self, unit: &Arc<Unit>) {
-        if !unit.event() {
+        if !unit.state.event() {
             return;
         }
         let here = WORKER.get();
@@ -181,6 +193,28 @@ impl Scheduler {
                 worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
             }
             _ => self.workers()[unit.worker].post(Message::Ready(Arc::clone(unit))),
+        }
+    }
+
+    /// An event for each of these threads. A worker that sleeps is woken once for all.
+    pub(crate) fn wake_all(&self, units: &[Arc<Unit>]) {
+        let mut workers = Vec::new();
+        // SAFETY: null, or this host thread's own worker, which lives as long as it.
+        let here = unsafe { WORKER.get().as_ref() };
+        for unit in units.iter().filter(|unit| unit.state.event()) {
+            match here {
+                Some(worker) if worker.index == unit.worker => {
+                    worker.queue.borrow_mut().push_back(Arc::as_ptr(unit));
+                    continue;
+                }
+                _ if !workers.contains(&unit.worker) => workers.push(unit.worker),
+                _ => {}
+            }
+            let mailbox = &self.workers()[unit.worker].mailbox;
+            mailbox.put(Message::Ready(Arc::clone(unit)));
+        }
+        for index in workers {
+            self.workers()[index].nudge();
         }
     }
 
@@ -199,7 +233,8 @@ impl Scheduler {
         self.workers()[unit.worker].post(Message::Retire(Arc::clone(unit), told));
         if done.recv_timeout(Duration::from_secs(2)).is_err() {
             let name = &unit.name;
-            crate::check::line(format_args!("thread {} ({name}) does not yield", unit.id));
+            let text = format_args!("thread {} ({name}) does not yield", unit.id);
+            crate::check::error(Fault::Watchdog, text);
         }
     }
 }
@@ -211,14 +246,13 @@ impl Worker {
         assert!(event >= 0, "the system has no event descriptor left");
         let worker = Arc::new(Self {
             index,
-            inbox: Mutex::default(),
-            mail: AtomicBool::new(false),
-            sleeps: AtomicBool::new(false),
+            mailbox: Mailbox::new(),
             // SAFETY: new, and owned by nobody else.
             event: unsafe { OwnedFd::from_raw_fd(event) },
             seed: Cell::new(seed),
             limit,
             steps: AtomicU64::new(0),
+            begun: Default::default(),
             thread: OnceLock::new(),
             stuck: Default::default(),
             queue: RefCell::default(),
@@ -227,6 +261,7 @@ impl Worker {
             looks: Cell::new(0),
             completions: Cell::new(0),
         });
+        // ordering: set before any thread runs.
         SEEDED.store(worker.seed.get() != 0, Ordering::Relaxed);
         let runs = Arc::clone(&worker);
         let builder = std::thread::Builder::new().name(format!("dpa-{index}"));
@@ -237,14 +272,14 @@ impl Worker {
     }
 
     fn post(&self, message: Message) {
-        lock(&self.inbox).push_back(message);
-        self.mail.store(true, Ordering::SeqCst);
-        self.nudge();
+        if self.mailbox.post(message) {
+            super::signal(&self.event);
+        }
     }
 
     /// Wakes the worker if it sleeps.
     fn nudge(&self) {
-        if self.sleeps.load(Ordering::SeqCst) {
+        if self.mailbox.sleeps() {
             super::signal(&self.event);
         }
     }
@@ -256,8 +291,8 @@ impl Worker {
         WORKER.set(Arc::as_ptr(&self));
         let (mut vain, mut turns) = (0, 0);
         loop {
-            if self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::SeqCst) {
-                self.read_mail();
+            if let Some(mail) = self.mailbox.take() {
+                self.read_mail(mail);
             }
             let (mut pause, mut worked) = (None, false);
             if let Some(unit) = self.next() {
@@ -273,7 +308,7 @@ impl Worker {
                 turns = 0;
                 moved = self.look_at_nic();
             }
-            // A turn that ends in vain may have worked before.
+            // A turn that ends without work may have worked before.
             let idle = moved == 0 && !worked && matches!(pause, None | Some(Pause::Vain));
             vain = if idle { vain + 1 } else { 0 };
             if idle && pause.is_none() {
@@ -299,11 +334,10 @@ impl Worker {
     /// Sleeps until mail comes or the time is over. One whose threads poll also wakes when a
     /// completion comes, since nothing else announces those of queues that are not armed.
     fn sleep(&self, microseconds: i64, polls: bool) {
-        self.sleeps.store(true, Ordering::SeqCst);
-        if !self.mail.load(Ordering::SeqCst) {
+        if self.mailbox.fall_asleep() {
             let mut nic = machine().nic();
             if polls && !nic.naps(self.index, self.completions.get()) {
-                self.sleeps.store(false, Ordering::SeqCst);
+                self.mailbox.wake();
                 return;
             }
             let one_may_sleep_for_good = nic.look_for_sleepers();
@@ -331,11 +365,10 @@ impl Worker {
             // SAFETY: eight bytes for our own descriptor, which does not block.
             unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
         }
-        self.sleeps.store(false, Ordering::SeqCst);
+        self.mailbox.wake();
     }
 
-    fn read_mail(&self) {
-        let mail = std::mem::take(&mut *lock(&self.inbox));
+    fn read_mail(&self, mail: VecDeque<Message>) {
         for message in mail {
             match message {
                 Message::Adopt(unit) => {
@@ -347,7 +380,7 @@ impl Worker {
                     }
                 }
                 Message::Retire(unit, told) => {
-                    unit.state.store(state::GONE, Ordering::Release);
+                    unit.state.end();
                     self.queue
                         .borrow_mut()
                         .retain(|&other| other != Arc::as_ptr(&unit));
@@ -392,19 +425,21 @@ impl Worker {
         // device code that runs inside reaches it through `own.yielder` alone.
         let slot = unsafe { &mut *own.coroutine.get() };
         // Ready for an activation, or to go on with one that waited for an event.
-        if unit.state.load(Ordering::Acquire) == state::READY {
-            unit.state.store(state::RUNNING, Ordering::Release);
+        if unit.state.runs() {
             race::begins(unit, matches!(unit.kind, Kind::Handler));
         }
         if slot.is_none() {
-            unit.activations
-                .store(unit.activations() + 1, Ordering::Relaxed);
+            unit.count_activation();
+            let count = &self.begun[usize::from(unit.is_call())];
+            // ordering: a statistic that each worker counts for itself.
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             own.begun.set(None);
             unit.begins();
             own.time.activation();
             crate::trace::begins(unit);
             let Some(stack) = own.stack.take().or_else(|| DefaultStack::new(STACK).ok()) else {
-                crate::check::line(format_args!("no memory for the stack of a thread"));
+                let text = format_args!("no memory for the stack of a thread");
+                crate::check::error(Fault::Crash, text);
                 unit.process.end(ended::CRASH);
                 return self.stop(unit);
             };
@@ -416,6 +451,7 @@ impl Worker {
         };
         CURRENT.set(unit);
         // Only this host thread counts.
+        // ordering: the watchdog looks again and again.
         self.steps.store(self.steps() + 1, Ordering::Relaxed);
         let result = coroutine.resume(());
         CURRENT.set(std::ptr::null());
@@ -431,17 +467,21 @@ impl Worker {
 
     /// Steps so far. As long as a thread runs without a pause, it is one step.
     pub(super) fn steps(&self) -> u64 {
+        // ordering: as in `step`.
         self.steps.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_asleep(&self) -> bool {
-        self.sleeps.load(Ordering::Relaxed)
+        self.mailbox.seems_asleep()
     }
 
     /// Asks for the thread that runs, and for the place where it is in device code.
     pub(super) fn ask(&self) -> Option<(u32, usize)> {
+        // ordering: one release, one acquire: the place, which is stored last, publishes the
+        // thread.
         self.stuck[1].store(0, Ordering::Release);
         crash::ask(*self.thread.get()?);
+        // ordering: as above.
         for _ in 0..50 {
             std::thread::sleep(Duration::from_millis(2));
             let place = self.stuck[1].load(Ordering::Acquire);
@@ -461,7 +501,9 @@ impl Worker {
         }
         let begun = unit.own.begun.get().unwrap_or_else(Instant::now);
         unit.own.begun.set(Some(begun));
-        if begun.elapsed().as_secs() >= self.limit {
+        // The threads that wait here would run at the same time on a DPA.
+        let share = self.queue.borrow().len().max(1) as u64;
+        if begun.elapsed().as_secs() / share >= self.limit {
             let limit = self.limit;
             let text = format_args!("the activation takes more than {limit} s (DPA_WATCHDOG_S)");
             device(Some(unit), Fault::Watchdog, text);
@@ -479,7 +521,7 @@ impl Worker {
             }
             Pause::Again => {
                 self.abandon(unit);
-                unit.state.store(state::READY, Ordering::Release);
+                unit.state.again();
                 self.queue.borrow_mut().push_back(this);
             }
             Pause::Finished | Pause::Returned | Pause::Crashed => {
@@ -488,7 +530,7 @@ impl Worker {
                     device(Some(unit), Fault::Returned, text);
                 }
                 self.abandon(unit);
-                unit.state.store(state::GONE, Ordering::Release);
+                unit.state.end();
                 if pause == Pause::Crashed {
                     crash::tell(unit);
                 }
@@ -499,19 +541,14 @@ impl Worker {
 
     /// The activation is over: the thread waits for an event, or has one already.
     fn rest(&self, unit: &Unit) {
-        let order = Ordering::AcqRel;
-        let exchange =
-            unit.state
-                .compare_exchange(state::RUNNING, state::IDLE, order, Ordering::Acquire);
-        if exchange == Err(state::RUNNING_AND_EVENT) {
-            unit.state.store(state::READY, Ordering::Release);
+        if unit.state.rests() {
             self.queue.borrow_mut().push_back(unit);
         }
     }
 
     fn stop(&self, unit: &Unit) -> Pause {
         self.abandon(unit);
-        unit.state.store(state::GONE, Ordering::Release);
+        unit.state.end();
         self.forget(unit);
         Pause::Finished
     }
@@ -582,6 +619,7 @@ pub(crate) fn wait_in_vain(unit: &Unit) {
 /// Answers the watchdog on this host thread, in a signal's handler.
 pub(crate) fn answer(thread: u32, place: usize) {
     // SAFETY: null, or this host thread's own worker.
+    // ordering: as in `ask`.
     if let Some(worker) = unsafe { WORKER.get().as_ref() } {
         worker.stuck[0].store(thread as usize, Ordering::Release);
         worker.stuck[1].store(place.max(1), Ordering::Release);
@@ -591,17 +629,19 @@ pub(crate) fn answer(thread: u32, place: usize) {
 /// A thread has nearly filled its coroutine's stack: its process ends, and it never comes back.
 pub(crate) fn overflow(unit: &Unit, text: std::fmt::Arguments<'_>) {
     let (process, activation) = (unit.process.id, unit.activations());
-    crate::check::line(format_args!(
+    let text = format_args!(
         "process {process}, thread {} ({}), activation {activation}: {text}; the process is in \
          error state 1",
         unit.id, unit.name
-    ));
+    );
+    crate::check::error(Fault::Stack, text);
     unit.process.end(ended::CRASH);
     pause(unit, Pause::Finished);
 }
 
 /// Whether the seed wants another thread to run now.
 pub(crate) fn wants_turn() -> bool {
+    // ordering: as in `spawn`.
     if !SEEDED.load(Ordering::Relaxed) {
         return false;
     }

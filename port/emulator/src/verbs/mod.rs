@@ -18,5 +18,5 @@ macro_rules! take_back {
 mod device;
 mod steering;
 
-pub(crate) use device::new_pd;
+pub(crate) use device::{free_pd, new_pd};
 pub(crate) use steering::Steering;

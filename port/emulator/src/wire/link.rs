@@ -67,7 +67,7 @@ impl Link {
         {
             if self.outgoing.len() == WAITING || bytes > BYTES {
                 if !std::mem::replace(&mut self.has_dropped, true) {
-                    crate::check::line(format_args!(
+                    crate::check::note(format_args!(
                         "DPA_WIRE: {WAITING} datagrams wait for the other program; frames are lost"
                     ));
                 }

@@ -163,7 +163,7 @@ impl Wires {
         if let Some(back) = &mut self.back {
             if back.frames.len() >= BACK {
                 if !std::mem::replace(&mut back.has_dropped, true) {
-                    crate::check::line(format_args!(
+                    crate::check::note(format_args!(
                         "DPA_WIRE: more than {BACK} frames wait to come back; others are lost"
                     ));
                 }

@@ -61,12 +61,12 @@ impl Reader {
             at = next;
         }
         if at != self.bytes.len() {
-            crate::check::line(format_args!(
+            crate::check::note(format_args!(
                 "DPA_WIRE: {path}: the file is cut after {frames} frames"
             ));
         }
         if long > 0 {
-            crate::check::line(format_args!(
+            crate::check::note(format_args!(
                 "DPA_WIRE: {path}: {long} of {frames} frames have more than {MOST} bytes, which are \
                  cut"
             ));
@@ -112,7 +112,7 @@ impl Writer {
         entry[12..16].copy_from_slice(&length);
         entry.extend_from_slice(frame);
         if let Err(error) = self.file.write_all(&entry) {
-            crate::check::line(format_args!("DPA_WIRE: {error}"));
+            crate::check::note(format_args!("DPA_WIRE: {error}"));
         }
     }
 }

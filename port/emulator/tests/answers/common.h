@@ -1,6 +1,6 @@
 /* Two handlers that answer each other. */
 #include <stdint.h>
-#include "../../examples/queues/shared.h"
+#include "../../examples/counter/queues/shared.h"
 
 struct side {
 	struct queue queue; /* where the other's answers come */

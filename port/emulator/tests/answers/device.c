@@ -1,6 +1,6 @@
 /* Device part: handlers that poll for the other's answer and never sleep. */
 #include "common.h"
-#include "../../examples/queues/device.h"
+#include "../../examples/counter/queues/device.h"
 
 /* Over completion queues, which nobody arms. */
 __dpa_global__ void over_queues(uint64_t argument)

@@ -1,7 +1,7 @@
 /* Host part: answers queues|words MESSAGES prints the messages of the second handler, and how often
  * a thread of this program has waited for something. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 #include <sys/resource.h>
 
 extern struct flexio_app *answers;

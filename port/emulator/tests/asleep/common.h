@@ -1,6 +1,6 @@
 /* Handlers that go to sleep, and what wakes them or does not. */
 #include <stdint.h>
-#include "../../examples/queues/shared.h"
+#include "../../examples/counter/queues/shared.h"
 
 struct state {
 	struct queues queues;

@@ -1,6 +1,6 @@
 /* Device part: handlers that go to sleep in several ways. */
 #include "common.h"
-#include "../../examples/queues/device.h"
+#include "../../examples/counter/queues/device.h"
 
 /* Takes the completions of a queue until there is none. */
 static inline void take(struct state *state, struct queue *queue)

@@ -1,6 +1,6 @@
 /* Host part: asleep NAME does what NAME means and prints how many completions were taken. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 
 extern struct flexio_app *asleep;
 extern flexio_func_t takes_frames, spins, waits_for_setup, takes, sleeps;

@@ -1,6 +1,6 @@
 /* What host part and device part share. */
 #define LOG_DEPTH 2
-#include "../../examples/queues/shared.h"
+#include "../../examples/counter/queues/shared.h"
 
 /* Bytes of a block, odd so that its end is no line's. */
 #define BLOCK 200

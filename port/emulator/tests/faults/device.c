@@ -1,6 +1,6 @@
 /* One programming error in each function. The emulator names the line with the word ERROR. */
 #include "common.h"
-#include "../../examples/queues/device.h"
+#include "../../examples/counter/queues/device.h"
 
 #define CALL(name)                                                                             \
 	__dpa_rpc__ uint64_t name(uint64_t argument);                                          \

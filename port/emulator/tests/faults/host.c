@@ -1,6 +1,6 @@
 /* Calls the function that the command line names. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 #include <pthread.h>
 
 extern flexio_func_t wake, waits, keeps, reschedules, finishes, all_is_well;

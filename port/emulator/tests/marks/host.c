@@ -1,7 +1,7 @@
 /* Host part: calls of entry points with marks in all places. */
 #include "common.h"
-#include "../../examples/queues/shared.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/shared.h"
+#include "../../examples/counter/queues/host.h"
 
 extern struct flexio_app *marks;
 extern flexio_func_t add, hidden, middle, handler, crash;

@@ -1,6 +1,6 @@
 /* What host part and device part share. */
 #define LOG_DEPTH 2
-#include "../../examples/queues/shared.h"
+#include "../../examples/counter/queues/shared.h"
 
 /* Words of each region of the host. */
 #define WORDS 32

@@ -1,7 +1,7 @@
 /* Calls the device function that the command line names. Its second word is what this part does
    while the function waits. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 #include <pthread.h>
 #include <sys/mman.h>
 

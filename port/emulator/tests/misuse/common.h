@@ -1,7 +1,7 @@
 /* A process, and another one whose queues and keys it must not use. */
 #include <stdint.h>
 #define LOG_DEPTH 3
-#include "../../examples/queues/shared.h"
+#include "../../examples/counter/queues/shared.h"
 
 struct state {
 	struct queues queues;

@@ -1,6 +1,6 @@
 /* Device part: wrong uses of queues, each at a line of its own. The host says by how much. */
 #include "common.h"
-#include "../../examples/queues/device.h"
+#include "../../examples/counter/queues/device.h"
 
 #define CALL(name) __dpa_rpc__ uint64_t name(uint64_t argument, int64_t more)
 #define STATE struct state *s = (void *)argument; (void)more
@@ -120,6 +120,37 @@ CALL(takes_none)
 	flexio_dev_msix_send(s->queues.cq.number);
 	for (int64_t count = 257 + more; count > 0; count--)
 		flexio_dev_cq_arm(0, s->queues.cq.number); /* ERROR takes_none */
+	return 0;
+}
+
+/* One completion is consumed; the queue is armed as if none were, or as more says. */
+CALL(armed_behind)
+{
+	STATE;
+	flexio_dev_msix_send(s->queues.cq.number);
+	flexio_dev_dbr_cq_set_ci((uint32_t *)s->queues.cq.record, 1);
+	__dpa_thread_memory_writeback();
+	flexio_dev_cq_arm((uint32_t)more, s->queues.cq.number); /* ERROR armed_behind */
+	return 0;
+}
+
+/* Armed twice and more in a call, at an index that no completion has passed. */
+CALL(armed_twice)
+{
+	STATE;
+	for (int64_t count = 2 + more; count > 0; count--)
+		flexio_dev_cq_arm(0, s->queues.cq.number); /* ERROR armed_twice */
+	return 0;
+}
+
+/* Three zeros where the queue's next entry has to be. */
+CALL(no_entry)
+{
+	STATE;
+	if (more)
+		write_entry(s, s->queues.sent, s->queues.key);
+	__dpa_thread_memory_writeback();
+	flexio_dev_qp_sq_ring_db(++s->queues.sent, s->queues.sq); /* ERROR no_entry */
 	return 0;
 }
 

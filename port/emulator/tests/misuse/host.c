@@ -1,6 +1,6 @@
 /* Host part: misuse NAME MORE calls the device function NAME, with a number. */
 #include "common.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/host.h"
 
 extern struct flexio_app *misuse;
 extern flexio_func_t sleeps;
@@ -60,6 +60,21 @@ int main(int count, char **words)
 		host.attr.wq_ring_qmem.daddr = state.queues.rq_ring;
 		printf("status %d\n",
 		       flexio_rq_create(process, NULL, state.queues.cq.number, &host.attr, &rq));
+	} else if (!strcmp(words[1], "moderation")) {
+		cq_attr.element_type = FLEXIO_CQ_ELEMENT_TYPE_NON_DPA_CQ;
+		cq_attr.cq_ring_qmem.daddr = device_memory(process, DEPTH * 64);
+		cq_attr.cq_dbr_daddr = device_memory(process, 8);
+		cq_attr.cq_period = (uint16_t)(atol(words[2]) & 1);
+		cq_attr.cq_max_count = (uint16_t)(atol(words[2]) >> 1);
+		printf("status %d\n", flexio_cq_create(process, NULL, &cq_attr, &cq));
+		printf("status %d\n", flexio_cq_create(process, NULL, &cq_attr, &cq));
+	} else if (!strcmp(words[1], "en_pcc")) {
+		struct flexio_process_attr process_attr = { .en_pcc = atol(words[2]) & 1 };
+		struct flexio_outbox_attr outbox_attr = { .en_pcc = (uint8_t)(atol(words[2]) >> 1) };
+		struct flexio_outbox *outbox;
+
+		printf("status %d\n", flexio_process_create(context, misuse, &process_attr, &second));
+		printf("status %d\n", flexio_outbox_create(process, &outbox_attr, &outbox));
 	} else if (!strcmp(words[1], "resources")) {
 		struct flexio_resource *resources = (void *)1;
 		int status = flexio_resources_create("key", "file", 4, &resources);

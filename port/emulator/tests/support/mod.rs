@@ -21,6 +21,19 @@ pub(crate) fn run(command: &mut Command) -> Output {
     output
 }
 
+/// Installs the emulator.
+pub(crate) fn install(prefix: &Path) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("the target folder");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    run(Command::new(folder.join("install.sh"))
+        .arg(prefix)
+        .env("CARGO", env!("CARGO"))
+        .env("CARGO_PROFILE", "dev")
+        .env("CARGO_TARGET_DIR", target));
+}
+
 /// The folder where the emulator is installed.
 pub(crate) fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
@@ -28,25 +41,47 @@ pub(crate) fn prefix() -> &'static Path {
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
         // Paths of users have spaces, too.
         let prefix = temporary.join(format!("tests of {}", env!("CARGO_CRATE_NAME")));
-        let target = temporary.parent().expect("the target folder");
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        run(Command::new(folder.join("install.sh"))
-            .arg(&prefix)
-            .env("CARGO", env!("CARGO"))
-            .env("CARGO_PROFILE", "dev")
-            .env("CARGO_TARGET_DIR", target));
+        install(&prefix);
         prefix
     })
 }
 
+/// The compiler of device parts.
+pub(crate) fn dpacc() -> Command {
+    Command::new(prefix().join("bin/dpacc"))
+}
+
+/// Options of a host part's compiler.
+pub(crate) fn libraries() -> [String; 7] {
+    let prefix = prefix().display();
+    [
+        format!("-I{prefix}/include"),
+        format!("-I{prefix}/include/fallback"),
+        format!("-L{prefix}/lib"),
+        format!("-Wl,-rpath,{prefix}/lib"),
+        "-lflexio".to_owned(),
+        "-libverbs".to_owned(),
+        "-lmlx5".to_owned(),
+    ]
+}
+
 /// Builds the program in the folder `tests/NAME`, once.
 pub(crate) fn build(name: &str) -> PathBuf {
+    build_in("tests", name)
+}
+
+/// Builds an example, once.
+pub(crate) fn example(name: &str) -> PathBuf {
+    build_in("examples", name)
+}
+
+fn build_in(place: &str, name: &str) -> PathBuf {
     static BUILT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let program = prefix().join(name);
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if !built.contains(&program) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folder = root.join("tests").join(name);
+        let folder = root.join(place).join(name);
         run(Command::new(root.join("build.sh"))
             .arg(prefix())
             .arg(name)

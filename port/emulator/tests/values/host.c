@@ -1,7 +1,7 @@
 /* Host part: calls with structures and numbers of all kinds. */
 #include "common.h"
-#include "../../examples/queues/shared.h"
-#include "../../examples/queues/host.h"
+#include "../../examples/counter/queues/shared.h"
+#include "../../examples/counter/queues/host.h"
 
 extern struct flexio_app *values;
 extern flexio_func_t in_registers, of_floats, many_floats, around_the_last, in_memory, mixed;

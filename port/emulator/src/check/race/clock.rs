@@ -1,13 +1,23 @@
 //! Vector clocks: how far each thread knows each other.
 
 use crate::machine::lock;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::HashMap;
 use std::collections::VecDeque;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
 
 /// Times of threads, by their slots. Slots beyond the end have time 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock(Vec<u64>);
+
+impl Deref for Clock {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.0
+    }
+}
 
 impl Clock {
     pub(super) fn at(&self, slot: u16) -> u64 {
@@ -23,17 +33,22 @@ impl Clock {
     }
 
     /// What the other knows is known here as well.
-    pub(super) fn join(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+    pub(super) fn join(&mut self, other: &[u64]) {
+        if self.0.len() < other.len() {
+            self.0.resize(other.len(), 0);
         }
-        for (mine, &theirs) in self.0.iter_mut().zip(&other.0) {
+        for (mine, &theirs) in self.0.iter_mut().zip(other) {
             *mine = theirs.max(*mine);
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// A copy that does not change.
+    pub(super) fn shared(&self) -> Arc<[u64]> {
+        Arc::from(&*self.0)
     }
 }
 
@@ -62,11 +77,16 @@ pub(super) enum Object {
 /// Words with a clock each.
 const WORDS: usize = 1 << 16;
 
-static CLOCKS: LazyLock<Mutex<HashMap<Object, Clock>>> = LazyLock::new(Mutex::default);
+type Clocks = FxHashMap<Object, Clock>;
+
+static CLOCKS: Mutex<Clocks> = Mutex::new(HashMap::with_hasher(FxBuildHasher));
 
 /// Adds what `clock` knows to an object's.
-pub(super) fn release(object: Object, clock: &Clock) {
-    let mut clocks = lock(&CLOCKS);
+pub(super) fn release(object: Object, clock: &[u64]) {
+    release_in(&mut lock(&CLOCKS), object, clock);
+}
+
+fn release_in(clocks: &mut Clocks, object: Object, clock: &[u64]) {
     let is_new_word = matches!(object, Object::Word(_)) && !clocks.contains_key(&object);
     let is_full = is_new_word && clocks.len() >= WORDS;
     let object = if is_full { Object::OtherWords } else { object };
@@ -86,10 +106,17 @@ pub(super) fn acquire(object: Object, clock: &mut Clock) {
 
 /// Adds what one object knows to another's.
 pub(super) fn pass(from: Object, to: Object) {
-    let mut clock = Clock::default();
-    acquire(from, &mut clock);
+    let mut clocks = lock(&CLOCKS);
+    // Taken out for a moment, since both are in one map. No object of `from` is a word.
+    let Some(place) = clocks.get_mut(&from) else {
+        return;
+    };
+    let clock = std::mem::take(place);
     if !clock.is_empty() {
-        release(to, &clock);
+        release_in(&mut clocks, to, &clock);
+    }
+    if let Some(place) = clocks.get_mut(&from) {
+        *place = clock;
     }
 }
 
@@ -116,7 +143,7 @@ pub(super) struct Owner {
 #[derive(Clone, Debug)]
 pub(super) struct Published {
     pub(super) since: u64,
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Arc<[u64]>,
     /// Whether a fence came just before.
     pub(super) is_first: bool,
 }

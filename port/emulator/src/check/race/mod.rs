@@ -18,7 +18,7 @@ mod clock;
 mod shadow;
 
 use super::access::{Access, How};
-use super::report;
+use super::report::{self, Fault};
 use crate::machine::lock;
 use crate::process::Process;
 use crate::thread::Unit;
@@ -45,6 +45,7 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOST_KNOWS: AtomicU64 = AtomicU64::new(0);
 
 fn is_active() -> bool {
+    // ordering: set once; a thread that sees it late announces nothing before.
     ACTIVE.load(Ordering::Relaxed)
 }
 
@@ -71,6 +72,7 @@ fn shadow_of(process: &Process, address: usize) -> Option<&Shadow> {
 }
 
 fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
+    // ordering: as in `is_active`.
     ACTIVE.store(true, Ordering::Relaxed);
     let made = Shadow::new(memory).map(Arc::new);
     match &made {
@@ -79,7 +81,7 @@ fn shadow(memory: Range<usize>) -> Option<Arc<Shadow>> {
             shadows.retain(|shadow| shadow.strong_count() > 0);
             shadows.push(Arc::downgrade(made));
         }
-        Err(why) => super::line(format_args!("data races are not looked for: {why}")),
+        Err(why) => super::note(format_args!("data races are not looked for: {why}")),
     }
     made.ok()
 }
@@ -98,12 +100,10 @@ fn at_shadow(address: usize, work: impl FnOnce(&Shadow)) {
 #[cold]
 fn too_much() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        let text = format_args!(
-            "data races are looked for in the first 32 MiB that threads use, and not in others"
-        );
-        super::line(text);
-    }
+    let text = format_args!(
+        "data races are looked for in the first 32 MiB that threads use, and not in others"
+    );
+    super::note_once(&SAID, text);
 }
 
 /// A write of another thread that this thread has read.
@@ -123,7 +123,7 @@ struct State {
     /// What its reads have found published: a fence makes it known.
     pending: Clock,
     /// What its writes publish, since its last fence for writes.
-    published: Arc<Clock>,
+    published: Arc<[u64]>,
     /// Whether its next write is the first after that fence.
     is_first: bool,
     /// Whether it knows more, or has written, since that fence.
@@ -142,6 +142,14 @@ struct State {
 pub(crate) struct Knowledge {
     state: RefCell<Option<State>>,
     is_off: Cell<bool>,
+    /// What most accesses need of the state: its slot and time, which are 0 before it begins,
+    now: Cell<Mark>,
+    /// whether a write changes the time,
+    is_first: Cell<bool>,
+    /// and what it knows of the host.
+    host_knew: Cell<u64>,
+    /// Whether the thread has written since it last used the state.
+    has_written: Cell<bool>,
 }
 
 impl Knowledge {
@@ -155,14 +163,24 @@ impl Knowledge {
         }
         let mut state = self.state.borrow_mut();
         if state.is_none() {
-            *state = State::new(unit);
+            self.begin(unit, &mut state);
         }
-        let Some(state) = state.as_mut() else {
+        let state = state.as_mut()?;
+        state.has_changed |= self.has_written.take();
+        let result = work(state);
+        self.now.set(Mark::new(state.slot, state.time()));
+        self.is_first.set(state.is_first);
+        self.host_knew.set(state.host_knew);
+        Some(result)
+    }
+
+    #[cold]
+    fn begin(&self, unit: &Unit, state: &mut Option<State>) {
+        *state = State::new(unit);
+        if state.is_none() {
             self.is_off.set(true);
             too_much();
-            return None;
-        };
-        Some(work(state))
+        }
     }
 }
 
@@ -186,7 +204,7 @@ impl State {
             slot,
             clock,
             pending: Clock::default(),
-            published: Arc::default(),
+            published: Arc::new([]),
             is_first: false,
             has_changed: true,
             over: Clock::default(),
@@ -221,6 +239,7 @@ impl State {
     fn release(&mut self, object: Object) {
         clock::release(object, &self.clock);
         if object == Object::Host {
+            // ordering: the clocks have a lock; the number only says that they have changed.
             HOST_KNOWS.fetch_add(1, Ordering::AcqRel);
         }
         self.advance();
@@ -232,6 +251,7 @@ impl State {
     }
 
     fn acquire_host(&mut self) {
+        // ordering: as in `release`.
         let now = HOST_KNOWS.load(Ordering::Acquire);
         if self.host_knew != now {
             self.host_knew = now;
@@ -241,7 +261,8 @@ impl State {
 
     /// What was polled was read after it was announced, so others may have written it meanwhile.
     fn look_again(&mut self, process: &Process) {
-        for word in std::mem::take(&mut self.polled) {
+        let mut polled = std::mem::take(&mut self.polled);
+        for word in polled.drain(..) {
             let Some(shadow) = shadow_of(process, word) else {
                 continue;
             };
@@ -252,6 +273,7 @@ impl State {
                 }
             });
         }
+        self.polled = polled;
     }
 
     /// An atomic read that acquires has seen what others wrote without atomics, after a fence.
@@ -282,7 +304,8 @@ impl State {
 
     fn fence_reads(&mut self) {
         if !self.pending.is_empty() {
-            self.clock.join(&std::mem::take(&mut self.pending));
+            self.clock.join(&self.pending);
+            self.pending.clear();
             self.has_changed = true;
         }
     }
@@ -294,7 +317,7 @@ impl State {
         }
         let since = self.time() + 1;
         self.clock.set(self.slot, since);
-        let clock = Arc::new(self.clock.clone());
+        let clock = self.clock.shared();
         self.published = Arc::clone(&clock);
         (self.is_first, self.has_changed) = (true, false);
         clock::publish(
@@ -313,7 +336,7 @@ impl State {
             self.pending.join(&published.clock);
         }
         if other.is_atomic() {
-            let address = word + other.bytes().0 as usize;
+            let address = word + other.first();
             clock::acquire(Object::Word(address), &mut self.pending);
         }
         if self.observed.len() == READ {
@@ -332,6 +355,47 @@ impl State {
             read.is_fenced
                 && (read.word, read.slot, read.time) == (word, other.slot(), other.time())
         })
+    }
+
+    /// Notes an access. The result is an earlier one that it races with, and the place of that.
+    fn access(&mut self, unit: &Unit, shadow: &Shadow, access: Access) -> Option<(Mark, usize)> {
+        let Access {
+            address,
+            bytes,
+            writes,
+            place,
+            mut how,
+            ..
+        } = access;
+        // Calls look at what handlers count, and take what they find.
+        if how == How::Plain && !writes && unit.is_call() {
+            how = How::Volatile;
+        }
+        let mut found = None;
+        let any = Mark::new(self.slot, self.time()).with(how == How::Atomic, writes);
+        let end = address.saturating_add(bytes.min(MOST)).min(shadow.end());
+        let mut word = address / WORD * WORD;
+        while word < end {
+            let first = address.max(word) - word;
+            let mark = any.of(first, end.min(word + WORD) - word - first);
+            if how == How::Volatile && !writes {
+                self.poll(word);
+            }
+            shadow.note(word, mark, place, |other, place| {
+                if self.races(word, mark, how, other) {
+                    found = Some((other, place));
+                }
+                true
+            });
+            word += WORD;
+        }
+        if writes {
+            self.has_changed = true;
+            if self.is_first {
+                self.advance();
+            }
+        }
+        found
     }
 
     /// Whether an access races with an earlier one of another thread.
@@ -365,40 +429,48 @@ impl State {
 }
 
 /// Device code accesses the heap or a global.
-pub(super) fn access(unit: &Unit, mut access: Access) {
-    // Calls look at what handlers count, and take what they find.
-    if unit.is_call() && access.how == How::Plain && !access.writes {
-        access.how = How::Volatile;
-    }
-    let Some(shadow) = shadow_of(&unit.process, access.address) else {
+#[inline(always)]
+pub(super) fn access(unit: &Unit, access: Access) {
+    let Access {
+        address,
+        bytes,
+        writes,
+        place,
+        how,
+        ..
+    } = access;
+    let Some(shadow) = shadow_of(&unit.process, address) else {
         return;
     };
-    let mut found = None;
-    unit.own.watch.race.with(unit, |state| {
-        let (slot, time, is_atomic) = (state.slot, state.time(), access.how == How::Atomic);
-        let end = access.address + access.bytes.min(MOST);
-        for word in (access.address / WORD * WORD..end).step_by(WORD) {
-            let bytes = access.address.max(word) - word..end.min(word + WORD) - word;
-            let mark = Mark::new(slot, time, bytes, is_atomic).writing(access.writes);
-            if access.how == How::Volatile && !access.writes {
-                state.poll(word);
+    let race = &unit.own.watch.race;
+    let first = address % WORD;
+    // Most accesses are of a word that no other thread has accessed.
+    let is_simple = if writes {
+        !race.is_first.get()
+    } else {
+        how != How::Volatile && !unit.is_call()
+    };
+    if is_simple && bytes <= WORD - first {
+        let mark = race
+            .now
+            .get()
+            .with(how == How::Atomic, writes)
+            .of(first, bytes);
+        let knows_host = race.host_knew.get() == HOST_KNOWS.load(Ordering::Acquire);
+        if mark.slot() != HOST && shadow.note_alone(address, mark, place, knows_host) {
+            if writes {
+                race.has_written.set(true);
             }
-            if shadow.has(word) {
-                shadow.note(word, mark, access.place, |other, place| {
-                    if state.races(word, mark, access.how, other) {
-                        found = Some((other, place));
-                    }
-                });
-            }
+            return;
         }
-        if access.writes {
-            state.has_changed = true;
-            if state.is_first {
-                state.advance();
-            }
-        }
-    });
-    if let Some((other, place)) = found {
+    }
+    access_among_others(unit, shadow, access);
+}
+
+fn access_among_others(unit: &Unit, shadow: &Shadow, access: Access) {
+    let race = &unit.own.watch.race;
+    let found = race.with(unit, |state| state.access(unit, shadow, access));
+    if let Some((other, place)) = found.flatten() {
         tell(unit, access, other, place);
     }
 }
@@ -431,7 +503,7 @@ fn tell(unit: &Unit, access: Access, other: Mark, other_place: usize) {
         "{how} {bytes} bytes at {address:#x} in a data race with {who}, which {did} them at \
          {there}, at {here}"
     );
-    report::of(unit, text);
+    report::of(unit, Fault::Race, text);
 }
 
 /// What orders threads: the emulator reports these from where they happen.

@@ -1,4 +1,7 @@
 //! What is known of the last accesses of each eight bytes.
+//!
+//! ordering: a mark that another thread overtakes costs a report or its place; nothing else depends
+//! on it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -18,66 +21,97 @@ pub(super) const HOST: u16 = 0;
 /// Words with a shadow so far.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// An access as a cell holds it: the thread's slot in 16 bits, its time in 40, the first and the
-/// last byte in 3 each, and whether it writes and whether it is atomic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An access as a cell holds it, from the lowest bit: a bit for each byte of the word, whether it
+/// writes, whether it is atomic, its time in 38 bits, and the thread's slot in 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark(u64);
 
+const BYTES: u64 = 0xff;
+const WRITES: u64 = 1 << 8;
+const ATOMIC: u64 = 1 << 9;
+const TIME: u32 = 10;
+const SLOT: u32 = 48;
 /// Times that fit into a mark.
-pub(super) const TIMES: u64 = 1 << 40;
+pub(super) const TIMES: u64 = 1 << (SLOT - TIME);
 
 impl Mark {
-    pub(super) fn new(slot: u16, time: u64, bytes: Range<usize>, is_atomic: bool) -> Self {
-        let (first, last) = (bytes.start as u64, bytes.end as u64 - 1);
-        let owner = u64::from(slot) << 48;
-        let time = (time % TIMES) << 8;
-        let place = first << 2 | last << 5;
-        Self(owner | time | place | u64::from(is_atomic) << 1)
+    /// A mark without bytes, of a read.
+    pub(super) fn new(slot: u16, time: u64) -> Self {
+        Self(u64::from(slot) << SLOT | (time % TIMES) << TIME)
     }
 
-    pub(super) fn writing(self, writes: bool) -> Self {
-        Self(self.0 & !1 | u64::from(writes))
+    /// The mark of such an access. This one is of a read without bytes.
+    pub(super) fn with(self, is_atomic: bool, writes: bool) -> Self {
+        Self(self.0 | (u64::from(is_atomic) * ATOMIC) | (u64::from(writes) * WRITES))
+    }
+
+    /// The mark of these bytes of a word, one or more. This one has none.
+    pub(super) fn of(self, first: usize, bytes: usize) -> Self {
+        Self(self.0 | (BYTES >> (WORD - bytes)) << first)
     }
 
     pub(super) fn slot(self) -> u16 {
-        (self.0 >> 48) as u16
+        (self.0 >> SLOT) as u16
     }
 
     pub(super) fn time(self) -> u64 {
-        self.0 >> 8 & (TIMES - 1)
+        self.0 >> TIME & (TIMES - 1)
     }
 
     pub(super) fn writes(self) -> bool {
-        self.0 & 1 != 0
+        self.0 & WRITES != 0
     }
 
     pub(super) fn is_atomic(self) -> bool {
-        self.0 & 2 != 0
+        self.0 & ATOMIC != 0
     }
 
-    /// The bytes of the word, from the first to the last.
-    pub(super) fn bytes(self) -> (u64, u64) {
-        (self.0 >> 2 & 7, self.0 >> 5 & 7)
+    /// The first byte of the word that it accesses.
+    pub(super) fn first(self) -> usize {
+        self.0.trailing_zeros() as usize
     }
 
     fn overlaps(self, other: Self) -> bool {
-        let ((first, last), (from, to)) = (self.bytes(), other.bytes());
-        first <= to && from <= last
+        self.0 & other.0 & BYTES != 0
     }
 
     fn covers(self, other: Self) -> bool {
-        let ((first, last), (from, to)) = (self.bytes(), other.bytes());
-        first <= from && to <= last
+        other.0 & !self.0 & BYTES == 0
+    }
+
+    /// Whether the same slot has made both.
+    fn is_own(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> SLOT == 0
+    }
+
+    /// Whether this access, the later one of a slot, says all that the earlier one does.
+    fn replaces(self, earlier: Self) -> bool {
+        self.covers(earlier) && (self.writes() || !earlier.writes())
+    }
+
+    /// Whether it reads, or writes, what this access of the same slot has at the same time.
+    fn contains(self, later: Self) -> bool {
+        self.covers(later) && self.time() == later.time()
     }
 }
 
-/// A mark, and the place of the access.
-type Cell = [AtomicU64; 2];
+/// The last accesses of a word: their marks, or 0, and their places.
+#[repr(align(64))]
+struct Word {
+    marks: [AtomicU64; CELLS],
+    places: [AtomicUsize; CELLS],
+}
+
+impl Word {
+    fn is_used(&self) -> bool {
+        self.marks.iter().any(|mark| mark.load(Relaxed) != 0)
+    }
+}
 
 /// The shadow of a range of memory. The system gives it memory where it is used.
 pub(super) struct Shadow {
     memory: Range<usize>,
-    cells: *mut [Cell; CELLS],
+    words: *mut Word,
     bytes: usize,
 }
 
@@ -89,18 +123,18 @@ unsafe impl Sync for Shadow {}
 impl Shadow {
     pub(super) fn new(memory: Range<usize>) -> Result<Self, String> {
         let memory = memory.start / WORD * WORD..memory.end.next_multiple_of(WORD);
-        let bytes = memory.len() / WORD * size_of::<[Cell; CELLS]>();
+        let bytes = memory.len() / WORD * size_of::<Word>();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping.
-        let cells = unsafe { libc::mmap(std::ptr::null_mut(), bytes, rights, flags, -1, 0) };
-        if cells == libc::MAP_FAILED {
+        let words = unsafe { libc::mmap(std::ptr::null_mut(), bytes, rights, flags, -1, 0) };
+        if words == libc::MAP_FAILED {
             return Err(format!("no address space for {bytes} bytes"));
         }
-        let cells = cells.cast();
+        let words = words.cast();
         Ok(Self {
             memory,
-            cells,
+            words,
             bytes,
         })
     }
@@ -109,63 +143,92 @@ impl Shadow {
         self.memory.contains(&address)
     }
 
-    fn word(&self, address: usize) -> &[Cell; CELLS] {
-        let at = (address - self.memory.start) / WORD;
-        // SAFETY: the address is in the memory, which `has` says, so its cells are in the mapping.
-        unsafe { &*self.cells.add(at) }
+    /// The end of the memory.
+    pub(super) fn end(&self) -> usize {
+        self.memory.end
     }
 
-    /// Notes an access of a word. Calls `meets` with each earlier access of the same bytes by
-    /// another slot.
+    fn word(&self, address: usize) -> &Word {
+        let at = (address - self.memory.start) / WORD;
+        // SAFETY: the address is in the memory, which `has` says, so its word is in the mapping.
+        unsafe { &*self.words.add(at) }
+    }
+
+    /// Notes an access of a word whose bytes no other slot has accessed, or that the host has
+    /// written and the thread reads and `knows_host`. False for other words, which [`Self::note`]
+    /// has to note.
+    pub(super) fn note_alone(
+        &self,
+        address: usize,
+        mark: Mark,
+        place: usize,
+        knows_host: bool,
+    ) -> bool {
+        let is_known = |other: Mark, _| other.slot() == HOST && knows_host && !mark.writes();
+        self.note(address, mark, place, is_known)
+    }
+
+    /// Notes an access of a word, unless `meets` is false for an earlier access of the same bytes
+    /// by another slot. It is called for each of those.
+    #[inline(always)]
     pub(super) fn note(
         &self,
         address: usize,
         mark: Mark,
         place: usize,
-        mut meets: impl FnMut(Mark, usize),
-    ) {
-        let cells = self.word(address);
-        let mut into = None;
-        let mut empty = None;
-        let mut is_unused = true;
-        for (at, [known, known_place]) in cells.iter().enumerate() {
-            let other = Mark(known.load(Relaxed));
-            if other.0 == 0 {
-                empty = empty.or(Some(at));
-                continue;
-            }
-            is_unused = false;
-            if !other.overlaps(mark) {
-                continue;
-            }
-            let is_own = other.slot() == mark.slot();
-            if !is_own {
-                meets(other, known_place.load(Relaxed) as usize);
-            }
-            if mark.covers(other) && (mark.writes() || is_own && !other.writes()) {
-                // What comes later is compared with this access.
-                if into.replace(at).is_some() {
-                    known.store(0, Relaxed);
+        mut meets: impl FnMut(Mark, usize) -> bool,
+    ) -> bool {
+        let word = self.word(address);
+        let mut into = CELLS;
+        let all = word
+            .marks
+            .iter()
+            .fold(0, |all, other| all | other.load(Relaxed));
+        if Mark(all).overlaps(mark) {
+            for at in 0..CELLS {
+                // An empty mark has no bytes.
+                let other = Mark(word.marks[at].load(Relaxed));
+                if !other.overlaps(mark) {
+                    continue;
                 }
-            } else if is_own && other.covers(mark) && other.time() == mark.time() {
-                // A read of what this thread has just written.
-                return;
+                let is_own = other.is_own(mark);
+                if !is_own && !meets(other, word.places[at].load(Relaxed)) {
+                    return false;
+                }
+                if mark.replaces(other) && (is_own || mark.writes()) {
+                    if into == CELLS {
+                        // This cell is never empty meanwhile, so that no other thread takes it.
+                        into = at;
+                    } else {
+                        word.marks[at].store(0, Relaxed);
+                    }
+                } else if is_own && other.contains(mark) {
+                    // A read of what this thread has just written.
+                    return true;
+                }
             }
         }
-        if is_unused && USED.fetch_add(1, Relaxed) >= WORDS {
-            return super::too_much();
+        if into == CELLS {
+            let is_empty = |mark: &AtomicU64| mark.load(Relaxed) == 0;
+            let empty = word.marks.iter().position(is_empty);
+            into = empty.unwrap_or(mark.time() as usize % CELLS);
+            if all == 0 && USED.fetch_add(1, Relaxed) >= WORDS {
+                super::too_much();
+                return true;
+            }
         }
-        let at = into.or(empty).unwrap_or(mark.time() as usize % CELLS);
-        cells[at][1].store(place as u64, Relaxed);
-        cells[at][0].store(mark.0, Relaxed);
+        word.places[into].store(place, Relaxed);
+        word.marks[into].store(mark.0, Relaxed);
+        true
     }
 
     /// The accesses that are known of a word.
     pub(super) fn marks(&self, address: usize, mut each: impl FnMut(Mark)) {
         let marks = self
             .word(address)
+            .marks
             .iter()
-            .map(|[known, _]| known.load(Relaxed));
+            .map(|known| known.load(Relaxed));
         marks
             .filter(|&mark| mark != 0)
             .for_each(|mark| each(Mark(mark)));
@@ -178,17 +241,16 @@ impl Shadow {
         if end.saturating_sub(start) >= LARGE {
             return self.forget_pages(start, end);
         }
+        let mut forgotten = 0;
         for address in (start..end).step_by(WORD) {
-            let mut is_used = false;
-            for [known, _] in self.word(address) {
-                if known.load(Relaxed) != 0 {
-                    is_used = true;
-                    known.store(0, Relaxed);
-                }
+            let word = self.word(address);
+            if word.is_used() {
+                word.marks.iter().for_each(|mark| mark.store(0, Relaxed));
+                forgotten += 1;
             }
-            if is_used {
-                USED.fetch_sub(1, Relaxed);
-            }
+        }
+        if forgotten > 0 {
+            USED.fetch_sub(forgotten, Relaxed);
         }
     }
 
@@ -208,9 +270,10 @@ impl Shadow {
         let start = range.start.max(self.memory.start);
         let end = range.end.min(self.memory.end);
         for word in (start / WORD * WORD..end).step_by(WORD) {
-            let bytes = start.max(word) - word..end.min(word + WORD) - word;
-            let mark = Mark::new(HOST, 1, bytes, false).writing(true);
-            self.word(word)[0][0].store(mark.0, Relaxed);
+            let first = start.max(word) - word;
+            let bytes = end.min(word + WORD) - word - first;
+            let mark = Mark::new(HOST, 1).with(false, true).of(first, bytes);
+            self.word(word).marks[0].store(mark.0, Relaxed);
             USED.fetch_add(1, Relaxed);
         }
     }
@@ -219,6 +282,6 @@ impl Shadow {
 impl Drop for Shadow {
     fn drop(&mut self) {
         // SAFETY: the mapping that `new` made; borrows of it have ended.
-        unsafe { libc::munmap(self.cells.cast(), self.bytes) };
+        unsafe { libc::munmap(self.words.cast(), self.bytes) };
     }
 }

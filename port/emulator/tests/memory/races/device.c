@@ -1,6 +1,6 @@
 /* Pairs of handlers. The lines that the emulator names have the name of their function after HERE. */
 #include "common.h"
-#include "../../../examples/queues/device.h"
+#include "../../../examples/counter/queues/device.h"
 #include <string.h>
 
 #define HANDLER(name)                                             \

@@ -3,7 +3,7 @@
    With `calls` both are calls. With `handed` the first handler wakes the second. With `host` the
    second is woken when the first has written the host's flag. */
 #include "common.h"
-#include "../../../examples/queues/host.h"
+#include "../../../examples/counter/queues/host.h"
 #include <pthread.h>
 
 extern flexio_func_t wake, finished, result, adds;
