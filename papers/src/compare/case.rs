@@ -16,7 +16,7 @@ pub struct Sheet {
     /// Columns that identify a case.
     pub keys: Vec<&'static str>,
     /// What holds for all tables of the sheet.
-    pub note: Option<String>,
+    pub notes: Vec<String>,
     /// Cases with the engines' results, the baseline's first.
     pub rows: Vec<(Case, Vec<Measurement>)>,
 }
@@ -35,7 +35,7 @@ impl Sheet {
     pub fn new(keys: &[&'static str]) -> Self {
         Self {
             keys: keys.to_vec(),
-            note: None,
+            notes: Vec::new(),
             rows: Vec::new(),
         }
     }
@@ -85,7 +85,7 @@ impl Sheet {
                 table.rounds("ns_per_match", &own.ns);
             }
         }
-        self.note
+        self.notes
             .iter()
             .fold(table, |table, note| table.note(note.as_str()))
     }
@@ -99,7 +99,7 @@ impl Sheet {
             .collect();
         Self {
             keys: self.keys.clone(),
-            note: self.note.clone(),
+            notes: self.notes.clone(),
             rows,
         }
     }
@@ -112,7 +112,7 @@ impl Sheet {
             let numbers = all.iter().map(|own| Cell::from(metric(own, &all[0])));
             table.push(case.keys.iter().cloned().chain(numbers));
         }
-        self.note
+        self.notes
             .iter()
             .fold(table, |table, note| table.note(note.as_str()))
     }

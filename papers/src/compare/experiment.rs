@@ -1,5 +1,6 @@
 //! The experiments by name, with their inputs and results.
 
+use super::measure::untimed;
 use super::{
     Candidate, Case, CompareError, Sheet, applications, complexity, dedicated, measure, memory,
     senders, traffic,
@@ -162,7 +163,7 @@ pub(super) fn run_cases(
     progress: Progress<'_>,
 ) -> Result<Sheet, CompareError> {
     let mut sheet = Sheet::new(keys);
-    sheet.note = plan.cards();
+    sheet.notes.extend(plan.cards());
     let candidates = plan.candidates();
     let count = cases.len() as f64;
     for (i, case) in cases.into_iter().enumerate() {
@@ -175,5 +176,7 @@ pub(super) fn run_cases(
         let measurements = measure(&candidates, &case.workload, None, plan.rounds, &name)?;
         sheet.rows.push((case, measurements));
     }
+    let all: Vec<_> = sheet.rows.iter().flat_map(|(_, all)| all).collect();
+    sheet.notes.extend(untimed(&all, plan.rounds));
     Ok(sheet)
 }

@@ -20,6 +20,26 @@ const MORE_ROUNDS: usize = 10;
 /// Longest stream held in memory for timing.
 const TIMED_EVENTS: u64 = 4 << 20;
 
+/// How many measurements have no times or fewer rounds than wanted, in words.
+pub(super) fn untimed(all: &[&Measurement], rounds: usize) -> Option<String> {
+    let few = |few: fn(usize, usize) -> bool| {
+        let rounds = |own: &&&Measurement| few(own.ns.len(), rounds);
+        all.iter().filter(rounds).count()
+    };
+    let (none, fewer) = (
+        few(|has, _| has == 0),
+        few(|has, most| 0 < has && has < most),
+    );
+    (rounds > 0 && none + fewer > 0).then(|| {
+        format!(
+            "times: {none} of {} missing (more than {TIMED_EVENTS} events), {fewer} of fewer than \
+             {rounds} rounds (more than {} ms)",
+            all.len(),
+            BUDGET.as_millis()
+        )
+    })
+}
+
 pub struct Candidate {
     pub name: String,
     make: Box<dyn Fn(Room) -> Result<Made, BuildError>>,
@@ -429,6 +449,28 @@ mod tests {
         assert_eq!(all[0].steps(), Some(5 * (u64::from(pending) + 1)));
         assert_eq!(all[1].counter("fallback_receives"), Some(0));
         assert!(all[1].steps() >= Some(5) && all[1].ns_per_match() > Some(0.0));
+    }
+
+    #[test]
+    fn missing_times_are_said() {
+        let with = |rounds: usize| Measurement {
+            engine: String::new(),
+            counters: Vec::new(),
+            filling: Vec::new(),
+            matches: 1,
+            digest: Digest::default(),
+            ns: vec![1.0; rounds],
+        };
+        let [none, two, three, four] = [0, 2, 3, 4].map(with);
+        assert_eq!(untimed(&[&three, &four], 3), None);
+        assert_eq!(untimed(&[&none], 0), None);
+        assert_eq!(
+            untimed(&[&none, &two, &two, &three], 3).as_deref(),
+            Some(
+                "times: 1 of 4 missing (more than 4194304 events), 2 of fewer than 3 rounds (more \
+                 than 700 ms)"
+            )
+        );
     }
 
     /// An engine with an additional receive.
