@@ -21,9 +21,14 @@ build() {
         *) app=dpa_sample_app folder=$samples/doca_dpa common=$samples/doca_dpa/dpa_common.c ;;
     esac
     place=$folder/$1
-    "$prefix/bin/dpa-app-attributes2blob" "$place"/device/*_attributes.yaml "$work/$1.blob"
+    # Tags before 3.3.0 have no attributes.
+    attributes=
+    for yaml in "$place"/device/*_attributes.yaml; do
+        [ ! -f "$yaml" ] || attributes=--dpa-proc-attr=$work/$1.blob
+        [ ! -f "$yaml" ] || "$prefix/bin/dpa-app-attributes2blob" "$yaml" "$work/$1.blob"
+    done
     "$prefix/bin/dpacc" "$place"/device/*_kernels_dev.c -o "$work/$1.a" -hostcc=cc \
-        -mcpu=nv-dpa-bf3,nv-dpa-cx7 --app-name="$app" --dpa-proc-attr="$work/$1.blob" \
+        -mcpu=nv-dpa-bf3,nv-dpa-cx7 --app-name="$app" ${attributes:+"$attributes"} \
         --devicecc-options="-Wno-deprecated-declarations,-Werror,-Wall,-Wextra,-O2" \
         -device-libs="-L$prefix/lib -ldoca_dpa_dev -ldoca_dpa_dev_comm -ldoca_dpa_dev_verbs"
     # shellcheck disable=SC2086

@@ -267,7 +267,7 @@ DPA_DOCA_OWN uint64_t *dpa_doca_receive(struct dpa_doca_receiver *queue, uint32_
 		entry[2 * count] = cpu_to_be64(0x100);
 	return entry;
 }
-/* Publishes receives up to an index. */
+/* Publishes receives up to an index, and what was written of them before. */
 /* ordering: the NIC acquires the record, and the entries before it. */
 DPA_DOCA_OWN void dpa_doca_give(struct dpa_doca_receiver *queue, uint32_t next)
 {

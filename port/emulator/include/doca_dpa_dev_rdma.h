@@ -26,7 +26,6 @@ DPA_DOCA_CALL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
 
 	dpa_doca_data(dpa_doca_receive(queue, next, 1), (uint32_t)bytes, mmap, address);
 	queue->next = next + 1;
-	__dpa_thread_memory_writeback();
 	dpa_doca_give(queue, next + 1);
 }
 

@@ -51,7 +51,6 @@ DPA_DOCA_CALL void doca_dpa_dev_verbs_eth_rq_commit_recv(doca_dpa_dev_verbs_eth_
 {
 	struct dpa_doca_receiver *queue = (struct dpa_doca_receiver *)handle;
 
-	__dpa_thread_memory_writeback();
 	dpa_doca_give(queue, queue->next);
 }
 /* An entry of Ethernet has a segment of zeros for headers; `units` is the most buffers. */

@@ -121,9 +121,12 @@ fn line_of(name: &str) -> usize {
     1 + at.unwrap_or_else(|| panic!("no {mark}"))
 }
 
+fn has_lines() -> bool {
+    Command::new("addr2line").arg("--version").output().is_ok()
+}
+
 #[test]
 fn each_error_has_a_line_with_its_place() {
-    let has_lines = Command::new("addr2line").arg("--version").output().is_ok();
     for (name, mark, what) in [
         (
             "no_request",
@@ -188,7 +191,7 @@ fn each_error_has_a_line_with_its_place() {
         assert!(found[0].contains(what), "{name}: {errors}");
         let place = format!("doca/device.c:{}", line_of(mark));
         assert!(
-            !has_lines || found[0].ends_with(&place),
+            !has_lines() || found[0].ends_with(&place),
             "{place}: {errors}"
         );
     }
@@ -211,6 +214,24 @@ fn wrong_handles_and_states_are_refused() {
         .collect();
     let wanted: Vec<_> = include_str!("doca/wrong.txt").lines().collect();
     assert_eq!(all, wanted);
+}
+
+#[test]
+fn a_crash_ends_waits_and_the_host_goes_on() {
+    let (said, errors) = scene(&["crash"], false, "loop");
+    let fatal = "DOCA_ERROR_DEVICE_FATAL_ERROR\n".repeat(5);
+    assert_eq!(said, format!("DOCA_SUCCESS\n{fatal}"), "{errors}");
+    let place = format!(
+        "bad access to 0x0 at crashes at doca/device.c:{}",
+        line_of("crash")
+    );
+    assert!(!has_lines() || errors.contains(&place), "{errors}");
+    // One line for each call that refuses, but for the question.
+    assert_eq!(
+        errors.matches("the DPA's process has ended").count(),
+        4,
+        "{errors}"
+    );
 }
 
 #[test]

@@ -478,8 +478,8 @@ mod tests {
             ..depth()
         };
         // 100 entries of other tags stay before each of the five.
-        assert_eq!(steps(posted.clone(), false), [Some(505), Some(0), Some(0)]);
-        assert_eq!(steps(early.clone(), false), [Some(0), Some(505), Some(0)]);
+        assert_eq!(steps(posted, false), [Some(505), Some(0), Some(0)]);
+        assert_eq!(steps(early, false), [Some(0), Some(505), Some(0)]);
         // 40 entries are on the card, and 60 behind it.
         assert_eq!(steps(posted, true)[2], Some(5));
         assert_eq!(steps(posted, true)[..2], [Some(505), Some(0)]);

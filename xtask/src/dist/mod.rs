@@ -21,7 +21,6 @@ const PACKAGES: &[&str] = &[
     "dpamatch_tools",
     "dpamatch_provider",
     "dpamatch_capi",
-    "dpamatch_emulator",
 ];
 /// Shells, with the folder and the name of their completions.
 const SHELLS: &[(&str, &str)] = &[

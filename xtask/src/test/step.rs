@@ -69,6 +69,35 @@ pub(crate) const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "emulator: format",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "fmt --manifest-path port/emulator/Cargo.toml --check",
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: lints",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "clippy --locked --manifest-path port/emulator/Cargo.toml --all-targets -- -D warnings",
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: tests",
+        extents: ALWAYS,
+        target: Some("emulator"),
+        args: "test --manifest-path port/emulator/Cargo.toml --lib --tests",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: "emulator: docs",
+        target: Some("emulator"),
+        env: &[("RUSTDOCFLAGS", "-D warnings")],
+        args: "doc --manifest-path port/emulator/Cargo.toml --no-deps",
+        ..PLAIN
+    },
+    Step {
         name: "no_std",
         extents: ALWAYS,
         args: "check -p dpa_model --no-default-features",
@@ -169,7 +198,8 @@ pub(crate) const STEPS: &[Step] = &[
         name: "more tools",
         extents: &[Extent::Full],
         for_either_row: true,
-        args: "test -p dpamatch_emulator --features more-tools --test ci",
+        target: Some("emulator"),
+        args: "test --manifest-path port/emulator/Cargo.toml --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },

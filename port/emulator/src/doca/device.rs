@@ -44,6 +44,13 @@ impl Own {
         self.count.store(count, Relaxed);
     }
 
+    /// Whether the current device is that of a work queue, if there is such a queue.
+    fn has_device_of(&self, unit: &Unit, number: u32) -> bool {
+        let domain = machine().nic().wqs.get(number).map(|wq| wq.pd);
+        let device = self.device.get().unwrap_or(unit.process.pd);
+        domain.is_none_or(|pd| pd == device)
+    }
+
     /// The thread fences its writes.
     pub(crate) fn fences(&self, unit: &Unit) {
         if self.has_told.replace(false) {
@@ -273,9 +280,7 @@ extern "C" fn flush(index: u32, number: u32, caller: Caller) {
     own.unflushed
         .borrow_mut()
         .retain(|(other, _)| *other != number);
-    let domain = machine().nic().wqs.get(number).map(|wq| wq.pd);
-    let device = own.device.get().unwrap_or(unit.process.pd);
-    if domain.is_some_and(|pd| pd != device) {
+    if unit.process.doca.is_extended.load(Relaxed) && !own.has_device_of(unit, number) {
         let text = format_args!(
             "send queue {number:#x} is not of the current device: doca_dpa_dev_device_set comes \
              first"

@@ -1,7 +1,7 @@
 //! Contexts: one DPA process for a PF, and contexts of other functions on it. Memory of the heap.
 
 use super::info::{Device, PF};
-use super::{Answer, Error, any, calls, make, setters, started, take, with};
+use super::{Answer, Error, Wrong, any, calls, make, setters, started, take, with};
 use crate::handle::{Handle, Kind};
 use crate::machine::{lock, machine};
 use crate::process::{App, Process, ended};
@@ -9,7 +9,7 @@ use crate::status::{Given, put};
 use crate::thread::Unit;
 use std::ffi::{c_char, c_int};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// Execution units: one that programs do not get, and those of a BlueField-3 that they do.
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     /// Levels of device logs that are printed, and the process's window.
     pub(super) level: AtomicU32,
     pub(super) window: AtomicU32,
+    /// Whether contexts of other devices are on the process.
+    pub(super) is_extended: AtomicBool,
     /// Threads that serve kernels and are free.
     pub(super) free: Mutex<Vec<Arc<Unit>>>,
     /// What threads wrote and had not fenced when they updated an event.
@@ -97,10 +99,23 @@ impl Shared {
 /// The process of a started context, if it has not ended.
 pub(super) fn process(dpa: Handle) -> Answer<Arc<Process>> {
     let process = with(dpa, |dpa: &mut Dpa| started(&dpa.process, Kind::Dpa))?;
+    lives(&process)?;
+    Ok(process)
+}
+
+/// Whether a process has not ended.
+pub(super) fn lives(process: &Process) -> Answer {
     match process.state() {
-        ended::NOT => Ok(process),
+        ended::NOT => Ok(()),
         _ => Error::DeviceFatal.because("the DPA's process has ended"),
     }
+}
+
+/// What it answers stays: the context can only be destroyed. It is a question, and so without a
+/// line.
+#[unsafe(no_mangle)]
+extern "C" fn doca_dpa_peek_at_last_error(dpa: Handle) -> i32 {
+    process(dpa).map_or_else(|Wrong(error, _)| error as i32, |_| 0)
 }
 
 /// The process and the protection domain of a started context.
@@ -232,6 +247,7 @@ calls! {
             return Error::InvalidValue.because("an extended context cannot be extended");
         }
         let pd = with(device, |device: &mut Device| Ok(device.pd))?;
+        process.doca.is_extended.store(true, Relaxed);
         let (base, app, process) = (Some(base), None, Some(process));
         make(extended, Dpa { device, pd, base, app, level: 50, process, window: 0 }).map(|_| ())
     }
@@ -239,11 +255,6 @@ calls! {
     fn doca_dpa_get_dpa_handle(dpa: Handle, handle: Given<u64>) {
         process(dpa)?;
         Ok(put(handle, dpa as u64)?)
-    }
-
-    /// What it says stays: the context can only be destroyed.
-    fn doca_dpa_peek_at_last_error(dpa: Handle) {
-        process(dpa).map(|_| ())
     }
 
     fn doca_dpa_get_total_num_eus_available(dpa: Handle, units: Given<u32>) {

@@ -124,6 +124,7 @@ calls! {
             };
             Ok((Arc::clone(&thread.process), function, thread.local))
         })?;
+        super::dpa::lives(&process)?;
         let unit = crate::thread::spawn(&process, function, UnitKind::Handler, local)?;
         unit.own.doca.is_thread();
         with(thread, |thread: &mut Thread| {
@@ -136,6 +137,7 @@ calls! {
 
     fn doca_dpa_thread_run(thread: Handle) {
         let unit = unit(thread)?;
+        super::dpa::lives(&unit.process)?;
         with(thread, |thread: &mut Thread| {
             if std::mem::replace(&mut thread.is_running, true) {
                 return Error::BadState.because("the thread runs already");

@@ -23,6 +23,13 @@ __dpa_global__ void nothing(void)
 {
 }
 
+/* One of its threads crashes. */
+__dpa_global__ void crashes(uint64_t address)
+{
+	if (doca_dpa_dev_thread_rank() == 2)
+		*(volatile uint64_t *)(address & 8) = 1; /* ERROR crash */
+}
+
 /* Waits for the host, and answers with what it saw. */
 __dpa_global__ void waits_for_host(uint64_t event, uint64_t answer, uint64_t above)
 {
@@ -97,10 +104,9 @@ __dpa_global__ void on_message(uint64_t argument)
 		doca_dpa_dev_sync_event_update_add(work->event, 1); /* ERROR window_not_fenced */
 		__dpa_thread_window_writeback();
 	}
+	__dpa_thread_memory_writeback();
 	if (work->mode == NOT_FENCED)
 		results[7] = 5; /* ERROR not_fenced */
-	else
-		__dpa_thread_memory_writeback();
 	doca_dpa_dev_sync_event_update_set(work->event, results[0]);
 	if (work->mode == NOT_FENCED)
 		doca_dpa_dev_thread_finish();

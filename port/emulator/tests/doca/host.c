@@ -15,7 +15,7 @@ DOCA_LOG_REGISTER(TEST);
 extern struct doca_dpa_app *doca;
 doca_dpa_func_t add_ranks, nothing, waits_for_host, waits_as_well, ranked, notify_all, on_message,
 	sleeps, post_receives, send_to, write_and_read, ping_pong, begin_ping_pong, external,
-	unaligned, of_the_sf, no_connection, reads_first, reschedules, old_event, frames;
+	unaligned, crashes, of_the_sf, no_connection, reads_first, reschedules, old_event, frames;
 
 #define ALL ((uint64_t)-1)
 #define CHECK(call)                                                                            \
@@ -432,6 +432,29 @@ static void calls(const char *name)
 	close_end(&end);
 }
 
+/* After a crash calls answer, waits end, and things can be destroyed. */
+static void crash(void)
+{
+	struct end end = { 0 };
+	struct work work = { 0 };
+	uint64_t handle, result, address = block(64), argument = to_device(&work, sizeof(work));
+	struct doca_sync_event *done = event(0, &handle);
+
+	end.thread = thread(&sleeps, argument, 0);
+	open_end(&end, device, dpa, 1, 4);
+	SAY(doca_dpa_peek_at_last_error(dpa));
+	CHECK(doca_dpa_kernel_launch_update_set(dpa, NULL, 0, done, 1, 4, &crashes, address));
+	SAY(doca_sync_event_wait_gt(done, 0, ALL));
+	SAY(doca_dpa_peek_at_last_error(dpa));
+	SAY(doca_dpa_rpc(dpa, &post_receives, &result, argument, 1ul));
+	SAY(doca_dpa_thread_run(end.thread));
+	SAY(doca_dpa_mem_alloc(dpa, 8, &address));
+	close_end(&end);
+	CHECK(doca_sync_event_destroy(done));
+	CHECK(doca_dpa_destroy(dpa));
+	CHECK(doca_dev_close(device));
+}
+
 static void waiters(void)
 {
 	uint64_t handles[2];
@@ -677,6 +700,8 @@ int main(int count, char **words)
 		ping_pongs((uint32_t)arguments.number);
 	else if (!strcmp(scene, "two_waiters"))
 		waiters();
+	else if (!strcmp(scene, "crash"))
+		crash();
 	else if (!strcmp(scene, "wrong"))
 		wrong();
 	else if (!strcmp(scene, "unaligned") || !strcmp(scene, "of_the_sf") || !strcmp(scene, "no_connection") ||
