@@ -84,6 +84,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         all.iter().for_each(|one| println!("{one}"));
         return Ok(());
     }
+    let has_firmware = Need::RiscV
+        .check(rv64::has_target())
+        .map_err(Failure::Task)?;
     let mut models = Vec::new();
     for program in programs(&mut crate::mutants::cargo(
         &root(),
@@ -92,9 +95,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         models.extend(models_of(&program)?);
     }
     models.sort_by_key(|model| model.took);
-    let has_firmware = Need::RiscV
-        .check(rv64::has_target())
-        .map_err(Failure::Task)?;
     // Noticed by models, by the firmware, explained, wrong, not known.
     let mut counts = [0; 5];
     for one in &all {
