@@ -27,6 +27,7 @@ const EMPTY_COMPLETIONS: u64 = 1;
 
 impl App {
     pub(crate) fn lacks_empty_completions(&self) -> bool {
+        // ordering: written by a constructor, before `main`.
         self.attributes.load(Ordering::Relaxed) & EMPTY_COMPLETIONS == 0
     }
 }
@@ -128,6 +129,7 @@ extern "C" fn dpa_emulator_register(
 #[unsafe(no_mangle)]
 extern "C" fn dpa_emulator_attributes(app: Handle, attributes: u64) {
     host("dpa_emulator_attributes", || {
+        // ordering: as in `lacks_empty_completions`.
         find(app)?.attributes.store(attributes, Ordering::Relaxed);
         Ok(())
     });

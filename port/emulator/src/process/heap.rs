@@ -202,11 +202,13 @@ impl Heap {
     /// Reads of this block are faults until somebody writes it.
     pub(crate) fn expect_writes(&self, block: u64) {
         lock(&self.blocks).unwritten.insert(block);
+        // ordering: who takes the block's address from the host knows that it is watched.
         self.has_unwritten.store(true, Ordering::Release);
     }
 
     /// A part of a block is written. Answers whether it is the first.
     pub(crate) fn is_written(&self, address: u64) -> bool {
+        // ordering: as in `expect_writes`; the set itself is behind a lock.
         if !self.has_unwritten.load(Ordering::Acquire) {
             return false;
         }
@@ -214,6 +216,7 @@ impl Heap {
         let block = block_at(&blocks.used, address);
         let was_first = block.is_some_and(|block| blocks.unwritten.remove(&block.start));
         let is_left = !blocks.unwritten.is_empty();
+        // ordering: as above.
         self.has_unwritten.store(is_left, Ordering::Release);
         was_first
     }
