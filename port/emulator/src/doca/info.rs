@@ -1,6 +1,8 @@
 //! Devices, errors' names and logs.
 //!
 //! There is one NIC with two functions: a PF, which `DPA_DEVICE` names, and an SF.
+//!
+//! ordering: a level of logs; no memory goes with it.
 
 use super::{Answer, Error, any, calls, make, take, with};
 use crate::handle::{Handle, Kind};
@@ -18,8 +20,9 @@ const NAME: u32 = 64;
 /// A device that the program has opened.
 pub(super) struct Device {
     pub(super) function: u32,
-    /// Its protection domain.
+    /// Its protection domain, which may be of verbs.
     pub(super) pd: usize,
+    pub(super) owns_pd: bool,
 }
 
 /// A place for text that the program reads: standard output, error or a file.
@@ -121,15 +124,19 @@ calls! {
         let function = function(info)?;
         let context = Kind::DeviceInfo.handle(function);
         let pd = crate::verbs::new_pd(context)? as usize;
-        make(device, Device { function, pd }).map(|_| ())
+        let owns_pd = true;
+        make(device, Device { function, pd, owns_pd }).map(|_| ())
     }
 
     fn doca_dev_close(device: Handle) {
         if any(|dpa: &super::dpa::Dpa| dpa.device == device) {
             return Error::InUse.because("a DPA context of this device exists");
         }
-        // The domain stays: keys of the host's own may use it.
-        take(device, |_: &mut Device| Ok(())).map(|_| ())
+        let gone = take(device, |_: &mut Device| Ok(()))?;
+        if gone.owns_pd {
+            crate::verbs::free_pd(gone.pd);
+        }
+        Ok(())
     }
 }
 

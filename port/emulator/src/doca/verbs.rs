@@ -1,4 +1,6 @@
 //! Ethernet queues of verbs on the DPA, and as much of Flow as leads frames to them.
+//!
+//! ordering: a flag of the host's calls, whose objects are behind a lock.
 
 use super::info::Device;
 use super::memory::{allocate, write};
@@ -238,12 +240,19 @@ calls! {
     }
 
     fn doca_verbs_pd_destroy(pd: Handle) {
-        take(pd, |_: &mut Pd| Ok(())).map(|_| ())
+        let domain = with(pd, |pd: &mut Pd| Ok(pd.pd))?;
+        if super::any(|device: &Device| device.pd == domain) {
+            return Error::InUse.because("a device of this domain is open");
+        }
+        take(pd, |_: &mut Pd| Ok(()))?;
+        crate::verbs::free_pd(domain);
+        Ok(())
     }
 
     fn doca_verbs_pd_as_doca_dev(pd: Handle, device: Given<Handle>) {
         let (function, pd) = with(pd, |pd: &mut Pd| Ok((pd.function, pd.pd)))?;
-        make(device, Device { function, pd }).map(|_| ())
+        let owns_pd = false;
+        make(device, Device { function, pd, owns_pd }).map(|_| ())
     }
 
     fn doca_verbs_eth_sq_init_attr_create(attributes: Given<Handle>) { new_attributes(attributes) }
