@@ -197,7 +197,6 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "more tools",
         extents: &[Extent::Full],
-        for_either_row: true,
         target: Some("emulator"),
         args: "test --manifest-path port/emulator/Cargo.toml --features more-tools --test ci",
         judge: |finished| counts::tests(&finished.stdout),

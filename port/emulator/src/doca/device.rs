@@ -283,6 +283,7 @@ extern "C" fn flush(index: u32, number: u32, caller: Caller) {
     own.unflushed
         .borrow_mut()
         .retain(|(other, _)| *other != number);
+    // ordering: for a message; set before a thread uses the extended context.
     if unit.process.doca.is_extended.load(Relaxed) && !own.has_device_of(unit, number) {
         let text = format_args!(
             "send queue {number:#x} is not of the current device: doca_dpa_dev_device_set comes \

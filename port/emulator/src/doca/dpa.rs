@@ -249,6 +249,7 @@ calls! {
             return Error::InvalidValue.because("an extended context cannot be extended");
         }
         let pd = with(device, |device: &mut Device| Ok(device.pd))?;
+        // ordering: as in `flush`.
         process.doca.is_extended.store(true, Relaxed);
         let (base, app, process) = (Some(base), None, Some(process));
         make(extended, Dpa { device, pd, base, app, level: 50, process, window: 0 }).map(|_| ())
