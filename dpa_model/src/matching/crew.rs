@@ -56,9 +56,9 @@ pub(super) trait Crew: Copy {
     /// Publishes a handler's candidate, or `NIL` (S3).
     fn publish(self, handler: usize, candidate: ReceiveId);
 
-    /// Says that the slice has booked. The partial barrier (O12), where handlers resolve by the rule
-    /// of the block: returns when all lower handlers have booked, too, with the first conflict in
-    /// `scratch`.
+    /// Says that the slice has booked. Where handlers resolve by the rule of the block, this is the
+    /// partial barrier (O12): it returns when all lower handlers have booked, with the first
+    /// conflict in `scratch`.
     fn pass_barrier(self, scratch: &mut Scratch);
 
     /// What a handler does, once the lower ones that it depends on have booked.
@@ -183,7 +183,7 @@ impl Crew for Slice<'_> {
 
     #[inline]
     fn choose(block: &BlockRun<'_, Self>, handler: usize, scratch: &mut Scratch) -> Choice {
-        // The forcing rule (O14): every handler from the first conflict on, even without a conflict.
+        // The forcing rule (O14): every handler from the first conflict on must resolve.
         if handler < scratch.conflict {
             return Choice::Own;
         }
